@@ -1,0 +1,42 @@
+# Two commands matter on a fresh machine: `make demo` and `make test`. Both install what they need.
+PYTHON ?= python3
+VENV   ?= .venv
+RUN    := $(VENV)/bin
+
+.PHONY: demo test lint bench audit clean install dev
+
+demo: install  ## the main job end to end: a city, its riders, a private release, a report
+	$(RUN)/wayveil demo --out demo
+
+test: dev lint  ## install, lint, type-check, import contracts, every test with coverage
+	$(RUN)/pytest -n 2 -q --cov --cov-report=term:skip-covered --cov-fail-under=90 -m "not audit"
+
+lint: dev  ## style, types, and who may import whom
+	$(RUN)/ruff check src tests bench
+	$(RUN)/ruff format --check src tests bench
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+bench: dev  ## performance, each figure a ratio to a baseline measured in the same run
+	$(RUN)/python -m bench
+
+audit: dev  ## attack every guarantee; deliberately broken variants must be caught
+	$(RUN)/pytest -n 2 -q -m audit
+	$(RUN)/wayveil audit --all
+
+install: $(VENV)/installed
+dev: $(VENV)/installed-dev
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(VENV)/bin/python
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -1,0 +1,61 @@
+"""Errors that are sentences for the person at the keyboard.
+
+Every `WayveilError` is about what the caller brought: the command line prints its text alone and ends with exit
+code 2. Anything else that is raised is a defect of ours and keeps its traceback.
+"""
+
+from fractions import Fraction
+from pathlib import Path
+
+
+class WayveilError(Exception):
+    """Something about the input or the request is wrong; the text says what, where and what to do."""
+
+
+class InputError(WayveilError):
+    """A file cannot be used. Names the file and, where they are known, the row (1 = first data row) and value."""
+
+    def __init__(self, problem: str, *, file: str | Path | None = None, row: int | None = None) -> None:
+        place = "" if file is None else f"{file}: "
+        if row is not None:
+            place = f"{file or 'input'}, row {row}: "
+        super().__init__(place + problem)
+        self.file = None if file is None else str(file)
+        self.row = row
+
+
+class UnknownStopError(InputError):
+    """A trip visits a location that the public world does not have."""
+
+
+class ParameterError(WayveilError):
+    """A parameter has no meaning (a negative epsilon, a height of zero), said before anything is read or spent."""
+
+
+class BudgetExceededError(WayveilError):
+    """More privacy budget was asked for than is left. Nothing was spent."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        requested: Fraction,
+        remaining: Fraction,
+        where: str = "the budget",
+        currency: str = "epsilon",
+    ) -> None:
+        super().__init__(
+            f"{what} needs {currency} {plain(requested)}, but {where} has {plain(remaining)} left: "
+            f"{plain(requested - remaining)} too much. Nothing was spent."
+        )
+        self.requested = requested
+        self.remaining = remaining
+
+
+def plain(value: Fraction) -> str:
+    """An exact rational as people write it: 0.25 where that is exact, else 1/3."""
+    value = Fraction(value)
+    if value.denominator == 1:
+        return str(value.numerator)
+    digits = f"{float(value):.10g}"
+    return digits if "e" not in digits and Fraction(digits) == value else str(value)

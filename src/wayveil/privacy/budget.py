@@ -1,0 +1,101 @@
+"""The privacy budget: exact rationals, a line for every spend, never below zero.
+
+What happened (`Spend`, plain data) is kept apart from how it is added up (`Budget`), so that an accountant or an
+audit can read the same lines again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from math import isfinite
+
+from wayveil.errors import BudgetExceededError, ParameterError, plain
+
+Rational = Fraction | int | str | float | Decimal
+
+
+def exact(value: Rational, name: str = "epsilon") -> Fraction:
+    """Read a positive number exactly as written: 0.1 is one tenth, not the nearest binary fraction."""
+    try:
+        if isinstance(value, float):
+            if not isfinite(value):
+                raise ValueError
+            fraction = Fraction(repr(value))
+        else:
+            fraction = Fraction(value)
+    except (ValueError, ZeroDivisionError, InvalidOperation, TypeError) as error:
+        raise ParameterError(f"{name} must be a number such as 0.5 or 1/2, not {value!r}") from error
+    if fraction <= 0:
+        raise ParameterError(f"{name} must be greater than 0, not {plain(fraction)}")
+    return fraction
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One purchase: `price` bought `label` from counts that one unit can move by `sensitivity`.
+
+    `scale` is the noise scale (pure epsilon) or the variance sigma^2 (zCDP) that followed from it. Spends of one
+    `group` read disjoint parts of the data (no unit is in two of them), so the group costs its dearest part.
+    """
+
+    label: str
+    price: Fraction
+    sensitivity: int
+    scale: Fraction
+    group: str | None = None
+
+
+class Budget:
+    """What may be spent, in one currency: pure `epsilon`, or zCDP `rho`."""
+
+    def __init__(self, total: Rational, *, currency: str = "epsilon") -> None:
+        if currency not in ("epsilon", "rho"):
+            raise ParameterError(f"a budget is counted in epsilon or rho, not in {currency!r}")
+        self.currency = currency
+        self.total = exact(total, currency)
+        self._spends: list[Spend] = []
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """Every spend so far, in order."""
+        return tuple(self._spends)
+
+    @property
+    def spent(self) -> Fraction:
+        """Sum of all spends; a group of disjoint parts counts once, at its dearest."""
+        return total_price(self._spends)
+
+    @property
+    def remaining(self) -> Fraction:
+        return self.total - self.spent
+
+    def spend(self, spend: Spend) -> None:
+        """Book a spend, or refuse it with the requested, the remaining and the missing amount."""
+        if spend.price <= 0:
+            raise ParameterError(f"{spend.label}: a spend must be greater than 0, not {plain(spend.price)}")
+        if spend.sensitivity < 1:
+            raise ParameterError(f"{spend.label}: the sensitivity must be at least 1, not {spend.sensitivity}")
+        extra = total_price([*self._spends, spend]) - self.spent
+        if extra > self.remaining:
+            raise BudgetExceededError(
+                spend.label, requested=extra, remaining=self.remaining, currency=self.currency
+            )
+        self._spends.append(spend)
+
+    def split(self, weights: Sequence[Rational]) -> list[Fraction]:
+        """Shares of what remains, in proportion to the weights; they add up to it exactly."""
+        exact_weights = [exact(weight, "weight") for weight in weights]
+        whole = sum(exact_weights, Fraction(0))
+        return [self.remaining * weight / whole for weight in exact_weights]
+
+
+def total_price(spends: Sequence[Spend]) -> Fraction:
+    """Sequential composition of the spends, parallel inside each group."""
+    alone = sum((spend.price for spend in spends if spend.group is None), Fraction(0))
+    dearest: dict[str, dict[str, Fraction]] = {}
+    for spend in spends:
+        if spend.group is not None:
+            parts = dearest.setdefault(spend.group, {})
+            parts[spend.label] = parts.get(spend.label, Fraction(0)) + spend.price
+    return alone + sum((max(parts.values()) for parts in dearest.values()), Fraction(0))

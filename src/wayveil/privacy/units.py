@@ -1,0 +1,265 @@
+"""Who is protected: the privacy unit, its neighbours, and the bound on what one unit can do to a count.
+
+A unit is a frozen object. It says in words which two datasets are neighbours, cuts every unit's contribution down to
+its bound before anything is counted (`bound`), and turns "how one trip or visit moves this count" (`Contribution`)
+into the sensitivity that the noise must cover (`sensitivity`). No mechanism types a sensitivity in by hand.
+
+Choosing which contributions stay is a rule per unit that uses random words drawn for that unit's own trips, so
+bounding keeps the distance between neighbours: fix the words of the common units, and only the changed unit differs.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.privacy.bits import Bits
+from wayveil.trips.trips import Trips
+
+DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """How far one trip, and one visit, can move a vector of counts.
+
+    per_trip   L1 distance when one trip is added or removed
+    per_visit  L1 distance when one visit is added to or removed from a trip; None when a visit can change the whole
+               trip's contribution (it then counts as one trip removed and one added)
+    per_cell   largest change of a single cell when one trip is added or removed
+    """
+
+    per_trip: int
+    per_visit: int | None = None
+    per_cell: int = 1
+
+    def __post_init__(self) -> None:
+        if min(self.per_trip, self.per_cell, self.per_visit or 1) < 1:
+            raise ParameterError("a contribution without a bound of at least 1 has no sensitivity")
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Largest distance between the exact counts of two neighbouring datasets."""
+
+    l1: int
+    linf: int
+
+    @property
+    def l2_squared(self) -> int:
+        """The squared L2 distance is at most L1 times L-infinity."""
+        return self.l1 * self.linf
+
+
+class Unit(ABC):
+    """Base of all privacy units."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def neighbours(self) -> str:
+        """Which two datasets the guarantee compares, in a sentence."""
+
+    @abstractmethod
+    def bound(self, trips: Trips, bits: Bits) -> Trips:
+        """Cut every unit's contribution to its bound. Output is as private as the input: for counting only."""
+
+    @abstractmethod
+    def sensitivity(self, contribution: Contribution) -> Sensitivity:
+        """How far one unit can move such a count after bounding."""
+
+    def describe(self) -> dict[str, object]:
+        """For the datasheet."""
+        return {"unit": self.name, "neighbours": self.neighbours, "bounds": dict(vars(self))}
+
+
+@dataclass(frozen=True)
+class _TripsUnit(Unit):
+    """A unit that owns at most `max_trips` whole trips after bounding."""
+
+    max_trips: int = 1
+
+    def __post_init__(self) -> None:
+        if self.max_trips < 1:
+            raise ParameterError(f"max_trips must be at least 1, not {self.max_trips}")
+
+    def sensitivity(self, contribution: Contribution) -> Sensitivity:
+        return Sensitivity(self.max_trips * contribution.per_trip, self.max_trips * contribution.per_cell)
+
+
+@dataclass(frozen=True)
+class Trip(_TripsUnit):
+    """One trip. Somebody who made ten trips is protected ten times less than the stated epsilon."""
+
+    name = "trip"
+    max_trips: int = 1
+
+    def __post_init__(self) -> None:
+        if self.max_trips != 1:
+            raise ParameterError("the unit `trip` is one trip; use Rider(max_trips=...) to protect several")
+
+    @property
+    def neighbours(self) -> str:
+        return "two datasets of which one has one trip more"
+
+    def bound(self, trips: Trips, bits: Bits) -> Trips:
+        return trips
+
+
+@dataclass(frozen=True)
+class Rider(_TripsUnit):
+    """Everything that one rider did, of which at most `max_trips` trips, chosen at random, are counted.
+
+    Trips without a rider id are each a unit of their own (`without_id="own"`) or left out (`"drop"`).
+    """
+
+    name = "rider"
+    max_trips: int = 1
+    without_id: str = "own"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.without_id not in ("own", "drop"):
+            raise ParameterError(f"without_id must be 'own' or 'drop', not {self.without_id!r}")
+
+    @property
+    def neighbours(self) -> str:
+        return "two datasets of which one has one rider more, with all of that rider's trips"
+
+    def groups(self, trips: Trips) -> NDArray[np.int64]:
+        """The unit that each trip belongs to; -1 = its own."""
+        if trips.rider is None:
+            raise ParameterError(
+                "the unit `rider` needs a rider id for each trip, and these trips have none; "
+                "bring a rider column or use the unit `trip`"
+            )
+        return trips.rider
+
+    def bound(self, trips: Trips, bits: Bits) -> Trips:
+        groups = self.groups(trips)
+        kept = _at_most(groups, self.max_trips, bits)
+        if self.without_id == "drop":
+            kept &= groups >= 0
+        return trips if kept.all() else trips.take(kept)
+
+
+@dataclass(frozen=True)
+class RiderDay(Rider):
+    """What one rider did on one day: trips belong to the day on which they begin."""
+
+    name = "rider-day"
+
+    @property
+    def neighbours(self) -> str:
+        return "two datasets of which one has one day of one rider more, with all trips that begin on it"
+
+    def groups(self, trips: Trips) -> NDArray[np.int64]:
+        riders = super().groups(trips)
+        if trips.time is None:
+            raise ParameterError("the unit `rider-day` needs times; bring a time column or use the unit `rider`")
+        first = np.minimum(trips.offsets[:-1], max(trips.visits - 1, 0))
+        day = trips.time[first] // DAY if trips.visits else np.zeros(len(trips), np.int64)
+        _, code = np.unique(np.stack([riders, day]), axis=1, return_inverse=True)
+        return np.where(riders >= 0, code.ravel(), -1)
+
+
+@dataclass(frozen=True)
+class Points(Unit):
+    """Any `length` consecutive visits of one trip; `length=1` protects single events only."""
+
+    name = "points"
+    length: int = 1
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise ParameterError(f"the number of consecutive points must be at least 1, not {self.length}")
+
+    @property
+    def neighbours(self) -> str:
+        return f"two datasets of which one has up to {self.length} consecutive visits more in one trip"
+
+    def bound(self, trips: Trips, bits: Bits) -> Trips:
+        return trips
+
+    def sensitivity(self, contribution: Contribution) -> Sensitivity:
+        # Without a bound per visit, the changed trip counts as one trip removed and one added.
+        if contribution.per_visit is None:
+            return Sensitivity(2 * contribution.per_trip, contribution.per_cell)
+        l1 = self.length * contribution.per_visit
+        return Sensitivity(l1, l1)
+
+
+@dataclass(frozen=True)
+class Event(Points):
+    """One visit: one tap, one stop of one trip. Hides a single event, not a journey and not a person."""
+
+    name = "event"
+    length: int = 1
+
+    @property
+    def neighbours(self) -> str:
+        return "two datasets of which one has one visit more"
+
+
+@dataclass(frozen=True)
+class Window(Unit):
+    """All visits of one rider inside any window of `seconds`; at most `max_visits` of each aligned window are counted.
+
+    Any window meets at most two aligned ones. In each of them the added visits can take the place of counted ones: at
+    most max_visits come in and at most max_visits go out, so 4 x max_visits counted visits can change in all. Trips
+    without a rider id are each treated as a rider's only trip.
+    """
+
+    name = "window"
+    seconds: int = DAY
+    max_visits: int = 1
+
+    def __post_init__(self) -> None:
+        if self.seconds < 1 or self.max_visits < 1:
+            raise ParameterError("a window needs at least one second and at least one visit")
+
+    @property
+    def neighbours(self) -> str:
+        return (
+            f"two datasets of which one has more visits of one rider, "
+            f"all inside some window of {self.seconds} seconds"
+        )
+
+    def bound(self, trips: Trips, bits: Bits) -> Trips:
+        if trips.time is None:
+            raise ParameterError("the unit `window` needs times; bring a time column")
+        owner = np.arange(len(trips)) if trips.rider is None else trips.rider
+        # A trip without id is its own rider: give it a code that no rider has.
+        owner = np.where(owner >= 0, owner, -2 - np.arange(len(trips)))
+        code = np.stack([np.repeat(owner, trips.lengths), trips.time // self.seconds])
+        _, window = np.unique(code, axis=1, return_inverse=True)
+        return trips.keep_visits(_at_most(window.ravel(), self.max_visits, bits))
+
+    def sensitivity(self, contribution: Contribution) -> Sensitivity:
+        visits = 4 * self.max_visits
+        if contribution.per_visit is None:
+            # Each visit may sit in a trip of its own, which is then removed and added.
+            return Sensitivity(2 * visits * contribution.per_trip, visits * contribution.per_cell)
+        l1 = visits * contribution.per_visit
+        return Sensitivity(l1, l1)
+
+
+def _at_most(groups: NDArray[np.integer], limit: int, bits: Bits) -> NDArray[np.bool_]:
+    """A mask that keeps a random choice of at most `limit` members of each group; group -1 is kept whole.
+
+    Every member gets a random word and the smallest words stay: which members of a group stay depends on nothing
+    outside the group.
+    """
+    kept = np.ones(len(groups), bool)
+    if len(groups) == 0:
+        return kept
+    words = bits.words(len(groups))
+    order = np.lexsort((words, groups))
+    ordered = groups[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    position = np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))
+    kept[order] = (position < limit) | (ordered == -1)
+    return kept

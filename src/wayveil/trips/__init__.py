@@ -1,0 +1,1 @@
+"""The raw trips, as columns: the class `Trips`, its readers, writers and checks."""

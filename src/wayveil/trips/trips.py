@@ -1,0 +1,143 @@
+"""`Trips`: a dataset of trips as flat columns."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.world.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Trips:
+    """Trips over a public world. Trip i visits `location[offsets[i]:offsets[i + 1]]`.
+
+    location  int32, index into `world.ids`, one per visit
+    offsets   int64, number of trips + 1
+    time      int64 seconds, one per visit, non-decreasing within a trip, on one timeline that begins at
+              1970-01-01 00:00 local wall time; trips without a date live on its first day
+    rider     int64 code, one per trip; -1 where a trip has no rider id
+    """
+
+    location: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    world: World
+    time: NDArray[np.int64] | None = None
+    rider: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "location", np.ascontiguousarray(self.location, np.int32))
+        object.__setattr__(self, "offsets", np.ascontiguousarray(self.offsets, np.int64))
+        if len(self.offsets) == 0 or self.offsets[0] != 0 or self.offsets[-1] != len(self.location):
+            raise ValueError("offsets must run from 0 to the number of visits")
+        if np.any(np.diff(self.offsets) < 0):
+            raise ValueError("offsets must not decrease")
+        if len(self.location) and not (0 <= self.location.min() and self.location.max() < self.world.size):
+            raise ValueError("a location lies outside the world")
+        if self.time is not None:
+            object.__setattr__(self, "time", np.ascontiguousarray(self.time, np.int64))
+            if len(self.time) != len(self.location):
+                raise ValueError("time needs one value per visit")
+        if self.rider is not None:
+            object.__setattr__(self, "rider", np.ascontiguousarray(self.rider, np.int64))
+            if len(self.rider) != len(self):
+                raise ValueError("rider needs one value per trip")
+
+    @classmethod
+    def of_lists(cls, lists: list[list[int]], world: World, **columns: NDArray[np.int64]) -> "Trips":
+        """Small datasets by hand: one list of location indices per trip."""
+        offsets = np.concatenate([[0], np.cumsum([len(trip) for trip in lists])]).astype(np.int64)
+        flat = [location for trip in lists for location in trip]
+        return cls(np.asarray(flat, np.int32), offsets, world, **columns)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def visits(self) -> int:
+        """Number of visits, all trips together."""
+        return len(self.location)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Visits of each trip."""
+        return np.diff(self.offsets)
+
+    def to_lists(self) -> list[list[int]]:
+        """One list of location indices per trip, for small data and tests."""
+        return [part.tolist() for part in np.split(self.location, self.offsets[1:-1])] if len(self) else []
+
+    def take(self, index: NDArray[np.integer] | NDArray[np.bool_]) -> "Trips":
+        """The trips at these positions (or where this mask is true), in that order."""
+        index = np.flatnonzero(index) if index.dtype == np.bool_ else np.asarray(index, np.int64)
+        lengths = self.lengths[index]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        source = np.arange(offsets[-1]) + np.repeat(self.offsets[index] - offsets[:-1], lengths)
+        return self._with_visits(source, offsets, None if self.rider is None else self.rider[index])
+
+    def head(self, length: int) -> "Trips":
+        """Every trip cut after its first `length` visits: a rule per trip, so it costs no privacy."""
+        lengths = np.minimum(self.lengths, length)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        source = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
+        return self._with_visits(source, offsets, self.rider)
+
+    def merged(self) -> "Trips":
+        """Consecutive visits to the same location merged into the first of them (also a rule per trip)."""
+        keep = np.ones(self.visits, bool)
+        keep[1:] = self.location[1:] != self.location[:-1]
+        starts = self.offsets[:-1]
+        keep[starts[starts < self.visits]] = True
+        return self.keep_visits(keep)
+
+    def keep_visits(self, keep: NDArray[np.bool_]) -> "Trips":
+        """The same trips without the visits where the mask is false; a trip may become empty."""
+        offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]
+        return self._with_visits(np.flatnonzero(keep), offsets, self.rider)
+
+    def without_times(self) -> "Trips":
+        """The same trips as plain sequences."""
+        return replace(self, time=None)
+
+    def _with_visits(
+        self, source: NDArray[np.int64], offsets: NDArray[np.int64], rider: NDArray[np.int64] | None
+    ) -> "Trips":
+        time = None if self.time is None else self.time[source]
+        return Trips(self.location[source], offsets, self.world, time, rider)
+
+    def trip_of_visit(self) -> NDArray[np.int64]:
+        """The trip index of every visit."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def origins(self) -> NDArray[np.int32]:
+        """First location of each trip, -1 for an empty one."""
+        out = np.full(len(self), -1, np.int32)
+        full = self.lengths > 0
+        out[full] = self.location[self.offsets[:-1][full]]
+        return out
+
+    def destinations(self) -> NDArray[np.int32]:
+        """Last location of each trip, -1 for an empty one."""
+        out = np.full(len(self), -1, np.int32)
+        full = self.lengths > 0
+        out[full] = self.location[self.offsets[1:][full] - 1]
+        return out
+
+    def describe(self) -> dict[str, object]:
+        """Exact facts about the raw data, for the data holder's eyes only."""
+        lengths = self.lengths
+        facts: dict[str, object] = {
+            "trips": len(self),
+            "visits": self.visits,
+            "mean_length": round(float(lengths.mean()), 2) if len(self) else 0.0,
+            "max_length": int(lengths.max()) if len(self) else 0,
+            "distinct_locations": len(np.unique(self.location)),
+        }
+        if self.rider is not None:
+            known = self.rider[self.rider >= 0]
+            facts["riders"] = len(np.unique(known))
+            facts["trips_without_rider"] = int((self.rider < 0).sum())
+        if self.time is not None and self.visits:
+            facts["first_time"] = str(np.datetime64(int(self.time.min()), "s"))
+            facts["last_time"] = str(np.datetime64(int(self.time.max()), "s"))
+        return facts

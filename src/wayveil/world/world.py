@@ -1,0 +1,84 @@
+"""The public universe of locations that everything else refers to by index."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.errors import InputError, ParameterError
+from wayveil.world.successors import CompleteSuccessors, Successors
+
+
+class World:
+    """A finite, public list of locations and the moves that are possible between them.
+
+    `ids` are the names people use (a GTFS stop_id, an airport code, a page category) in ascending order; inside
+    Wayveil a location is its index. `public` is false for a universe that was read off the sensitive trips: such a
+    world is for experiments, and whatever is released from it is marked as not private.
+    """
+
+    def __init__(self, ids: Sequence[str] | NDArray[np.str_], *, successors: Successors | None = None, public: bool = True):
+        self.ids: NDArray[np.str_] = np.asarray(ids, dtype=np.str_)
+        if len(self.ids) == 0:
+            raise ParameterError("a world needs at least one location")
+        if np.any(self.ids[1:] <= self.ids[:-1]):
+            raise ParameterError("location ids must be ascending and without repeats")
+        self.successors = CompleteSuccessors(len(self.ids)) if successors is None else successors
+        self.public = public
+        self._lookup: pl.DataFrame | None = None
+
+    @classmethod
+    def of_symbols(cls, symbols: Sequence[str], *, public: bool = True) -> "World":
+        """A plain universe: these symbols, each of which may follow each."""
+        return cls(sorted({str(symbol) for symbol in symbols}), public=public)
+
+    @classmethod
+    def of_file(cls, path: str | Path) -> "World":
+        """A plain universe from a text file with one symbol per line; blank lines are skipped."""
+        path = Path(path)
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot be read as a list of symbols ({error})", file=path) from error
+        symbols = [line.strip() for line in lines if line.strip()]
+        if not symbols:
+            raise InputError("has no symbol in it; give one location per line", file=path)
+        return cls.of_symbols(symbols)
+
+    @property
+    def size(self) -> int:
+        """Number of locations."""
+        return len(self.ids)
+
+    @property
+    def has_network(self) -> bool:
+        """Whether the world restricts which location may follow which."""
+        return not isinstance(self.successors, CompleteSuccessors)
+
+    def index_of(self, ids: Sequence[str] | NDArray[np.str_] | pl.Series) -> NDArray[np.int32]:
+        """The index of each id, -1 for an id that this world does not have."""
+        if self._lookup is None:
+            self._lookup = pl.DataFrame({"id": self.ids.tolist(), "index": np.arange(self.size, dtype=np.int32)})
+        asked = pl.DataFrame({"id": ids if isinstance(ids, pl.Series) else pl.Series(list(ids), dtype=pl.String)})
+        found = asked.with_columns(pl.col("id").cast(pl.String)).join(
+            self._lookup, on="id", how="left", maintain_order="left"
+        )
+        return found["index"].fill_null(-1).to_numpy().astype(np.int32)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of everything public that a release may depend on."""
+        digest = hashlib.sha256()
+        for part in self._public_arrays():
+            digest.update(f"{part.dtype.str}{part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    def _public_arrays(self) -> list[NDArray[np.generic]]:
+        return [np.char.encode(self.ids, "utf-8")]
+
+    def describe(self) -> dict[str, object]:
+        """Facts for people."""
+        return {"locations": self.size}
