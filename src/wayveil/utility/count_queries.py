@@ -1,0 +1,141 @@
+"""Count-query error: how far off are the answers to "how many trips visit a, later b, later c?".
+
+A query is an ordered sequence of items (stops, or stops within time bins), gaps allowed; its answer is the number of
+trips that contain it. The error of one answer is |private - true| / max(true, s) with the sanity bound s = 0.1 % of
+the raw trips. Two workloads are always measured together. *Non-empty* queries are drawn from raw trips, so that the
+truth is at least 1: the figure to look at. *Uniform* queries draw every item from the whole universe: most true
+answers are 0 there, and a release without any trip scores well.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.trips.trips import Trips
+from wayveil.utility.items import Items
+from wayveil.utility.postings import Postings
+from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.world.timebins import TimeBins
+
+SANITY_SHARE = 0.001
+DEFAULT_QUERIES = 40_000
+DEFAULT_MAX_LENGTH = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Queries: row i asks for the first `lengths[i]` codes of `items[i]`; the rest of the row is -1."""
+
+    name: str
+    items: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+def uniform_workload(items: Items, count: int, max_length: int, rng: np.random.Generator) -> Workload:
+    """Lengths uniform in 1..max_length, every item uniform over the universe."""
+    lengths = rng.integers(1, max_length + 1, count)
+    drawn = rng.integers(0, items.size, (count, max_length))
+    return Workload("uniform", np.where(np.arange(max_length) < lengths[:, None], drawn, -1), lengths)
+
+
+def nonempty_workload(
+    raw: Trips, items: Items, count: int, max_length: int, rng: np.random.Generator
+) -> Workload:
+    """Lengths uniform in 1..max_length (at most the longest trip); then a trip, uniform among those that are long
+    enough, and a uniform choice of that many of its visits."""
+    codes, offsets = items.of(raw), raw.offsets
+    if np.any(codes < 0):
+        inside = codes >= 0
+        codes, offsets = codes[inside], np.concatenate([[0], np.cumsum(inside)])[raw.offsets]
+    visits = np.diff(offsets)
+    if visits.max() == 0:
+        raise ParameterError("no raw visit falls into the given time bins")
+    lengths = rng.integers(1, min(max_length, int(visits.max())) + 1, count)
+    rows = np.full((count, max_length), -1, np.int64)
+    for length in np.unique(lengths):
+        row = np.flatnonzero(lengths == length)
+        trip = rng.choice(np.flatnonzero(visits >= length), len(row))
+        place = distinct_places(visits[trip], int(length), rng)
+        rows[row, :length] = codes[offsets[trip][:, None] + place]
+    return Workload("non-empty", rows, lengths)
+
+
+def distinct_places(sizes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """For each size n, a uniform choice of `count` of 0..n-1, ascending (Floyd's method, one column per round)."""
+    chosen = np.empty((len(sizes), count), np.int64)
+    for k in range(count):
+        last = sizes - count + k
+        draw = rng.integers(0, last + 1)
+        taken = np.any(chosen[:, :k] == draw[:, None], axis=1)
+        chosen[:, k] = np.where(taken, last, draw)
+    return np.sort(chosen, axis=1)
+
+
+def relative_errors(
+    true: NDArray[np.integer], private: NDArray[np.integer], sanity: float
+) -> NDArray[np.float64]:
+    """|private - true| / max(true, sanity), one per answer."""
+    return np.abs(np.asarray(private, np.float64) - true) / np.maximum(true, sanity)
+
+
+def sanity_bound(raw: Trips) -> float:
+    """0.1 % of the raw trips: below it an answer counts as noise-sized."""
+    return SANITY_SHARE * len(raw)
+
+
+class CountQueryError(Question):
+    """Mean relative error over both workloads, mixed and per exact query length.
+
+    `unordered` asks for sets of items, as the first study of prefix trees did. The queries follow from `seed` alone,
+    so that every candidate answers the same ones.
+    """
+
+    title = "Count queries"
+
+    def __init__(
+        self,
+        raw: Trips,
+        *,
+        queries: int = DEFAULT_QUERIES,
+        max_length: int = DEFAULT_MAX_LENGTH,
+        bins: TimeBins | None = None,
+        unordered: bool = False,
+        seed: int = 0,
+    ) -> None:
+        check_not_empty(raw)
+        if queries < 1 or max_length < 1:
+            raise ParameterError("count queries need at least one query and a length of at least 1")
+        self.raw, self.items, self.unordered = raw, Items(raw.world, bins), unordered
+        self.sanity = sanity_bound(raw)
+        rng = np.random.default_rng(seed)
+        self.workloads = (
+            nonempty_workload(raw, self.items, queries, max_length, rng),
+            uniform_workload(self.items, queries, max_length, rng),
+        )
+        self.true = self.answers(raw)
+
+    def answers(self, trips: Trips) -> list[NDArray[np.int64]]:
+        """The answers of one set of trips, one array per workload."""
+        postings = Postings.of(trips, self.items)
+        return [
+            postings.trips_containing(work.items, work.lengths, unordered=self.unordered)
+            for work in self.workloads
+        ]
+
+    def measure(self, private: Trips) -> list[Measure]:
+        check_comparable(self.raw, private)
+        measures = []
+        for work, true, answer in zip(self.workloads, self.true, self.answers(private), strict=True):
+            errors = relative_errors(true, answer, self.sanity)
+            key, label = f"count_query_error/{work.name}", f"error, {work.name} queries"
+            measures.append(Measure(key, label, float(errors.mean())))
+            measures += [
+                Measure(f"{key}/{length}", f"{label} of length {length}", float(errors[work.lengths == length].mean()))
+                for length in np.unique(work.lengths)
+            ]
+        return measures

@@ -1,0 +1,96 @@
+"""How busy are the moves? Trips from a stop straight to the next one, per pair of stops."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numba import njit
+from numpy.typing import NDArray
+
+from wayveil.trips.trips import Trips
+from wayveil.utility.count_queries import relative_errors, sanity_bound
+from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.world.successors import SparseSuccessors
+
+_DENSE_PAIRS = 40_000_000  # 320 MB of counters; larger worlds are grouped instead
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeFlows:
+    """Moves between consecutive visits: `count[i]` from `source[i]` to `target[i]`, by source and target, none 0."""
+
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    count: NDArray[np.int64]
+    size: int
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """One ascending number per pair."""
+        return self.source * np.int64(self.size) + self.target
+
+    def at(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The counts of these pairs, 0 where nobody moved."""
+        out = np.zeros(len(keys), np.int64)
+        place = np.searchsorted(self.keys, keys)
+        known = place < len(self.count)
+        known[known] = self.keys[place[known]] == keys[known]
+        out[known] = self.count[place[known]]
+        return out
+
+
+def edge_flows(trips: Trips) -> EdgeFlows:
+    """Count every move of every trip, legal or not."""
+    size = trips.world.size
+    if size * size <= _DENSE_PAIRS:
+        dense = _count_moves(trips.location, trips.offsets, size)
+        keys = np.flatnonzero(dense)
+        count = dense[keys]
+    else:
+        keys, count = _group_moves(trips, size)
+    return EdgeFlows((keys // size).astype(np.int32), (keys % size).astype(np.int32), count, size)
+
+
+def _group_moves(trips: Trips, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    inside = np.ones(max(trips.visits - 1, 0), bool)
+    last = trips.offsets[1:-1] - 1
+    inside[last[(last >= 0) & (last < len(inside))]] = False
+    pair = (trips.location[:-1].astype(np.int64) * size + trips.location[1:])[inside]
+    table = pl.DataFrame({"pair": pair}).group_by("pair").agg(pl.len().cast(pl.Int64).alias("n")).sort("pair")
+    return table["pair"].to_numpy(), table["n"].to_numpy()
+
+
+@njit(cache=True)
+def _count_moves(location: NDArray[np.int32], offsets: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    dense = np.zeros(size * size, np.int64)
+    for trip in range(len(offsets) - 1):
+        for visit in range(offsets[trip] + 1, offsets[trip + 1]):
+            dense[np.int64(location[visit - 1]) * size + location[visit]] += 1
+    return dense
+
+
+class EdgeFigures(Question):
+    """Relative error of the flow per edge: the mean over all public edges and all pairs that raw trips use.
+
+    Moves that only a release makes add their error without adding to the number it is divided by; else a release
+    could dilute its errors with invented moves.
+    """
+
+    title = "Edges"
+
+    def __init__(self, raw: Trips) -> None:
+        check_not_empty(raw)
+        self.raw, self.flows = raw, edge_flows(raw)
+        self.known = self.flows.keys
+        successors = raw.world.successors
+        if isinstance(successors, SparseSuccessors):
+            source = np.repeat(np.arange(successors.size, dtype=np.int64), np.diff(successors.indptr))
+            self.known = np.union1d(self.known, source * successors.size + successors.indices)
+
+    def measure(self, private: Trips) -> list[Measure]:
+        check_comparable(self.raw, private)
+        flows = edge_flows(private)
+        keys = np.union1d(self.known, flows.keys)
+        errors = relative_errors(self.flows.at(keys), flows.at(keys), sanity_bound(self.raw))
+        value = float(errors.sum()) / max(len(self.known), 1)
+        return [Measure("edge_error", "relative error of flow per edge", value)]

@@ -1,0 +1,170 @@
+"""An inverted index over trips, and compiled answers to "how many trips contain this sequence?".
+
+Every item has a posting list: its visits in ascending order, each one number `trip << shift | position`. One integer
+comparison therefore orders visits by trip and then by place within the trip. A query leapfrogs through the lists of
+its items: the rarest proposes a trip, the others gallop to it or name a later one to go on with. Where all meet, the
+greedy earliest match decides the order. Four bytes per visit as long as the numbers fit.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from os import cpu_count
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from wayveil.progress import track
+from wayveil.trips.trips import Trips
+from wayveil.utility.items import Items
+
+_QUERIES_PER_STEP = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """The visits `keys[starts[i]:starts[i + 1]]` of every item i, ascending; the trip of a key is `key >> shift`."""
+
+    keys: NDArray[np.integer]
+    starts: NDArray[np.int64]
+    shift: int
+
+    @classmethod
+    def of(cls, trips: Trips, items: Items) -> "Postings":
+        """Index all trips: two passes over the visits, no sort."""
+        longest = int(trips.lengths.max()) if len(trips) else 1
+        shift = max(longest - 1, 1).bit_length()
+        fits = max(len(trips), 1) << shift <= np.iinfo(np.int32).max
+        codes = items.of(trips)
+        starts = _list_starts(codes, items.size)
+        keys = np.empty(starts[-1], np.int32 if fits else np.int64)
+        _fill(codes, trips.offsets, starts[:-1].copy(), shift, keys)
+        return cls(keys, starts, shift)
+
+    def trips_containing(
+        self, queries: NDArray[np.int64], lengths: NDArray[np.int64], *, unordered: bool = False
+    ) -> NDArray[np.int64]:
+        """For each row (its first `lengths` items): the number of trips that contain it.
+
+        Ordered: the items occur in this order, gaps allowed, each at a visit of its own, so that [a, a] needs two
+        visits to a. Unordered: every item occurs somewhere; a query is then a set and repeats in it say nothing.
+        """
+        out = np.zeros(len(queries), np.int64)
+        steps = [slice(i, i + _QUERIES_PER_STEP) for i in range(0, len(queries), _QUERIES_PER_STEP)]
+
+        def run(step: slice) -> None:
+            _answer(self.keys, self.starts, self.shift, queries[step], lengths[step], unordered, out[step])
+
+        with ThreadPoolExecutor(cpu_count()) as pool:  # the kernel runs without the interpreter's lock
+            for _ in track(pool.map(run, steps), "count queries", total=len(steps)):
+                pass
+        return out
+
+
+@njit(cache=True)
+def _list_starts(codes: NDArray[np.integer], size: int) -> NDArray[np.int64]:
+    starts = np.zeros(size + 1, np.int64)
+    for code in codes:
+        if code >= 0:
+            starts[code + 1] += 1
+    for item in range(size):
+        starts[item + 1] += starts[item]
+    return starts
+
+
+@njit(cache=True)
+def _fill(
+    codes: NDArray[np.integer],
+    offsets: NDArray[np.int64],
+    free: NDArray[np.int64],
+    shift: int,
+    keys: NDArray[np.integer],
+) -> None:
+    for trip in range(len(offsets) - 1):
+        for visit in range(offsets[trip], offsets[trip + 1]):
+            code = codes[visit]
+            if code >= 0:
+                keys[free[code]] = (trip << shift) | (visit - offsets[trip])
+                free[code] += 1
+
+
+@njit(cache=True, nogil=True)
+def _seek(keys: NDArray[np.integer], low: int, end: int, target: int) -> int:
+    """First position in low..end whose key is at least `target`, by steps that double and then halve."""
+    if low >= end or keys[low] >= target:
+        return low
+    step = 1
+    while low + step < end and keys[low + step] < target:
+        low += step
+        step <<= 1
+    high = min(low + step, end)
+    low += 1
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[middle] < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _answer(
+    keys: NDArray[np.integer],
+    starts: NDArray[np.int64],
+    shift: int,
+    queries: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    unordered: bool,
+    out: NDArray[np.int64],
+) -> None:
+    width = queries.shape[1]
+    at = np.empty(width, np.int64)
+    end = np.empty(width, np.int64)
+    for q in range(len(queries)):
+        length = lengths[q]
+        rarest = 0
+        for j in range(length):
+            at[j] = starts[queries[q, j]]
+            end[j] = starts[queries[q, j] + 1]
+            if end[j] - at[j] < end[rarest] - at[rarest]:
+                rarest = j
+        target = 0
+        while True:
+            at[rarest] = _seek(keys, at[rarest], end[rarest], target)
+            if at[rarest] == end[rarest]:
+                break
+            trip = keys[at[rarest]] >> shift
+            first = trip << shift
+            target = first + (1 << shift)
+            everywhere = True
+            exhausted = False
+            for j in range(length):
+                at[j] = _seek(keys, at[j], end[j], first)
+                if at[j] == end[j]:
+                    exhausted = True
+                    break
+                if keys[at[j]] >= target:
+                    target = (keys[at[j]] >> shift) << shift
+                    everywhere = False
+                    break
+            if exhausted:
+                break
+            if everywhere and (unordered or _in_order(keys, at, end, length, target)):
+                out[q] += 1
+
+
+@njit(cache=True, nogil=True)
+def _in_order(
+    keys: NDArray[np.integer], at: NDArray[np.int64], end: NDArray[np.int64], length: int, beyond: int
+) -> bool:
+    """Whether one trip, whose keys lie below `beyond`, has the items in order: each takes its earliest visit."""
+    last = -1
+    for j in range(length):
+        visit = at[j]
+        while visit < end[j] and keys[visit] <= last:
+            visit += 1
+        if visit == end[j] or keys[visit] >= beyond:
+            return False
+        last = keys[visit]
+    return True
