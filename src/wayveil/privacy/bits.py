@@ -1,0 +1,141 @@
+"""The random bits behind every draw that protects people.
+
+`SecureBits` runs AES-256 in counter mode under a key from the operating system. It cannot be seeded. Three
+things that have broken buffered generators elsewhere are shut out by construction:
+
+- threads: every thread has a key and a buffer of its own, so there is nothing to share or to lock;
+- forks: a child notices that it is a child and takes a new key, so workers never repeat their parent's noise;
+- missing entropy: the failure is raised. There is no weaker generator to fall back to.
+
+`SeededBits` is for tests and experiments. It has to be made and passed on by name, and says that it is not
+private, which a release writes on its datasheet.
+"""
+
+import hashlib
+import os
+import threading
+from typing import Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from wayveil.errors import WayveilError
+
+# A key makes at most 1 GiB. Counter mode never repeats one of its 2^26 blocks, which a truly random source
+# would do with probability 2^-77: that is the distance from ideal bits, as far as AES itself is a random
+# permutation.
+BYTES_PER_KEY = 1 << 30
+_BUFFER_WORDS = 4096
+_ZEROS = bytes(1 << 20)
+
+
+class EntropyError(WayveilError):
+    """The operating system gives no random bits, so no noise can be drawn."""
+
+
+class Bits(Protocol):
+    """A source of independent uniform 64-bit words."""
+
+    @property
+    def private(self) -> bool:
+        """Whether noise from these bits protects anybody."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """The next `count` words. No word is ever handed out twice."""
+
+
+class _Keystream:
+    """AES-256-CTR under one key, read from the start."""
+
+    def __init__(self, key: bytes, nonce: bytes) -> None:
+        self._encryptor = Cipher(algorithms.AES(key), modes.CTR(nonce)).encryptor()
+        self.read = 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        size = 8 * count
+        # Some versions of the library insist on room for one more block.
+        out = np.empty(count + 2, "<u8")
+        target = memoryview(out.view(np.uint8))
+        for start in range(0, size, len(_ZEROS)):
+            zeros = _ZEROS[: size - start]
+            self._encryptor.update_into(zeros, target[start : start + len(zeros) + 16])
+        self.read += size
+        return out[:count].astype(np.uint64, copy=False)
+
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+class SecureBits(threading.local):
+    """Words from AES-256-CTR, keyed by `os.urandom`, with a state of its own in every thread."""
+
+    private = True
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        self._stream: _Keystream | None = None
+        self._buffer = np.empty(0, np.uint64)
+        self._next = 0
+        self._owner = (_forks, os.getpid())
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        # The process id also catches forks made by foreign code, which run no Python hook.
+        if self._owner != (_forks, os.getpid()):
+            self._start()
+        if count > _BUFFER_WORDS:
+            return self._generate(count)
+        if self._next + count > len(self._buffer):
+            # A new array each time: the words already handed out are views of the old one.
+            self._buffer, self._next = self._generate(_BUFFER_WORDS), 0
+        self._next += count
+        return self._buffer[self._next - count : self._next]
+
+    def _generate(self, count: int) -> NDArray[np.uint64]:
+        if 8 * count > BYTES_PER_KEY:
+            half = count // 2
+            return np.concatenate([self._generate(half), self._generate(count - half)])
+        if self._stream is None or self._stream.read + 8 * count > BYTES_PER_KEY:
+            self._stream = _Keystream(_entropy(32), _entropy(16))
+        return self._stream.words(count)
+
+
+class SeededBits:
+    """The same words in every run with the same seed: for tests and experiments, never for a release."""
+
+    private = False
+
+    def __init__(self, seed: int | str) -> None:
+        digest = hashlib.sha256(f"wayveil seeded bits {seed!r}".encode()).digest()
+        self._stream = _Keystream(digest, bytes(16))
+        self._lock = threading.Lock()
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        with self._lock:
+            return self._stream.words(count)
+
+
+_SYSTEM = SecureBits()
+
+
+def secure_bits() -> SecureBits:
+    """The secure source of this process."""
+    return _SYSTEM
+
+
+def _entropy(count: int) -> bytes:
+    try:
+        entropy = os.urandom(count)
+    except (OSError, NotImplementedError) as error:
+        raise EntropyError("The operating system gives no random bits, so no noise can be drawn.") from error
+    return entropy
