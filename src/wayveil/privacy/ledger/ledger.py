@@ -1,0 +1,339 @@
+"""The ledger: reserve before the run, start before the first noise, commit after publishing.
+
+What is reserved counts as spent from that moment on. Only a cancellation before the start gives it back,
+because only then has nothing been drawn; a crash at any point therefore costs budget and never creates it.
+"""
+
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from wayveil.errors import ParameterError
+from wayveil.privacy.budget import Rational, exact
+from wayveil.privacy.ledger.book import Book
+from wayveil.privacy.ledger.composition import Composition, Cost, compose
+from wayveil.privacy.ledger.lines import (
+    BrokenLedgerError,
+    Head,
+    Kind,
+    LedgerError,
+    Line,
+    canonical,
+    digest,
+    moment_text,
+)
+from wayveil.privacy.ledger.policy import Policy, exact_or_zero
+from wayveil.privacy.ledger.statements import (
+    DatasetSummary,
+    OpenReservation,
+    Verification,
+    open_reservation,
+    summarise,
+)
+from wayveil.privacy.ledger.storage import PostgresStorage, Session, SqliteStorage, Storage
+
+SCHEMA = 1
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Budget set aside for one run. Call `start` right before the first noise, `commit` after publishing."""
+
+    id: str
+    dataset: str
+    epsilon: Fraction
+    delta: Fraction
+    actor: str
+    head: Head
+    ledger: "Ledger" = field(repr=False, compare=False)
+
+    def start(self) -> Head:
+        """From here on the budget is gone, whatever happens. A reservation pays for one run, so only once."""
+        return self.ledger.start(self.id, actor=self.actor)
+
+    def cancel(self, reason: str) -> Head:
+        """Give the budget back; refused after `start`."""
+        return self.ledger.cancel(self.id, actor=self.actor, reason=reason)
+
+    def commit(self, release_hash: str, summary: Any = None) -> Head:
+        """Say what was published with it."""
+        return self.ledger.commit(self.id, actor=self.actor, release_hash=release_hash, summary=summary)
+
+
+def open_ledger(place: str | Path, *, create: bool = True, clock: Clock | None = None) -> "Ledger":
+    """The ledger in a file, or in the database behind a postgresql:// address; made if it is not there.
+
+    `clock` replaces the computer's (an aware datetime) in tests.
+    """
+    storage: Storage
+    scheme, separator, _ = str(place).partition("://")
+    if isinstance(place, Path) or not separator:
+        storage = SqliteStorage(Path(place))
+    elif scheme in ("postgresql", "postgres"):
+        storage = PostgresStorage(str(place))
+    else:
+        raise LedgerError(f"a ledger is a file or a postgresql:// address, not {scheme}://")
+    clock = clock or (lambda: datetime.now(UTC))
+    if not storage.exists():
+        if not create:
+            raise LedgerError(f"there is no ledger at {storage.name}: make one with `wayveil ledger init`")
+        birth = {"id": uuid4().hex, "created": moment_text(clock())}
+        storage.create({"schema": str(SCHEMA), **birth, "head": str(Head(0, digest(canonical(birth))))})
+    return Ledger(storage, clock)
+
+
+class Ledger:
+    """Every spend on every dataset, in order, for good. Safe to share between threads, forks and processes.
+
+    A dataset without a policy has no limit: its spends are recorded and nothing is refused.
+    """
+
+    def __init__(self, storage: Storage, clock: Clock) -> None:
+        self._storage = storage
+        self._clock = clock
+        self._lock = threading.RLock()
+        with self._broken_named(), storage.transaction(write=False) as session:
+            self._book = _fresh_book(session)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._storage.name})"
+
+    @property
+    def name(self) -> str:
+        """The file or the database, without password."""
+        return self._storage.name
+
+    # --- spending
+
+    def set_policy(self, dataset: str, policy: Policy, actor: str) -> Head:
+        """Put a policy in force. It may be lower than what is spent; then nothing more can be spent."""
+        return self._append("policy", actor, dataset=dataset, payload=policy.payload()).head
+
+    def reserve(
+        self,
+        dataset: str,
+        epsilon: Rational,
+        delta: Rational = 0,
+        *,
+        actor: str,
+        mechanism: str,
+        purpose: str = "",
+        rho: Rational | None = None,
+    ) -> Reservation:
+        """Set budget aside, or refuse with the requested, the remaining and the missing amount.
+
+        A run that is accounted in zCDP names its `rho` beside the (epsilon, delta) that it is charged as.
+        """
+        line = self._append(
+            "reserve",
+            actor,
+            dataset=dataset,
+            reservation=secrets.token_hex(8),
+            epsilon=exact_or_zero(epsilon, "epsilon"),
+            delta=exact_or_zero(delta, "delta"),
+            rho=None if rho is None else exact(rho, "rho"),
+            mechanism=mechanism,
+            purpose=purpose,
+        )
+        return self._handle(line)
+
+    def start(self, reservation: str, *, actor: str) -> Head:
+        """See `Reservation.start`."""
+        return self._append("start", actor, reservation=reservation).head
+
+    def cancel(self, reservation: str, *, actor: str, reason: str) -> Head:
+        """See `Reservation.cancel`; by id, for a run that died before its start."""
+        return self._append("cancel", actor, reservation=reservation, payload={"reason": reason}).head
+
+    def commit(self, reservation: str, *, actor: str, release_hash: str, summary: Any = None) -> Head:
+        """See `Reservation.commit`."""
+        payload = {"release": release_hash, "summary": summary}
+        return self._append("commit", actor, reservation=reservation, payload=payload).head
+
+    # --- reading
+
+    def spent(self, dataset: str) -> Fraction:
+        """Plain sum of the epsilons of everything reserved and not cancelled."""
+        with self._reading() as book:
+            return book.account(dataset).spent
+
+    def remaining(self, dataset: str) -> Fraction | None:
+        """Epsilon that one reservation could take now (in total and in the period); None without a policy."""
+        with self._reading() as book:
+            return book.account(dataset).remaining(book.clock(self._clock()))
+
+    def policy(self, dataset: str) -> Policy | None:
+        """The policy in force."""
+        with self._reading() as book:
+            return book.account(dataset).policy
+
+    def reservation(self, reservation: str) -> Reservation:
+        """A reservation by its id."""
+        with self._reading() as book:
+            return self._handle(book.held(reservation).line)
+
+    def open_reservations(self, dataset: str | None = None) -> list[OpenReservation]:
+        """What was neither committed nor cancelled, oldest first, of one dataset or of all."""
+        with self._reading() as book:
+            now = book.clock(self._clock())
+            return [
+                open_reservation(held, now)
+                for held in book.reservations.values()
+                if held.is_open and dataset in (None, held.line.dataset)
+            ]
+
+    def summary(self) -> list[DatasetSummary]:
+        """Every dataset, by name."""
+        with self._reading() as book:
+            now = book.clock(self._clock())
+            return [summarise(dataset, account, now) for dataset, account in sorted(book.accounts.items())]
+
+    def composition(self, dataset: str, delta: Rational) -> Composition:
+        """What all releases of a dataset cost together at this delta; see `composition`."""
+        with self._reading() as book:
+            spending = [held.line for held in book.account(dataset).spending()]
+        return compose(
+            [Cost(line.epsilon or Fraction(0), line.delta or Fraction(0), line.rho) for line in spending],
+            delta,
+        )
+
+    def entries(self, dataset: str | None = None) -> list[Line]:
+        """The lines in order, of one dataset or of all."""
+        with self._broken_named(), self._storage.transaction(write=False) as session:
+            lines = list(_replay(session, _fresh_book(session)))
+        return [line for line in lines if dataset in (None, line.dataset)]
+
+    def head(self) -> Head:
+        """The number of lines and the last hash, to be noted elsewhere."""
+        with self._reading() as book:
+            return book.head
+
+    def verify(self, known_heads: Iterable[Head | str] = ()) -> Verification:
+        """Read everything again and report the first line that was edited, removed, re-ordered or cut off.
+
+        `known_heads` were noted earlier elsewhere (datasheets hold one); each must still be in the chain.
+        """
+        known = sorted(
+            (Head.parse(h) if isinstance(h, str) else h for h in known_heads), key=lambda h: h.count
+        )
+        head = Head(0, "")
+        try:
+            with self._storage.transaction(write=False) as session:
+                book = _fresh_book(session)
+                hashes = [book.head.hash]
+                for line in _replay(session, book):
+                    head = line.head
+                    hashes.append(line.hash)
+        except BrokenLedgerError as error:
+            return Verification(head, str(error))
+        for noted in known:
+            if noted.count >= len(hashes) or hashes[noted.count] != noted.hash:
+                problem = (
+                    f"the head noted at line {noted.count} is not in this ledger: it was rewritten or cut off"
+                )
+                return Verification(book.head, problem)
+        return Verification(book.head, None)
+
+    # --- the two ways to storage
+
+    def _append(
+        self,
+        kind: Kind,
+        actor: str,
+        *,
+        dataset: str | None = None,
+        reservation: str | None = None,
+        **fields: Any,
+    ) -> Line:
+        """Write one line if the book admits it. The book takes it over only after it is safely stored."""
+        with self._lock:
+            with self._broken_named(), self._storage.transaction(write=True) as session:
+                book = self._catch_up(session)
+                line = Line(
+                    sequence=book.head.count + 1,
+                    time=self._clock(),
+                    actor=actor,
+                    kind=kind,
+                    dataset=book.held(reservation).line.dataset if dataset is None else dataset,
+                    previous=book.head.hash,
+                    reservation=reservation,
+                    **fields,
+                )
+                book.admit(line)
+                session.append(line.sequence, line.text, line.hash)
+                session.change_fact("head", str(line.head))
+            book.apply(line)
+            return line
+
+    @contextmanager
+    def _reading(self) -> Iterator[Book]:
+        with self._lock:
+            with self._broken_named(), self._storage.transaction(write=False) as session:
+                book = self._catch_up(session)
+            yield book
+
+    def _catch_up(self, session: Session) -> Book:
+        """Replay what was written since the last look; refuse a ledger that does not hold together."""
+        for _ in _replay(session, self._book):
+            pass
+        return self._book
+
+    @contextmanager
+    def _broken_named(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenLedgerError as error:
+            raise BrokenLedgerError(
+                f"{self.name}: {error}. Nothing may be spent from a broken ledger"
+            ) from error
+
+    def _handle(self, line: Line) -> Reservation:
+        return Reservation(
+            id=line.reservation or "",
+            dataset=line.dataset,
+            epsilon=line.epsilon or Fraction(0),
+            delta=line.delta or Fraction(0),
+            actor=line.actor,
+            head=line.head,
+            ledger=self,
+        )
+
+
+def _replay(session: Session, book: Book) -> Iterator[Line]:
+    """Bring the book up to date with the stored lines, and compare its end with the head record."""
+    facts = _facts(session)
+    for row in session.lines(after=book.head.count):
+        yield book.replay(*row)
+    try:
+        recorded = Head.parse(facts["head"])
+    except ParameterError as error:
+        raise BrokenLedgerError(f"the head record was edited: {error}") from error
+    book.confirm(recorded)
+
+
+def _fresh_book(session: Session) -> Book:
+    """An empty book on this ledger's birth record, which the first line is chained to."""
+    facts = _facts(session)
+    return Book(digest(canonical({"id": facts["id"], "created": facts["created"]})))
+
+
+def _facts(session: Session) -> dict[str, str]:
+    facts = session.facts()
+    missing = {"schema", "id", "created", "head"} - facts.keys()
+    if missing:
+        raise BrokenLedgerError(f"its records of {', '.join(sorted(missing))} are missing")
+    if facts["schema"] != str(SCHEMA):
+        raise LedgerError(
+            f"this ledger is written in schema {facts['schema']} and this Wayveil reads schema {SCHEMA}: "
+            "use the newer version that wrote it"
+        )
+    return facts

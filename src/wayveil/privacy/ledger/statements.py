@@ -1,0 +1,87 @@
+"""What a ledger answers when it is asked how things stand."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+from wayveil.privacy.ledger.book import Account, Held
+from wayveil.privacy.ledger.lines import Head
+from wayveil.privacy.ledger.policy import Policy
+
+
+@dataclass(frozen=True)
+class OpenReservation:
+    """A reservation that was neither committed nor cancelled: a run in progress, or one that died."""
+
+    id: str
+    dataset: str
+    epsilon: Fraction
+    delta: Fraction
+    actor: str
+    mechanism: str
+    purpose: str
+    reserved_at: datetime
+    age: timedelta
+    started: bool
+
+    @property
+    def may_be_cancelled(self) -> bool:
+        """Nothing was drawn yet, so the budget may still be given back."""
+        return not self.started
+
+
+@dataclass(frozen=True)
+class DatasetSummary:
+    """Where one dataset stands; `None` amounts mean that no policy limits them."""
+
+    dataset: str
+    policy: Policy | None
+    spent: Fraction
+    spent_delta: Fraction
+    remaining: Fraction | None
+    remaining_delta: Fraction | None
+    committed: int
+    open: int
+    cancelled: int
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The verdict on a whole ledger: the lines that hold together, and the first thing that does not."""
+
+    head: Head
+    problem: str | None
+
+    @property
+    def ok(self) -> bool:
+        return self.problem is None
+
+
+def open_reservation(held: Held, now: datetime) -> OpenReservation:
+    line = held.line
+    return OpenReservation(
+        id=held.id,
+        dataset=line.dataset,
+        epsilon=held.epsilon,
+        delta=held.delta,
+        actor=line.actor,
+        mechanism=line.mechanism,
+        purpose=line.purpose,
+        reserved_at=line.time,
+        age=now - held.at,
+        started=held.started is not None,
+    )
+
+
+def summarise(dataset: str, account: Account, now: datetime) -> DatasetSummary:
+    return DatasetSummary(
+        dataset=dataset,
+        policy=account.policy,
+        spent=account.spent,
+        spent_delta=account.spent_delta,
+        remaining=account.remaining(now),
+        remaining_delta=account.remaining_delta(),
+        committed=sum(held.committed is not None for held in account.held),
+        open=sum(held.is_open for held in account.held),
+        cancelled=sum(held.cancelled is not None for held in account.held),
+    )
