@@ -1,0 +1,128 @@
+"""`read_gtfs`: a GTFS feed as a `Network`."""
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.errors import InputError, ParameterError
+from wayveil.progress import step
+from wayveil.world.geo import BoundingBox
+from wayveil.world.gtfs.calls import Calls, read_calls
+from wayveil.world.gtfs.service import parse_date, read_trips, runs_of_trips
+from wayveil.world.gtfs.steps import make_edges
+from wayveil.world.gtfs.stops import Locations, lookup, read_locations
+from wayveil.world.gtfs.tables import Feed
+from wayveil.world.gtfs.walks import find_walks
+from wayveil.world.network import Edges, Network, Places, Platforms, Routes
+
+WALKING_SPEED = 1.2  # metres per second
+
+
+def read_gtfs(
+    path: str | Path,
+    *,
+    bbox: BoundingBox | str | tuple[float, float, float, float] | None = None,
+    service_date: date | str | None = None,
+    stations: bool = True,
+    walk_radius_metres: float | None = None,
+    walking_speed: float = WALKING_SPEED,
+    name: str | None = None,
+) -> Network:
+    """Read a GTFS zip file or folder.
+
+    The locations are the places that at least one trip calls at: stations (stops merged into their
+    `parent_station`), or single stops with `stations=False`. Edges are the steps of vehicles between consecutive
+    calls and the walks of transfers.txt, between platforms of one station, and (if asked for) between all places
+    at most `walk_radius_metres` apart at `walking_speed` metres per second.
+
+    `bbox` keeps places inside (south, west, north, east); `service_date` keeps the trips of one day. Both are
+    public choices of the caller. Whatever the feed has that cannot be used is counted in `warnings`.
+    """
+    box = None if bbox is None else BoundingBox.of(bbox)
+    day = None if service_date is None else parse_date(service_date)
+    if walk_radius_metres is not None and not walk_radius_metres > 0:
+        raise ParameterError(f"a walk radius of {walk_radius_metres} metres is not above zero")
+    if not walking_speed > 0:
+        raise ParameterError(f"a walking speed of {walking_speed} metres per second is not above zero")
+    with step("reading the feed"):
+        feed = Feed(path)
+        locations = read_locations(feed, stations=stations)
+        trips = read_trips(feed, day)
+        routes, route = _routes(feed, trips)
+        calls = read_calls(feed, trips, locations, all_trips=day is None)
+        keep = _served(feed, calls, locations, box)
+        walks = find_walks(
+            feed, locations, keep, radius_metres=walk_radius_metres, metres_per_second=walking_speed
+        )
+        runs = runs_of_trips(feed, trips).to_numpy()
+        edges = make_edges(feed, calls, runs, route, walks, locations, keep)
+    edges, routes = _only_used(edges, routes)
+    places = Places(locations.ids[keep], locations.names[keep], locations.lat[keep], locations.lon[keep])
+    return Network(
+        places,
+        edges,
+        routes,
+        _platforms(locations, keep),
+        name=name or _name(feed.path),
+        warnings=feed.warnings,
+    )
+
+
+def _served(feed: Feed, calls: Calls, locations: Locations, box: BoundingBox | None) -> NDArray[np.int32]:
+    """The locations to keep: some trip calls there, and they are inside the box."""
+    served = np.unique(calls.location)
+    idle = len(np.unique(locations.location[locations.platform])) - len(served)
+    feed.warn(idle, "place", "of stops.txt saw no call of the chosen trips: left out.")
+    if box is None:
+        return served
+    inside = served[box.contains(locations.lat[served], locations.lon[served])]
+    if len(inside) == 0:
+        lat, lon = locations.lat[served], locations.lon[served]
+        raise InputError(
+            f"no stop lies inside the bounding box {box}; the feed's stops span "
+            f"{lat.min():.4f},{lon.min():.4f},{lat.max():.4f},{lon.max():.4f} (south,west,north,east)",
+            file=feed.path,
+        )
+    return inside
+
+
+def _routes(feed: Feed, trips: pl.DataFrame) -> tuple[Routes, NDArray[np.int32]]:
+    """The routes of the trips, ascending by id, and the route of each trip (-1: none)."""
+    table = feed.read_small("routes", ["route_id"], ["route_short_name", "route_long_name", "route_type"])
+    used = trips.select("route_id").unique().drop_nulls()
+    table = used.join(table.unique("route_id", keep="first"), on="route_id", how="left")
+    ids = np.asarray(table["route_id"].to_list(), np.str_)
+    table = table[np.argsort(ids, kind="stable")]
+    names = table.select(pl.coalesce("route_short_name", "route_long_name", "route_id")).to_series()
+    types = table["route_type"].cast(pl.Int32, strict=False).fill_null(-1).to_numpy()
+    routes = Routes(np.sort(ids), np.asarray(names.to_list(), np.str_), types.astype(np.int32))
+    return routes, lookup(trips["route_id"], table["route_id"], np.arange(len(table), dtype=np.int32))
+
+
+def _only_used(edges: Edges, routes: Routes) -> tuple[Edges, Routes]:
+    """Leave out routes without an edge, such as those outside the box."""
+    used, route = np.unique(edges.route, return_inverse=True)
+    return replace(edges, route=route.astype(np.int32)), Routes(
+        routes.ids[used], routes.names[used], routes.types[used]
+    )
+
+
+def _name(path: Path) -> str:
+    """What to call the network: the file's name, or its folder's where the file is just `gtfs.zip`."""
+    plain = path.stem.lower() in ("gtfs", "feed", "google_transit")
+    return (path.resolve().parent.name or path.stem) if plain else path.stem
+
+
+def _platforms(locations: Locations, keep: NDArray[np.int32]) -> Platforms:
+    """The stops that became part of a kept location."""
+    index = np.full(len(locations.ids) + 1, -1, np.int32)  # the last entry stands for "no location"
+    index[keep] = np.arange(len(keep), dtype=np.int32)
+    place = index[locations.location]
+    rows = np.flatnonzero(locations.platform & (place >= 0))
+    ids = np.asarray(locations.stop_ids.gather(rows).to_list(), np.str_)
+    order = np.argsort(ids, kind="stable")
+    return Platforms(ids[order], place[rows][order])

@@ -1,0 +1,139 @@
+"""Finding and reading the tables of a GTFS feed, in a zip file or a folder, as columns of text."""
+
+import csv
+import io
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+import polars as pl
+
+from wayveil.errors import InputError
+
+REQUIRED = ("stops", "routes", "trips", "stop_times")
+
+
+class Feed:
+    """A GTFS feed whose tables are read one at a time, only the columns that are asked for.
+
+    Tolerated, as they all happen: a folder inside the zip, byte-order marks, CRLF, columns in any order or that
+    nobody asked for, blanks around names, and tables in Windows-1252 or UTF-16 (with a word in `warnings`).
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.warnings: list[str] = []
+        if not self.path.exists():
+            raise InputError(
+                "no such file or folder; give a GTFS zip file or the folder it was unpacked to", file=path
+            )
+        self._zip = None if self.path.is_dir() else self._open_zip()
+        self._members = self._find_tables()
+        missing = [f"{table}.txt" for table in REQUIRED if table not in self._members]
+        if missing:
+            raise InputError(f"is not a GTFS feed: it has no {', no '.join(missing)}", file=path)
+
+    def warn(self, count: int, noun: str, fact: str) -> None:
+        """Note something odd that was met `count` times."""
+        if count > 0:
+            self.warnings.append(f"{count:,} {noun}{'' if count == 1 else 's'} {fact}")
+
+    def has(self, table: str) -> bool:
+        """Whether the feed has this table."""
+        return table in self._members
+
+    def read(self, table: str, required: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
+        """The named columns of a table as text, in the order of the file; optional ones may be all null."""
+        raw = self._text(table).lstrip()
+        header = next(csv.reader(io.StringIO(raw[:65_536].split(b"\n", 1)[0].decode("utf-8", "replace"))), [])
+        position = {name.strip().strip('"').lower(): at for at, name in reversed(list(enumerate(header)))}
+        missing = [column for column in required if column not in position]
+        if missing:
+            raise InputError(f"{table}.txt has no column {', '.join(missing)}", file=self.path)
+        wanted = [column for column in (*required, *optional) if column in position]
+        try:
+            # By position, because names may carry blanks or be repeated.
+            frame = pl.read_csv(
+                raw,
+                infer_schema=False,
+                columns=[position[name] for name in wanted],
+                truncate_ragged_lines=True,
+            )
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(f"{table}.txt is not a readable table ({reason})", file=self.path) from error
+        frame.columns = wanted
+        blank_lines = pl.all_horizontal(pl.all().is_null())
+        absent = [pl.lit(None, pl.String).alias(name) for name in optional if name not in position]
+        return frame.filter(~blank_lines).with_columns(absent)
+
+    def read_small(self, table: str, required: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
+        """Like `read`, with blanks around values removed and empty values null; too slow for stop_times."""
+        frame = self.read(table, required, optional)
+        stripped = pl.all().str.strip_chars()
+        return frame.select(pl.when(stripped != "").then(stripped))
+
+    def _open_zip(self) -> zipfile.ZipFile:
+        try:
+            return zipfile.ZipFile(self.path)
+        except (zipfile.BadZipFile, OSError) as error:
+            with self.path.open("rb") as file:
+                looks_like_zip = file.read(2) == b"PK"
+            problem = (
+                "is a zip file that was cut off or damaged; fetch it again"
+                if looks_like_zip
+                else ("is not a zip file; give a GTFS zip file or the folder it was unpacked to")
+            )
+            raise InputError(problem, file=self.path) from error
+
+    def _find_tables(self) -> dict[str, str]:
+        if self._zip is None:
+            files = [p for pattern in ("*.txt", "*/*.txt") for p in self.path.glob(pattern)]
+            names = [p.relative_to(self.path).as_posix() for p in files]
+        else:
+            names = [name for name in self._zip.namelist() if not name.startswith("__MACOSX/")]
+        homes = {
+            str(PurePosixPath(name).parent)
+            for name in names
+            if PurePosixPath(name).name.lower() == "stop_times.txt"
+        }
+        if not homes:
+            homes = {"."}
+        shallow = min(home.count("/") + (home != ".") for home in homes)
+        nearest = sorted(home for home in homes if home.count("/") + (home != ".") == shallow)
+        if len(nearest) > 1:
+            raise InputError(
+                f"holds {len(nearest)} feeds ({', '.join(nearest)}); give one of them", file=self.path
+            )
+        inside = [name for name in names if str(PurePosixPath(name).parent) == nearest[0]]
+        return {PurePosixPath(name).stem.lower(): name for name in inside if name.lower().endswith(".txt")}
+
+    def _text(self, table: str) -> bytes:
+        member = self._members[table]
+        try:
+            raw = (self.path / member).read_bytes() if self._zip is None else self._zip.read(member)
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+            OSError,
+        ) as error:
+            raise InputError(
+                f"{member} cannot be unpacked ({error}); fetch the file again", file=self.path
+            ) from error
+        if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+            self.warnings.append(f"{table}.txt is in UTF-16 instead of UTF-8.")
+            return raw.decode("utf-16", "replace").encode()
+        raw = raw.removeprefix(b"\xef\xbb\xbf")
+        if not raw.isascii():
+            try:
+                raw.decode()
+            except UnicodeDecodeError:
+                self.warnings.append(f"{table}.txt is not in UTF-8; it was read as Windows-1252.")
+                raw = raw.decode("cp1252", "replace").encode()
+        if not raw or raw.isspace():
+            raise InputError(f"{table}.txt is empty", file=self.path)
+        return raw

@@ -1,0 +1,227 @@
+"""A transit network as public knowledge: stations, the directed steps between them, what each step takes."""
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from wayveil.errors import InputError, WayveilError
+from wayveil.world.geo import BoundingBox
+from wayveil.world.successors import Ints, SparseSuccessors
+from wayveil.world.world import World
+
+FILE_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Places:
+    """Ids (ascending), names and WGS 84 coordinates of the locations."""
+
+    ids: NDArray[np.str_]
+    names: NDArray[np.str_]
+    lat: NDArray[np.float64]
+    lon: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Directed edges by (source, target), without repeats; those of source i are `indptr[i]:indptr[i + 1]`.
+
+    `seconds` is the median time that vehicles take (or the walking time), at least 1; `metres` is the great
+    circle; `walk` marks edges that no vehicle runs on; `runs` counts scheduled vehicle runs (0 on walks). The
+    routes of edge e are `route[route_indptr[e]:route_indptr[e + 1]]`, ascending.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    seconds: NDArray[np.int32]
+    metres: NDArray[np.float64]
+    walk: NDArray[np.bool_]
+    runs: NDArray[np.int64]
+    route_indptr: NDArray[np.int64]
+    route: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The routes, ascending by id, with their GTFS types (0 tram, 1 metro, 2 rail, 3 bus, ...; -1 unknown)."""
+
+    ids: NDArray[np.str_]
+    names: NDArray[np.str_]
+    types: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Platforms:
+    """The stops of the feed, ascending by `stop_id`, and the location that each one became part of."""
+
+    ids: NDArray[np.str_]
+    location: NDArray[np.int32]
+
+
+class Network(World):
+    """A `World` whose locations are the stations (or stops) of a feed and whose moves are its edges.
+
+    `warnings` are sentences with counts about everything odd in the feed; like the rest they know of no trip.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        edges: Edges,
+        routes: Routes,
+        platforms: Platforms,
+        *,
+        name: str = "network",
+        warnings: Sequence[str] = (),
+    ) -> None:
+        super().__init__(places.ids, successors=SparseSuccessors(edges.indptr, edges.indices))
+        _check(places, edges, routes, platforms)
+        self._parts = (places, edges, routes, platforms)
+        self.name = name
+        self.names, self.lat, self.lon = places.names, places.lat, places.lon
+        self.indptr, self.indices = edges.indptr, edges.indices
+        self.seconds, self.metres = edges.seconds, edges.metres
+        self.walk, self.runs = edges.walk, edges.runs
+        self.route_indptr, self.route = edges.route_indptr, edges.route
+        self.route_ids, self.route_names, self.route_types = routes.ids, routes.names, routes.types
+        self.stop_ids, self.stop_location = platforms.ids, platforms.location
+        self.warnings = list(warnings)
+
+    @property
+    def edges(self) -> int:
+        """Number of directed edges, walks included."""
+        return len(self.indices)
+
+    @property
+    def sources(self) -> NDArray[np.int32]:
+        """The source of each edge, as `indices` are the targets."""
+        return np.repeat(np.arange(self.size, dtype=np.int32), np.diff(self.indptr))
+
+    @property
+    def bbox(self) -> BoundingBox | None:
+        """The smallest box around all locations; none if they lie on one line of latitude or longitude."""
+        south, west, north, east = self.lat.min(), self.lon.min(), self.lat.max(), self.lon.max()
+        return BoundingBox(*map(float, (south, west, north, east))) if south < north and west < east else None
+
+    def index_of(self, ids: Sequence[str] | NDArray[np.str_] | pl.Series) -> NDArray[np.int32]:
+        """The location of each id, -1 if unknown. The id of a platform gives the station it belongs to."""
+        if self._lookup is None:
+            named = pl.DataFrame({"id": self.ids.tolist(), "index": np.arange(self.size, dtype=np.int32)})
+            below = pl.DataFrame({"id": self.stop_ids.tolist(), "index": self.stop_location})
+            self._lookup = pl.concat([named, below]).unique("id", keep="first", maintain_order=True)
+        return super().index_of(ids)
+
+    def edge_index(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+        """The position of each edge in the edge arrays, -1 where there is none."""
+        source = np.asarray(source)
+        rank = self.successors.rank(source, target)
+        return np.where(rank >= 0, self.indptr[source] + rank, -1)
+
+    def routes_of(self, edge: int) -> NDArray[np.int32]:
+        """The routes that run on an edge, as positions in `route_ids`."""
+        return self.route[self.route_indptr[edge] : self.route_indptr[edge + 1]]
+
+    def matrix(self, weight: NDArray[Any]) -> csr_array:
+        """The adjacency matrix with one weight per edge."""
+        return csr_array((weight, self.indices, self.indptr), shape=(self.size, self.size))
+
+    def components(self, connection: Literal["weak", "strong"] = "weak") -> tuple[int, NDArray[np.int32]]:
+        """How many components there are and which one each location belongs to."""
+        count, label = connected_components(
+            self.matrix(np.ones(self.edges)), directed=True, connection=connection
+        )
+        return int(count), label
+
+    def describe(self) -> dict[str, object]:
+        """Facts for people. Shares are of all locations."""
+        weak, label = self.components("weak")
+        strong, strong_label = self.components("strong")
+        return {
+            "name": self.name,
+            "stops": len(self.stop_ids),
+            "stations": self.size,
+            "edges": self.edges,
+            "walk edges": int(self.walk.sum()),
+            "routes": len(self.route_ids),
+            "components": weak,
+            "largest component share": float(np.bincount(label).max() / self.size),
+            "strong components": strong,
+            "largest strong component share": float(np.bincount(strong_label).max() / self.size),
+            "bbox": None if self.bbox is None else str(self.bbox),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the network to one file (compressed numpy arrays), readable by `Network.load`."""
+        arrays: dict[str, NDArray[Any]] = {
+            f"{type(part).__name__}.{item.name}": getattr(part, item.name)
+            for part in self._parts
+            for item in fields(part)
+        }
+        about = {"format": FILE_FORMAT, "name": self.name, "warnings": np.asarray(self.warnings, np.str_)}
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, **arrays, **about)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Network":
+        """Read what `save` wrote; a file that is not a whole, consistent network is refused."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                stored = {key: file[key] for key in file.files}
+        except FileNotFoundError as error:
+            raise InputError("no such file", file=path) from error
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"is not a saved network, or is damaged ({error})", file=path) from error
+        try:
+            if int(stored["format"]) != FILE_FORMAT:
+                raise InputError("was saved by another version; read the feed again", file=path)
+            parts = [
+                kind(**{item.name: stored[f"{kind.__name__}.{item.name}"] for item in fields(kind)})
+                for kind in (Places, Edges, Routes, Platforms)
+            ]
+            return cls(*parts, name=str(stored["name"]), warnings=stored["warnings"].tolist())  # type: ignore[arg-type]
+        except KeyError as error:
+            raise InputError(f"is not a saved network: {error} is missing", file=path) from error
+        except (ValueError, IndexError, WayveilError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"holds a network that contradicts itself ({error})", file=path) from error
+
+    def _public_arrays(self) -> list[NDArray[np.generic]]:
+        arrays = [getattr(part, item.name) for part in self._parts for item in fields(part)]
+        return [np.char.encode(array, "utf-8") if array.dtype.kind == "U" else array for array in arrays]
+
+
+def _check(places: Places, edges: Edges, routes: Routes, platforms: Platforms) -> None:
+    """Refuse parts that do not fit each other, so that nothing later reads out of bounds."""
+    size, count = len(places.ids), len(edges.indices)
+    per_edge = (edges.seconds, edges.metres, edges.walk, edges.runs)
+    wrong = {
+        "one name and coordinate per location": any(
+            len(a) != size for a in (places.names, places.lat, places.lon)
+        ),
+        "finite coordinates": not (np.all(np.isfinite(places.lat)) and np.all(np.isfinite(places.lon))),
+        "one row of edges per location": len(edges.indptr) != size + 1
+        or edges.indptr[0] != 0
+        or edges.indptr[-1] != count,
+        "edges between its locations": count > 0
+        and not (0 <= edges.indices.min() <= edges.indices.max() < size),
+        "one value per edge": any(len(a) != count for a in per_edge) or len(edges.route_indptr) != count + 1,
+        "positive seconds": bool(np.any(edges.seconds < 1)),
+        "known routes on its edges": len(edges.route) > 0
+        and not (0 <= edges.route.min() <= edges.route.max() < len(routes.ids)),
+        "a location for every stop": len(platforms.ids) != len(platforms.location)
+        or (
+            len(platforms.ids) > 0 and not (0 <= platforms.location.min() <= platforms.location.max() < size)
+        ),
+    }
+    for rule, broken in wrong.items():
+        if broken:
+            raise ValueError(f"a network needs {rule}")
