@@ -1,10 +1,10 @@
 """Count-query error: how far off are the answers to "how many trips visit a, later b, later c?".
 
-A query is an ordered sequence of items (stops, or stops within time bins), gaps allowed; its answer is the number of
-trips that contain it. The error of one answer is |private - true| / max(true, s) with the sanity bound s = 0.1 % of
-the raw trips. Two workloads are always measured together. *Non-empty* queries are drawn from raw trips, so that the
-truth is at least 1: the figure to look at. *Uniform* queries draw every item from the whole universe: most true
-answers are 0 there, and a release without any trip scores well.
+A query is an ordered sequence of items (stops, or stops within time bins), gaps allowed; its answer is the
+number of trips that contain it. The error of one answer is |private - true| / max(true, s) with the sanity
+bound s = 0.1 % of the raw trips. Two workloads are always measured together. *Non-empty* queries are drawn
+from raw trips, so that the truth is at least 1: the figure to look at. *Uniform* queries draw every item from
+the whole universe: most true answers are 0 there, and a release without any trip scores well.
 """
 
 from dataclasses import dataclass
@@ -46,8 +46,9 @@ def uniform_workload(items: Items, count: int, max_length: int, rng: np.random.G
 def nonempty_workload(
     raw: Trips, items: Items, count: int, max_length: int, rng: np.random.Generator
 ) -> Workload:
-    """Lengths uniform in 1..max_length (at most the longest trip); then a trip, uniform among those that are long
-    enough, and a uniform choice of that many of its visits."""
+    """Lengths uniform in 1..max_length (at most the longest trip); then a trip, uniform among those that are
+    long enough, and a uniform choice of that many of its visits.
+    """
     codes, offsets = items.of(raw), raw.offsets
     if np.any(codes < 0):
         inside = codes >= 0
@@ -66,7 +67,9 @@ def nonempty_workload(
 
 
 def distinct_places(sizes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """For each size n, a uniform choice of `count` of 0..n-1, ascending (Floyd's method, one column per round)."""
+    """For each size n, a uniform choice of `count` of 0..n-1, ascending (Floyd's method, one column per
+    round).
+    """
     chosen = np.empty((len(sizes), count), np.int64)
     for k in range(count):
         last = sizes - count + k
@@ -80,7 +83,8 @@ def relative_errors(
     true: NDArray[np.integer], private: NDArray[np.integer], sanity: float
 ) -> NDArray[np.float64]:
     """|private - true| / max(true, sanity), one per answer."""
-    return np.abs(np.asarray(private, np.float64) - true) / np.maximum(true, sanity)
+    true = np.asarray(true, np.float64)
+    return np.asarray(np.abs(private - true) / np.maximum(true, sanity))
 
 
 def sanity_bound(raw: Trips) -> float:
@@ -91,8 +95,8 @@ def sanity_bound(raw: Trips) -> float:
 class CountQueryError(Question):
     """Mean relative error over both workloads, mixed and per exact query length.
 
-    `unordered` asks for sets of items, as the first study of prefix trees did. The queries follow from `seed` alone,
-    so that every candidate answers the same ones.
+    `unordered` asks for sets of items, as the first study of prefix trees did. The queries follow from `seed`
+    alone, so that every candidate answers the same ones.
     """
 
     title = "Count queries"
@@ -134,8 +138,7 @@ class CountQueryError(Question):
             errors = relative_errors(true, answer, self.sanity)
             key, label = f"count_query_error/{work.name}", f"error, {work.name} queries"
             measures.append(Measure(key, label, float(errors.mean())))
-            measures += [
-                Measure(f"{key}/{length}", f"{label} of length {length}", float(errors[work.lengths == length].mean()))
-                for length in np.unique(work.lengths)
-            ]
+            for length in np.unique(work.lengths):
+                mean = float(errors[work.lengths == length].mean())
+                measures.append(Measure(f"{key}/{length}", f"{label} of length {length}", mean))
         return measures

@@ -17,7 +17,7 @@ _DENSE_PAIRS = 40_000_000  # 320 MB of counters; larger worlds are grouped inste
 
 @dataclass(frozen=True, eq=False)
 class EdgeFlows:
-    """Moves between consecutive visits: `count[i]` from `source[i]` to `target[i]`, by source and target, none 0."""
+    """Moves between consecutive visits, ascending by source and target: `count` > 0 trips made each."""
 
     source: NDArray[np.int32]
     target: NDArray[np.int32]
@@ -72,8 +72,8 @@ def _count_moves(location: NDArray[np.int32], offsets: NDArray[np.int64], size: 
 class EdgeFigures(Question):
     """Relative error of the flow per edge: the mean over all public edges and all pairs that raw trips use.
 
-    Moves that only a release makes add their error without adding to the number it is divided by; else a release
-    could dilute its errors with invented moves.
+    Moves that only a release makes add their error without adding to the number it is divided by; else a
+    release could dilute its errors with invented moves.
     """
 
     title = "Edges"

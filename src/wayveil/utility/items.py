@@ -24,7 +24,7 @@ class Items:
         return self.world.size * (1 if self.bins is None else self.bins.count)
 
     def of(self, trips: Trips) -> NDArray[np.integer]:
-        """The item of every visit; -1 for a visit outside all bins (which only bins that do not repeat can have)."""
+        """The item of every visit; -1 outside all bins (only bins that do not repeat leave a moment out)."""
         if self.bins is None:
             return trips.location
         if trips.time is None:

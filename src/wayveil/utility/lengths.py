@@ -13,9 +13,10 @@ def length_histogram(trips: Trips) -> NDArray[np.int64]:
 
 
 def jensen_shannon(left: NDArray[np.integer], right: NDArray[np.integer]) -> float:
-    """Jensen-Shannon divergence in bits (logarithms to base 2, no square root) of two histograms: 0 when they have
-    the same shape, 1 when they share nothing. Missing cells at the end count as 0; a histogram without any mass
-    shares nothing with another one."""
+    """Jensen-Shannon divergence in bits (logarithms to base 2, no square root) of two histograms: 0 when they
+    have the same shape, 1 when they share nothing. Missing cells at the end count as 0; a histogram without
+    any mass shares nothing with another one.
+    """
     size = max(len(left), len(right))
     p, q = (np.pad(np.asarray(side, np.float64), (0, size - len(side))) for side in (left, right))
     if p.sum() == 0 or q.sum() == 0:

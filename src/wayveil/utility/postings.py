@@ -1,9 +1,10 @@
 """An inverted index over trips, and compiled answers to "how many trips contain this sequence?".
 
-Every item has a posting list: its visits in ascending order, each one number `trip << shift | position`. One integer
-comparison therefore orders visits by trip and then by place within the trip. A query leapfrogs through the lists of
-its items: the rarest proposes a trip, the others gallop to it or name a later one to go on with. Where all meet, the
-greedy earliest match decides the order. Four bytes per visit as long as the numbers fit.
+Every item has a posting list: its visits in ascending order, each one number `trip << shift | position`. One
+integer comparison therefore orders visits by trip and then by place within the trip. A query leapfrogs
+through the lists of its items: the rarest proposes a trip, the others gallop to it or name a later one to go
+on with. Where all meet, the greedy earliest match decides the order. Four bytes per visit as long as the
+numbers fit.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,9 @@ _QUERIES_PER_STEP = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """The visits `keys[starts[i]:starts[i + 1]]` of every item i, ascending; the trip of a key is `key >> shift`."""
+    """The visits of item i are `keys[starts[i]:starts[i + 1]]`, ascending; the trip of a key is `key >>
+    shift`.
+    """
 
     keys: NDArray[np.integer]
     starts: NDArray[np.int64]
@@ -46,8 +49,9 @@ class Postings:
     ) -> NDArray[np.int64]:
         """For each row (its first `lengths` items): the number of trips that contain it.
 
-        Ordered: the items occur in this order, gaps allowed, each at a visit of its own, so that [a, a] needs two
-        visits to a. Unordered: every item occurs somewhere; a query is then a set and repeats in it say nothing.
+        Ordered: the items occur in this order, gaps allowed, each at a visit of its own, so that [a, a] needs
+        two visits to a. Unordered: every item occurs somewhere; a query is then a set and repeats in it say
+        nothing.
         """
         out = np.zeros(len(queries), np.int64)
         steps = [slice(i, i + _QUERIES_PER_STEP) for i in range(0, len(queries), _QUERIES_PER_STEP)]
@@ -158,7 +162,7 @@ def _answer(
 def _in_order(
     keys: NDArray[np.integer], at: NDArray[np.int64], end: NDArray[np.int64], length: int, beyond: int
 ) -> bool:
-    """Whether one trip, whose keys lie below `beyond`, has the items in order: each takes its earliest visit."""
+    """Whether a trip (its keys end before `beyond`) has the items in order: each takes its earliest visit."""
     last = -1
     for j in range(length):
         visit = at[j]

@@ -14,7 +14,7 @@ from wayveil.trips.trips import Trips
 
 @dataclass(frozen=True)
 class Measure:
-    """One number about one candidate. `key` is for machines, `label` for people; `better` says which way is good."""
+    """One number about one candidate: `key` for machines, `label` for people, and which way is better."""
 
     key: str
     label: str
@@ -36,7 +36,7 @@ def check_comparable(raw: Trips, private: Trips) -> None:
     """Refuse trips over two different worlds: equal indices would then mean different places."""
     if raw.world is not private.world and raw.world.fingerprint() != private.world.fingerprint():
         raise ParameterError(
-            "the two sets of trips refer to different worlds; read both with the same network or list of locations"
+            "the two sets of trips refer to different worlds; read both with the same network"
         )
 
 

@@ -17,8 +17,9 @@ def stop_counts(trips: Trips) -> NDArray[np.int64]:
 
 
 def busiest(counts: NDArray[np.integer], top: int) -> NDArray[np.int64]:
-    """Positions of the `top` largest counts, largest first; ties go to the lower position on every side, and a count
-    of zero is never among the busiest, so that there may be fewer."""
+    """Positions of the `top` largest counts, largest first; ties go to the lower position on every side, and
+    a count of zero is never among the busiest, so that there may be fewer.
+    """
     order = np.argsort(-counts, kind="stable")[:top]
     return order[counts[order] > 0]
 
@@ -49,7 +50,9 @@ class StopFigures(Question):
         error = float(relative_errors(self.counts, counts, sanity_bound(self.raw)).mean())
         return [
             Measure("stop_error", "relative error of visits per stop", error),
-            Measure("stop_tau_b", "Kendall tau-b of the ranking", kendall_tau_b(self.counts, counts), "higher"),
+            Measure(
+                "stop_tau_b", "Kendall tau-b of the ranking", kendall_tau_b(self.counts, counts), "higher"
+            ),
             Measure(
                 f"stop_top_{self.top}",
                 f"share of the busiest {self.top} found",

@@ -1,0 +1,191 @@
+"""`score`: all figures of a release in one frozen card, beside ceiling, floor and the empty release."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite, sqrt
+from typing import Literal, Protocol
+
+import numpy as np
+import polars as pl
+from scipy.stats import t as student
+
+from wayveil.errors import ParameterError
+from wayveil.progress import track
+from wayveil.trips.trips import Trips
+from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, CountQueryError
+from wayveil.utility.edges import EdgeFigures
+from wayveil.utility.lengths import LengthDivergence
+from wayveil.utility.question import Question
+from wayveil.utility.reference import ceiling, empty, floor
+from wayveil.utility.stops import StopFigures
+from wayveil.world.timebins import TimeBins
+
+NOTICE = "Not for publication: these figures are computed from the raw trips."
+_REFERENCES = 3
+
+
+class Released(Protocol):
+    """Anything that carries private trips, as a release does."""
+
+    @property
+    def trips(self) -> Trips: ...
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: the mean over the releases, its 95 % interval (none for a single release), and the
+    references.
+    """
+
+    question: str
+    key: str
+    label: str
+    value: float
+    low: float | None
+    high: float | None
+    ceiling: float
+    floor: float
+    empty: float
+    better: Literal["lower", "higher"]
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """The figures of one mechanism on one dataset: for the eyes of the data holder only."""
+
+    figures: tuple[Figure, ...]
+    releases: int
+    raw_trips: int
+    private_trips: tuple[int, ...]
+    queries: int
+    sanity_bound: float
+    seed: int
+    notice: str = NOTICE
+
+    def __getitem__(self, key: str) -> Figure:
+        for figure in self.figures:
+            if figure.key == key:
+                return figure
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[Figure]:
+        return iter(self.figures)
+
+    def table(self) -> pl.DataFrame:
+        """One row per figure."""
+        return pl.DataFrame([asdict(figure) for figure in self.figures], infer_schema_length=None)
+
+    def to_json(self) -> str:
+        """The whole card; a figure that has no value (a rank correlation of nothing) is null."""
+        return json.dumps(_without_nan(asdict(self)), indent=2)
+
+    def __str__(self) -> str:
+        rows = [["", "release", "95 % interval", "ceiling", "floor", "empty"]]
+        question = None
+        for figure in self.figures:
+            if figure.question != question:
+                question = figure.question
+                rows.append([question, "", "", "", "", ""])
+            references = [decimal(value) for value in (figure.ceiling, figure.floor, figure.empty)]
+            rows.append([f"  {figure.label}", decimal(figure.value), interval(figure), *references])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = []
+        for label, *cells in rows:
+            numbers = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+            lines.append("  ".join([label.ljust(widths[0]), *numbers]))
+        return "\n".join([line.rstrip() for line in lines] + [self.notice])
+
+
+def decimal(value: float) -> str:
+    """Three decimals for people, a dash where there is no value."""
+    return f"{value:.3f}" if isfinite(value) else "–"
+
+
+def interval(figure: Figure) -> str:
+    """The interval as text; empty for a single release."""
+    return "" if figure.low is None or figure.high is None else f"{figure.low:.3f} – {figure.high:.3f}"
+
+
+def score(
+    trips: Trips,
+    release: Released | Trips | Sequence[Released | Trips],
+    *,
+    queries: int = DEFAULT_QUERIES,
+    max_length: int = DEFAULT_MAX_LENGTH,
+    bins: TimeBins | None = None,
+    unordered: bool = False,
+    seed: int = 0,
+) -> Scorecard:
+    """Compare raw trips with a release, or with several releases of the same mechanism (then with intervals).
+
+    `queries` per workload, of 1..`max_length` stops, or of stops within `bins`. `seed` fixes queries, ceiling
+    and floor. The floor is given the true number of trips, so that it is as hard to beat as public knowledge
+    can make it.
+    """
+    candidates = [_trips_of(one) for one in (release if isinstance(release, Sequence) else [release])]
+    if not candidates:
+        raise ParameterError("there is no release to score")
+    count_queries = CountQueryError(
+        trips, queries=queries, max_length=max_length, bins=bins, unordered=unordered, seed=seed
+    )
+    questions: list[Question] = [
+        count_queries,
+        LengthDivergence(trips),
+        StopFigures(trips),
+        EdgeFigures(trips),
+    ]
+    answers = [
+        [(question, measure) for question in questions for measure in question.measure(subject)]
+        for subject in track(
+            _subjects(trips, candidates, bins, seed), "scoring", total=len(candidates) + _REFERENCES
+        )
+    ]
+    figures = []
+    for row in zip(*answers, strict=True):
+        question, first = row[0]
+        *values, top, bottom, nothing = (measure.value for _, measure in row)
+        mean, low, high = mean_and_interval(values)
+        figures.append(
+            Figure(
+                question.title, first.key, first.label, mean, low, high, top, bottom, nothing, first.better
+            )
+        )
+    return Scorecard(
+        figures=tuple(figures),
+        releases=len(candidates),
+        raw_trips=len(trips),
+        private_trips=tuple(len(one) for one in candidates),
+        queries=queries,
+        sanity_bound=count_queries.sanity,
+        seed=seed,
+    )
+
+
+def _subjects(raw: Trips, candidates: list[Trips], bins: TimeBins | None, seed: int) -> Iterator[Trips]:
+    """The releases and then the three references, one at a time: a copy of the raw trips is large."""
+    yield from candidates
+    yield ceiling(raw, seed + 1)
+    yield floor(raw.world, len(raw), seed + 2, bins=bins)
+    yield empty(raw.world, timed=bins is not None)
+
+
+def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
+    """The mean and its 95 % interval (Student) over repetitions; one value has no interval."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, None, None
+    half = float(student.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / sqrt(len(values)))
+    return mean, mean - half, mean + half
+
+
+def _trips_of(release: Released | Trips) -> Trips:
+    return release if isinstance(release, Trips) else release.trips
+
+
+def _without_nan(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _without_nan(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(part) for part in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
