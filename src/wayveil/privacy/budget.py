@@ -1,14 +1,14 @@
 """The privacy budget: exact rationals, a line for every spend, never below zero.
 
-What happened (`Spend`, plain data) is kept apart from how it is added up (`Budget`), so that an accountant or an
-audit can read the same lines again.
+What happened (`Spend`, plain data) is kept apart from how it is added up (`Budget`), so that an accountant or
+an audit can read the same lines again.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from math import isfinite
+from typing import Literal
 
 from wayveil.errors import BudgetExceededError, ParameterError, plain
 
@@ -19,12 +19,13 @@ def exact(value: Rational, name: str = "epsilon") -> Fraction:
     """Read a positive number exactly as written: 0.1 is one tenth, not the nearest binary fraction."""
     try:
         if isinstance(value, float):
-            if not isfinite(value):
-                raise ValueError
-            fraction = Fraction(repr(value))
+            # Shortest digits that name this float. NumPy's floats are floats too, with a longer repr.
+            fraction = Fraction(repr(float(value)))
         else:
             fraction = Fraction(value)
-    except (ValueError, ZeroDivisionError, InvalidOperation, TypeError) as error:
+            # NumPy's integers would go on to overflow inside a Fraction.
+            fraction = Fraction(int(fraction.numerator), int(fraction.denominator))
+    except (ValueError, ZeroDivisionError, InvalidOperation, TypeError, OverflowError) as error:
         raise ParameterError(f"{name} must be a number such as 0.5 or 1/2, not {value!r}") from error
     if fraction <= 0:
         raise ParameterError(f"{name} must be greater than 0, not {plain(fraction)}")
@@ -35,8 +36,10 @@ def exact(value: Rational, name: str = "epsilon") -> Fraction:
 class Spend:
     """One purchase: `price` bought `label` from counts that one unit can move by `sensitivity`.
 
-    `scale` is the noise scale (pure epsilon) or the variance sigma^2 (zCDP) that followed from it. Spends of one
-    `group` read disjoint parts of the data (no unit is in two of them), so the group costs its dearest part.
+    `scale` is what followed from it: the noise scale (pure epsilon) or the variance sigma^2 (zCDP) of noisy
+    counts; for a selection, the gap in utility that makes a candidate e times less likely; for a search, the
+    epsilon of each of its draws. Spends of one `group` read disjoint parts of the data (no unit is in two of
+    them), so the group costs its dearest part.
     """
 
     label: str
@@ -44,6 +47,7 @@ class Spend:
     sensitivity: int
     scale: Fraction
     group: str | None = None
+    kind: Literal["counts", "selection", "search"] = "counts"
 
 
 class Budget:
@@ -72,10 +76,16 @@ class Budget:
 
     def spend(self, spend: Spend) -> None:
         """Book a spend, or refuse it with the requested, the remaining and the missing amount."""
+        if not isinstance(spend.price, Fraction | int):
+            raise ParameterError(
+                f"{spend.label}: a price is an exact Fraction, not {type(spend.price).__name__} {spend.price}"
+            )
         if spend.price <= 0:
             raise ParameterError(f"{spend.label}: a spend must be greater than 0, not {plain(spend.price)}")
         if spend.sensitivity < 1:
-            raise ParameterError(f"{spend.label}: the sensitivity must be at least 1, not {spend.sensitivity}")
+            raise ParameterError(
+                f"{spend.label}: the sensitivity must be at least 1, not {spend.sensitivity}"
+            )
         extra = total_price([*self._spends, spend]) - self.spent
         if extra > self.remaining:
             raise BudgetExceededError(

@@ -1,25 +1,31 @@
 """The gate: the only door between exact counts and the outside.
 
-A mechanism asks a `Question` about exact counts and gets a noisy answer. The gate derives the sensitivity from the
-unit, books the spend, draws the noise, and lets nothing else out. Because every question passes here, one argument
-covers every mechanism: if, given the same earlier answers, two neighbouring datasets lead to the same question over
-the same public cells, and their exact counts differ by at most the booked sensitivity, then the whole run costs the
-sum of the booked prices (adaptive composition). The grey-box audit checks exactly these two conditions.
+A mechanism asks a `Question` about exact counts and gets a noisy answer. The gate derives the sensitivity
+from the unit, books the spend, draws the noise, and lets nothing else out. Because every question passes
+here, one argument covers every mechanism: if, given the same earlier answers, two neighbouring datasets lead
+to the same question over the same public cells, and their exact counts differ by at most the booked
+sensitivity, then the whole run costs the sum of the booked prices (adaptive composition). The grey-box audit
+checks exactly these two conditions.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits, secure_bits
-from wayveil.privacy.budget import Budget, Spend
-from wayveil.privacy.noise import discrete_gaussian, discrete_laplace
+from wayveil.privacy.budget import Budget, Spend, exact
+from wayveil.privacy.noise import bernoulli, discrete_gaussian, discrete_laplace
+from wayveil.privacy.quantiles import quantile_utilities, utility_contribution
+from wayveil.privacy.repeat import Candidate, Score, Stopping, repeat_until
+from wayveil.privacy.selection import permute_and_flip
 from wayveil.privacy.survivors import survivors
 from wayveil.privacy.units import Contribution, Unit
+from wayveil.privacy.zcdp import pure_epsilon
 from wayveil.trips.trips import Trips
 
 # Above this many cells a histogram is never written out cell by cell.
@@ -28,7 +34,7 @@ DENSE_LIMIT = 200_000_000
 
 @dataclass(frozen=True, eq=False)
 class SparseCounts:
-    """Exact counts over public cells 0..universe-1: `counts` at the ascending `keys`, zero everywhere else."""
+    """Exact counts over public cells 0..universe-1: `counts` at the ascending `keys`, zero elsewhere."""
 
     universe: int
     keys: NDArray[np.int64]
@@ -55,6 +61,7 @@ class SparseCounts:
 class Question:
     """What is asked of the data. Everything here is public or follows from earlier noisy answers.
 
+    universe   number of cells, or of candidates of a selection
     threshold  only cells whose noisy count reaches it come back; None = all cells
     """
 
@@ -65,6 +72,7 @@ class Question:
     scale: Fraction
     threshold: int | None
     group: str | None = None
+    kind: Literal["counts", "selection"] = "counts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +112,16 @@ class Gate:
     def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         """The noise that such a question needs: Laplace scale for epsilon, Gaussian variance for rho."""
         sensitivity = self.unit.sensitivity(contribution)
-        if self.budget.currency == "rho":
-            return Fraction(sensitivity.l2_squared) / (2 * price)
-        return Fraction(sensitivity.l1) / price
+        price = exact(price, self.budget.currency)
+        return (
+            sensitivity.l2_squared / (2 * price) if self.budget.currency == "rho" else sensitivity.l1 / price
+        )
+
+    def selection_scale(self, contribution: Contribution, price: Fraction) -> Fraction:
+        """The gap in utility that makes a candidate e times less likely."""
+        price = exact(price, self.budget.currency)
+        epsilon = pure_epsilon(price) if self.budget.currency == "rho" else price
+        return 2 * self.unit.utility_sensitivity(contribution) / epsilon
 
     def histogram(
         self,
@@ -120,7 +135,8 @@ class Gate:
     ) -> NoisyCounts:
         """Noisy counts of all cells, or of those that reach the threshold.
 
-        With a threshold, empty cells are not visited: those that noise lifts over it are drawn from their exact law.
+        With a threshold, empty cells are not visited: those that noise lifts over it are drawn from their
+        exact law.
         """
         if threshold is not None and threshold < 1:
             raise ParameterError(f"{label}: a threshold must be at least 1, not {threshold}")
@@ -136,6 +152,62 @@ class Gate:
         self.budget.spend(Spend(label, price, booked, question.scale, group))
         self.open()
         return self.answer(question, exact)
+
+    def select(
+        self,
+        label: str,
+        utilities: NDArray[np.integer],
+        contribution: Contribution,
+        price: Fraction,
+        *,
+        group: str | None = None,
+    ) -> int:
+        """The index of a public candidate with a high utility; one trip moves any by at most `per_cell`."""
+        if len(utilities) == 0:
+            raise ParameterError(f"{label}: there is no candidate to select")
+        scale = self.selection_scale(contribution, price)
+        question = Question(label, len(utilities), contribution, price, scale, None, group, "selection")
+        sensitivity = self.unit.utility_sensitivity(contribution)
+        self.budget.spend(Spend(label, price, sensitivity, scale, group, "selection"))
+        self.open()
+        return self.answer_selection(question, utilities)
+
+    def quantile(
+        self,
+        label: str,
+        values: NDArray[np.integer],
+        q: Fraction,
+        low: int,
+        high: int,
+        contribution: Contribution,
+        price: Fraction,
+    ) -> int:
+        """A number of the public range low..high near the q-quantile of the values.
+
+        `contribution` says how far one trip moves the histogram of the values.
+        """
+        utilities = quantile_utilities(values, q, low, high)
+        return low + self.select(label, utilities, utility_contribution(contribution, q), price)
+
+    def search(
+        self,
+        label: str,
+        draw: Callable[["Gate"], tuple[Candidate, Score]],
+        threshold: Score,
+        price: Fraction,
+        stopping: Stopping,
+    ) -> Candidate | None:
+        """The first candidate whose score reaches the threshold, or None, which is final (see `repeat`).
+
+        Every draw gets a gate of its own that holds half the price, less the slack. The price is booked at
+        the start.
+        """
+        if self.budget.currency == "rho":
+            raise ParameterError(f"{label}: searches are counted in epsilon, not in rho")
+        each = stopping.draw_price(price)
+        self.budget.spend(Spend(label, price, 1, each, kind="search"))
+        self.open()
+        return repeat_until(lambda: draw(self.inner(Budget(each))), threshold, stopping, self.flip)
 
     def open(self) -> None:
         """From here on noise has been drawn and the budget cannot come back."""
@@ -159,6 +231,19 @@ class Gate:
         keys = np.concatenate([exact.keys[over], position])
         order = np.argsort(keys, kind="stable")
         return NoisyCounts(question, keys[order], np.concatenate([noisy[over], value])[order])
+
+    def answer_selection(self, question: Question, utilities: NDArray[np.integer]) -> int:
+        """Choose. Audits replace this step, like `answer`."""
+        sensitivity = self.unit.utility_sensitivity(question.contribution)
+        return permute_and_flip(utilities, 2 * sensitivity / question.scale, sensitivity, self.bits)
+
+    def inner(self, budget: Budget) -> "Gate":
+        """A gate for one draw of a search. Audits replace it by one of their own kind."""
+        return Gate(self.unit, budget, self.bits)
+
+    def flip(self, probability: Fraction) -> bool:
+        """The coin of a search. Audits replace it, like `answer`."""
+        return bool(bernoulli(1, probability, self.bits)[0])
 
     def _noise(self, question: Question) -> NDArray[np.int64]:
         if self.budget.currency == "rho":

@@ -1,15 +1,17 @@
 """Who is protected: the privacy unit, its neighbours, and the bound on what one unit can do to a count.
 
-A unit is a frozen object. It says in words which two datasets are neighbours, cuts every unit's contribution down to
-its bound before anything is counted (`bound`), and turns "how one trip or visit moves this count" (`Contribution`)
-into the sensitivity that the noise must cover (`sensitivity`). No mechanism types a sensitivity in by hand.
+A unit is a frozen object. It says in words which two datasets are neighbours, cuts every unit's contribution
+down to its bound before anything is counted (`bound`), and turns "how one trip or visit moves this count"
+(`Contribution`) into the sensitivity that the noise must cover (`sensitivity`). No mechanism types a
+sensitivity in by hand.
 
-Choosing which contributions stay is a rule per unit that uses random words drawn for that unit's own trips, so
-bounding keeps the distance between neighbours: fix the words of the common units, and only the changed unit differs.
+Choosing which contributions stay is a rule per unit that uses random words drawn for that unit's own trips,
+so bounding keeps the distance between neighbours: fix the words of the common units, and only the changed
+unit differs.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +25,24 @@ DAY = 86_400
 
 @dataclass(frozen=True)
 class Contribution:
-    """How far one trip, and one visit, can move a vector of counts.
+    """How far one trip, and one visit, can move a vector of counts. A trip only ever adds to counts.
 
     per_trip   L1 distance when one trip is added or removed
-    per_visit  L1 distance when one visit is added to or removed from a trip; None when a visit can change the whole
-               trip's contribution (it then counts as one trip removed and one added)
-    per_cell   largest change of a single cell when one trip is added or removed
+    per_visit  L1 distance when one visit is added to or removed from a trip, which may come or go with its
+               only visit; None when a visit can change the whole trip's contribution (it then counts as one
+               trip removed and one added)
+    per_cell   largest change of a single cell when one trip is added or removed; unless given, `per_trip`
     """
 
     per_trip: int
     per_visit: int | None = None
-    per_cell: int = 1
+    per_cell: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.per_trip, self.per_cell, self.per_visit or 1) < 1:
+        if self.per_cell == 0:
+            object.__setattr__(self, "per_cell", self.per_trip)
+        bounds = [self.per_trip, self.per_cell] + ([] if self.per_visit is None else [self.per_visit])
+        if min(bounds) < 1:
             raise ParameterError("a contribution without a bound of at least 1 has no sensitivity")
 
 
@@ -65,11 +71,19 @@ class Unit(ABC):
 
     @abstractmethod
     def bound(self, trips: Trips, bits: Bits) -> Trips:
-        """Cut every unit's contribution to its bound. Output is as private as the input: for counting only."""
+        """Cut every unit's contribution to its bound. The output is as sensitive as the input: count it."""
 
     @abstractmethod
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
         """How far one unit can move such a count after bounding."""
+
+    def utility_sensitivity(self, contribution: Contribution) -> int:
+        """How far one unit can move any single score, where `per_cell` is how far one trip can.
+
+        Scores, unlike counts, may rise with one trip and fall with another, so a replaced trip moves them
+        twice: each score is a vector of one cell, for which the L1 distance is the change itself.
+        """
+        return self.sensitivity(replace(contribution, per_trip=contribution.per_cell)).l1
 
     def describe(self) -> dict[str, object]:
         """For the datasheet."""
@@ -159,11 +173,14 @@ class RiderDay(Rider):
     def groups(self, trips: Trips) -> NDArray[np.int64]:
         riders = super().groups(trips)
         if trips.time is None:
-            raise ParameterError("the unit `rider-day` needs times; bring a time column or use the unit `rider`")
-        first = np.minimum(trips.offsets[:-1], max(trips.visits - 1, 0))
-        day = trips.time[first] // DAY if trips.visits else np.zeros(len(trips), np.int64)
-        _, code = np.unique(np.stack([riders, day]), axis=1, return_inverse=True)
-        return np.where(riders >= 0, code.ravel(), -1)
+            raise ParameterError(
+                "the unit `rider-day` needs times; bring a time column or use the unit `rider`"
+            )
+        # A trip without visits has no day. It must not borrow that of the next trip, maybe of another rider.
+        day = np.full(len(trips), np.iinfo(np.int64).min)
+        begun = trips.lengths > 0
+        day[begun] = trips.time[trips.offsets[:-1][begun]] // DAY
+        return np.where(riders >= 0, _pair_codes(riders, day), -1)
 
 
 @dataclass(frozen=True)
@@ -182,7 +199,7 @@ class Points(Unit):
         return f"two datasets of which one has up to {self.length} consecutive visits more in one trip"
 
     def bound(self, trips: Trips, bits: Bits) -> Trips:
-        return trips
+        return _with_visits(trips)
 
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
         # Without a bound per visit, the changed trip counts as one trip removed and one added.
@@ -199,6 +216,10 @@ class Event(Points):
     name = "event"
     length: int = 1
 
+    def __post_init__(self) -> None:
+        if self.length != 1:
+            raise ParameterError("the unit `event` is one visit; use Points(length=...) to protect several")
+
     @property
     def neighbours(self) -> str:
         return "two datasets of which one has one visit more"
@@ -206,11 +227,13 @@ class Event(Points):
 
 @dataclass(frozen=True)
 class Window(Unit):
-    """All visits of one rider inside any window of `seconds`; at most `max_visits` of each aligned window are counted.
+    """All visits of one rider inside any window of `seconds`.
 
-    Any window meets at most two aligned ones. In each of them the added visits can take the place of counted ones: at
-    most max_visits come in and at most max_visits go out, so 4 x max_visits counted visits can change in all. Trips
-    without a rider id are each treated as a rider's only trip.
+    At most `max_visits` of a rider are counted in each window that is aligned to the clock.
+
+    Any window meets at most two aligned ones. In each of them the added visits can take the place of counted
+    ones: at most max_visits come in and at most max_visits go out, so 4 x max_visits counted visits can
+    change in all. Trips without a rider id are each treated as a rider's only trip.
     """
 
     name = "window"
@@ -234,9 +257,8 @@ class Window(Unit):
         owner = np.arange(len(trips)) if trips.rider is None else trips.rider
         # A trip without id is its own rider: give it a code that no rider has.
         owner = np.where(owner >= 0, owner, -2 - np.arange(len(trips)))
-        code = np.stack([np.repeat(owner, trips.lengths), trips.time // self.seconds])
-        _, window = np.unique(code, axis=1, return_inverse=True)
-        return trips.keep_visits(_at_most(window.ravel(), self.max_visits, bits))
+        window = _pair_codes(np.repeat(owner, trips.lengths), trips.time // self.seconds)
+        return _with_visits(trips.keep_visits(_at_most(window, self.max_visits, bits)))
 
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
         visits = 4 * self.max_visits
@@ -247,11 +269,24 @@ class Window(Unit):
         return Sensitivity(l1, l1)
 
 
+def _with_visits(trips: Trips) -> Trips:
+    """Without empty trips: a unit of visits can leave any number of them behind, each of which may count."""
+    full = trips.lengths > 0
+    return trips if full.all() else trips.take(full)
+
+
+def _pair_codes(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A code >= 0 for every pair: equal where both are equal."""
+    _, left_code = np.unique(left, return_inverse=True)
+    names, right_code = np.unique(right, return_inverse=True)
+    return left_code * max(len(names), 1) + right_code
+
+
 def _at_most(groups: NDArray[np.integer], limit: int, bits: Bits) -> NDArray[np.bool_]:
     """A mask that keeps a random choice of at most `limit` members of each group; group -1 is kept whole.
 
-    Every member gets a random word and the smallest words stay: which members of a group stay depends on nothing
-    outside the group.
+    Every member gets a random word and the smallest words stay: which members of a group stay depends on
+    nothing outside the group.
     """
     kept = np.ones(len(groups), bool)
     if len(groups) == 0:
