@@ -1,7 +1,9 @@
 """What may follow what: the public relation "after location a, location b is possible".
 
 Mechanisms never list the children of a node. They ask how many there are (`degree`), which is the k-th (`nth`) and
-which rank one has (`rank`); so a complete graph over a million locations costs nothing.
+which rank one has (`rank`); so a complete graph over a million locations costs nothing. What may come next depends on
+a *state*; for plain sequences the state is the last location, richer alphabets (location and time) say in `follow`
+which state a move leads to.
 """
 
 from abc import ABC, abstractmethod
@@ -18,6 +20,11 @@ class Successors(ABC):
 
     size: int
 
+    @property
+    @abstractmethod
+    def mean_degree(self) -> float:
+        """Successors of a location, on average over all locations."""
+
     @abstractmethod
     def degree(self, source: Ints) -> NDArray[np.int64]:
         """How many locations may follow each source."""
@@ -30,6 +37,10 @@ class Successors(ABC):
     def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
         """The rank of target among the successors of source, or -1 where the move is not allowed."""
 
+    def follow(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+        """The state after moving from source to target: the target, unless an alphabet remembers more."""
+        return np.asarray(target).astype(np.int64)
+
     def contains(self, source: Ints, target: Ints) -> NDArray[np.bool_]:
         """Whether target may follow source."""
         return self.rank(source, target) >= 0
@@ -40,6 +51,10 @@ class CompleteSuccessors(Successors):
 
     def __init__(self, size: int) -> None:
         self.size = size
+
+    @property
+    def mean_degree(self) -> float:
+        return float(self.size)
 
     def degree(self, source: Ints) -> NDArray[np.int64]:
         return np.full(np.shape(source), self.size, np.int64)
@@ -63,6 +78,10 @@ class SparseSuccessors(Successors):
         if np.any(np.diff(flat) <= 0):
             raise ValueError("successors must be ascending within a row and without repeats")
 
+    @property
+    def mean_degree(self) -> float:
+        return len(self.indices) / self.size
+
     def degree(self, source: Ints) -> NDArray[np.int64]:
         source = np.asarray(source)
         return self.indptr[source + 1] - self.indptr[source]
@@ -77,7 +96,10 @@ class SparseSuccessors(Successors):
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def ranks_in_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], source: NDArray[np.int32], target: NDArray[np.int32]
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
 ) -> NDArray[np.int64]:
     """Position of each target inside its source's row, -1 where it is absent (binary search)."""
     out = np.empty(len(source), np.int64)

@@ -20,7 +20,13 @@ class World:
     world is for experiments, and whatever is released from it is marked as not private.
     """
 
-    def __init__(self, ids: Sequence[str] | NDArray[np.str_], *, successors: Successors | None = None, public: bool = True):
+    def __init__(
+        self,
+        ids: Sequence[str] | NDArray[np.str_],
+        *,
+        successors: Successors | None = None,
+        public: bool = True,
+    ):
         self.ids: NDArray[np.str_] = np.asarray(ids, dtype=np.str_)
         if len(self.ids) == 0:
             raise ParameterError("a world needs at least one location")
@@ -61,8 +67,12 @@ class World:
     def index_of(self, ids: Sequence[str] | NDArray[np.str_] | pl.Series) -> NDArray[np.int32]:
         """The index of each id, -1 for an id that this world does not have."""
         if self._lookup is None:
-            self._lookup = pl.DataFrame({"id": self.ids.tolist(), "index": np.arange(self.size, dtype=np.int32)})
-        asked = pl.DataFrame({"id": ids if isinstance(ids, pl.Series) else pl.Series(list(ids), dtype=pl.String)})
+            self._lookup = pl.DataFrame(
+                {"id": self.ids.tolist(), "index": np.arange(self.size, dtype=np.int32)}
+            )
+        asked = pl.DataFrame(
+            {"id": ids if isinstance(ids, pl.Series) else pl.Series(list(ids), dtype=pl.String)}
+        )
         found = asked.with_columns(pl.col("id").cast(pl.String)).join(
             self._lookup, on="id", how="left", maintain_order="left"
         )

@@ -1,0 +1,45 @@
+"""The command line: one thin command per verb, no logic.
+
+Bad input ends with one sentence and exit code 2; an audit or a verification that finds something ends with 1.
+"""
+
+import sys
+
+import typer
+
+from wayveil.errors import WayveilError
+
+app = typer.Typer(
+    name="wayveil",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="""Publish trips without publishing anybody's life.
+
+A first round trip, all on this machine:
+
+    wayveil demo
+
+With your own data: `wayveil check trips.csv --world city.zip` says what is wrong with it,
+`wayveil release trips.csv --world city.zip --epsilon 1 --out release/` makes a private version, and
+`wayveil score` and `wayveil report` show how good it is.""",
+)
+
+
+def _register() -> None:
+    from wayveil.cli import audits, data, demo, ledger, releases
+
+    for commands in (demo, data, releases, audits):
+        commands.register(app)
+    app.add_typer(ledger.app, name="ledger")
+
+
+def main() -> None:
+    """Entry point of the `wayveil` command."""
+    _register()
+    try:
+        app()
+    except WayveilError as error:
+        print(f"wayveil: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,112 @@
+"""Commands about inputs: `world`, `simulate`, `check`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wayveil.cli.options import (
+    AsJson,
+    BoundingBox,
+    Quiet,
+    ServiceDate,
+    Stations,
+    WalkRadius,
+    present,
+    remark,
+)
+from wayveil.errors import ParameterError
+from wayveil.progress import shown
+
+
+def world(
+    feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, saved network, or list of locations.")],
+    bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
+    stations: Stations = True,
+    out: Annotated[
+        Path | None, typer.Option(help="Save the network here (.npz), to open it faster later.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read a public world and say what is in it: stops, stations, edges, components."""
+    from wayveil.world.network import Network
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        city = open_world(
+            feed, bbox=bbox, service_date=date, stations=stations, walk_radius_metres=walk_radius
+        )
+    if isinstance(city, Network):
+        if not as_json:
+            for warning in city.warnings:
+                remark(f"note: {warning}", quiet=quiet)
+        if out is not None:
+            city.save(out)
+    elif out is not None:
+        raise ParameterError("only networks are saved; a list of locations already is a file")
+    present(city.describe(), as_json=as_json)
+
+
+def simulate(
+    feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
+    riders: Annotated[int, typer.Option(min=1, help="How many riders.")] = 10_000,
+    trips_per_rider: Annotated[int, typer.Option(min=1, help="Trips of each rider.")] = 1,
+    cost: Annotated[str, typer.Option(help="What riders minimise: metres, seconds or stops.")] = "metres",
+    seed: Annotated[int, typer.Option(help="The same seed makes the same riders.")] = 0,
+    times: Annotated[bool, typer.Option(help="Give every visit a time of day.")] = True,
+    bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
+    stations: Stations = True,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make riders where none may be had: hot spots, shortest paths, a day with two peaks."""
+    from wayveil.simulate.city import simulate_city
+    from wayveil.trips.visits import write_visits
+    from wayveil.world.network import Network
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        city = open_world(
+            feed, bbox=bbox, service_date=date, stations=stations, walk_radius_metres=walk_radius
+        )
+        if not isinstance(city, Network):
+            raise ParameterError("riders are simulated on a network; give a GTFS feed or a saved network")
+        made = simulate_city(city, riders, seed=seed, cost=cost, trips_per_rider=trips_per_rider, times=times)
+        write_visits(made.trips, out, riders=True)
+    present({**made.trips.describe(), "written_to": str(out)}, as_json=as_json)
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A file of trips, a GTFS feed, or a list of locations.")],
+    world: Annotated[
+        Path | None, typer.Option("--world", "-w", help="The public world that trips refer to.")
+    ] = None,
+    bbox: BoundingBox = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is wrong with an input, with file, row and value. Spends nothing."""
+    from wayveil.trips.read import check as check_file
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        findings = check_file(file, None if world is None else open_world(world, bbox=bbox))
+    if as_json:
+        present(findings.to_dict(), as_json=True)
+    else:
+        for line in findings.lines():
+            typer.echo(line)
+    if not findings.ok:
+        raise typer.Exit(2)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (world, simulate, check):
+        app.command()(command)

@@ -1,0 +1,86 @@
+"""`wayveil demo`: the whole job on a city of our own."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wayveil.cli.options import AsJson, Quiet, present
+from wayveil.errors import InputError
+from wayveil.progress import shown
+
+MARK = ".wayveil-demo"
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for everything the demo makes.")] = Path(
+        "demo"
+    ),
+    riders: Annotated[int, typer.Option(min=100, help="Simulated riders.")] = 50_000,
+    epsilon: Annotated[str, typer.Option(help="Privacy budget of the release.")] = "1",
+    seed: Annotated[int, typer.Option(help="Seed of the city and its riders (never of the noise).")] = 7,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a city, simulate its riders, release their trips privately, measure the result, and show it."""
+    from wayveil.privacy.budget import exact
+    from wayveil.releases.accounts import account_for
+    from wayveil.releases.release import release
+    from wayveil.report.page import write_report
+    from wayveil.simulate.city import simulate_city
+    from wayveil.simulate.feed import write_city
+    from wayveil.trips.visits import write_visits
+    from wayveil.utility.scorecard import score
+    from wayveil.world.gtfs import read_gtfs
+
+    budget = exact(epsilon)
+    _start_afresh(out)
+    with shown(not quiet and not as_json):
+        feed, raw = out / "city.zip", out / "raw-trips.parquet"
+        write_city(feed, seed=seed)
+        city = read_gtfs(feed, walk_radius_metres=250)
+        trips = simulate_city(city, riders, seed=seed).trips
+        write_visits(trips, raw, riders=True)
+        private = release(
+            trips,
+            epsilon=budget,
+            ledger=account_for(None, raw, "demo"),
+            dataset="demo",
+            curator="Wayveil demo",
+        )
+        private.save(out / "release")
+        card = score(trips, private, seed=seed)
+        write_report(
+            out / "report-internal.html",
+            network=city,
+            raw=trips,
+            release=private,
+            scorecard=card,
+            audience="internal",
+        )
+        write_report(out / "report.html", network=city, release=private, audience="public")
+    facts = {
+        "guarantee": private.datasheet["guarantee"]["sentence"],
+        "raw_trips": len(trips),
+        "private_trips": len(private.trips),
+        "release": str(out / "release"),
+        "report_to_publish": str((out / "report.html").resolve()),
+        "report_for_internal_eyes": str((out / "report-internal.html").resolve()),
+    }
+    present(facts, as_json=as_json)
+
+
+def _start_afresh(out: Path) -> None:
+    """Empty the demo's own folder; never touch a folder that the demo did not make."""
+    if out.exists():
+        if not (out / MARK).exists():
+            raise InputError("already exists and is not a demo's folder; choose another with --out", file=out)
+        shutil.rmtree(out)
+    out.mkdir(parents=True)
+    (out / MARK).touch()
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(demo)

@@ -1,0 +1,220 @@
+"""Commands about releases: `release`, `score`, `report`, `verify`, `mechanisms`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, present_rows, remark
+from wayveil.errors import ParameterError
+from wayveil.progress import shown
+
+if TYPE_CHECKING:
+    from wayveil.mechanisms.mechanism import Mechanism
+    from wayveil.privacy.units import Unit
+
+RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
+ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
+
+
+def release(
+    trips: RawFile,
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2.")
+    ],
+    world: WorldFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`.")
+    ] = "noisy-prefix-tree",
+    parameters: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the mechanism, name=value; repeatable.")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Who is protected: rider, rider-day, trip or event. Default: rider if there are riders."
+        ),
+    ] = None,
+    max_trips: Annotated[
+        int, typer.Option(min=1, help="Trips of one rider that are counted, chosen at random.")
+    ] = 2,
+    bbox: BoundingBox = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            help="Ledger file or postgresql:// address; default: beside the trips. `none` for no ledger."
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Name of the dataset in the ledger; default: the file's name.")
+    ] = None,
+    purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
+    curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
+    tuned_on_data: Annotated[
+        bool,
+        typer.Option(
+            "--tuned-on-data", help="Declare that parameters were chosen by looking at the raw trips."
+        ),
+    ] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Release trips under differential privacy: private trips, model, signed datasheet."""
+    from wayveil.privacy.budget import exact
+    from wayveil.releases.accounts import account_for
+    from wayveil.releases.release import release as release_trips
+    from wayveil.trips.read import read_trips
+    from wayveil.world.opening import open_world
+
+    budget = exact(epsilon)
+    chosen = make_mechanism(mechanism, parameters or [])
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise ParameterError(f"{out} already exists; a release is never written over another one")
+    with shown(not quiet and not as_json):
+        raw = read_trips(trips, open_world(world, bbox=bbox))
+        name = dataset or trips.name
+        made = release_trips(
+            raw,
+            chosen,
+            epsilon=budget,
+            unit=None if unit is None else make_unit(unit, max_trips),
+            ledger=account_for(ledger, trips, name),
+            dataset=name,
+            purpose=purpose,
+            curator=curator,
+            tuned_on_data=tuned_on_data,
+        )
+        folder = made.save(out)
+    facts = {
+        "guarantee": made.datasheet["guarantee"]["sentence"],
+        "released_trips": len(made.trips),
+        "written_to": str(folder),
+    }
+    present(facts, as_json=as_json)
+    remark(f"Next: wayveil verify {folder}; wayveil report {folder} --world {world}", quiet=quiet or as_json)
+
+
+def score(
+    trips: RawFile,
+    release: ReleaseFolder,
+    world: WorldFile,
+    bbox: BoundingBox = None,
+    queries: Annotated[int, typer.Option(min=1, help="Count queries of each workload.")] = 40_000,
+    seed: Annotated[int, typer.Option(help="Seed of the queries and reference lines.")] = 0,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a release with the raw trips: error of count queries, lengths, stops. NOT for publication."""
+    from wayveil.releases.release import Release
+    from wayveil.trips.read import read_trips
+    from wayveil.utility.scorecard import score as score_release
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        city = open_world(world, bbox=bbox)
+        card = score_release(read_trips(trips, city), Release.load(release, city), queries=queries, seed=seed)
+    typer.echo(card.to_json() if as_json else str(card))
+
+
+def report(
+    release: ReleaseFolder,
+    world: WorldFile,
+    raw: Annotated[
+        Path | None, typer.Option(help="The raw trips: adds the comparison and makes the report internal.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file.")] = Path("report.html"),
+    bbox: BoundingBox = None,
+    queries: Annotated[int, typer.Option(min=1, help="Count queries of each workload.")] = 40_000,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a self-contained HTML report: map, rankings, lengths, datasheet; with --raw also the errors."""
+    from wayveil.releases.release import Release
+    from wayveil.report.page import write_report
+    from wayveil.trips.read import read_trips
+    from wayveil.utility.scorecard import score as score_release
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        city = open_world(world, bbox=bbox)
+        private = Release.load(release, city)
+        if raw is None:
+            write_report(out, network=city, release=private, audience="public")
+        else:
+            trips = read_trips(raw, city)
+            card = score_release(trips, private, queries=queries)
+            write_report(out, network=city, raw=trips, release=private, scorecard=card, audience="internal")
+    present(
+        {"report": str(out), "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json
+    )
+
+
+def verify(
+    release: ReleaseFolder,
+    key: Annotated[
+        str | None,
+        typer.Option(help="Fingerprint of the data holder's key, as you got it from the data holder."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that a release is as it was signed: a changed byte is an error that names the file."""
+    from wayveil.releases.store import verify_release
+
+    present(
+        {**verify_release(release, key_fingerprint_expected=key), "verdict": "as signed"}, as_json=as_json
+    )
+
+
+def mechanisms(as_json: AsJson = False) -> None:
+    """List the mechanisms and their parameters."""
+    from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
+
+    rows = [
+        {
+            "mechanism": name,
+            "parameter": parameter,
+            "default": field.get_default(),
+            "what_it_is": kind.summary,
+        }
+        for name, kind in all_mechanisms().items()
+        for parameter, field in kind.model_fields.items()
+    ]
+    present_rows(rows, as_json=as_json)
+
+
+def make_mechanism(name: str, settings: list[str]) -> "Mechanism":
+    """The mechanism of this name with parameters given as name=value."""
+    from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
+
+    known = all_mechanisms()
+    if name not in known:
+        raise ParameterError(f"there is no mechanism {name!r}; there are {', '.join(sorted(known))}")
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise ParameterError(f"--set takes name=value, not {setting!r}")
+        parameters[key.strip().replace("-", "_")] = value.strip()
+    return known[name](**parameters)
+
+
+def make_unit(name: str, max_trips: int) -> "Unit":
+    """The privacy unit of this name."""
+    from wayveil.privacy import units
+
+    made: dict[str, Unit] = {
+        "trip": units.Trip(),
+        "rider": units.Rider(max_trips=max_trips),
+        "rider-day": units.RiderDay(max_trips=max_trips),
+        "event": units.Event(),
+    }
+    if name not in made:
+        raise ParameterError(f"there is no unit {name!r}; there are {', '.join(made)}")
+    return made[name]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (release, score, report, verify, mechanisms):
+        app.command()(command)

@@ -1,0 +1,68 @@
+"""What a counting engine offers. Engines give the same exact answers; mechanisms do not know which one they use."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.privacy.gate import SparseCounts
+from wayveil.world.ngrams import NgramUniverse
+from wayveil.world.successors import Successors
+from wayveil.world.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The public candidates for the next level of a tree: the children of the nodes kept so far.
+
+    Cell `starts[i] + r` is the child of node i with rank r among the successors of the node's state.
+    """
+
+    states: NDArray[np.int64]
+    successors: Successors
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """First cell of each node, and the number of cells at the end."""
+        return np.concatenate([[0], np.cumsum(self.successors.degree(self.states))]).astype(np.int64)
+
+    @property
+    def universe(self) -> int:
+        """Number of candidates, all nodes together."""
+        return int(self.starts[-1])
+
+    def children(
+        self, cells: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """Parent node, symbol and state of the given candidates."""
+        parent = np.searchsorted(self.starts, cells, side="right") - 1
+        source = self.states[parent]
+        symbol = self.successors.nth(source, cells - self.starts[parent])
+        return parent, symbol, self.successors.follow(source, symbol)
+
+
+class PrefixCounter(Protocol):
+    """Walks a prefix tree level by level: count the candidates, keep some, count their children, and so on."""
+
+    def count(self, frontier: Frontier) -> SparseCounts:
+        """How many trips reach each candidate of the next level."""
+
+    def descend(self, kept: NDArray[np.int64]) -> None:
+        """Make the kept candidates (ascending cells of the last frontier) the nodes of the next one."""
+
+
+class Counter(Protocol):
+    """Exact counts of one bounded dataset."""
+
+    world: World
+
+    def prefixes(self) -> PrefixCounter:
+        """Start at the root of the tree of all prefixes. Each trip adds one to one node per level."""
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Visits of every trip."""
+
+    def ngrams(self, universe: NgramUniverse) -> SparseCounts:
+        """Occurrences of every n-gram of the public universe, repeats included; other n-grams are not counted."""

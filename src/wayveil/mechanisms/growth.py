@@ -1,0 +1,88 @@
+"""Growing a noisy tree level by level: the engine that all tree mechanisms share.
+
+At every level the candidates are the public children of the nodes kept so far, the gate answers with the candidates
+whose noisy count reaches the threshold, and those are the nodes of the next level. One trip is in at most one
+candidate per level, so a level costs its price once, whatever is kept; the prices add up along the levels.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.counting.protocol import Frontier, PrefixCounter
+from wayveil.errors import ParameterError
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Contribution
+from wayveil.progress import track
+from wayveil.synthesis.tree import TreeLevel
+from wayveil.world.successors import Successors
+
+ONE_NODE_PER_LEVEL = Contribution(per_trip=1)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Which noisy counts a level keeps.
+
+    Noise lifts an empty candidate over a threshold t with probability about exp(-t / scale) / 2. With A candidates per
+    node that makes A exp(-t / scale) / 2 false children, and if that is more than one, false nodes breed false nodes
+    and the tree explodes. By default t is the smallest integer that keeps this number at `false_children`. A fixed
+    multiple of the scale can be asked for instead (`scales`, as the published mechanisms do); when it would explode,
+    it is refused, or raised to the noise-aware one if `when_explosive` says so.
+    """
+
+    false_children: float = 0.1
+    scales: float | None = None
+    when_explosive: str = "refuse"
+
+    def check(self, successors: Successors) -> None:
+        """Refuse a fixed threshold under which false nodes would multiply, before anything is paid for."""
+        expected = successors.mean_degree * exp(-(self.scales or 0.0)) / 2
+        if self.scales is not None and expected > 1 and self.when_explosive == "refuse":
+            raise ParameterError(
+                f"a threshold of {self.scales:.2f} noise scales would let noise alone keep {expected:.1f} false "
+                f"children for each node, and they would multiply from level to level. Use the noise-aware "
+                f"threshold, restrict the children to a network's moves, or let the threshold be raised "
+                f"(when_explosive='raise')."
+            )
+
+    def of(self, frontier: Frontier, scale: Fraction) -> int:
+        """The threshold for one level; a function of public things and earlier noisy answers only."""
+        candidates = frontier.universe / max(len(frontier.states), 1)
+        noise_aware = max(1, ceil(float(scale) * log(max(candidates / (2 * self.false_children), 1.0))))
+        if self.scales is None:
+            return noise_aware
+        fixed = max(1, ceil(self.scales * float(scale)))
+        explosive = candidates * exp(-fixed / float(scale)) / 2 > 1
+        return max(fixed, noise_aware) if explosive and self.when_explosive == "raise" else fixed
+
+
+@dataclass(frozen=True)
+class LevelPlan:
+    """One level: its label in the ledger, its price, and what may come next."""
+
+    label: str
+    price: Fraction
+    successors: Successors
+
+
+def grow(
+    counter: PrefixCounter, plans: Sequence[LevelPlan], threshold: Threshold, gate: Gate
+) -> tuple[TreeLevel, ...]:
+    """The noisy tree. All levels are paid for, also those below the last kept node."""
+    levels: list[TreeLevel] = []
+    states: NDArray[np.int64] = np.zeros(1, np.int64)
+    for plan in track(plans, "growing the tree", len(plans)):
+        frontier = Frontier(states, plan.successors)
+        scale = gate.scale(ONE_NODE_PER_LEVEL, plan.price)
+        limit = threshold.of(frontier, scale)
+        exact = counter.count(frontier)
+        noisy = gate.histogram(plan.label, exact, ONE_NODE_PER_LEVEL, plan.price, threshold=limit)
+        counter.descend(noisy.keys)
+        parent, symbol, states = frontier.children(noisy.keys)
+        levels.append(TreeLevel(parent, symbol, noisy.counts, scale, limit))
+    return tuple(levels)

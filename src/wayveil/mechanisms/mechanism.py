@@ -1,0 +1,59 @@
+"""The contract that every mechanism keeps, and the list of those there are."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Protocol
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from wayveil.counting.protocol import Counter
+from wayveil.errors import ParameterError
+from wayveil.privacy.gate import Gate
+from wayveil.trips.trips import Trips
+
+
+class Model(Protocol):
+    """What a mechanism measured: noisy numbers and public facts, nothing else. Free to publish and to use again."""
+
+    def generate(self, seed: int | None = None) -> Trips:
+        """Draw private trips. Has no way to the raw ones, so a seed here protects or endangers nobody."""
+
+    def table(self) -> pl.DataFrame:
+        """The model as a table."""
+
+
+class Mechanism(BaseModel):
+    """Public parameters of a mechanism, frozen and checked, and the one step that sees counts.
+
+    `measure` is the only method that touches the data, and it touches it only through exact counts that go straight
+    into the gate. What it returns is already private; generating trips from it is post-processing.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+
+    def __init__(self, **parameters: Any) -> None:
+        try:
+            super().__init__(**parameters)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"]) or "parameters"
+            reason = first["msg"].removeprefix("Value error, ")
+            raise ParameterError(f"{self.name}: {place}: {reason[:1].lower()}{reason[1:]}") from None
+
+    @abstractmethod
+    def measure(self, counter: Counter, gate: Gate) -> Model:
+        """Ask the gate for noisy counts and build the private model from them."""
+
+    def describe(self) -> dict[str, object]:
+        """Name and public parameters, for the datasheet."""
+        return {"name": self.name, "summary": self.summary, "parameters": self.model_dump(mode="json")}
+
+
+def mechanisms() -> dict[str, type[Mechanism]]:
+    """Every mechanism by the name that the command line uses."""
+    from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+
+    return {kind.name: kind for kind in (NoisyPrefixTree,)}

@@ -1,0 +1,165 @@
+"""The datasheet of a release: what was guaranteed to whom, at what price, from which public inputs.
+
+Its `deployment` part uses the field names of the public registry of differential-privacy deployments (all three
+tiers); the other parts say what that registry has no field for. Nothing in it is computed from raw trips.
+"""
+
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+import wayveil
+from wayveil.errors import plain
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.noise import laplace_interval
+from wayveil.trips.legality import LegalityRule
+from wayveil.world.world import World
+
+Datasheet = dict[str, Any]
+
+UNPROTECTED = (
+    "the public world: its locations, moves and travel times",
+    "all parameters, thresholds and shares of the budget listed here",
+    "that the data holder has trips of this kind, and the period that the release names",
+)
+
+LIMITATIONS = (
+    "Differential privacy bounds what the release reveals about one unit; patterns of the whole crowd remain visible.",
+    "Several releases of the same people add up; the ledger keeps the sum only for releases that are bound to it.",
+    "Running time, memory and error messages of the run are not covered and must not be published.",
+)
+
+
+def make_datasheet(
+    *,
+    name: str,
+    curator: str,
+    mechanism: Mechanism,
+    gate: Gate,
+    world: World,
+    rule: LegalityRule,
+    tuned_on_data: bool = False,
+    ledger: dict[str, Any] | None = None,
+) -> Datasheet:
+    """Everything a privacy officer has to know about the release, as plain data."""
+    spent = gate.budget.spent
+    reasons = not_private_because(gate, world)
+    unit = gate.unit.describe()
+    loss = {gate.budget.currency: plain(spent)}
+    tuning = (
+        "Parameters were chosen by looking at the raw trips; that look is NOT covered by the stated guarantee."
+        if tuned_on_data
+        else "None on the raw trips; parameters are public constants or bought from the budget below."
+    )
+    return {
+        "wayveil": {"format": 1, "version": wayveil.__version__},
+        "private": not reasons,
+        "not_private_because": reasons,
+        "guarantee": {
+            "sentence": guarantee_sentence(gate, spent, reasons),
+            "unit": unit["unit"],
+            "neighbours": unit["neighbours"],
+            "bounds": unit["bounds"],
+            **loss,
+            "delta": "0",
+        },
+        "deployment": {
+            "name": name,
+            "data_curator": curator,
+            "data_product_type": "Synthetic data",
+            "data_product_description": f"Trips generated from {mechanism.summary}.",
+            "publication_date": datetime.now(UTC).date().isoformat(),
+            "dp_flavor": {
+                "name": "Pure DP" if gate.budget.currency == "epsilon" else "Zero-Concentrated DP",
+                "data_domain": f"multisets of trips over {world.size} public locations",
+                "unprotected_quantities": "; ".join(UNPROTECTED),
+            },
+            "privacy_loss": {
+                "privacy_unit": unit["unit"],
+                "privacy_unit_description": unit["neighbours"],
+                "privacy_parameters": {key: float(Fraction(value)) for key, value in loss.items()}
+                | {"delta": 0.0},
+                "privacy_parameters_description": "; ".join(
+                    f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
+                ),
+            },
+            "model": {
+                "model_name": "Central",
+                "model_name_description": "a trusted data holder adds the noise",
+                "release_type": "One-shot",
+                "access_type": "Non-interactive",
+            },
+            "accounting": {
+                "post_processing": "consistency of noisy counts, rounding to whole trips, writing trips",
+                "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
+            },
+            "implementation": {
+                "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning}",
+                "mechanisms": "discrete Laplace"
+                if gate.budget.currency == "epsilon"
+                else "discrete Gaussian",
+                "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
+            },
+        },
+        "mechanism": mechanism.describe(),
+        "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
+        "public_inputs": [{"name": "world", "sha256": world.fingerprint(), **world.describe()}],
+        "noise": {
+            "source": "AES-256 in counter mode, keyed by the operating system"
+            if gate.private
+            else "seeded test noise",
+            "arithmetic": "integers and exact rationals only",
+        },
+        "not_protected": list(UNPROTECTED),
+        "limitations": list(LIMITATIONS),
+        "ledger": ledger,
+    }
+
+
+def not_private_because(gate: Gate, world: World) -> list[str]:
+    """Reasons why the stated guarantee does not hold for this run; empty for a real release."""
+    reasons = []
+    if not gate.private:
+        reasons.append("not private: seeded noise, anybody who knows the seed can take it off again")
+    if not world.public:
+        reasons.append("not private: the universe of locations was read off the sensitive trips")
+    return reasons
+
+
+def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str]) -> str:
+    """The claim, in one sentence."""
+    if reasons:
+        return "This output carries no privacy guarantee (" + "; ".join(reasons) + ")."
+    flavour = (
+        "differential privacy"
+        if gate.budget.currency == "epsilon"
+        else "zero-concentrated differential privacy"
+    )
+    return (
+        f"This release satisfies {flavour} with {gate.budget.currency} = {plain(spent)} (delta = 0) for the unit "
+        f"`{gate.unit.name}`: comparing {gate.unit.neighbours}, no output becomes more likely or less likely by more "
+        f"than the factor that this number allows."
+    )
+
+
+def spends_with_error_bars(gate: Gate) -> list[dict[str, Any]]:
+    """The spends as rows; each says how far 95 % of its noise values stay from zero (known from the law, free)."""
+    rows = []
+    for spend in gate.budget.spends:
+        row = {
+            "label": spend.label,
+            "price": spend.price,
+            "sensitivity": spend.sensitivity,
+            "scale": spend.scale,
+            "group": spend.group,
+        }
+        if gate.budget.currency == "epsilon" and spend.scale > 0:
+            row["error_95"] = laplace_interval(spend.scale, 0.95)
+        rows.append(row)
+    return rows
+
+
+def spend_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Exact rationals as text, for JSON."""
+    return {key: plain(value) if isinstance(value, Fraction) else value for key, value in row.items()}
