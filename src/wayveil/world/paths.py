@@ -1,0 +1,155 @@
+"""Shortest paths for millions of origin-destination pairs: one reverse tree per destination in use, then a walk."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.progress import track
+from wayveil.world.network import Network
+from wayveil.world.trees import Cost, Graph, grow_trees, reversed_graph
+
+_DESTINATIONS_PER_BATCH = 64
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Path i is `location[offsets[i]:offsets[i + 1]]`, both ends included; it is empty where there is no way."""
+
+    location: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    @property
+    def reachable(self) -> NDArray[np.bool_]:
+        """Which pairs have a path."""
+        return np.diff(self.offsets) > 0
+
+
+def shortest_paths(
+    network: Network,
+    origins: ArrayLike,
+    destinations: ArrayLike,
+    cost: Cost = "metres",
+    *,
+    workers: int | None = None,
+) -> Paths:
+    """The shortest path from each origin to its destination, in the order of the pairs.
+
+    The result does not depend on the number of `workers` (threads; default: one per core). Beyond the paths
+    themselves, held twice for a moment, memory is 64 trees per worker.
+    """
+    origin, destination = _pairs(network, origins, destinations)
+    graph = reversed_graph(network, cost)
+    order = np.argsort(destination, kind="stable")
+    roots, first = np.unique(destination[order], return_index=True)
+    bounds = np.append(first, len(order)).astype(np.int64)
+    starts = range(0, len(roots), _DESTINATIONS_PER_BATCH)
+
+    def batch(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        chosen = roots[start : start + _DESTINATIONS_PER_BATCH]
+        ends = bounds[start : start + len(chosen) + 1]
+        return _walk_batch(graph, chosen, origin[order[ends[0] : ends[-1]]], ends - ends[0])
+
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        parts = list(track(pool.map(batch, starts), "shortest paths", total=len(starts)))
+        lengths = np.zeros(len(order), np.int64)
+        lengths[order] = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        location = np.empty(offsets[-1], np.int32)
+
+        def put(start: int, part: tuple[NDArray[np.int32], NDArray[np.int64]]) -> None:
+            pair = order[bounds[start] : bounds[start] + len(part[1])]
+            place_paths(*part, pair, offsets, location)
+
+        list(pool.map(put, starts, parts))
+    return Paths(location, offsets)
+
+
+def along_paths(
+    network: Network, location: ArrayLike, offsets: ArrayLike, weight: NDArray[np.generic]
+) -> NDArray[np.float64]:
+    """The sum of an edge weight (seconds, metres) from the start of its path to each visit.
+
+    Every step must be an edge of the network.
+    """
+    location, offsets = np.asarray(location, np.int32), np.asarray(offsets, np.int64)
+    gained = np.zeros(len(location))
+    if len(location) > 1:
+        inner = np.ones(len(location), bool)
+        inner[offsets[:-1][offsets[:-1] < len(location)]] = False
+        step = np.flatnonzero(inner)
+        edge = network.edge_index(location[step - 1], location[step])
+        if np.any(edge < 0):
+            wrong = int(step[np.argmax(edge < 0)])
+            raise ParameterError(
+                f"there is no edge from {network.ids[location[wrong - 1]]} to {network.ids[location[wrong]]}"
+            )
+        gained[step] = np.asarray(weight, np.float64)[edge]
+    running = np.cumsum(gained)
+    start = np.repeat(offsets[:-1], np.diff(offsets))
+    return running - running[start]
+
+
+def _pairs(
+    network: Network, origins: ArrayLike, destinations: ArrayLike
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    origin, destination = np.asarray(origins, np.int32), np.asarray(destinations, np.int32)
+    if origin.ndim != 1 or origin.shape != destination.shape:
+        raise ParameterError("paths need as many origins as destinations")
+    for ends in (origin, destination):
+        if len(ends) and not (0 <= ends.min() and ends.max() < network.size):
+            raise ParameterError(f"locations are numbers from 0 to {network.size - 1}")
+    return origin, destination
+
+
+def _walk_batch(
+    graph: Graph, roots: NDArray[np.int32], origin: NDArray[np.int32], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Paths of the pairs of some destinations, one after the other, and their lengths."""
+    shape = (len(roots), len(graph.indptr) - 1)
+    toward, depth = np.empty(shape, np.int32), np.empty(shape, np.int32)
+    grow_trees(graph.indptr, graph.indices, graph.cost, roots, toward, np.empty((1, shape[1])), depth)
+    tree = np.repeat(np.arange(len(roots)), np.diff(bounds))
+    lengths = depth[tree, origin].astype(np.int64)
+    walked = np.empty(int(lengths.sum()), np.int32)
+    walk_trees(toward, tree, origin, lengths, walked)
+    return walked, lengths
+
+
+@njit(cache=True, nogil=True)
+def walk_trees(
+    toward: NDArray[np.int32],
+    tree: NDArray[np.int64],
+    origin: NDArray[np.int32],
+    lengths: NDArray[np.int64],
+    walked: NDArray[np.int32],
+) -> None:
+    """Write the way from each origin to the root of its tree, one after the other."""
+    end = 0
+    for i in range(len(origin)):
+        at, hops = origin[i], toward[tree[i]]
+        for _ in range(lengths[i]):
+            walked[end] = at
+            end += 1
+            at = hops[at]
+
+
+@njit(cache=True, nogil=True)
+def place_paths(
+    walked: NDArray[np.int32],
+    lengths: NDArray[np.int64],
+    pair: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    location: NDArray[np.int32],
+) -> None:
+    """Copy paths to the places of their pairs."""
+    start = 0
+    for i in range(len(lengths)):
+        put = offsets[pair[i]]
+        for step in range(lengths[i]):
+            location[put + step] = walked[start + step]
+        start += lengths[i]

@@ -1,0 +1,200 @@
+"""Shortest-path trees of a network: by metres, by seconds or by number of stops.
+
+A compiled Dijkstra with a four-way heap: on networks of thousands of stops it takes less than a millisecond per
+tree, and it releases the interpreter, so that several trees grow at once. Among equally short ways it takes the next
+hop with the smallest index, whatever the order in which the search met them.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.world.network import Network
+
+Cost = Literal["metres", "seconds", "stops"]
+
+# Places at one point are 0 metres apart. A cost above zero keeps ways between them from running in circles; a
+# nanometre never changes which way is shorter.
+_LEAST_COST = 1e-9
+_UNSEEN, _SETTLED = -1, -2
+
+
+@dataclass(frozen=True)
+class Trees:
+    """One row per root and one column per location.
+
+    `next_hop[k, v]` is the next location on the way from v to root k (the root itself at the root, -1 where there is
+    no way); `distance[k, v]` is what that way costs (infinite where there is none).
+    """
+
+    next_hop: NDArray[np.int32]
+    distance: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Edges by row with a positive cost each, as the kernels want them."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    cost: NDArray[np.float64]
+
+
+def edge_cost(network: Network, cost: Cost) -> NDArray[np.float64]:
+    """What each edge costs under a way of counting."""
+    if cost not in get_args(Cost):
+        raise ParameterError(f"paths are shortest by {', '.join(get_args(Cost))}, not by {cost!r}")
+    if cost == "stops":
+        return np.ones(network.edges)
+    return np.maximum(network.metres if cost == "metres" else network.seconds.astype(np.float64), _LEAST_COST)
+
+
+def reversed_graph(network: Network, cost: Cost) -> Graph:
+    """The network with every edge turned round: row v lists where v can be reached from."""
+    weight = edge_cost(network, cost)
+    sources = network.sources
+    order = np.lexsort((sources, network.indices))
+    indptr = np.searchsorted(network.indices[order], np.arange(network.size + 1)).astype(np.int64)
+    return Graph(indptr, sources[order], weight[order])
+
+
+def reverse_tree(network: Network, destinations: ArrayLike, cost: Cost = "metres") -> Trees:
+    """The shortest ways from everywhere to each destination, in metres, seconds or number of edges."""
+    return _trees(reversed_graph(network, cost), _locations(network, destinations))
+
+
+def travel_seconds(network: Network, sources: ArrayLike) -> NDArray[np.float64]:
+    """Rows of the minimum-travel-time matrix: seconds from each source to every location, infinite if unreachable."""
+    graph = Graph(network.indptr, network.indices, edge_cost(network, "seconds"))
+    return _trees(graph, _locations(network, sources)).distance
+
+
+def _locations(network: Network, values: ArrayLike) -> NDArray[np.int32]:
+    locations = np.atleast_1d(np.asarray(values))
+    if len(locations) and not (0 <= locations.min() and locations.max() < network.size):
+        raise ParameterError(f"locations are numbers from 0 to {network.size - 1}")
+    return locations.astype(np.int32)
+
+
+def _trees(graph: Graph, roots: NDArray[np.int32]) -> Trees:
+    shape = (len(roots), len(graph.indptr) - 1)
+    trees = Trees(np.empty(shape, np.int32), np.empty(shape, np.float64))
+    depth = np.empty((1, shape[1]), np.int32)
+    grow_trees(graph.indptr, graph.indices, graph.cost, roots, trees.next_hop, trees.distance, depth)
+    return trees
+
+
+@njit(cache=True, nogil=True)
+def grow_trees(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    cost: NDArray[np.float64],
+    roots: NDArray[np.int32],
+    toward: NDArray[np.int32],
+    distance: NDArray[np.float64],
+    depth: NDArray[np.int32],
+) -> None:
+    """Fill one row of each output per root; an output with a single row is scratch space for all roots."""
+    size = len(indptr) - 1
+    key = np.empty(size, np.float64)
+    node = np.empty(size, np.int32)
+    place = np.empty(size, np.int32)
+    for k in range(len(roots)):
+        near = distance[k if len(distance) > 1 else 0]
+        deep = depth[k if len(depth) > 1 else 0]
+        grow_tree(indptr, indices, cost, roots[k], toward[k], near, deep, key, node, place)
+
+
+@njit(cache=True, nogil=True)
+def grow_tree(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    cost: NDArray[np.float64],
+    root: int,
+    toward: NDArray[np.int32],
+    distance: NDArray[np.float64],
+    depth: NDArray[np.int32],
+    key: NDArray[np.float64],
+    node: NDArray[np.int32],
+    place: NDArray[np.int32],
+) -> None:
+    """Dijkstra from one root. `key` and `node` are the heap; `place` is where in it a location sits.
+
+    `depth` is the number of locations on the way to the root, both ends included, and 0 where there is no way.
+    """
+    toward[:] = -1
+    depth[:] = 0
+    distance[:] = np.inf
+    place[:] = _UNSEEN
+    toward[root] = root
+    distance[root] = 0.0
+    key[0], node[0], place[root] = 0.0, root, 0
+    waiting = 1
+    while waiting > 0:
+        nearest, here = node[0], key[0]
+        place[nearest] = _SETTLED
+        depth[nearest] = depth[toward[nearest]] + 1
+        waiting -= 1
+        if waiting > 0:
+            sift_down(key, node, place, waiting)
+        for edge in range(indptr[nearest], indptr[nearest + 1]):
+            other = indices[edge]
+            if place[other] == _SETTLED:
+                continue
+            through = here + cost[edge]
+            if through < distance[other]:
+                distance[other] = through
+                toward[other] = nearest
+                if place[other] == _UNSEEN:
+                    place[other] = waiting
+                    waiting += 1
+                sift_up(key, node, place, place[other], other, through)
+            elif through == distance[other] and nearest < toward[other]:
+                toward[other] = nearest
+
+
+@njit(cache=True, nogil=True, inline="always")
+def sift_down(
+    key: NDArray[np.float64], node: NDArray[np.int32], place: NDArray[np.int32], waiting: int
+) -> None:
+    """Refill the top of the heap from its last entry, which sits at position `waiting`."""
+    moved_key, moved = key[waiting], node[waiting]
+    at = 0
+    while True:
+        first = 4 * at + 1
+        if first >= waiting:
+            break
+        least, least_key = first, key[first]
+        for child in range(first + 1, min(first + 4, waiting)):
+            if key[child] < least_key:
+                least, least_key = child, key[child]
+        if least_key >= moved_key:
+            break
+        key[at], node[at] = least_key, node[least]
+        place[node[at]] = at
+        at = least
+    key[at], node[at], place[moved] = moved_key, moved, at
+
+
+@njit(cache=True, nogil=True, inline="always")
+def sift_up(
+    key: NDArray[np.float64],
+    node: NDArray[np.int32],
+    place: NDArray[np.int32],
+    at: int,
+    location: int,
+    distance: float,
+) -> None:
+    """Put a location with a new, smaller distance where it belongs, starting from position `at`."""
+    while at > 0:
+        parent = (at - 1) >> 2
+        if key[parent] <= distance:
+            break
+        key[at], node[at] = key[parent], node[parent]
+        place[node[at]] = at
+        at = parent
+    key[at], node[at], place[location] = distance, location, at
