@@ -7,10 +7,10 @@
     reservation.commit(release_hash)                        # after publishing
 
 What the chain shows, and what it cannot. Every line holds the hash of the line before, and a head record
-holds the number of lines and the last hash. So `verify` notices any line that was edited, removed, moved or cut
-off by somebody who does not recompute all that follows. Somebody with write access who does recompute
-everything, puts an old copy of the file back, or starts a new ledger, leaves a consistent ledger behind: only a
-`head()` noted elsewhere gives that away. Datasheets hold one; give them to `verify(known_heads=...)`. Where
+holds the number of lines and the last hash. So `verify` notices any line that was edited, removed, moved or
+cut off by somebody who does not recompute all that follows. Somebody with write access who does recompute
+everything, puts an old copy of the file back, or starts a new ledger, leaves a consistent ledger behind: only
+a `head()` noted elsewhere gives that away. Datasheets hold one; give them to `verify(known_heads=...)`. Where
 spenders must not be able to rewrite, keep the ledger in PostgreSQL and grant them no more than SELECT and
 INSERT on the lines and SELECT and UPDATE on the facts.
 """

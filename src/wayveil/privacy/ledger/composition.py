@@ -2,8 +2,8 @@
 
 The plain sum needs no assumption: it bounds every sequence of releases, even when each price was chosen after
 looking at the releases before. With a delta there are tighter figures, by privacy loss distribution (PLD)
-and, for runs accounted in zCDP, by Renyi divergences. Those hold when no price was chosen from earlier outputs.
-They are reported beside the sum; the ledger itself only ever refuses by the sum.
+and, for runs accounted in zCDP, by Renyi divergences. Those hold when no price was chosen from earlier
+outputs. They are reported beside the sum; the ledger itself only ever refuses by the sum.
 
 Every figure is rounded so that it can only be too large.
 """
@@ -23,6 +23,8 @@ ZERO = Fraction(0)
 FINEST_GRID = 1e-4
 MOST_BINS = 500_000
 LARGEST_EPSILON = 500
+# The convolutions are in floating point: masses are off by some 1e-16, which must not eat into the promise.
+FLOAT_GUARD = 1e-13
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def compose(costs: Sequence[Cost], delta: Rational) -> Composition:
     sum_delta = sum((cost.delta for cost in costs), ZERO)
     figures = {"plain sum": _above(sum_epsilon) if sum_delta <= target else inf}
     if costs:
-        figures["privacy loss distribution"] = _by_loss_distribution(costs, _below(target))
+        figures["privacy loss distribution"] = _by_loss_distribution(costs, _below(target) - FLOAT_GUARD)
     if any(cost.rho is not None for cost in costs):
         figures["zero-concentrated"] = _by_renyi_divergence(costs, target)
     method = min(figures, key=figures.__getitem__)
@@ -69,7 +71,7 @@ def compose(costs: Sequence[Cost], delta: Rational) -> Composition:
 
 def _by_loss_distribution(costs: Sequence[Cost], delta: float) -> float:
     """Each release as the worst (epsilon, delta)-DP mechanism there is, losses convolved."""
-    if max(cost.epsilon for cost in costs) > LARGEST_EPSILON:
+    if delta <= 0 or max(cost.epsilon for cost in costs) > LARGEST_EPSILON:
         return inf
     accounting = _accounting()
     distributions = accounting.pld.privacy_loss_distribution

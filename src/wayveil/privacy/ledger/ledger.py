@@ -311,7 +311,12 @@ class Ledger:
 def _replay(session: Session, book: Book) -> Iterator[Line]:
     """Bring the book up to date with the stored lines, and compare its end with the head record."""
     facts = _facts(session)
-    for row in session.lines(after=book.head.count):
+    seen = book.head
+    rows = session.lines(after=max(seen.count - 1, 0))
+    # A process that lives for long must notice when the last line it knows is taken away.
+    if seen.count and (not rows or (rows[0][0], rows[0][2]) != (seen.count, seen.hash)):
+        raise BrokenLedgerError(f"line {seen.count} was changed or deleted behind the ledger's back")
+    for row in rows[1:] if seen.count else rows:
         yield book.replay(*row)
     try:
         recorded = Head.parse(facts["head"])

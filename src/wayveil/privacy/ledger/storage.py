@@ -1,8 +1,8 @@
 """Where the lines are kept: an SQLite file or a PostgreSQL database. Storage only; every rule is in `book`.
 
 Each transaction opens its own connection and closes it. That costs some milliseconds, a few times per
-release, and buys much: no connection is ever shared between threads or inherited through a fork, and a ledger file at
-rest is one file without companions.
+release, and buys much: no connection is ever shared between threads or inherited through a fork, and a ledger
+file at rest is one file without companions.
 """
 
 import sqlite3
