@@ -1,12 +1,16 @@
 """Exact counts on this machine, with arrays and compiled loops."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.protocol import Frontier
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
-from wayveil.world.ngrams import NgramUniverse
+
+if TYPE_CHECKING:
+    from wayveil.world.ngrams import NgramUniverse
 
 # n-grams are ranked in pieces of this many visits, so that memory does not grow with the dataset.
 PIECE = 4_000_000
@@ -59,7 +63,7 @@ class LocalCounter:
     def lengths(self) -> NDArray[np.int64]:
         return self._trips.lengths
 
-    def ngrams(self, universe: NgramUniverse) -> SparseCounts:
+    def ngrams(self, universe: "NgramUniverse") -> SparseCounts:
         found, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
         for piece in _windows(self._trips, universe.n):
             rank = universe.rank(piece)

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.privacy.gate import SparseCounts
-from wayveil.world.ngrams import NgramUniverse
 from wayveil.world.successors import Successors
 from wayveil.world.world import World
+
+if TYPE_CHECKING:
+    from wayveil.world.ngrams import NgramUniverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,5 +66,5 @@ class Counter(Protocol):
     def lengths(self) -> NDArray[np.int64]:
         """Visits of every trip."""
 
-    def ngrams(self, universe: NgramUniverse) -> SparseCounts:
+    def ngrams(self, universe: "NgramUniverse") -> SparseCounts:
         """Occurrences of every n-gram of the public universe, repeats included; other n-grams are not counted."""

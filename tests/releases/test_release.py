@@ -1,0 +1,193 @@
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from wayveil.errors import BudgetExceededError, InputError, ParameterError
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.ledger import Policy, open_ledger
+from wayveil.privacy.units import Rider, Trip
+from wayveil.releases.accounts import DEFAULT_TOTAL_EPSILON, account_for
+from wayveil.releases.release import Release, release
+from wayveil.releases.signing import key_fingerprint, public_text, signing_key
+from wayveil.releases.store import load_datasheet, verify_release
+from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+
+WORLD = World.of_symbols("abcdef")
+
+
+def some_trips(riders=True, count=400):
+    rng = np.random.default_rng(0)
+    lists = [rng.integers(0, 6, rng.integers(1, 5)).tolist() for _ in range(count)]
+    columns = {"rider": np.arange(count) // 2} if riders else {}
+    return Trips.of_lists(lists, WORLD, **columns)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    made = release(some_trips(), NoisyPrefixTree(height=3), epsilon=2, curator="Test Transit")
+    return made, made.save(tmp_path / "out")
+
+
+def test_riders_are_the_unit_where_the_data_knows_riders():
+    assert release(some_trips(), epsilon=1).datasheet["guarantee"]["unit"] == "rider"
+    assert release(some_trips(riders=False), epsilon=1).datasheet["guarantee"]["unit"] == "trip"
+
+
+def test_the_datasheet_spends_add_up_to_the_claim():
+    sheet = release(some_trips(), NoisyPrefixTree(height=7), epsilon="0.3", unit=Rider(max_trips=2)).datasheet
+    assert sum(Fraction(spend["price"]) for spend in sheet["spends"]) == Fraction(3, 10)
+    assert sheet["guarantee"]["epsilon"] == "0.3"
+    assert sheet["private"] is True
+    assert sheet["not_private_because"] == []
+    assert all(spend["error_95"] > 0 for spend in sheet["spends"])
+
+
+def test_seeded_noise_is_called_not_private():
+    sheet = release(some_trips(), epsilon=1, bits=SeededBits(1)).datasheet
+    assert sheet["private"] is False
+    assert "not private: seeded noise" in sheet["not_private_because"][0]
+    assert "no privacy guarantee" in sheet["guarantee"]["sentence"]
+
+
+def test_a_universe_read_off_the_trips_is_called_not_private():
+    world = World.of_symbols("abcdef", public=False)
+    trips = some_trips()
+    sheet = release(Trips(trips.location, trips.offsets, world), epsilon=1).datasheet
+    assert "read off the sensitive trips" in sheet["not_private_because"][0]
+
+
+def test_tuning_on_the_data_is_declared():
+    sheet = release(some_trips(), epsilon=1, tuned_on_data=True).datasheet
+    assert "NOT covered" in sheet["deployment"]["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+
+
+def test_two_releases_differ_and_a_public_seed_does_not_make_them_equal():
+    first = release(some_trips(), epsilon=1, seed=5).model.table()
+    second = release(some_trips(), epsilon=1, seed=5).model.table()
+    assert not first.equals(second)
+
+
+def test_a_saved_release_is_verified_and_read_back(saved):
+    made, folder = saved
+    facts = verify_release(folder, key_fingerprint_expected=key_fingerprint(public_text(signing_key())))
+    assert facts["files"] == 4
+    again = Release.load(folder, WORLD)
+    assert again.trips.to_lists() == made.trips.to_lists()
+    assert again.datasheet == json.loads(json.dumps(made.datasheet))
+    assert "Test Transit" in (folder / "datasheet.html").read_text()
+    with pytest.raises(ParameterError, match="loaded"):
+        again.save(folder.with_name("copy"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["trips.parquet", "model.parquet", "datasheet.json", "datasheet.html", "manifest.json", "manifest.sig"],
+)
+def test_a_changed_byte_is_found_and_the_file_is_named(saved, name):
+    _, folder = saved
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / name).write_bytes(bytes(content))
+    with pytest.raises(InputError, match=r"manifest\.json" if name.startswith("manifest") else name):
+        verify_release(folder)
+
+
+def test_a_missing_and_an_added_file_are_found(saved):
+    _, folder = saved
+    (folder / "extra.txt").write_text("x")
+    with pytest.raises(InputError, match=r"extra\.txt"):
+        verify_release(folder)
+    (folder / "extra.txt").unlink()
+    (folder / "model.parquet").unlink()
+    with pytest.raises(InputError, match=r"model\.parquet"):
+        verify_release(folder)
+
+
+def test_somebody_elses_signature_is_told_apart(saved, tmp_path):
+    made, _ = saved
+    folder = made.save(tmp_path / "other", key=tmp_path / "other-key.pem")
+    verify_release(folder)
+    with pytest.raises(InputError, match="another key"):
+        verify_release(folder, key_fingerprint_expected=key_fingerprint(public_text(signing_key())))
+
+
+def test_a_folder_that_is_no_release_is_refused(tmp_path):
+    with pytest.raises(InputError, match="not a signed release"):
+        verify_release(tmp_path)
+    with pytest.raises(InputError, match="datasheet"):
+        load_datasheet(tmp_path)
+
+
+def test_a_release_is_never_written_over_another(saved):
+    made, folder = saved
+    with pytest.raises(InputError, match="already exists"):
+        made.save(folder)
+    assert [path.name for path in folder.parent.iterdir()] == ["out"]
+
+
+def test_a_file_that_is_no_key_signs_nothing(saved, tmp_path):
+    made, _ = saved
+    (tmp_path / "key.pem").write_text("no key")
+    with pytest.raises(InputError, match=r"key\.pem"):
+        made.save(tmp_path / "unsigned", key=tmp_path / "key.pem")
+    assert not (tmp_path / "unsigned").exists()
+
+
+def test_the_ledger_has_the_spend_and_the_commit(tmp_path):
+    ledger = open_ledger(tmp_path / "ledger")
+    ledger.set_policy("trips", Policy(2), actor="officer")
+    made = release(some_trips(), epsilon="1.5", ledger=ledger)
+    assert ledger.spent("trips") == Fraction(3, 2)
+    assert [held.started for held in ledger.open_reservations()] == [True]
+    made.save(tmp_path / "out")
+    assert ledger.open_reservations() == []
+    assert ledger.verify([made.datasheet["ledger"]["head"]]).ok
+    with pytest.raises(BudgetExceededError, match="needs epsilon 1, but .* 0.5 left: 0.5 too much"):
+        release(some_trips(), epsilon=1, ledger=ledger)
+    assert ledger.spent("trips") == Fraction(3, 2)
+
+
+def test_an_error_before_the_first_noise_gives_the_budget_back(tmp_path):
+    ledger = open_ledger(tmp_path / "ledger")
+    with pytest.raises(ParameterError, match="plain list"):
+        release(some_trips(), NoisyPrefixTree(successors="network"), epsilon=1, ledger=ledger)
+    with pytest.raises(ParameterError, match="rider id"):
+        release(some_trips(riders=False), epsilon=1, unit=Rider(max_trips=1), ledger=ledger)
+    assert ledger.spent("trips") == 0
+
+
+def test_an_error_after_the_first_noise_gives_nothing_back(tmp_path, monkeypatch):
+    from wayveil.synthesis.tree import PrefixTree
+
+    monkeypatch.setattr(PrefixTree, "generate", lambda *_: 1 / 0)
+    ledger = open_ledger(tmp_path / "ledger")
+    with pytest.raises(ZeroDivisionError):
+        release(some_trips(), epsilon=1, ledger=ledger)
+    assert ledger.spent("trips") == 1
+
+
+def test_a_first_run_has_a_limit_and_a_ledger_beside_the_data(tmp_path):
+    data = tmp_path / "trips.parquet"
+    ledger = account_for(None, data, "trips")
+    assert (tmp_path / "trips.parquet.ledger").exists()
+    assert ledger.remaining("trips") == DEFAULT_TOTAL_EPSILON
+    ledger.set_policy("trips", Policy(3), actor="officer")
+    assert account_for(None, data, "trips").remaining("trips") == 3
+    assert account_for("none", data, "trips") is None
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, "no", float("nan"), float("inf")])
+def test_an_epsilon_without_meaning_is_refused_before_anything_is_reserved(tmp_path, epsilon):
+    ledger = open_ledger(tmp_path / "ledger")
+    with pytest.raises(ParameterError, match="epsilon"):
+        release(some_trips(), epsilon=epsilon, ledger=ledger)
+    assert ledger.entries() == []
+
+
+def test_no_trips_is_refused():
+    with pytest.raises(ParameterError, match="no trips"):
+        release(Trips.of_lists([], WORLD), epsilon=1, unit=Trip())
