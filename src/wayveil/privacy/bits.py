@@ -56,7 +56,7 @@ class _Keystream:
         size = 8 * count
         # Some versions of the library insist on room for one more block.
         out = np.empty(count + 2, "<u8")
-        target = memoryview(out.view(np.uint8))
+        target = out.view(np.uint8).data
         for start in range(0, size, len(_ZEROS)):
             zeros = _ZEROS[: size - start]
             self._encryptor.update_into(zeros, target[start : start + len(zeros) + 16])

@@ -19,6 +19,8 @@ class Probability(Protocol):
 
     def enclose(self, precision: int) -> Enclosure: ...
 
+    def __hash__(self) -> int: ...
+
 
 class GeometricRatio(Probability, Protocol):
     """The ratio of a geometric law, below 1. Its powers are ratios of the same kind."""

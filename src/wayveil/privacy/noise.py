@@ -11,6 +11,7 @@ privacy is booked by the gate; nothing here looks at data.
 import math
 import numbers
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,21 +174,18 @@ def laplace_interval(scale: Scale, confidence: float) -> int:
 
 def rational(value: Scale, most: int, name: str = "scale") -> Fraction:
     """A scale as an exact rational, floats rounded up; an error if it is not in (0, most]."""
-    if isinstance(value, numbers.Rational):
-        exact = Fraction(int(value.numerator), int(value.denominator))
-    elif isinstance(value, float) and abs(value) < 1e300:
-        exact = Fraction(math.nextafter(value, math.inf))
-    else:
+    if not isinstance(value, numbers.Rational | float) or math.isnan(value):
         raise ParameterError(f"A noise {name} is a rational number, not {value!r}.")
-    if exact <= 0:
+    if value <= 0:
         raise ParameterError(f"A noise {name} is above zero, not {value}.")
-    if exact > most:
-        raise NoiseOverflowError(
-            f"A noise {name} of {float(exact):.3g} does not fit 64-bit integers (at most {most})."
-        )
-    return exact
+    if value > most:
+        raise NoiseOverflowError(f"A noise {name} of {value} does not fit 64-bit integers (at most {most}).")
+    if isinstance(value, float):
+        return Fraction(math.nextafter(value, math.inf))
+    return Fraction(int(value.numerator), int(value.denominator))
 
 
+@lru_cache(maxsize=4096)
 def _is_long(ratio: GeometricRatio) -> bool:
     """Whether a geometric law of this ratio needs more entries than one table should have."""
     return ratio.enclose(64).high > (1 << 64) - (1 << 64) // _DIRECT_SCALE
