@@ -43,7 +43,9 @@ def show(name: str, rows: list[dict]) -> None:
 
 def text(value: object) -> str:
     """Four significant digits are enough."""
-    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    return (
+        f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    )
 
 
 if __name__ == "__main__":

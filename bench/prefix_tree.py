@@ -41,7 +41,9 @@ def release(trips: Trips, successors: str) -> tuple[float, int]:
     """Seconds and nodes of one measurement, warm."""
     gate = Gate(Trip(), Budget(1))
     start = time.perf_counter()
-    tree = NoisyPrefixTree(height=HEIGHT, successors=successors).measure(LocalCounter(gate.bound(trips)), gate)
+    tree = NoisyPrefixTree(height=HEIGHT, successors=successors).measure(
+        LocalCounter(gate.bound(trips)), gate
+    )
     tree.consistent()
     return time.perf_counter() - start, tree.nodes
 

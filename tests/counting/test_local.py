@@ -1,4 +1,5 @@
 from collections import Counter as Tally
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given
@@ -47,10 +48,7 @@ def test_prefix_counts_are_those_of_a_tally(trips, network, salt):
         return hash((salt, path)) % 4 > 0
 
     def inside(trip, length):
-        moves = all(
-            successors.contains(np.array([a]), np.array([b]))[0]
-            for a, b in zip(trip, trip[1:length], strict=False)
-        )
+        moves = all(successors.contains(np.array([a]), np.array([b]))[0] for a, b in pairwise(trip[:length]))
         return moves and all(keep(tuple(trip[:d])) for d in range(1, length))
 
     for depth, level in enumerate(walk(trips, successors, keep)):
@@ -68,9 +66,7 @@ def test_ngram_counts_are_those_of_a_tally(trips, n, network):
     legal = [
         g
         for g in grams
-        if all(
-            world.successors.contains(np.array([a]), np.array([b]))[0] for a, b in zip(g, g[1:], strict=False)
-        )
+        if all(world.successors.contains(np.array([a]), np.array([b]))[0] for a, b in pairwise(g))
     ]
     expected = Tally(legal)
     found = {

@@ -4,6 +4,9 @@ It follows the published description with the repaired steps and shares no code 
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
 
 
 @dataclass
@@ -14,8 +17,6 @@ class Node:
 
 
 def successors_of(world, path):
-    import numpy as np
-
     if not path:
         return list(range(world.size))
     everything = np.arange(world.size)
@@ -45,12 +46,7 @@ def slow_tree(trips, world, height, noise, threshold):
 
 
 def legal(trip, world):
-    import numpy as np
-
-    return all(
-        world.successors.contains(np.array([a]), np.array([b]))[0]
-        for a, b in zip(trip, trip[1:], strict=False)
-    )
+    return all(world.successors.contains(np.array([a]), np.array([b]))[0] for a, b in pairwise(trip))
 
 
 def paths_of(root):

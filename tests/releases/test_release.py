@@ -146,7 +146,7 @@ def test_the_ledger_has_the_spend_and_the_commit(tmp_path):
     made.save(tmp_path / "out")
     assert ledger.open_reservations() == []
     assert ledger.verify([made.datasheet["ledger"]["head"]]).ok
-    with pytest.raises(BudgetExceededError, match="needs epsilon 1, but .* 0.5 left: 0.5 too much"):
+    with pytest.raises(BudgetExceededError, match=r"needs epsilon 1, but .* 0\.5 left: 0\.5 too much"):
         release(some_trips(), epsilon=1, ledger=ledger)
     assert ledger.spent("trips") == Fraction(3, 2)
 
