@@ -32,7 +32,7 @@ class Trips:
             raise ValueError("offsets must run from 0 to the number of visits")
         if np.any(np.diff(self.offsets) < 0):
             raise ValueError("offsets must not decrease")
-        if len(self.location) and not (0 <= self.location.min() and self.location.max() < self.world.size):
+        if len(self.location) and not (self.location.min() >= 0 and self.location.max() < self.world.size):
             raise ValueError("a location lies outside the world")
         if self.time is not None:
             object.__setattr__(self, "time", np.ascontiguousarray(self.time, np.int64))

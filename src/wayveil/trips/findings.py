@@ -1,0 +1,80 @@
+"""What is wrong with a file: everything at once for `wayveil check`, or the first problem as an error.
+
+Readers report every problem to a `Findings`. A strict one turns the first into an `InputError`; the other
+kind collects them all, with a few examples each, and the reader goes on as well as it can.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.errors import InputError, WayveilError
+
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of problem: how many rows have it (0 = the file as a whole) and the first few of them."""
+
+    problem: str
+    rows: int = 0
+    examples: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return self.problem
+        more = "" if self.rows == len(self.examples) else f"; {self.rows - len(self.examples):,} more"
+        return f"{self.problem} ({self.rows:,} row{'s' * (self.rows != 1)}): {'; '.join(self.examples)}{more}"
+
+
+@dataclass
+class Findings:
+    """What kind of file it is, its counts, its problems, and notes on what is odd but usable.
+
+    For the data holder's eyes only: these are exact facts about the raw data.
+    """
+
+    file: Path
+    kind: str = "unknown"
+    facts: dict[str, object] = field(default_factory=dict)
+    problems: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    strict: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the file can be used as it is."""
+        return not self.problems
+
+    def rows(
+        self,
+        problem: str,
+        rows: NDArray[np.integer],
+        say: Callable[[int], str],
+        error: Callable[[], InputError] | None = None,
+    ) -> None:
+        """Report the rows (0-based) that have a problem; `say` makes the sentence for one of them."""
+        if len(rows) == 0:
+            return
+        if self.strict:
+            first = int(rows[0])
+            raise error() if error else InputError(say(first), file=self.file, row=first + 1)
+        examples = tuple(f"row {row + 1}: {say(int(row))}" for row in rows[:EXAMPLES])
+        self.problems.append(Finding(problem, len(rows), examples))
+
+    def error(self, error: WayveilError) -> None:
+        """Report a problem of the file as a whole; a strict `Findings` lets it pass as it is."""
+        if self.strict:
+            raise error
+        self.problems.append(Finding(str(error).removeprefix(f"{self.file}: ")))
+
+    def lines(self) -> list[str]:
+        """The findings as sentences: what it is, every problem, and the notes."""
+        facts = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.facts.items())
+        head = f"{self.file}: {self.kind}" + (f" ({facts})" if facts else "")
+        problems = [f"problem: {problem}" for problem in self.problems] or ["no problem found"]
+        return [head, *problems, *(f"note: {note}" for note in self.notes)]

@@ -1,0 +1,105 @@
+"""Rules that make trips possible in the public world, one trip at a time, before anything is counted.
+
+What happens to a trip depends on that trip and on public knowledge alone. Two datasets that differ by one trip (or
+one rider) still differ by at most that one afterwards, so the rules cost no privacy budget. How many trips they
+changed is a fact about the raw data: it is not protected, and nothing here tells it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.trips.trips import Trips
+from wayveil.world.network import Network
+
+_VISITS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class LegalityRule:
+    """Which trips the world allows, and what becomes of the others.
+
+    repeats     consecutive visits to one location: "merge" into the first, or "keep" (each then counts as a move
+                from the location to itself)
+    impossible  a move that `world.successors` does not have: "cut" the trip before it, "drop" the whole trip, or
+                "keep" it for mechanisms that need no legal moves
+    fastest     for timed trips on a network: a move that takes less than this share of the network's travel time
+                is impossible too (None: times do not matter). Travel times are medians, so shares near 1 cut off
+                honest trips.
+    """
+
+    repeats: Literal["merge", "keep"] = "merge"
+    impossible: Literal["cut", "drop", "keep"] = "cut"
+    fastest: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.repeats not in ("merge", "keep"):
+            raise ParameterError(f"repeats is 'merge' or 'keep', not {self.repeats!r}")
+        if self.impossible not in ("cut", "drop", "keep"):
+            raise ParameterError(f"impossible is 'cut', 'drop' or 'keep', not {self.impossible!r}")
+        if self.fastest is not None and not 0 < self.fastest <= 1:
+            raise ParameterError(
+                f"fastest is a share of the travel time above 0 and up to 1, not {self.fastest}"
+            )
+        if self.fastest is not None and self.impossible == "keep":
+            raise ParameterError("fastest has no meaning when impossible moves are kept")
+
+    def apply(self, trips: Trips) -> Trips:
+        """The trips as the rule leaves them."""
+        if self.repeats == "merge":
+            trips = trips.merged()
+        if self.impossible == "keep" or (not trips.world.has_network and self.fastest is None):
+            return trips
+        broken = self._impossible_moves(trips)
+        passed = np.concatenate([[0], np.cumsum(broken, dtype=np.int64)])
+        if self.impossible == "drop":
+            return trips.take(np.diff(passed[trips.offsets]) == 0)
+        before = np.repeat(passed[trips.offsets[:-1]], trips.lengths)
+        return trips.keep_visits(passed[1:] == before)
+
+    def sentence(self) -> str:
+        """The rule in words, for the datasheet."""
+        repeats = {
+            "merge": "Consecutive visits to the same location are merged into the first",
+            "keep": "Consecutive visits to the same location are kept",
+        }[self.repeats]
+        if self.impossible == "keep":
+            return f"{repeats}; moves are not checked against the public world."
+        what = {"cut": "a trip is cut before its first", "drop": "a trip is dropped if it has a"}[
+            self.impossible
+        ]
+        pace = (
+            f" or that takes less than {self.fastest:g} of the network's travel time"
+            if self.fastest is not None
+            else ""
+        )
+        return (
+            f"{repeats}; {what} move that the public world does not allow{pace}. Each trip is treated by itself, so "
+            "this costs no privacy budget."
+        )
+
+    def _impossible_moves(self, trips: Trips) -> NDArray[np.bool_]:
+        """Whether the move into each visit is impossible; never so for the first visit of a trip."""
+        broken = np.zeros(trips.visits, bool)
+        for start in range(1, trips.visits, _VISITS_AT_ONCE):
+            visit = slice(start, min(start + _VISITS_AT_ONCE, trips.visits))
+            before = slice(visit.start - 1, visit.stop - 1)
+            source, target = trips.location[before], trips.location[visit]
+            broken[visit] = ~trips.world.successors.contains(source, target)
+            if self.fastest is not None:
+                broken[visit] |= self._too_fast(trips, before, visit)
+        first = trips.offsets[:-1]
+        broken[first[first < trips.visits]] = False
+        return broken
+
+    def _too_fast(self, trips: Trips, before: slice, visit: slice) -> NDArray[np.bool_]:
+        if not isinstance(trips.world, Network):
+            raise ParameterError("fastest needs a network with travel times")
+        if trips.time is None:
+            raise ParameterError("fastest needs trips with times")
+        edge = trips.world.edge_index(trips.location[before], trips.location[visit])
+        needed = np.where(edge >= 0, trips.world.seconds[edge], 0) * (self.fastest or 0.0)
+        return np.asarray(trips.time[visit] - trips.time[before] < needed)

@@ -1,0 +1,95 @@
+"""One door for every file of trips: `read_trips` to use it, `check` to hear what is wrong with it."""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wayveil.errors import InputError, WayveilError
+from wayveil.trips.findings import Findings
+from wayveil.trips.sequences import data_names, read_content, read_sequences, sequence_format
+from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix
+from wayveil.trips.trips import Trips
+from wayveil.trips.visits import REQUIRED, read_visits
+from wayveil.world.network import Network
+from wayveil.world.opening import open_world
+from wayveil.world.world import World
+
+VISITS, SEQUENCES, FEED, NETWORK = "visits", "sequences", "GTFS feed", "saved network"
+
+
+def read_trips(path: str | Path, world: World, **options: Any) -> Trips:
+    """Read visits (parquet, csv) or sequences (MSNBC, SPMF, comma and space lists), whichever the file holds.
+
+    `options` go to `read_visits` or `read_sequences`; giving `format` says that the file holds sequences.
+    """
+    path = Path(path)
+    kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
+    if kind in (FEED, NETWORK):
+        raise InputError(
+            f"is a {kind}, which has no riders in it; give it as the world, not as trips", file=path
+        )
+    return read_visits(path, world, **options) if kind == VISITS else read_sequences(path, world, **options)
+
+
+def check(path: str | Path, world: World | None = None, **options: Any) -> Findings:
+    """Everything that is wrong with a file of trips, a feed or a saved network, not only the first problem.
+
+    Without a world, trips are checked for their own sense only, not for their stops. What is found are exact facts
+    about the raw data, for the data holder's eyes only.
+    """
+    path = Path(path)
+    findings = Findings(path)
+    try:
+        kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
+        findings.kind = kind
+        if kind in (FEED, NETWORK):
+            _check_world(path, findings)
+        else:
+            _check_trips(path, kind, world, options, findings)
+    except WayveilError as error:
+        findings.error(error)
+    return findings
+
+
+def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
+    """What a file holds, judged by its suffix, or by its head where the suffix does not tell."""
+    if path.is_dir():
+        return FEED
+    require_file(path)
+    suffix = table_suffix(path)
+    if suffix == ".npz":
+        return NETWORK
+    if suffix in TABLE_SUFFIXES:
+        return VISITS
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return SEQUENCES if len(data_names(archive)) == 1 else FEED
+    try:
+        header = set(table_header(path)) if suffix != ".zip" else set()
+    except InputError:
+        header = set()
+    named = {(columns or {}).get(name, name) for name in header}
+    return VISITS if named.issuperset(REQUIRED) else SEQUENCES
+
+
+def _check_world(path: Path, findings: Findings) -> None:
+    world = open_world(path)
+    findings.facts = {name: value for name, value in world.describe().items() if value is not None}
+    findings.notes = list(world.warnings) if isinstance(world, Network) else []
+
+
+def _check_trips(
+    path: Path, kind: str, world: World | None, options: dict[str, Any], findings: Findings
+) -> None:
+    options = dict(options)
+    if world is None:
+        options["universe_from_data"] = True
+        findings.notes.append("checked without a world, so any stop was taken as it is")
+    if kind == VISITS:
+        trips = read_visits(path, world, findings=findings, **options)
+    else:
+        findings.facts["format"] = options.get("format") or sequence_format(read_content(path))
+        trips = read_sequences(path, world, findings=findings, **options)
+    if findings.ok:
+        findings.facts |= trips.describe()
