@@ -119,8 +119,9 @@ def _stops(layout: Layout, names: list[str], lat: NDArray[np.float64], lon: NDAr
             rows.append((_place_id(place, layout), name, *where, 0, ""))
             continue
         rows.append((_place_id(place, layout), name, *where, 1, ""))
-        for stop_id in sorted(platforms[place]):
-            rows.append((stop_id, name, *where, 0, _place_id(place, layout)))
+        rows.extend(
+            (stop_id, name, *where, 0, _place_id(place, layout)) for stop_id in sorted(platforms[place])
+        )
     return rows
 
 

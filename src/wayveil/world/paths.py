@@ -77,21 +77,26 @@ def along_paths(
     Every step must be an edge of the network.
     """
     location, offsets = np.asarray(location, np.int32), np.asarray(offsets, np.int64)
+    starts = np.zeros(len(location) + 1, bool)
+    starts[offsets] = True
+    step = np.flatnonzero(~starts[:-1])
+    edge = network.edge_index(location[step - 1], location[step])
+    if np.any(edge < 0):
+        wrong = step[np.argmax(edge < 0)]
+        here, there = network.ids[location[wrong - 1]], network.ids[location[wrong]]
+        raise ParameterError(f"there is no edge from {here} to {there}")
     gained = np.zeros(len(location))
-    if len(location) > 1:
-        inner = np.ones(len(location), bool)
-        inner[offsets[:-1][offsets[:-1] < len(location)]] = False
-        step = np.flatnonzero(inner)
-        edge = network.edge_index(location[step - 1], location[step])
-        if np.any(edge < 0):
-            wrong = int(step[np.argmax(edge < 0)])
-            raise ParameterError(
-                f"there is no edge from {network.ids[location[wrong - 1]]} to {network.ids[location[wrong]]}"
-            )
-        gained[step] = np.asarray(weight, np.float64)[edge]
-    running = np.cumsum(gained)
-    start = np.repeat(offsets[:-1], np.diff(offsets))
-    return running - running[start]
+    gained[step] = np.asarray(weight, np.float64)[edge]
+    sum_within(gained, offsets)
+    return gained
+
+
+@njit(cache=True, nogil=True)
+def sum_within(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> None:
+    """Running sums in place that start anew with each path, so that rounding does not carry over."""
+    for i in range(len(offsets) - 1):
+        for k in range(offsets[i] + 1, offsets[i + 1]):
+            values[k] += values[k - 1]
 
 
 def _pairs(
@@ -101,7 +106,7 @@ def _pairs(
     if origin.ndim != 1 or origin.shape != destination.shape:
         raise ParameterError("paths need as many origins as destinations")
     for ends in (origin, destination):
-        if len(ends) and not (0 <= ends.min() and ends.max() < network.size):
+        if len(ends) and not (ends.min() >= 0 and ends.max() < network.size):
             raise ParameterError(f"locations are numbers from 0 to {network.size - 1}")
     return origin, destination
 

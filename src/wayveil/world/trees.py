@@ -75,7 +75,7 @@ def travel_seconds(network: Network, sources: ArrayLike) -> NDArray[np.float64]:
 
 def _locations(network: Network, values: ArrayLike) -> NDArray[np.int32]:
     locations = np.atleast_1d(np.asarray(values))
-    if len(locations) and not (0 <= locations.min() and locations.max() < network.size):
+    if len(locations) and not (locations.min() >= 0 and locations.max() < network.size):
         raise ParameterError(f"locations are numbers from 0 to {network.size - 1}")
     return locations.astype(np.int32)
 

@@ -20,8 +20,8 @@ UNKNOWN = -1
 class Calls:
     """One row per call; the calls of a trip are together, by stop_sequence.
 
-    `trip` is a row of the trips table, `location` a candidate location; `arrival` and `departure` are seconds of
-    the service day (they pass 24:00:00), `UNKNOWN` where no timepoint around them gives any.
+    `trip` is a row of the trips table, `location` a candidate location; `arrival` and `departure` are seconds
+    of the service day (they pass 24:00:00), `UNKNOWN` where no timepoint around them gives any.
     """
 
     trip: NDArray[np.int32]
@@ -161,7 +161,7 @@ def interpolate(
     arrival: NDArray[np.int32],
     departure: NDArray[np.int32],
 ) -> None:
-    """Fill unknown times in place, in proportion to metres (or calls, if nothing moves) between known ones."""
+    """Fill unknown times in place, by the metres (or calls, if nothing moves) between the known ones."""
     last = -1
     for i in range(len(trip)):
         if arrival[i] == UNKNOWN:

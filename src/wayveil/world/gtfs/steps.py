@@ -25,8 +25,8 @@ def make_edges(
 ) -> Edges:
     """Edges among the locations in `keep` (ascending); `runs` and `route` (-1: unknown) are per trip.
 
-    An edge joins consecutive calls of a vehicle at two different places that are both kept: a trip that leaves
-    the kept area and returns makes no edge across. Where vehicles run, their time counts and not the walk's.
+    An edge joins consecutive calls of a vehicle at two different places that are both kept: a trip that
+    leaves the kept area and returns makes no edge across. Where vehicles run, their time counts, not the walk's.
     """
     size = len(keep)
     index = np.full(len(locations.ids), -1, np.int32)
@@ -77,7 +77,7 @@ def make_edges(
 def _median_seconds(times: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """The edges of a table (edge, seconds, runs), ascending, with the median seconds and the runs of each.
 
-    It is the lower median, a time that some vehicle really takes. UNKNOWN counts only where nothing else is there.
+    It is the lower median, a time that some vehicle really takes; UNKNOWN only where nothing else is there.
     """
     edge, start = np.unique(times["edge"].to_numpy(), return_index=True)
     seconds, runs = times["seconds"].to_numpy(), times["runs"].to_numpy()
@@ -104,10 +104,10 @@ def _leg_seconds(feed: Feed, calls: Calls, leg: NDArray[np.int64]) -> NDArray[np
 def _complete_seconds(
     feed: Feed, seconds: NDArray[np.int32], metres: NDArray[np.float64], is_walk: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """Give edges without a time, or with none to speak of, the typical speed of the others: at least 1 second.
+    """Give edges without a time, or of 0 seconds, the typical speed of the others; at least 1 second.
 
-    Timetables in whole minutes show 0 seconds between near stops; taken at their word, paths of such edges would
-    take no time at all.
+    Timetables in whole minutes show 0 seconds between near stops. Taken at their word, paths of such edges
+    would take no time at all.
     """
     instant, untimed = seconds == 0, seconds == UNKNOWN
     if not np.any(instant | untimed):

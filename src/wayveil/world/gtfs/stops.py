@@ -114,7 +114,7 @@ def _coordinates(table: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def _with_missing_parents(table: pl.DataFrame) -> tuple[pl.Series, NDArray[np.int64], int]:
-    """All ids (unlisted parents at the end), the row of each one's parent (-1: none), the number of unlisted."""
+    """All ids (unlisted parents last), the row of each one's parent (-1: none), the number of unlisted."""
     ids, parents = table["stop_id"], table["parent_station"]
     missing = parents.drop_nulls().unique().sort()
     missing = missing.filter(~missing.is_in(ids.implode()))
@@ -124,7 +124,7 @@ def _with_missing_parents(table: pl.DataFrame) -> tuple[pl.Series, NDArray[np.in
 
 
 def _roots(parent: NDArray[np.int64], kind: NDArray[np.int32], *, stations: bool) -> NDArray[np.int64]:
-    """The row that stands for each row: the top of its chain; without stations, a boarding area's platform."""
+    """The row that stands for each row: the top of its chain, or (no stations) a boarding area's platform."""
     itself = np.arange(len(parent))
     climbs = parent >= 0 if stations else (parent >= 0) & (kind == BOARDING_AREA)
     up = np.where(climbs, parent, itself)

@@ -17,8 +17,8 @@ REQUIRED = ("stops", "routes", "trips", "stop_times")
 class Feed:
     """A GTFS feed whose tables are read one at a time, only the columns that are asked for.
 
-    Tolerated, as they all happen: a folder inside the zip, byte-order marks, CRLF, columns in any order or that
-    nobody asked for, blanks around names, and tables in Windows-1252 or UTF-16 (with a word in `warnings`).
+    Tolerated, as they all happen: a folder inside the zip, byte-order marks, CRLF, columns in any order or
+    that nobody asked for, blanks around names, and tables in Windows-1252 or UTF-16 (noted in `warnings`).
     """
 
     def __init__(self, path: str | Path) -> None:
