@@ -6,9 +6,10 @@ empty    no trips: what silence scores
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
+from wayveil.world.network import Network
+from wayveil.world.paths import along_paths, shortest_paths
 from wayveil.world.timebins import DAY, WEEK, TimeBins
 from wayveil.world.world import World
 
@@ -34,14 +35,26 @@ def empty(world: World, *, timed: bool = False) -> Trips:
 def floor(world: World, count: int, seed: int, *, bins: TimeBins | None = None) -> Trips:
     """`count` trips that know the world and nothing about its riders.
 
-    On a network: the shortest route by distance between an origin and a destination, both uniform over all
-    stops (pairs without a route are drawn again). On a plain universe: a uniform start and uniform legal
-    moves, with geometric lengths of mean 5, at most 40. With time bins, start times are uniform over the
-    period of the bins.
+    On a network: shortest routes by distance between an origin and a destination that are both uniform over
+    all stops. Elsewhere: a uniform start and uniform legal moves, with geometric lengths of mean 5, at most
+    40. With time bins, start times are uniform over their period, a week if they repeat.
     """
     rng = np.random.default_rng(seed)
-    trips = random_walks(world, count, rng)
+    trips = (
+        random_routes(world, count, rng) if isinstance(world, Network) else random_walks(world, count, rng)
+    )
     return trips if bins is None else _with_times(trips, bins, rng)
+
+
+def random_routes(network: Network, count: int, rng: np.random.Generator) -> Trips:
+    """Shortest routes between uniform pairs of stops; one that has a way stands in for a pair that has none."""
+    origins, destinations = rng.integers(0, network.size, (2, count))
+    paths = shortest_paths(network, origins, destinations)
+    found = np.flatnonzero(paths.reachable)
+    if len(found) == 0:
+        return random_walks(network, count, rng)
+    index = np.concatenate([found, rng.choice(found, count - len(found))])
+    return Trips(paths.location, paths.offsets, network).take(index)
 
 
 def random_walks(world: World, count: int, rng: np.random.Generator) -> Trips:
@@ -68,6 +81,10 @@ def _with_times(trips: Trips, bins: TimeBins, rng: np.random.Generator) -> Trips
     else:
         low, high = _FIRST_MONDAY, _FIRST_MONDAY + WEEK
     start = rng.integers(low, high, len(trips))
-    place = np.arange(trips.visits) - np.repeat(trips.offsets[:-1], trips.lengths)
-    time: NDArray[np.int64] = np.repeat(start, trips.lengths) + place * _SECONDS_PER_MOVE
+    if isinstance(trips.world, Network):
+        passed = along_paths(trips.world, trips.location, trips.offsets, trips.world.seconds).astype(np.int64)
+    else:
+        place = np.arange(trips.visits) - np.repeat(trips.offsets[:-1], trips.lengths)
+        passed = place * _SECONDS_PER_MOVE
+    time = np.repeat(start, trips.lengths) + passed
     return Trips(trips.location, trips.offsets, trips.world, time)

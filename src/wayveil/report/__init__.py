@@ -1,0 +1,1 @@
+"""Pages for people: the report that may be published and the one for internal eyes only."""

@@ -1,0 +1,112 @@
+"""The datasheet in the words of a page: the promise first, then what was paid, then everything else.
+
+A datasheet is plain data and may grow; whatever this module has no words for is shown as it stands.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp
+from typing import Any
+
+_SPEND_TITLES = {
+    "label": "Bought",
+    "price": "Price",
+    "sensitivity": "Sensitivity",
+    "scale": "Noise scale",
+    "error_95": "95 % of noise within ±",
+    "group": "Disjoint group",
+}
+_SHOWN_APART = {
+    "guarantee",
+    "private",
+    "not_private_because",
+    "spends",
+    "mechanism",
+    "public_inputs",
+    "not_protected",
+    "limitations",
+    "wayveil",
+}
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The guarantee as the head of the page shows it."""
+
+    holds: bool
+    sentence: str
+    meaning: str
+    amount: str
+    currency: str
+    unit: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Spends:
+    """The table of spends: titles, rows of text, and each row's share of the total in percent."""
+
+    titles: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    shares: tuple[float, ...]
+
+
+def promise(sheet: Mapping[str, Any]) -> Promise:
+    """What is guaranteed, to whom, and what that means for one of them."""
+    stated: Mapping[str, Any] = sheet.get("guarantee") or {}
+    reasons = tuple(sheet.get("not_private_because") or ())
+    holds = bool(stated) and bool(sheet.get("private", not reasons)) and not reasons
+    currency = "rho" if "rho" in stated else "epsilon"
+    amount, unit = str(stated.get(currency, "")), str(stated.get("unit", "unit"))
+    sentence = str(stated.get("sentence") or "This output comes without a stated privacy guarantee.")
+    meaning = ""
+    if holds and currency == "epsilon" and (epsilon := _fraction(amount)) is not None:
+        meaning = (
+            f"In plain words: whether or not any one {unit} is in the data, whatever can be seen here would have "
+            f"been seen almost as likely, by a factor of at most {_factor(float(epsilon))} either way."
+        )
+    return Promise(holds, sentence, meaning, amount, currency, unit, reasons)
+
+
+def spends(sheet: Mapping[str, Any]) -> Spends | None:
+    """Every spend with its share; nothing where the datasheet lists none."""
+    rows: Sequence[Mapping[str, Any]] = sheet.get("spends") or ()
+    keys = [key for key in _SPEND_TITLES if any(row.get(key) is not None for row in rows)]
+    keys += sorted({key for row in rows for key in row} - set(_SPEND_TITLES))
+    if not rows:
+        return None
+    prices = [_fraction(row.get("price")) or Fraction(0) for row in rows]
+    total = sum(prices, Fraction(0)) or Fraction(1)
+    return Spends(
+        tuple(_SPEND_TITLES.get(key, words(key)) for key in keys),
+        tuple(tuple("" if row.get(key) is None else str(row[key]) for key in keys) for row in rows),
+        tuple(round(float(price / total) * 100, 1) for price in prices),
+    )
+
+
+def rest(sheet: Mapping[str, Any]) -> dict[str, Any]:
+    """All parts that the page does not show in a place of their own."""
+    return {
+        key: value
+        for key, value in sheet.items()
+        if key not in _SHOWN_APART and value not in (None, "", [], {})
+    }
+
+
+def words(key: object) -> str:
+    """A field name as people write it."""
+    text = str(key).replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def _factor(epsilon: float) -> str:
+    factor = exp(min(epsilon, 100.0))
+    return f"{factor:.2f}" if factor < 10 else f"{factor:,.0f}" if factor < 1e6 else f"{factor:.0e}"
+
+
+def _fraction(value: object) -> Fraction | None:
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        return None

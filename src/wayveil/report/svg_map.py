@@ -1,0 +1,176 @@
+"""The map of a network and the flows on it as inline SVG: no script, no tile, no font from elsewhere.
+
+Both directions of a pair of stops are one line; its hover text has the numbers. Colours and widths are classes
+that the page's style sheet knows, so that maps follow light, dark and print. To stay small, coordinates have
+one decimal, the public network underneath is drawn once and reused, and only the busiest lines have hover text.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.report.flow_scale import FlowScale
+from wayveil.utility.edges import EdgeFlows
+from wayveil.world.geo import project
+from wayveil.world.network import Network
+
+WIDTH = 1000.0
+_MARGIN = 24.0
+_MIN_HEIGHT, _MAX_HEIGHT = 420.0, 1100.0
+MAX_LINES = 6_000
+MAX_HOVERS = 1_500
+_LABELS = 8
+_LABEL_CHARACTERS = 26
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Canvas:
+    """Where the stops of a network lie on the page, in units of the drawing, and how long a unit is."""
+
+    x: Floats
+    y: Floats
+    height: float
+    metres_per_unit: float
+
+    @classmethod
+    def of(cls, network: Network) -> "Canvas":
+        """Fit all stops into the drawing, north up, true to scale."""
+        east, north = project(network.lat, network.lon)
+        wide, tall = max(np.ptp(east), 1.0), max(np.ptp(north), 1.0)
+        scale = min((WIDTH - 2 * _MARGIN) / wide, (_MAX_HEIGHT - 2 * _MARGIN) / tall)
+        height = float(np.clip(tall * scale + 2 * _MARGIN, _MIN_HEIGHT, _MAX_HEIGHT))
+        x = (east - (east.max() + east.min()) / 2) * scale + WIDTH / 2
+        y = height / 2 - (north - (north.max() + north.min()) / 2) * scale
+        return cls(x.round(1), y.round(1), round(height), 1 / scale)
+
+
+@dataclass(frozen=True, eq=False)
+class PairFlows:
+    """Flows of unordered pairs (a < b): `there` from a to b and `back` from b to a. Staying put is left out."""
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    there: NDArray[np.int64]
+    back: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, flows: EdgeFlows) -> "PairFlows":
+        """Join the two directions."""
+        low, high = np.minimum(flows.source, flows.target), np.maximum(flows.source, flows.target)
+        keys = np.unique((low * np.int64(flows.size) + high)[low < high])
+        a, b = keys // flows.size, keys % flows.size
+        return cls(a, b, flows.at(keys), flows.at(b * flows.size + a))
+
+    @property
+    def total(self) -> NDArray[np.int64]:
+        """Both directions together."""
+        return self.there + self.back
+
+    def busiest(self, count: int) -> "PairFlows":
+        """The pairs with the largest totals, largest first."""
+        order = np.argsort(-self.total, kind="stable")[:count]
+        return PairFlows(self.a[order], self.b[order], self.there[order], self.back[order])
+
+
+def network_symbol(network: Network, canvas: Canvas) -> str:
+    """The stops and scheduled edges underneath every map, to be placed once per page."""
+    a, b = np.minimum(network.sources, network.indices), np.maximum(network.sources, network.indices)
+    served = ~network.walk
+    keys = np.unique(a[served] * np.int64(network.size) + b[served])
+    lines = _lines(canvas, keys // network.size, keys % network.size)
+    dots = "".join(f"M{_number(x)} {_number(y)}h0" for x, y in zip(canvas.x, canvas.y, strict=True))
+    return (
+        '<svg width="0" height="0" class="offstage" aria-hidden="true"><defs><g id="network">'
+        f'<path class="net" d="{"".join(lines)}"/><path class="dots" d="{dots}"/></g></defs></svg>'
+    )
+
+
+def flow_map(
+    canvas: Canvas,
+    pairs: PairFlows,
+    scale: FlowScale,
+    *,
+    name: str,
+    title: str,
+    hover: Callable[[int, int, int, int], str],
+    labels: list[tuple[int, str]],
+    label_size: float,
+) -> str:
+    """One map. `hover` makes the text of a line from (a, b, there, back); `labels` are stops, busiest first."""
+    shown = pairs.busiest(MAX_LINES)
+    classes, lines = scale.class_of(shown.total), _lines(canvas, shown.a, shown.b)
+    groups = []
+    for index, rank in enumerate(scale.ranks):
+        members = np.flatnonzero(classes == index)
+        quiet = "".join(lines[i] for i in members[members >= MAX_HOVERS])
+        parts = [f'<path d="{quiet}"/>'] if quiet else []
+        for i in members[members < MAX_HOVERS][::-1]:
+            text = hover(int(shown.a[i]), int(shown.b[i]), int(shown.there[i]), int(shown.back[i]))
+            parts.append(f'<path d="{lines[i]}"><title>{escape(text, quote=False)}</title></path>')
+        groups.append(f'<g class="f{rank}">{"".join(parts)}</g>')
+    return (
+        f'<svg class="map" viewBox="0 0 {WIDTH:g} {canvas.height:g}" role="img" '
+        f'aria-labelledby="{name}-title"><title id="{name}-title">{escape(title, quote=False)}</title>'
+        f'<use href="#network"/><g class="flows">{"".join(groups)}</g>'
+        f"{_labels(canvas, labels, label_size)}{_scale_bar(canvas)}</svg>"
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _lines(canvas: Canvas, a: NDArray[np.integer], b: NDArray[np.integer]) -> list[str]:
+    """One path command pair per line, the second point relative to the first."""
+    return [
+        f"M{_number(x)} {_number(y)}l{_number(dx)} {_number(dy)}"
+        for x, y, dx, dy in zip(
+            canvas.x[a], canvas.y[a], canvas.x[b] - canvas.x[a], canvas.y[b] - canvas.y[a], strict=True
+        )
+    ]
+
+
+def _labels(canvas: Canvas, labels: list[tuple[int, str]], size: float) -> str:
+    """Names of the busiest stops, each beside its stop; one that would cover another is left out."""
+    boxes: list[tuple[float, float, float, float]] = []
+    parts = []
+    for stop, text in labels:
+        if len(boxes) == _LABELS:
+            break
+        text = text if len(text) <= _LABEL_CHARACTERS else text[: _LABEL_CHARACTERS - 1].rstrip() + "…"
+        x, y, wide = float(canvas.x[stop]), float(canvas.y[stop]), 0.56 * size * len(text)
+        for anchor, left in (("start", x + 0.5 * size), ("end", x - 0.5 * size - wide)):
+            box = (left, y - 0.6 * size, left + wide, y + 0.6 * size)
+            if left < 4 or box[2] > WIDTH - 4 or any(_overlap(box, other) for other in boxes):
+                continue
+            boxes.append(box)
+            start = left if anchor == "start" else left + wide
+            parts.append(
+                f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size * 0.22)}"/>'
+                f'<text x="{_number(start)}" y="{_number(y)}" dy=".34em" text-anchor="{anchor}" '
+                f'font-size="{_number(size)}">{escape(text, quote=False)}</text>'
+            )
+            break
+    return f'<g class="labels">{"".join(parts)}</g>'
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _scale_bar(canvas: Canvas) -> str:
+    """A bar of a round length, about a fifth of the width."""
+    wish = canvas.metres_per_unit * WIDTH / 5
+    power = 10 ** int(np.floor(np.log10(wish)))
+    metres = max(step * power for step in (1, 2, 5) if step * power <= wish)
+    text = f"{metres / 1000:g} km" if metres >= 1000 else f"{metres:g} m"
+    left, bottom, length = 20.0, canvas.height - 18, metres / canvas.metres_per_unit
+    return (
+        f'<g class="scalebar"><path d="M{left:g} {_number(bottom - 7)}v7h{_number(length)}v-7"/>'
+        f'<text x="{_number(left + length + 10)}" y="{_number(bottom)}">{text}</text></g>'
+    )
