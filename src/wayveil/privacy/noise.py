@@ -61,9 +61,9 @@ def discrete_laplace(size: int, scale: Scale, bits: Bits | None = None) -> NDArr
     exact, source = rational(scale, MAX_SCALE), bits or secure_bits()
     if exact <= _DIRECT_SCALE:
         return table_of(LaplaceMagnitude(exact)).draw(size, source, signed=True)
-    magnitude = geometric(size, exact, source)
-    negative = bernoulli(size, Negative(exact), source)
-    return np.where(negative, ~magnitude, magnitude)
+    draws = geometric(size, exact, source)
+    draws ^= -table_of(Coin(Negative(exact))).draw(size, source)  # k ^ -1 is -1-k, k ^ 0 is k
+    return draws
 
 
 def geometric(size: int, scale: Scale, bits: Bits | None = None) -> NDArray[np.int64]:
@@ -87,17 +87,17 @@ def geometric_of_ratio(
         digits.append(GeometricDigit(ratio, _BASE))
         ratio, place = ratio.power(_BASE), place * _BASE
     if _is_long(ratio):
-        total = place * table_of(Coin(ratio)).draw(size, source)
+        total = table_of(Coin(ratio)).draw(size, source)
         if total.all():
-            return total
+            return total * place  # lower digits change nothing, and their tables may need a huge precision
     else:
-        high = table_of(Geometric(ratio)).draw(size, source)
-        if saturate is None and high.max(initial=0) >= _LIMIT // place:
+        total = table_of(Geometric(ratio)).draw(size, source)
+        if saturate is None and total.max(initial=0) >= _LIMIT // place:
             raise NoiseOverflowError("A geometric draw does not fit 64-bit integers; use a smaller scale.")
-        total = place * np.minimum(high, _LIMIT // place)
+        np.minimum(total, _LIMIT // place, out=total)
     for digit in reversed(digits):
-        place //= _BASE
-        total += place * table_of(digit).draw(size, source)
+        total *= _BASE
+        total += table_of(digit).draw(size, source)
     return total
 
 
