@@ -1,0 +1,184 @@
+"""Does the noise that a mechanism really gets follow the law that its price was computed for?
+
+Every cell of every answer is turned into a number that is uniform on [0, 1) if, and only if, the noise has the claimed
+law: its distribution function at the noise, spread evenly over the jump (a cell that did not come back is one large
+jump). So cells with different counts, thresholds and scales become one sample. Empty cells are in it, on their own.
+
+An audit of epsilon alone would miss noise that is too small where the analysis has slack; this one does not.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, poisson
+
+from wayveil.errors import ParameterError
+from wayveil.privacy.bits import Bits
+from wayveil.privacy.gate import NoisyCounts
+from wayveil.risk.likelihood import noise_law
+from wayveil.risk.recording import Exchange, Subject, record
+from wayveil.trips.trips import Trips
+
+BINS, PAIR_BINS = 50, 8
+MOST_CELLS = 1_000_000  # of one answer; an audit belongs on a tiny world
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """p-values of the tests; each is uniform for noise as claimed, and tiny for any other."""
+
+    draws: int
+    p_values: dict[str, float]
+
+    @property
+    def smallest(self) -> tuple[str, float]:
+        """The test that speaks loudest against the claim."""
+        return min(self.p_values.items(), key=lambda item: item[1], default=("no test", 1.0))
+
+
+def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_000) -> Conformance:
+    """Run the subject until enough noise was drawn, and test its law and its independence.
+
+    Tests: the law in counted cells and in empty ones; independence between neighbouring cells of an answer, between
+    answers of a run, and between runs.
+    """
+    counted: list[Floats] = []
+    empty: list[Floats] = []
+    rare = Rare()
+    pairs: dict[str, list[Floats]] = {"next cell": [], "next question": [], "next run": []}
+    earlier_run: list[Floats] = []
+    done = runs = 0
+    while done < draws:
+        transcript, _ = record(subject, trips, bits, runs)
+        run = []
+        for exchange in transcript.exchanges:
+            if not isinstance(exchange.answer, NoisyCounts):
+                continue
+            cells = cells_of(exchange, subject.currency)
+            rare.add(cells)
+            values = cells.uniforms(bits)
+            counted.append(values[cells.counted & ~cells.rare])
+            empty.append(values[~cells.counted & ~cells.rare])
+            pairs["next cell"].append(_adjacent(values[~cells.rare]))
+            run.append(values[cells.counted] if cells.counted.any() else values)
+            done += len(values)
+        if not run:
+            raise ParameterError("this mechanism asked for no counts, so there is no noise to test")
+        pairs["next question"].extend(_alongside(run[:-1], run[1:]))
+        pairs["next run"].extend(_alongside(earlier_run, run) if runs % 2 else ())
+        earlier_run, runs = run, runs + 1
+    p_values = {
+        "law in counted cells": uniform_p_value(np.concatenate(counted)),
+        "law in empty cells": uniform_p_value(np.concatenate(empty)),
+        "number of survivors": rare.p_value(),
+    }
+    for name, found in pairs.items():
+        p_values[f"independence of the {name}"] = independence_p_value(
+            np.concatenate([np.empty((0, 2)), *found])
+        )
+    return Conformance(done, p_values)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """All cells of an answer: where the distribution function of their noise jumps, and how far.
+
+    A `rare` cell reaches its threshold once in a hundred times or less; alone it says too little.
+    """
+
+    low: Floats
+    jump: Floats
+    seen: NDArray[np.bool_]
+    counted: NDArray[np.bool_]
+    passing: Floats
+
+    @property
+    def rare(self) -> NDArray[np.bool_]:
+        return self.passing <= 0.01
+
+    def uniforms(self, bits: Bits) -> Floats:
+        """One number per cell, uniform if the noise is as claimed."""
+        return self.low + self.jump * fractions(len(self.low), bits)
+
+
+class Rare:
+    """Cells that hardly ever pass, judged together: how many passed, against a Poisson law."""
+
+    def __init__(self) -> None:
+        self.passed, self.expected = 0, 0.0
+
+    def add(self, cells: Cells) -> None:
+        self.passed += int(cells.seen[cells.rare].sum())
+        self.expected += float(cells.passing[cells.rare].sum())
+
+    def p_value(self) -> float:
+        if self.expected == 0:
+            return float(self.passed == 0)
+        tails = poisson.cdf(self.passed, self.expected), poisson.sf(self.passed - 1, self.expected)
+        return min(1.0, 2 * float(min(tails)))
+
+
+def cells_of(exchange: Exchange, currency: str) -> Cells:
+    """Every cell of an answer, empty ones and those that did not come back included."""
+    question, exact, answer = exchange.question, exchange.exact, exchange.answer
+    if not isinstance(answer, NoisyCounts) or question.universe > MOST_CELLS:
+        raise ParameterError(f"{question.label}: noise can be tested only on histograms of a tiny world")
+    law = noise_law(question.scale, currency)
+    counts = np.zeros(question.universe, np.int64)
+    counts[exact.keys] = exact.counts
+    seen = np.zeros(question.universe, bool)
+    seen[answer.keys] = True
+    noise = np.zeros(question.universe, np.int64)
+    noise[answer.keys] = answer.counts
+    noise -= counts
+    if question.threshold is None:
+        return Cells(law.below(noise), law.pmf(noise), seen, counts > 0, np.ones(question.universe))
+    below = law.below(question.threshold - counts)
+    low, jump = np.where(seen, law.below(noise), 0.0), np.where(seen, law.pmf(noise), below)
+    return Cells(low, jump, seen, counts > 0, 1 - below)
+
+
+def fractions(size: int, bits: Bits) -> Floats:
+    """Uniform numbers in [0, 1) for tests and attacks."""
+    return (bits.words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def uniform_p_value(values: Floats) -> float:
+    """Chi-square against the uniform law; 1 where there are too few values to say anything."""
+    if len(values) < 20 * BINS:
+        return 1.0
+    return _chi_square_p(np.bincount(np.clip((values * BINS).astype(int), 0, BINS - 1), minlength=BINS))
+
+
+def independence_p_value(pairs: Floats) -> float:
+    """Chi-square of disjoint pairs: whatever the first number is, the second must be uniform.
+
+    The first one may be distributed in any way: which questions come later depends on earlier noise, and rightly so.
+    """
+    cell = np.clip((pairs * PAIR_BINS).astype(int), 0, PAIR_BINS - 1)
+    table = np.bincount(cell[:, 0] * PAIR_BINS + cell[:, 1], minlength=PAIR_BINS**2).reshape(-1, PAIR_BINS)
+    table = table[table.sum(axis=1) >= 20 * PAIR_BINS]
+    return _chi_square_p(table) if len(table) else 1.0
+
+
+def _chi_square_p(table: NDArray[np.intp]) -> float:
+    """p-value of rows of counts, each against equal probabilities."""
+    expected = table.sum(axis=-1, keepdims=True) / table.shape[-1]
+    freedom = table.size - table.size // table.shape[-1]
+    return float(chi2.sf(((table - expected) ** 2 / expected).sum(), freedom))
+
+
+def _adjacent(values: Floats) -> Floats:
+    """Disjoint pairs of neighbours: with overlapping ones the statistic would not follow chi-square."""
+    return values[: len(values) // 2 * 2].reshape(-1, 2)
+
+
+def _alongside(run: list[Floats], later: list[Floats]) -> Iterator[Floats]:
+    """Pairs of draws at the same place of two answers; every answer is used once."""
+    for one, other in list(zip(run, later, strict=False))[::2]:
+        size = min(len(one), len(other))
+        yield np.stack([one[:size], other[:size]], axis=1)

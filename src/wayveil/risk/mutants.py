@@ -1,0 +1,220 @@
+"""Mechanisms that are broken on purpose, so that audits can show that they notice.
+
+Each is a mistake that was really made in a published mechanism or in a library. None works outside an audit: every one
+of them looks at its gate first and refuses any that no audit listens to.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.counting.local import LocalCounter
+from wayveil.counting.protocol import Counter
+from wayveil.privacy.bits import Bits, SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
+from wayveil.privacy.units import Contribution, Unit
+from wayveil.risk.recording import AuditGate, Measures, Subject
+from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+
+GREY, LAW, GAME, CHORUS = "grey box", "conformance", "black box", "one run"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One deliberate mistake: how to make it, the canary that it hurts most, and the audits that see it.
+
+    `caught_by` begins with the cheapest: fast runs try that one only.
+    """
+
+    name: str
+    make: Callable[[Subject], Subject]
+    caught_by: tuple[str, ...]
+    canary: str = "one more on the busy path"
+
+    def of(self, subject: Subject) -> Subject:
+        """The subject with this mistake in it."""
+        return replace(self.make(subject), variant=self.name)
+
+
+class OnlyInAuditsError(RuntimeError):
+    """Something that is broken on purpose was about to be used for real."""
+
+
+def only_in_audits(gate: Gate) -> None:
+    """Refuse a gate that no audit listens to."""
+    if not isinstance(gate, AuditGate):
+        raise OnlyInAuditsError("this is broken on purpose and protects nobody: it runs in audits only")
+
+
+class _BrokenGate(Gate):
+    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
+        only_in_audits(self)
+        super().__init__(unit, budget, bits)
+
+
+class _HalfNoise(_BrokenGate):
+    """Draws noise of half the scale that was booked."""
+
+    def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
+        noisy = super().answer(replace(question, scale=question.scale / 2), exact)
+        return NoisyCounts(question, noisy.keys, noisy.counts)
+
+
+class _WholePrice(_BrokenGate):
+    """Every question gets the noise of the whole budget instead of its share."""
+
+    def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
+        return super().scale(contribution, self.budget.total)
+
+
+class _SilentEnd(_BrokenGate):
+    """The last question is answered without noise."""
+
+    def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
+        if self.budget.remaining > 0:
+            return super().answer(question, exact)
+        counts = np.zeros(question.universe, np.int64)
+        counts[exact.keys] = exact.counts
+        over = np.flatnonzero(counts >= (counts.min() if question.threshold is None else question.threshold))
+        return NoisyCounts(question, over, counts[over])
+
+
+class _EmptySkipped(_BrokenGate):
+    """Only cells that somebody is in are noised."""
+
+    def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
+        packed = SparseCounts(len(exact.keys), np.arange(len(exact.keys)), exact.counts)
+        noisy = super().answer(replace(question, universe=len(exact.keys)), packed)
+        if question.threshold is not None:
+            return NoisyCounts(question, exact.keys[noisy.keys], noisy.counts)
+        counts = np.zeros(question.universe, np.int64)
+        counts[exact.keys] = noisy.counts
+        return NoisyCounts(question, np.arange(question.universe), counts)
+
+
+class _ZerosSpecial(_BrokenGate):
+    """Cells that are truly empty must pass a threshold twice as high, or are set to zero when below it."""
+
+    def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
+        noisy = super().answer(question, exact)
+        limit = 2 * (question.threshold or round(float(question.scale)))
+        weak = ~np.isin(noisy.keys, exact.keys[exact.counts > 0]) & (noisy.counts < limit)
+        if question.threshold is None:
+            return NoisyCounts(question, noisy.keys, np.where(weak, 0, noisy.counts))
+        return NoisyCounts(question, noisy.keys[~weak], noisy.counts[~weak])
+
+
+class _NoBound(_BrokenGate):
+    """Counts everything that a unit did."""
+
+    def bound(self, trips: Trips) -> Trips:
+        return trips
+
+
+class _PeekingThreshold(_BrokenGate):
+    """Chooses its threshold after a look at the counts."""
+
+    def histogram(
+        self,
+        label: str,
+        exact: SparseCounts,
+        contribution: Contribution,
+        price: Fraction,
+        *,
+        threshold: int | None = None,
+        group: str | None = None,
+    ) -> NoisyCounts:
+        peeked = max(1, int(exact.counts.sum()) // 3)
+        return super().histogram(label, exact, contribution, price, threshold=peeked, group=group)
+
+
+class _SharedNoise(_BrokenGate):
+    """One draw for all cells of an answer."""
+
+    def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
+        one = Question(question.label, 1, question.contribution, question.price, question.scale, None)
+        draw = super().answer(one, SparseCounts.dense(np.zeros(1, np.int64))).counts[0]
+        counts = np.full(question.universe, draw)
+        counts[exact.keys] += exact.counts
+        over = np.flatnonzero(counts >= (counts.min() if question.threshold is None else question.threshold))
+        return NoisyCounts(question, over, counts[over])
+
+
+class _SameNoiseAgain(_BrokenGate):
+    """Every answer of a run draws from the same words."""
+
+    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
+        super().__init__(unit, budget, bits)
+        self._seed = int(self.bits.words(1)[0])
+
+    def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
+        self.bits, kept = SeededBits(self._seed), self.bits
+        noisy = super().answer(question, exact)
+        self.bits = kept
+        return noisy
+
+
+class _SeededRelease(_BrokenGate):
+    """Draws the same words in every run."""
+
+    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
+        super().__init__(unit, budget, SeededBits("left in by mistake"))
+
+
+@dataclass(frozen=True)
+class _TotalInModel:
+    """Publishes the exact number of trips beside the model."""
+
+    mechanism: Measures
+
+    def measure(self, counter: Counter, gate: Gate) -> Any:
+        only_in_audits(gate)
+        return {"model": self.mechanism.measure(counter, gate), "trips": len(counter.lengths())}
+
+
+def observed_world(trips: Trips) -> Counter:
+    """Counts over a universe of the locations that occur in the data."""
+    found, index = np.unique(trips.location, return_inverse=True)
+    ids: NDArray[np.str_] = trips.world.ids[found] if len(found) else trips.world.ids[:1]
+    return LocalCounter(Trips(index.astype(np.int32), trips.offsets, World(ids), trips.time, trips.rider))
+
+
+def _gate(kind: type[Gate]) -> Callable[[Subject], Subject]:
+    return lambda subject: replace(subject, gate=kind)
+
+
+HEAVY_RIDER = "a rider with six trips"
+UNSEEN_PATH = "a path nobody takes"
+
+HALF_NOISE = Mutation("half the noise", _gate(_HalfNoise), (LAW, CHORUS, GAME))
+WHOLE_PRICE = Mutation("whole epsilon for every question", _gate(_WholePrice), (GREY, CHORUS, GAME))
+SILENT_END = Mutation("last question without noise", _gate(_SilentEnd), (LAW, GAME))
+EMPTY_SKIPPED = Mutation("empty cells skipped", _gate(_EmptySkipped), (LAW, GAME), UNSEEN_PATH)
+ZEROS_SPECIAL = Mutation("true zeros treated specially", _gate(_ZerosSpecial), (LAW, GAME), UNSEEN_PATH)
+NO_BOUND = Mutation("bound not applied", _gate(_NoBound), (GREY, GAME), HEAVY_RIDER)
+PEEKING = Mutation("threshold after a look at the counts", _gate(_PeekingThreshold), (GREY, GAME))
+SHARED_NOISE = Mutation("one draw for all cells", _gate(_SharedNoise), (LAW,))
+SAME_NOISE = Mutation("noise reused across questions", _gate(_SameNoiseAgain), (LAW,))
+SEEDED = Mutation("seeded bits in a release", _gate(_SeededRelease), (LAW, GAME))
+TOTAL = Mutation(
+    "number of trips released",
+    lambda subject: replace(subject, mechanism=_TotalInModel(subject.mechanism)),
+    (GREY, GAME),
+)
+OBSERVED_WORLD = Mutation(
+    "universe from the data",
+    lambda subject: replace(subject, counter=observed_world),
+    (GREY, GAME),
+    "a stop nobody visits",
+)
+
+# Mistakes that can be made around any mechanism.
+EVERYWHERE = (HALF_NOISE, SILENT_END, EMPTY_SKIPPED, ZEROS_SPECIAL, NO_BOUND, SHARED_NOISE, SEEDED, TOTAL)
+# Those that need more: several questions, thresholds, a world without a network.
+WITH_QUESTIONS = (WHOLE_PRICE, SAME_NOISE)
