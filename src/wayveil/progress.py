@@ -3,7 +3,7 @@
 Rooms wrap their long loops in `track`. Nothing is drawn until the command line switches a display on with `shown`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
@@ -39,7 +39,7 @@ def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[
     if bars is None:
         yield from items
         return
-    if total is None and hasattr(items, "__len__"):
+    if total is None and isinstance(items, Sized):
         total = len(items)
     task = bars.add_task(label, total=total)
     for item in items:

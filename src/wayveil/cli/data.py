@@ -1,5 +1,6 @@
 """Commands about inputs: `world`, `simulate`, `check`."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,14 @@ from wayveil.cli.options import (
 )
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
+
+
+class Cost(StrEnum):
+    """What simulated riders minimise."""
+
+    METRES = "metres"
+    SECONDS = "seconds"
+    STOPS = "stops"
 
 
 def world(
@@ -55,7 +64,7 @@ def simulate(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
     riders: Annotated[int, typer.Option(min=1, help="How many riders.")] = 10_000,
     trips_per_rider: Annotated[int, typer.Option(min=1, help="Trips of each rider.")] = 1,
-    cost: Annotated[str, typer.Option(help="What riders minimise: metres, seconds or stops.")] = "metres",
+    cost: Annotated[Cost, typer.Option(help="What riders minimise: metres, seconds or stops.")] = Cost.METRES,
     seed: Annotated[int, typer.Option(help="The same seed makes the same riders.")] = 0,
     times: Annotated[bool, typer.Option(help="Give every visit a time of day.")] = True,
     bbox: BoundingBox = None,
@@ -77,7 +86,9 @@ def simulate(
         )
         if not isinstance(city, Network):
             raise ParameterError("riders are simulated on a network; give a GTFS feed or a saved network")
-        made = simulate_city(city, riders, seed=seed, cost=cost, trips_per_rider=trips_per_rider, times=times)
+        made = simulate_city(
+            city, riders, seed=seed, cost=cost.value, trips_per_rider=trips_per_rider, times=times
+        )
         write_visits(made.trips, out, riders=True)
     present({**made.trips.describe(), "written_to": str(out)}, as_json=as_json)
 
@@ -98,7 +109,9 @@ def check(
     with shown(not quiet and not as_json):
         findings = check_file(file, None if world is None else open_world(world, bbox=bbox))
     if as_json:
-        present(findings.to_dict(), as_json=True)
+        facts = {"file": str(file), "kind": findings.kind, "ok": findings.ok, **findings.facts}
+        problems = [str(problem) for problem in findings.problems]
+        present({**facts, "problems": problems, "notes": findings.notes}, as_json=True)
     else:
         for line in findings.lines():
             typer.echo(line)

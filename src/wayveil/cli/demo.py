@@ -59,7 +59,7 @@ def demo(
             scorecard=card,
             audience="internal",
         )
-        write_report(out / "report.html", network=city, release=private, audience="public")
+        write_report(out / "report.html", network=city, raw=None, release=private, audience="public")
     facts = {
         "guarantee": private.datasheet["guarantee"]["sentence"],
         "raw_trips": len(trips),

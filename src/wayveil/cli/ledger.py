@@ -51,7 +51,7 @@ def show(
 
     opened = open_ledger(ledger, create=False)
     if lines:
-        rows = [
+        every: list[dict[str, object]] = [
             {
                 "line": line.sequence,
                 "time": line.time.isoformat(timespec="seconds"),
@@ -63,11 +63,11 @@ def show(
             }
             for line in opened.entries()
         ]
-        present_rows(rows, as_json=as_json)
+        present_rows(every, as_json=as_json)
         return
-    rows = []
+    rows: list[dict[str, object]] = []
     for state in opened.summary():
-        row = {
+        row: dict[str, object] = {
             "dataset": state.dataset,
             "spent": plain(state.spent),
             "remaining": "no limit" if state.remaining is None else plain(state.remaining),

@@ -140,7 +140,7 @@ def report(
         city = open_world(world, bbox=bbox)
         private = Release.load(release, city)
         if raw is None:
-            write_report(out, network=city, release=private, audience="public")
+            write_report(out, network=city, raw=None, release=private, audience="public")
         else:
             trips = read_trips(raw, city)
             card = score_release(trips, private, queries=queries)

@@ -18,6 +18,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution
 from wayveil.progress import track
+from wayveil.synthesis.consistency import scale_down
 from wayveil.synthesis.tree import TreeLevel
 from wayveil.world.successors import Successors
 
@@ -63,26 +64,65 @@ class Threshold:
 
 @dataclass(frozen=True)
 class LevelPlan:
-    """One level: its label in the ledger, its price, and what may come next."""
+    """One level: its label in the ledger, its price, what may come next, and its own threshold if it has one."""
 
     label: str
     price: Fraction
     successors: Successors
+    threshold: Threshold | None = None
 
 
 def grow(
-    counter: PrefixCounter, plans: Sequence[LevelPlan], threshold: Threshold, gate: Gate
+    counter: PrefixCounter,
+    plans: Sequence[LevelPlan],
+    threshold: Threshold,
+    gate: Gate,
+    *,
+    prune_early: bool = False,
 ) -> tuple[TreeLevel, ...]:
-    """The noisy tree. All levels are paid for, also those below the last kept node."""
+    """The noisy tree. All levels are paid for, also those below the last kept node.
+
+    With `prune_early`, children are cut down to their parent's count as the tree grows (in proportion, on noisy counts
+    only), and those that fall under the threshold by it are not expanded.
+    """
     levels: list[TreeLevel] = []
     states: NDArray[np.int64] = np.zeros(1, np.int64)
+    settled: NDArray[np.float64] | None = None
     for plan in track(plans, "growing the tree", len(plans)):
         frontier = Frontier(states, plan.successors)
         scale = gate.scale(ONE_NODE_PER_LEVEL, plan.price)
-        limit = threshold.of(frontier, scale)
+        limit = (plan.threshold or threshold).of(frontier, scale)
         exact = counter.count(frontier)
         noisy = gate.histogram(plan.label, exact, ONE_NODE_PER_LEVEL, plan.price, threshold=limit)
-        counter.descend(noisy.keys)
-        parent, symbol, states = frontier.children(noisy.keys)
-        levels.append(TreeLevel(parent, symbol, noisy.counts, scale, limit))
+        keys, counts = noisy.keys, noisy.counts
+        if prune_early:
+            keys, counts, settled = _prune(frontier, keys, counts, settled, limit)
+        counter.descend(keys)
+        parent, symbol, states = frontier.children(keys)
+        levels.append(TreeLevel(parent, symbol, counts, scale, limit))
     return tuple(levels)
+
+
+def _prune(
+    frontier: Frontier,
+    keys: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    above: NDArray[np.float64] | None,
+    limit: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    settled = counts.astype(np.float64)
+    if above is not None:
+        settled = scale_down(frontier.children(keys)[0], settled, above)
+    stay = settled >= limit
+    return keys[stay], counts[stay], settled[stay]
+
+
+def expected_false_nodes(first: int, degree: float, height: int, threshold: Threshold) -> float:
+    """About how many nodes noise alone would make: a branching process with `degree` x p false children per node."""
+    rate = exp(-threshold.scales) / 2 if threshold.scales is not None else threshold.false_children / degree
+    level = first * (rate if threshold.scales is not None else threshold.false_children / first)
+    total = 0.0
+    for _ in range(height):
+        total += level
+        level *= degree * rate
+    return total

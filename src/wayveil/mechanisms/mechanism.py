@@ -1,6 +1,7 @@
 """The contract that every mechanism keeps, and the list of those there are."""
 
 from abc import abstractmethod
+from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
 import polars as pl
@@ -52,8 +53,16 @@ class Mechanism(BaseModel):
         return {"name": self.name, "summary": self.summary, "parameters": self.model_dump(mode="json")}
 
 
+# Every mechanism: its class and where it lives. Loaded on demand, so that one is not slowed down by the others.
+_HOMES = {
+    "NoisyPrefixTree": "noisy_prefix_tree",
+    "ExhaustiveTimeTree": "exhaustive_time_tree",
+    "SafePath": "safepath",
+    "PPDP": "ppdp",
+}
+
+
 def mechanisms() -> dict[str, type[Mechanism]]:
     """Every mechanism by the name that the command line uses."""
-    from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-
-    return {kind.name: kind for kind in (NoisyPrefixTree,)}
+    kinds = (getattr(import_module(f"wayveil.mechanisms.{home}"), name) for name, home in _HOMES.items())
+    return {kind.name: kind for kind in kinds}

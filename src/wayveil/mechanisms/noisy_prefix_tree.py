@@ -15,7 +15,7 @@ Repaired
 """
 
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -60,9 +60,9 @@ class NoisyPrefixTree(Mechanism):
     smoothing: bool = True
 
     @classmethod
-    def published(cls, **parameters: object) -> "NoisyPrefixTree":
+    def published(cls, **parameters: Any) -> "NoisyPrefixTree":
         """The paper's fixed threshold, alphabet of all stops and equal consistency, for reproducing studies."""
-        preset: dict[str, object] = {
+        preset: dict[str, Any] = {
             "successors": "all",
             "threshold_scales": 2 * 2**0.5,
             "consistency": "equal",

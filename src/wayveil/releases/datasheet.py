@@ -154,7 +154,7 @@ def spends_with_error_bars(gate: Gate) -> list[dict[str, Any]]:
             "scale": spend.scale,
             "group": spend.group,
         }
-        if gate.budget.currency == "epsilon" and spend.scale > 0:
+        if gate.budget.currency == "epsilon" and spend.kind == "counts":
             row["error_95"] = laplace_interval(spend.scale, 0.95)
         rows.append(row)
     return rows

@@ -40,7 +40,7 @@ def consistent_counts(
     if how.rule == "none":
         return counts
     for depth in range(1, len(counts)):
-        settle = _scale_down if how.rule == "weighted" else _subtract_equally
+        settle = scale_down if how.rule == "weighted" else _subtract_equally
         counts[depth] = settle(parents[depth], counts[depth], counts[depth - 1])
     return counts
 
@@ -59,7 +59,7 @@ def smooth_paths(parents: Sequence[Parents], counts: Sequence[Counts]) -> list[C
     return np.split(fitted, starts[1:-1]) if len(sizes) else []
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _average_isotonic(parent: Parents, value: Counts, leaves: NDArray[np.int64], height: int) -> Counts:
     total = np.zeros(len(value))
     paths = np.zeros(len(value), np.int64)
@@ -95,7 +95,8 @@ def _average_isotonic(parent: Parents, value: Counts, leaves: NDArray[np.int64],
     return total / np.maximum(paths, 1)
 
 
-def _scale_down(parent: Parents, count: Counts, above: Counts) -> Counts:
+def scale_down(parent: Parents, count: Counts, above: Counts) -> Counts:
+    """Where children exceed their parent together, shrink each in proportion."""
     together = np.bincount(parent, count, len(above))
     factor = np.ones(len(above))
     over = together > above
@@ -110,7 +111,7 @@ def _subtract_equally(parent: Parents, count: Counts, above: Counts) -> Counts:
     return settled
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _water_fill(parent: Parents, count: Counts, above: Counts) -> Counts:
     """Children sorted by parent, largest first: max(count - t, 0) with the t that makes them fit the parent."""
     out = count.copy()

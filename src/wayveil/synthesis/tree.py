@@ -1,5 +1,6 @@
-"""A noisy prefix tree as arrays, and the trips that it describes."""
+"""Noisy trees as arrays, and the trips that they describe."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,9 +11,12 @@ from numpy.typing import NDArray
 from wayveil.synthesis.consistency import Consistency, consistent_counts
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.trips.trips import Trips
+from wayveil.world.timebins import DAY, WEEK, TimeBins
 from wayveil.world.world import World
 
 DEFAULT_CONSISTENCY = Consistency()
+# The first Monday of the timeline: where weeks without a date are put.
+FIRST_MONDAY = 4 * DAY
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +34,8 @@ class TreeLevel:
 
 
 @dataclass(frozen=True, eq=False)
-class PrefixTree:
-    """A released prefix tree. Node i of level l stands for the trips whose first l + 1 stops are its path.
+class NoisyTree(ABC):
+    """A released tree of symbols. Node i of level l stands for the trips whose first l + 1 symbols are its path.
 
     The root has no count: the number of trips is not known without paying for it, so it follows from level one.
     """
@@ -42,7 +46,13 @@ class PrefixTree:
 
     @property
     def nodes(self) -> int:
+        """Nodes of all levels."""
         return sum(len(level) for level in self.levels)
+
+    @property
+    def width(self) -> int:
+        """Symbols per visit; trips end only where a visit is complete."""
+        return 1
 
     def consistent(self) -> list[NDArray[np.float64]]:
         """Non-negative counts in which no node has less than its children together."""
@@ -50,49 +60,115 @@ class PrefixTree:
             [level.parent for level in self.levels], [level.count for level in self.levels], self.consistency
         )
 
-    def generate(self, seed: int | None = None) -> Trips:
-        """Trips with the tree's counts: each node ends as many trips as it has more than its children."""
+    def ending(self) -> list[NDArray[np.float64]]:
+        """How many trips end at each node: what it has more than its children together.
+
+        A trip cannot end inside a visit. What is left over there belongs to the last complete visit above, or to no
+        trip at all if there is none.
+        """
         counts = self.consistent()
         ending = [count.copy() for count in counts]
-        for depth in range(1, len(self.levels)):
-            level = self.levels[depth]
-            ending[depth - 1] -= np.bincount(level.parent, counts[depth], len(ending[depth - 1]))
-        sizes = np.array([len(level) for level in self.levels], np.int64)
-        mass = np.maximum(np.concatenate([np.zeros(0), *ending]), 0.0)
-        copies = round_keeping_total(mass, np.random.default_rng(seed))
-        depth_of = np.repeat(np.arange(len(sizes)), sizes)
-        index = np.concatenate([np.zeros(0, np.int64), *(np.arange(size) for size in sizes)])
-        ends = np.repeat(np.flatnonzero(copies), copies[copies > 0])
-        return self._paths(depth_of[ends], index[ends])
+        for depth in range(len(self.levels) - 1, 0, -1):
+            parent = self.levels[depth].parent
+            ending[depth - 1] -= np.bincount(parent, counts[depth], len(ending[depth - 1]))
+        for depth in range(len(self.levels) - 1, -1, -1):
+            np.maximum(ending[depth], 0.0, out=ending[depth])
+            if (depth + 1) % self.width:
+                if depth:
+                    parent = self.levels[depth].parent
+                    ending[depth - 1] += np.bincount(parent, ending[depth], len(ending[depth - 1]))
+                ending[depth][:] = 0.0
+        return ending
 
-    def _paths(self, depth: NDArray[np.int64], node: NDArray[np.int64]) -> Trips:
-        """The prefixes of the given nodes, one trip each, written from their ends to their starts."""
+    def generate(self, seed: int | None = None) -> Trips:
+        """Trips with the tree's counts."""
+        rng = np.random.default_rng(seed)
+        sizes = np.array([len(level) for level in self.levels], np.int64)
+        copies = round_keeping_total(np.concatenate([np.zeros(0), *self.ending()]), rng)
+        depth = np.repeat(np.arange(len(sizes)), sizes)
+        node = np.concatenate([np.zeros(0, np.int64), *(np.arange(size) for size in sizes)])
+        ends = np.repeat(np.flatnonzero(copies), copies[copies > 0])
+        return self.decode(*self._paths(depth[ends], node[ends]), rng)
+
+    def _paths(
+        self, depth: NDArray[np.int64], node: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The symbols on the way to the given nodes, one path each, written from their ends to their starts."""
         offsets = np.concatenate([[0], np.cumsum(depth + 1)]).astype(np.int64)
-        location = np.empty(offsets[-1], np.int32)
+        symbol = np.empty(offsets[-1], np.int32)
         for at in range(len(self.levels) - 1, -1, -1):
             here = np.flatnonzero(depth >= at)
-            location[offsets[here] + at] = self.levels[at].symbol[node[here]]
+            symbol[offsets[here] + at] = self.levels[at].symbol[node[here]]
             node[here] = self.levels[at].parent[node[here]]
-        return Trips(location, offsets, self.world)
+        return symbol, offsets
+
+    @abstractmethod
+    def decode(
+        self, symbol: NDArray[np.int32], offsets: NDArray[np.int64], rng: np.random.Generator
+    ) -> Trips:
+        """Trips from paths of symbols."""
+
+    @abstractmethod
+    def symbol_columns(self, depth: int, symbol: NDArray[np.int32]) -> dict[str, pl.Series]:
+        """What the symbols of one level mean, as columns of the table."""
 
     def table(self) -> pl.DataFrame:
-        """One row per node: id, parent's id (0 = root), depth, stop, noisy and consistent count."""
+        """One row per node: id, parent's id (0 = root), depth, what it stands for, noisy and consistent count."""
         first = np.concatenate([[1], 1 + np.cumsum([len(level) for level in self.levels])])
         rows = []
         for depth, (level, consistent) in enumerate(zip(self.levels, self.consistent(), strict=True)):
+            above = level.parent + first[depth - 1] if depth else np.zeros(len(level), np.int64)
             rows.append(
                 pl.DataFrame(
                     {
-                        "node": first[depth] + np.arange(len(level)),
-                        "parent": level.parent + first[depth - 1]
-                        if depth
-                        else np.zeros(len(level), np.int64),
-                        "depth": np.full(len(level), depth + 1, np.int64),
-                        "stop_id": self.world.ids[level.symbol].tolist(),
-                        "noisy_count": level.count,
-                        "consistent_count": consistent,
-                    },
-                    schema_overrides={"stop_id": pl.String, "node": pl.Int64, "parent": pl.Int64},
+                        "node": pl.Series(first[depth] + np.arange(len(level)), dtype=pl.Int64),
+                        "parent": pl.Series(above, dtype=pl.Int64),
+                        "depth": pl.Series(np.full(len(level), depth + 1), dtype=pl.Int64),
+                        **self.symbol_columns(depth, level.symbol),
+                        "noisy_count": pl.Series(level.count, dtype=pl.Int64),
+                        "consistent_count": pl.Series(consistent, dtype=pl.Float64),
+                    }
                 )
             )
         return pl.concat(rows)
+
+    def stop_ids(self, location: NDArray[np.int32]) -> pl.Series:
+        """Locations by the names that people use."""
+        return pl.Series(self.world.ids[location].tolist(), dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixTree(NoisyTree):
+    """A tree over locations: sequences without times."""
+
+    def decode(
+        self, symbol: NDArray[np.int32], offsets: NDArray[np.int64], rng: np.random.Generator
+    ) -> Trips:
+        return Trips(symbol, offsets, self.world)
+
+    def symbol_columns(self, depth: int, symbol: NDArray[np.int32]) -> dict[str, pl.Series]:
+        return {"stop_id": self.stop_ids(symbol)}
+
+
+def times_within(
+    bins: TimeBins, bin_: NDArray[np.integer], offsets: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """A moment inside each visit's bin, uniform, and in order within each trip."""
+    start, end = bins.start[bin_], bins.end[bin_]
+    moment = start + np.floor(rng.random(len(start)) * (end - start)).astype(np.int64)
+    trip = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    # Bins do not decrease within a trip, so sorting by time leaves every moment in its bin.
+    moment = moment[np.lexsort((moment, trip))]
+    return moment + (FIRST_MONDAY if bins.period == WEEK else 0)
+
+
+def timed_trips(
+    world: World,
+    bins: TimeBins,
+    location: NDArray[np.int32],
+    bin_: NDArray[np.integer],
+    offsets: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> Trips:
+    """Trips whose visits have a location and a time bin."""
+    return Trips(location, offsets, world, time=times_within(bins, bin_, offsets, rng))

@@ -90,11 +90,11 @@ class SparseSuccessors(Successors):
         return self.indices[self.indptr[np.asarray(source)] + np.asarray(rank)]
 
     def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
-        source, target = np.broadcast_arrays(np.asarray(source, np.int32), np.asarray(target, np.int32))
-        return ranks_in_rows(self.indptr, self.indices, source.ravel(), target.ravel()).reshape(source.shape)
+        a, b = np.broadcast_arrays(np.asarray(source, np.int32), np.asarray(target, np.int32))
+        return ranks_in_rows(self.indptr, self.indices, a.ravel(), b.ravel()).reshape(a.shape)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def ranks_in_rows(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

@@ -1,0 +1,83 @@
+"""SeqPT: the exhaustive tree over (stop, time) pairs, the baseline of the SafePath study.
+
+Guarantee
+    epsilon-differential privacy for the unit that the release names (pure, no delta).
+    Reason: that of the noisy prefix tree, with pairs in place of stops: one trip is in one node of a level, every
+    public pair that may follow is a candidate, empty or not, and levels compose.
+    Attacked by the audits registered for `seqpt`.
+
+Repaired
+    As for the noisy prefix tree. The published baseline visits every empty child, which is why it timed out; here
+    survivors among them are drawn from their exact law, so that the time is gone and only the noise remains.
+"""
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from wayveil.counting.protocol import Counter
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.growth import LevelPlan, Threshold, expected_false_nodes, grow
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.time_axis import TimeAxis, time_bins
+from wayveil.privacy.gate import Gate
+from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.timed_tree import TimedTree
+from wayveil.world.successors import CompleteSuccessors
+from wayveil.world.timed import Later, TimedAlphabet
+
+
+class ExhaustiveTimeTree(Mechanism):
+    """A noisy tree over (stop, time) pairs with nothing to guide it: a baseline.
+
+    height           visits of a trip that are used (public)
+    time             time bins: `hour-of-day`, `hour-of-week`, or a number of minutes that divides the day
+    successors       next stop: `all` stops (taps), or `network` moves
+    false_children   noise-aware threshold: false children that noise may add to a node, on average
+    threshold_scales a fixed threshold, in noise scales, in place of the noise-aware one
+    max_false_nodes  refuse to grow when noise alone would make more nodes than this
+    """
+
+    name: ClassVar[str] = "seqpt"
+    summary: ClassVar[str] = "noisy counts of prefixes of (stop, time) pairs, unguided"
+
+    height: int = Field(12, ge=1, le=200)
+    time: TimeAxis = "hour-of-day"
+    successors: Literal["all", "network"] = "all"
+    false_children: float = Field(0.1, gt=0, le=1)
+    threshold_scales: float | None = Field(None, gt=0)
+    max_false_nodes: int = Field(20_000_000, ge=1)
+    consistency: Literal["weighted", "equal", "none"] = "weighted"
+    smoothing: bool = True
+
+    @classmethod
+    def published(cls, **parameters: Any) -> "ExhaustiveTimeTree":
+        """The study's fixed threshold and equal consistency."""
+        return cls(**({"threshold_scales": 2 * 2**0.5, "consistency": "equal"} | parameters))
+
+    def measure(self, counter: Counter, gate: Gate) -> TimedTree:
+        """Estimate the size first, then grow all levels at equal prices."""
+        bins = time_bins(self.time)
+        alphabet = TimedAlphabet(counter.world, bins)
+        moves = (
+            CompleteSuccessors(counter.world.size) if self.successors == "all" else counter.world.successors
+        )
+        later = Later(moves, bins.count)
+        threshold = Threshold(self.false_children, self.threshold_scales, "allow")
+        expected = expected_false_nodes(alphabet.size, later.mean_degree, self.height, threshold)
+        if expected > self.max_false_nodes:
+            raise ParameterError(
+                f"noise alone would make about {expected:.2g} nodes over {self.height} levels "
+                f"({alphabet.size:,} pairs of stop and time, {later.mean_degree:,.0f} of which may follow each). Use "
+                f"a noise-aware threshold, fewer levels or fewer time bins, or raise max_false_nodes."
+            )
+        plans = [
+            LevelPlan(
+                f"prefixes of {depth + 1} visits",
+                price,
+                later if depth else CompleteSuccessors(alphabet.size),
+            )
+            for depth, price in enumerate(gate.budget.split([1] * self.height))
+        ]
+        levels = grow(counter.prefixes(alphabet), plans, threshold, gate)
+        return TimedTree(counter.world, levels, Consistency(self.smoothing, self.consistency), bins)

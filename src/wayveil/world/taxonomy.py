@@ -1,0 +1,190 @@
+"""Public taxonomies: locations in districts, hours in parts of the day.
+
+A taxonomy has `height` general levels above its leaves; every general node has the finer nodes that refine it. Height
+zero is no taxonomy at all: the leaves hang directly under the root.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.errors import InputError, ParameterError
+from wayveil.world.geo import project
+from wayveil.world.network import Network
+from wayveil.world.successors import Ints, Successors
+from wayveil.world.world import World
+
+
+class Taxonomy:
+    """`groups[j][leaf]` is the general node above a leaf on level j (coarse to fine); each level refines the last."""
+
+    def __init__(self, leaves: int, groups: Sequence[NDArray[np.integer]] = ()) -> None:
+        self.leaves = leaves
+        numbered: list[NDArray[np.int32]] = []
+        above = np.zeros(leaves, np.int64)
+        for level in groups:
+            # Numbered so that the nodes under one coarser node are consecutive.
+            _, code = np.unique(np.stack([above, np.asarray(level, np.int64)]), axis=1, return_inverse=True)
+            above = code.ravel().astype(np.int64)
+            numbered.append(above.astype(np.int32))
+        for coarse, fine in pairwise(groups):
+            if len(np.unique(np.stack([coarse, fine]), axis=1)[0]) != len(np.unique(fine)):
+                raise ParameterError(
+                    "a taxonomy's finer level must refine the coarser one; a group has two parents"
+                )
+        self.groups: tuple[NDArray[np.int32], ...] = tuple(numbered)
+
+    @property
+    def height(self) -> int:
+        """General levels between root and leaves."""
+        return len(self.groups)
+
+    @classmethod
+    def balanced(cls, leaves: int, height: int, fan_out: int, order: Ints | None = None) -> "Taxonomy":
+        """Every node has about `fan_out` children; leaves are grouped in the given order (default: their own)."""
+        if height < 0 or fan_out < 2:
+            raise ParameterError(
+                "a balanced taxonomy needs a height of at least 0 and a fan-out of at least 2"
+            )
+        place = np.empty(leaves, np.int64)
+        place[np.arange(leaves) if order is None else order] = np.arange(leaves)
+        return cls(leaves, [place * min(fan_out**level, leaves) // leaves for level in range(1, height + 1)])
+
+    @classmethod
+    def of_geography(cls, network: Network, height: int, fan_out: int) -> "Taxonomy":
+        """Districts: the map is halved again and again, and neighbouring pieces form a group."""
+        east, north = project(network.lat, network.lon)
+        return cls.balanced(network.size, height, fan_out, _halving_order(np.stack([east, north], axis=1)))
+
+    @classmethod
+    def of_routes(cls, network: Network) -> "Taxonomy":
+        """Lines: each stop belongs to the route with which it shares most edges; stops without one form a group."""
+        edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
+        route = network.route
+        table = pl.DataFrame(
+            {
+                "stop": np.concatenate([network.sources[edge], network.indices[edge]]),
+                "route": np.concatenate([route, route]),
+            }
+        )
+        main = (
+            table.group_by("stop", "route")
+            .len()
+            .sort("stop", "len", "route", descending=[False, True, False])
+            .unique("stop", keep="first", maintain_order=True)
+        )
+        group = np.full(network.size, -1, np.int64)
+        group[main["stop"].to_numpy()] = main["route"].to_numpy()
+        return cls(network.size, [group])
+
+    @classmethod
+    def of_file(cls, path: str | Path, world: World) -> "Taxonomy":
+        """A csv file: the location's id, then one column per general level from coarse to fine."""
+        path = Path(path)
+        try:
+            table = pl.read_csv(path, infer_schema=False)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"is not a readable csv file ({error})", file=path) from error
+        index = world.index_of(table[table.columns[0]])
+        if (index < 0).any():
+            row = int(np.argmax(index < 0))
+            raise InputError(f"location {table[row, 0]!r} is not in the world", file=path, row=row + 1)
+        if len(np.unique(index)) != world.size or len(index) != world.size:
+            raise InputError(f"must have one row for each of the world's {world.size} locations", file=path)
+        groups = []
+        for column in table.columns[1:]:
+            code = np.empty(world.size, np.int64)
+            code[index] = table[column].fill_null("").rank("dense").to_numpy()
+            groups.append(code)
+        return cls(world.size, groups)
+
+    def ancestors(self, leaf: Ints) -> list[NDArray[np.int32]]:
+        """The general nodes above each leaf, from coarse to fine."""
+        return [group[leaf] for group in self.groups]
+
+    def descents(self, memories: int, *, ordered: bool, remembers_leaf: bool) -> list["Descent"]:
+        """The moves down the taxonomy, level by level, the last one to the leaves (see `Descent`)."""
+        steps = []
+        above = np.zeros(self.leaves, np.int32)
+        for level in range(self.height + 1):
+            last = level == self.height
+            child = np.arange(self.leaves) if last else self.groups[level]
+            after = ("leaf" if remembers_leaf else "root") if last else "node"
+            steps.append(Descent(above, child, memories, ordered=ordered, after=after))
+            above = np.asarray(child, np.int32)
+        return steps
+
+
+class Descent(Successors):
+    """One step down a taxonomy, from a node to the finer nodes (or leaves) under it.
+
+    The state is node x memories + memory, where the memory is the time bin of the visit before. With `ordered` (time)
+    only children that reach up to the memory are possible. `after` says what the next state is: the child `node`
+    itself; the `root` of the next taxonomy with the same memory; or its root, remembering this `leaf`.
+    """
+
+    def __init__(self, above: Ints, child: Ints, memories: int, *, ordered: bool, after: str) -> None:
+        pairs = np.unique(np.stack([np.asarray(above, np.int64), np.asarray(child, np.int64)]), axis=1)
+        parent, self._item = pairs[0], pairs[1]
+        self.size = int(self._item.max()) + 1
+        self.memories = memories
+        self.after = after
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(parent))]).astype(np.int64)
+        self._place = np.empty(self.size, np.int64)
+        self._place[self._item] = np.arange(len(self._item))
+        # The last leaf under each child, in order of place: children that end before the memory lie in the past.
+        reach = np.full(self.size, memories, np.int64)
+        if ordered:
+            reach[:] = 0
+            np.maximum.at(reach, np.asarray(child, np.int64), np.arange(len(np.asarray(child))))
+        self._reach = reach[self._item]
+        if np.any(np.diff(self._reach) < 0):
+            raise ParameterError("a taxonomy of times must group neighbouring bins only")
+
+    @property
+    def mean_degree(self) -> float:
+        return len(self._item) / (len(self._starts) - 1)
+
+    def _first(self, node: NDArray[np.int64], memory: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.maximum(self._starts[node], np.searchsorted(self._reach, memory, side="left"))
+
+    def degree(self, source: Ints) -> NDArray[np.int64]:
+        node, memory = np.divmod(np.asarray(source, np.int64), self.memories)
+        return np.maximum(self._starts[node + 1] - self._first(node, memory), 0)
+
+    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+        node, memory = np.divmod(np.asarray(source, np.int64), self.memories)
+        return self._item[self._first(node, memory) + rank].astype(np.int32)
+
+    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+        node, memory = np.divmod(np.asarray(source, np.int64), self.memories)
+        place = self._place[np.maximum(np.asarray(target), 0)]
+        first = self._first(node, memory)
+        legal = (np.asarray(target) >= 0) & (place >= first) & (place < self._starts[node + 1])
+        return np.where(legal, place - first, -1)
+
+    def follow(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+        memory = np.asarray(source, np.int64) % self.memories
+        if self.after == "node":
+            return np.asarray(target, np.int64) * self.memories + memory
+        return memory if self.after == "root" else np.asarray(target, np.int64)
+
+
+def _halving_order(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """An order in which near points are near: split at the median of the wider side, then each half likewise."""
+    order = np.arange(len(points))
+    todo = [(0, len(points))]
+    while todo:
+        start, end = todo.pop()
+        if end - start < 2:
+            continue
+        part = order[start:end]
+        axis = int(np.argmax(np.ptp(points[part], axis=0)))
+        order[start:end] = part[np.argsort(points[part, axis], kind="stable")]
+        middle = (start + end) // 2
+        todo += [(start, middle), (middle, end)]
+    return order

@@ -1,0 +1,151 @@
+"""Where and when together: the public alphabet of (location, time bin) pairs and what may follow what in it.
+
+A pair is one number, location x bins + bin. Time never runs backwards, so after a pair only the same or a later bin
+is possible; a mechanism may also know that some places cannot be reached that fast.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.world.network import Network
+from wayveil.world.successors import Ints, Successors
+from wayveil.world.timebins import TimeBins
+from wayveil.world.trees import travel_seconds
+from wayveil.world.world import World
+
+NEVER = np.iinfo(np.int32).max
+
+
+class TimedAlphabet:
+    """The pairs of a world's locations and public time bins."""
+
+    width = 1
+
+    def __init__(self, world: World, bins: TimeBins) -> None:
+        self.locations = world.size
+        self.bins = bins
+        self.size = world.size * bins.count
+        if self.size >= 2**31:
+            raise ParameterError(
+                f"{world.size:,} locations x {bins.count} time bins are too many pairs; use fewer bins"
+            )
+
+    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> NDArray[np.int32]:
+        """The pair of each visit, as one column; -1 where the time lies outside all bins."""
+        bin_ = bins_of(self.bins, time)
+        return np.where(bin_ >= 0, location * np.int32(self.bins.count) + bin_, -1).astype(np.int32)[:, None]
+
+    def locations_of(self, symbol: Ints) -> NDArray[np.int32]:
+        return (np.asarray(symbol) // self.bins.count).astype(np.int32)
+
+    def bins_of(self, symbol: Ints) -> NDArray[np.int32]:
+        return (np.asarray(symbol) % self.bins.count).astype(np.int32)
+
+
+def bins_of(bins: TimeBins, time: NDArray[np.int64] | None) -> NDArray[np.int32]:
+    """The bin of each visit's time; trips without times are refused in a sentence."""
+    if time is None:
+        raise ParameterError("this mechanism releases times, and these trips have none; bring a time column")
+    return bins.bin_of(time)
+
+
+class Later(Successors):
+    """Same or later bin, at a location that may follow; at most `span` bins later."""
+
+    def __init__(self, moves: Successors, bins: int, span: int | None = None) -> None:
+        self.moves = moves
+        self.bins = bins
+        self.span = bins - 1 if span is None else span
+        self.size = moves.size * bins
+
+    @property
+    def mean_degree(self) -> float:
+        later = np.minimum(self.bins - 1 - np.arange(self.bins), self.span) + 1
+        return float(self.moves.mean_degree * later.mean())
+
+    def degree(self, source: Ints) -> NDArray[np.int64]:
+        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
+        return self.moves.degree(location) * (np.minimum(self.bins - 1 - bin_, self.span) + 1)
+
+    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
+        wait, move = np.divmod(rank, self.moves.degree(location))
+        target = self.moves.nth(location, move).astype(np.int64)
+        return (target * self.bins + bin_ + wait).astype(np.int32)
+
+    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
+        to, then = np.divmod(np.maximum(np.asarray(target, np.int64), 0), self.bins)
+        wait = then - bin_
+        move = self.moves.rank(location, to)
+        legal = (np.asarray(target) >= 0) & (wait >= 0) & (wait <= self.span) & (move >= 0)
+        return np.where(legal, wait * self.moves.degree(location) + move, -1)
+
+
+class Reachable(Successors):
+    """Same or later bin, at a location that the network's fastest way reaches in the time between the bins.
+
+    `least_bins[a, b]` is the smallest difference of bins in which b can be reached from a; NEVER if it cannot.
+    """
+
+    def __init__(self, least_bins: NDArray[np.int32], bins: int, span: int | None = None) -> None:
+        self.locations = len(least_bins)
+        self.bins = bins
+        self.span = bins - 1 if span is None else span
+        self.size = self.locations * bins
+        self._least = least_bins
+        # Of each row: locations in the order in which they come into reach, and how many are in reach after d bins.
+        self._order = np.argsort(least_bins, axis=1, kind="stable").astype(np.int32)
+        self._place = np.empty_like(self._order)
+        np.put_along_axis(
+            self._place, self._order, np.arange(self.locations, dtype=np.int32)[None, :], axis=1
+        )
+        waits = np.arange(self.span + 1)
+        in_reach = np.stack([(least_bins <= wait).sum(axis=1) for wait in waits], axis=1)
+        self._before = np.concatenate(
+            [np.zeros((self.locations, 1), np.int64), in_reach.cumsum(axis=1)], axis=1
+        )
+
+    @classmethod
+    def on(cls, network: Network, bins: TimeBins, span: int | None = None) -> "Reachable":
+        """From the network's minimum travel times: a move fits if it can leave and arrive within its two bins."""
+        widths = np.unique(np.diff(bins.edges))
+        if len(widths) > 1:
+            raise ParameterError("reachability in time needs time bins of equal length")
+        seconds = travel_seconds(network, np.arange(network.size))
+        # Leaving at the start of one bin and arriving at the end of another leaves one bin more than their difference.
+        least = np.maximum(np.ceil(seconds / widths[0]) - 1, 0)
+        return cls(np.where(np.isfinite(least), least, NEVER).astype(np.int32), bins.count, span)
+
+    @property
+    def mean_degree(self) -> float:
+        waits = np.minimum(self.bins - 1 - np.arange(self.bins), self.span)
+        return float(self._before[:, waits + 1].mean())
+
+    def degree(self, source: Ints) -> NDArray[np.int64]:
+        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
+        return self._before[location, np.minimum(self.bins - 1 - bin_, self.span) + 1]
+
+    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
+        rank = np.asarray(rank, np.int64)
+        wait = np.zeros_like(rank)
+        for step in range(1, self.span + 1):
+            wait += rank >= self._before[location, step]
+        target = self._order[location, rank - self._before[location, wait]].astype(np.int64)
+        return (target * self.bins + bin_ + wait).astype(np.int32)
+
+    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
+        to, then = np.divmod(np.maximum(np.asarray(target, np.int64), 0), self.bins)
+        wait = then - bin_
+        legal = (
+            (np.asarray(target) >= 0)
+            & (wait >= 0)
+            & (wait <= self.span)
+            & (self._least[location, to] <= wait)
+        )
+        return np.where(
+            legal, self._before[location, np.clip(wait, 0, self.span)] + self._place[location, to], -1
+        )
