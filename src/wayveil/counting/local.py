@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.counting.protocol import Frontier
+from wayveil.counting.ngrams import capped_ngrams, normalised_ngrams
+from wayveil.counting.protocol import Encoding, Frontier
+from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
 
 if TYPE_CHECKING:
+    from wayveil.world.marked_ngrams import MarkedNgrams
     from wayveil.world.ngrams import NgramUniverse
 
 # n-grams are ranked in pieces of this many visits, so that memory does not grow with the dataset.
@@ -57,8 +60,11 @@ class LocalCounter:
         self.world = trips.world
         self._trips = trips
 
-    def prefixes(self) -> LocalPrefixes:
-        return LocalPrefixes(self._trips.location, self._trips.offsets)
+    def prefixes(self, encoding: Encoding | None = None) -> LocalPrefixes:
+        if encoding is None:
+            return LocalPrefixes(self._trips.location, self._trips.offsets)
+        symbols = encoding.encode(self._trips.location, self._trips.time)
+        return LocalPrefixes(symbols.ravel(), self._trips.offsets * encoding.width)
 
     def lengths(self) -> NDArray[np.int64]:
         return self._trips.lengths
@@ -72,6 +78,15 @@ class LocalCounter:
             found, inverse = np.unique(keys, return_inverse=True)
             counts = np.bincount(inverse, np.concatenate([counts, part.counts]), len(found)).astype(np.int64)
         return SparseCounts(universe.size, found, counts)
+
+    def capped_ngrams(self, universe: "MarkedNgrams", most: int, bits: Bits) -> SparseCounts:
+        return capped_ngrams(self._trips, universe, most, bits)
+
+    def normalised_ngrams(self, universe: "MarkedNgrams", whole: int) -> SparseCounts:
+        return normalised_ngrams(self._trips, universe, whole)
+
+    def trips(self) -> SparseCounts:
+        return SparseCounts.dense(np.array([np.count_nonzero(self._trips.lengths)]))
 
 
 def _windows(trips: Trips, n: int):  # type: ignore[no-untyped-def]

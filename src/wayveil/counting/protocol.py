@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts
 from wayveil.world.successors import Successors
 from wayveil.world.world import World
 
 if TYPE_CHECKING:
+    from wayveil.world.marked_ngrams import MarkedNgrams
     from wayveil.world.ngrams import NgramUniverse
 
 
@@ -45,6 +47,17 @@ class Frontier:
         return parent, symbol, self.successors.follow(source, symbol)
 
 
+class Encoding(Protocol):
+    """A public way to write a visit as one or more symbols, for trees over other alphabets than locations."""
+
+    @property
+    def width(self) -> int:
+        """Symbols per visit."""
+
+    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> NDArray[np.int32]:
+        """One row of `width` symbols per visit; a negative symbol is one that the alphabet does not have."""
+
+
 class PrefixCounter(Protocol):
     """Walks a prefix tree level by level: count the candidates, keep some, count their children, and so on."""
 
@@ -60,11 +73,24 @@ class Counter(Protocol):
 
     world: World
 
-    def prefixes(self) -> PrefixCounter:
-        """Start at the root of the tree of all prefixes. Each trip adds one to one node per level."""
+    def prefixes(self, encoding: Encoding | None = None) -> PrefixCounter:
+        """Start at the root of the tree of all prefixes. Each trip adds one to one node per level.
+
+        Symbols are locations, or what the encoding makes of each visit. A trip is counted up to the first symbol
+        that the public candidates do not have.
+        """
 
     def lengths(self) -> NDArray[np.int64]:
         """Visits of every trip."""
 
     def ngrams(self, universe: "NgramUniverse") -> SparseCounts:
         """Occurrences of every n-gram of the public universe, repeats included; other n-grams are not counted."""
+
+    def capped_ngrams(self, universe: "MarkedNgrams", most: int, bits: Bits) -> SparseCounts:
+        """Trips in which each marked n-gram occurs; a trip counts for at most `most` of its own, chosen by the bits."""
+
+    def normalised_ngrams(self, universe: "MarkedNgrams", whole: int) -> SparseCounts:
+        """Weight of each marked n-gram when every trip spreads at most `whole` evenly over its n-grams."""
+
+    def trips(self) -> SparseCounts:
+        """How many trips there are that visit anything: a histogram of one cell."""
