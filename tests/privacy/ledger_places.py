@@ -1,6 +1,7 @@
 """Fixtures of the ledger tests: a place for a ledger in each kind of storage, and a clock under control."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,13 +20,12 @@ def clock() -> FakeClock:
 def postgres() -> Iterator[str]:
     """The address of a real server, started once; skipped with a clear word where there is none."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'wayveil[postgres]'")
-    server = running_server()
-    try:
-        url = server.__enter__()
-    except RuntimeError as problem:
-        pytest.skip(str(problem))
-    yield url
-    server.__exit__(None, None, None)
+    with ExitStack() as stack:
+        try:
+            url = stack.enter_context(running_server())
+        except RuntimeError as problem:
+            pytest.skip(str(problem))
+        yield url
 
 
 @pytest.fixture

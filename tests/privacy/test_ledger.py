@@ -1,13 +1,17 @@
 """The life of a reservation, policies, periods and clocks, on both kinds of storage."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from privacy.ledger_tools import FakeClock
 from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.ledger import Ledger, LedgerError, Policy, open_ledger
+from wayveil.privacy.ledger.book import Book
+from wayveil.privacy.ledger.lines import Kind, Line
 
 pytest_plugins = ["privacy.ledger_places"]
 
@@ -203,6 +207,47 @@ def test_a_clock_set_back_brings_no_budget_back(place: str, clock: FakeClock, da
     clock.move(days=1)
     assert ledger.remaining(TAPS) == 1
     assert ledger.verify().ok
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("reserve"), st.integers(1, 9)),
+        st.tuples(st.just("cancel"), st.integers(0, 30)),
+        st.tuples(st.just("move"), st.integers(-20, 40)),
+        st.tuples(st.just("period"), st.integers(1, 50)),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(steps)
+def test_what_remains_in_the_period_is_what_a_slow_recount_says(walk: list[tuple[str, int]]) -> None:
+    book, clock = Book("genesis"), FakeClock()
+    reserved: list[tuple[str, datetime, int]] = []
+    written: list[datetime] = []
+    days = None
+
+    def write(kind: Kind, **fields: object) -> None:
+        line = Line(book.head.count + 1, clock.now, "ana", kind, TAPS, book.head.hash, **fields)
+        book.admit(line)
+        book.apply(line)
+        written.append(clock.now)
+
+    for word, number in walk:
+        if word == "move":
+            clock.move(days=number)
+        elif word == "cancel" and number < len(reserved):
+            write("cancel", reservation=reserved.pop(number)[0])
+        elif word == "period":
+            days = number
+            write("policy", payload=Policy(10_000, per_period_epsilon=5_000, period_days=days).payload())
+        elif word == "reserve":
+            write("reserve", reservation=str(len(written)), epsilon=Fraction(number), delta=Fraction(0))
+            reserved.append((str(len(written) - 1), max(written), number))
+        start = max([clock.now, *written]) - timedelta(days or 0)
+        recount = 5_000 - sum(epsilon for _, at, epsilon in reserved if at > start)
+        assert book.account(TAPS).remaining_in_period(book.clock(clock.now)) == (recount if days else None)
 
 
 def test_datasets_do_not_share_budgets(ledger: Ledger) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import islice
 
 from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, LedgerError, Line
@@ -21,6 +22,7 @@ class Held:
 
     line: Line
     at: datetime
+    position: int
     started: Line | None = None
     committed: Line | None = None
     cancelled: Line | None = None
@@ -38,18 +40,28 @@ class Held:
         return self.line.delta or ZERO
 
     @property
+    def spent(self) -> Fraction:
+        return self.epsilon if self.cancelled is None else ZERO
+
+    @property
     def is_open(self) -> bool:
         return self.committed is None and self.cancelled is None
 
 
 @dataclass
 class Account:
-    """One dataset: its policy in force and its reservations, oldest first."""
+    """One dataset: its policy in force and its reservations, oldest first.
+
+    The oldest `expired` reservations lie before the current period for good, because accounting time only moves
+    forward; what they spent is kept as one number, so that a long ledger is read in one pass.
+    """
 
     policy: Policy | None = None
     held: list[Held] = field(default_factory=list)
     spent: Fraction = ZERO
     spent_delta: Fraction = ZERO
+    expired: int = 0
+    expired_spent: Fraction = ZERO
 
     def spending(self) -> Iterator[Held]:
         """Every reservation that counts as spent."""
@@ -57,12 +69,31 @@ class Account:
 
     def spent_since(self, moment: datetime) -> Fraction:
         """Epsilon reserved strictly after `moment`, in accounting time."""
-        total = ZERO
-        for held in reversed(self.held):
-            if held.at <= moment:
+        total = self.spent - self.expired_spent
+        for held in islice(self.held, self.expired, None):
+            if held.at > moment:
                 break
-            total += held.epsilon if held.cancelled is None else ZERO
+            total -= held.spent
         return total
+
+    def set_policy(self, policy: Policy) -> None:
+        self.policy, self.expired, self.expired_spent = policy, 0, ZERO
+
+    def reserve(self, held: Held) -> None:
+        self.held.append(held)
+        self.spent += held.epsilon
+        self.spent_delta += held.delta
+        if self.policy is not None and self.policy.period is not None:
+            while self.held[self.expired].at <= held.at - self.policy.period:
+                self.expired_spent += self.held[self.expired].spent
+                self.expired += 1
+
+    def cancel(self, held: Held, line: Line) -> None:
+        self.spent -= held.epsilon
+        self.spent_delta -= held.delta
+        if held.position < self.expired:
+            self.expired_spent -= held.epsilon
+        held.cancelled = line
 
     def remaining_in_period(self, now: datetime) -> Fraction | None:
         policy = self.policy
@@ -176,22 +207,17 @@ class Book:
         self.time = self.clock(line.time)
         account = self.accounts.setdefault(line.dataset, Account())
         if line.kind == "policy":
-            account.policy = Policy.from_payload(line.payload)
+            account.set_policy(Policy.from_payload(line.payload))
         elif line.kind == "reserve":
-            held = Held(line, self.time)
+            held = Held(line, self.time, position=len(account.held))
             self.reservations[held.id] = held
-            account.held.append(held)
-            account.spent += held.epsilon
-            account.spent_delta += held.delta
+            account.reserve(held)
         elif line.kind == "start":
             self.held(line.reservation).started = line
         elif line.kind == "commit":
             self.held(line.reservation).committed = line
         else:
-            held = self.held(line.reservation)
-            held.cancelled = line
-            account.spent -= held.epsilon
-            account.spent_delta -= held.delta
+            account.cancel(self.held(line.reservation), line)
         self.head = line.head
 
     def replay(self, sequence: int, text: str, stored_hash: str) -> Line:
