@@ -59,6 +59,8 @@ class Budget:
         self.currency = currency
         self.total = exact(total, currency)
         self._spends: list[Spend] = []
+        self._spent = Fraction(0)
+        self._groups: dict[str, dict[str, Fraction]] = {}
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -68,7 +70,7 @@ class Budget:
     @property
     def spent(self) -> Fraction:
         """Sum of all spends; a group of disjoint parts counts once, at its dearest."""
-        return total_price(self._spends)
+        return self._spent
 
     @property
     def remaining(self) -> Fraction:
@@ -86,11 +88,17 @@ class Budget:
             raise ParameterError(
                 f"{spend.label}: the sensitivity must be at least 1, not {spend.sensitivity}"
             )
-        extra = total_price([*self._spends, spend]) - self.spent
+        parts = {} if spend.group is None else self._groups.get(spend.group, {})
+        part = parts.get(spend.label, Fraction(0)) + spend.price
+        dearest = max(parts.values(), default=Fraction(0))
+        extra = max(part - dearest, Fraction(0))
         if extra > self.remaining:
             raise BudgetExceededError(
                 spend.label, requested=extra, remaining=self.remaining, currency=self.currency
             )
+        if spend.group is not None:
+            self._groups.setdefault(spend.group, {})[spend.label] = part
+        self._spent += extra
         self._spends.append(spend)
 
     def split(self, weights: Sequence[Rational]) -> list[Fraction]:
@@ -101,7 +109,7 @@ class Budget:
 
 
 def total_price(spends: Sequence[Spend]) -> Fraction:
-    """Sequential composition of the spends, parallel inside each group."""
+    """Sequential composition of the spends, parallel inside each group: parts are told apart by label."""
     alone = sum((spend.price for spend in spends if spend.group is None), Fraction(0))
     dearest: dict[str, dict[str, Fraction]] = {}
     for spend in spends:

@@ -111,11 +111,9 @@ class Gate:
 
     def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         """The noise that such a question needs: Laplace scale for epsilon, Gaussian variance for rho."""
-        sensitivity = self.unit.sensitivity(contribution)
-        price = exact(price, self.budget.currency)
-        return (
-            sensitivity.l2_squared / (2 * price) if self.budget.currency == "rho" else sensitivity.l1 / price
-        )
+        sensitivity, price = self.unit.sensitivity(contribution), exact(price, self.budget.currency)
+        rho = self.budget.currency == "rho"
+        return sensitivity.l2_squared / (2 * price) if rho else sensitivity.l1 / price
 
     def selection_scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         """The gap in utility that makes a candidate e times less likely."""
