@@ -1,0 +1,162 @@
+"""Riders on a transit network, after the simulation of the MobiTrie study.
+
+A few random stops are hotspots. A rider starts at any stop with equal chance and travels to a stop drawn by weight:
+`stops - hotspots + 1` for a hotspot, 1 for every other stop. The way there is the shortest. Nobody's data is involved,
+so the generator is an ordinary seeded one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.progress import track
+from wayveil.simulate.day import draw_departures, one_after_the_other
+from wayveil.trips.trips import Trips
+from wayveil.world.geo import BoundingBox
+from wayveil.world.network import Network
+from wayveil.world.paths import along_paths, shortest_paths
+from wayveil.world.trees import Cost
+
+FEWEST_HOTSPOTS, MOST_HOTSPOTS = 15, 30
+_TRIPS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class CityRiders:
+    """Simulated trips and the locations that drew most of them, ascending."""
+
+    trips: Trips
+    hotspots: NDArray[np.int32]
+
+
+def simulate_city(
+    network: Network,
+    riders: int,
+    *,
+    seed: int,
+    cost: Cost = "metres",
+    hotspots: int | Sequence[str] | None = None,
+    trips_per_rider: int = 1,
+    times: bool = True,
+    service_date: date | None = None,
+    bbox: BoundingBox | str | tuple[float, float, float, float] | None = None,
+) -> CityRiders:
+    """Simulate the trips of `riders` people on one weekday; the same arguments give the same trips.
+
+    cost             what the shortest path is short in: metres, seconds or number of stops
+    hotspots         how many (drawn at random), or which by id; by default a random number of 15 to 30
+    trips_per_rider  the first trip leaves home, the next returns, and so on with a new destination each time
+    times            whether visits carry times: a departure from the weekday profile plus travel seconds
+    service_date     the day of the times (default: the first day of the timeline, for undated trips)
+    bbox             origins and destinations lie inside; paths may leave it
+
+    Origins and destinations come from the largest set of stops that can all reach each other, and they differ.
+    """
+    if riders < 1 or trips_per_rider < 1:
+        raise ParameterError(
+            f"a simulation needs at least one rider and one trip, not {riders} and {trips_per_rider}"
+        )
+    rng = np.random.default_rng(seed)
+    stops = eligible_stops(network, bbox)
+    attracting = _choose_hotspots(rng, network, stops, hotspots)
+    origin, destination = _draw_pairs(rng, stops, attracting, riders, trips_per_rider)
+    departure = draw_departures(rng, (riders, trips_per_rider)) if times else None
+    paths = shortest_paths(network, origin, destination, cost)
+    time = None
+    if departure is not None:
+        day = 0 if service_date is None else (service_date - date(1970, 1, 1)).days
+        time = _times(network, paths.location, paths.offsets, departure)
+        time += day * 86_400
+    rider = np.repeat(np.arange(riders, dtype=np.int64), trips_per_rider)
+    return CityRiders(Trips(paths.location, paths.offsets, network, time, rider), attracting)
+
+
+def eligible_stops(
+    network: Network, bbox: BoundingBox | str | tuple[float, float, float, float] | None = None
+) -> NDArray[np.int32]:
+    """The locations where simulated trips may begin and end: inside the box, and each within reach of each."""
+    inside = (
+        np.ones(network.size, bool)
+        if bbox is None
+        else BoundingBox.of(bbox).contains(network.lat, network.lon)
+    )
+    component = network.components("strong")[1]
+    if inside.any():
+        inside &= component == np.bincount(component[inside]).argmax()
+    stops = np.flatnonzero(inside).astype(np.int32)
+    if len(stops) < 2:
+        raise ParameterError(
+            f"{network.name} has no two stops{'' if bbox is None else ' in the bounding box'} with a way there and back"
+        )
+    return stops
+
+
+def destination_weights(stops: NDArray[np.int32], hotspots: NDArray[np.int32]) -> NDArray[np.float64]:
+    """How strongly each stop attracts: `stops - hotspots + 1` for a hotspot, 1 for the others."""
+    return np.where(np.isin(stops, hotspots), len(stops) - len(hotspots) + 1.0, 1.0)
+
+
+def _choose_hotspots(
+    rng: np.random.Generator, network: Network, stops: NDArray[np.int32], wish: int | Sequence[str] | None
+) -> NDArray[np.int32]:
+    if wish is None:
+        # A village has fewer stops than a city has hotspots; there, at most half of them attract.
+        wish = min(int(rng.integers(FEWEST_HOTSPOTS, MOST_HOTSPOTS + 1)), max(1, len(stops) // 2))
+    if isinstance(wish, int | np.integer):
+        if not 0 <= wish <= len(stops):
+            raise ParameterError(f"cannot choose {wish} hotspots among {len(stops)} stops")
+        return np.sort(rng.choice(stops, wish, replace=False))
+    names = [wish] if isinstance(wish, str) else list(wish)
+    chosen = network.index_of(names)
+    for name, index in zip(names, chosen.tolist(), strict=True):
+        if index not in stops:
+            raise ParameterError(f"hotspot {name!r} is not among the {len(stops):,} stops of the simulation")
+    return np.unique(chosen)
+
+
+def _draw_pairs(
+    rng: np.random.Generator,
+    stops: NDArray[np.int32],
+    hotspots: NDArray[np.int32],
+    riders: int,
+    trips_per_rider: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Origins and destinations, the trips of a rider side by side: home to somewhere, back, home to elsewhere, ..."""
+    weight = destination_weights(stops, hotspots)
+    home = rng.choice(stops, riders)
+    outings = (trips_per_rider + 1) // 2
+    away = rng.choice(stops, (riders, outings), p=weight / weight.sum())
+    # Drawing again until both ends differ gives the law of the weights conditional on a trip that goes somewhere.
+    at_home = np.argwhere(away == home[:, None])
+    while len(at_home):
+        away[at_home[:, 0], at_home[:, 1]] = rng.choice(stops, len(at_home), p=weight / weight.sum())
+        at_home = at_home[away[at_home[:, 0], at_home[:, 1]] == home[at_home[:, 0]]]
+    origin = np.empty((riders, 2 * outings), np.int32)
+    origin[:, 0::2], origin[:, 1::2] = home[:, None], away
+    destination = np.empty_like(origin)
+    destination[:, 0::2], destination[:, 1::2] = away, home[:, None]
+    return origin[:, :trips_per_rider].ravel(), destination[:, :trips_per_rider].ravel()
+
+
+def _times(
+    network: Network, location: NDArray[np.int32], offsets: NDArray[np.int64], departure: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """When each visit happens, a block of trips at a time to keep memory small."""
+    time = np.empty(len(location), np.int64)
+    blocks = [
+        offsets[first : first + _TRIPS_AT_ONCE + 1] for first in range(0, departure.size, _TRIPS_AT_ONCE)
+    ]
+    for block in track(blocks, "travel times"):
+        part = slice(block[0], block[-1])
+        time[part] = along_paths(network, location[part], block - block[0], network.seconds)
+    duration = time[offsets[1:] - 1].reshape(departure.shape)
+    start = one_after_the_other(departure, duration).ravel()
+    for block, leaving in zip(
+        blocks, np.split(start, range(_TRIPS_AT_ONCE, len(start), _TRIPS_AT_ONCE)), strict=True
+    ):
+        time[block[0] : block[-1]] += np.repeat(leaving, np.diff(block))
+    return time
