@@ -16,7 +16,7 @@ STOP, STATION, ENTRANCE, NODE, BOARDING_AREA = 0, 1, 2, 3, 4
 class Locations:
     """Candidate locations, ascending by id, and the one that each row of stops.txt belongs to (-1: none).
 
-    `platform` tells where vehicles stop and `root` is the row of the station, with or without collapsing.
+    `platform` tells where vehicles stop and `station` is the row of the station, with or without collapsing.
     Coordinates are NaN where nobody gave any.
     """
 
@@ -27,7 +27,7 @@ class Locations:
     stop_ids: pl.Series
     location: NDArray[np.int32]
     platform: NDArray[np.bool_]
-    root: NDArray[np.int64]
+    station: NDArray[np.int64]
 
     def of(self, stop_ids: pl.Series) -> NDArray[np.int32]:
         """The location of each stop_id; -1 for null and for ids that are not in stops.txt."""
@@ -58,16 +58,18 @@ def read_locations(feed: Feed, *, stations: bool) -> Locations:
     repeated -= len(table)
     if table.is_empty():
         raise InputError("stops.txt has no stop in it", file=feed.path)
-    lat, lon, unplaced = _coordinates(table)
+    lat, lon = _coordinates(table)
     kind = table["location_type"].cast(pl.Int32, strict=False).fill_null(STOP).to_numpy()
+    unplaced = int(np.sum(np.isnan(lat) & np.isin(kind, (STOP, STATION))))
 
     ids, parent, orphans = _with_missing_parents(table)
     extra = len(ids) - len(table)
     kind = np.concatenate([kind, np.full(extra, STATION, np.int32)])
     lat, lon = (np.concatenate([axis, np.full(extra, np.nan)]) for axis in (lat, lon))
-    root = _roots(parent, kind, stations=stations)
+    station = _roots(parent, kind, stations=True)
+    root = station if stations else _roots(parent, kind, stations=False)
     platform = np.isin(kind, (STOP, BOARDING_AREA))
-    _borrow_coordinates(lat, lon, root, platform)
+    _borrow_coordinates(lat, lon, station, platform)
 
     names = table["stop_name"].extend_constant(None, extra)
     first_member = np.arange(len(ids))
@@ -97,11 +99,11 @@ def read_locations(feed: Feed, *, stations: bool) -> Locations:
         stop_ids=ids,
         location=index[root],
         platform=platform,
-        root=_roots(parent, kind, stations=True),
+        station=station,
     )
 
 
-def _coordinates(table: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+def _coordinates(table: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Latitude and longitude, NaN where absent, no number, off the globe, or the 0,0 of an empty form."""
     lat, lon = (
         table[name].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().copy()
@@ -110,7 +112,7 @@ def _coordinates(table: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.f
     with np.errstate(invalid="ignore"):
         usable = (np.abs(lat) <= 90) & (np.abs(lon) <= 180) & ~((lat == 0) & (lon == 0))
     lat[~usable] = lon[~usable] = np.nan
-    return lat, lon, int(np.sum(~usable))
+    return lat, lon
 
 
 def _with_missing_parents(table: pl.DataFrame) -> tuple[pl.Series, NDArray[np.int64], int]:
@@ -135,12 +137,16 @@ def _roots(parent: NDArray[np.int64], kind: NDArray[np.int32], *, stations: bool
 
 
 def _borrow_coordinates(
-    lat: NDArray[np.float64], lon: NDArray[np.float64], root: NDArray[np.int64], platform: NDArray[np.bool_]
+    lat: NDArray[np.float64],
+    lon: NDArray[np.float64],
+    station: NDArray[np.int64],
+    platform: NDArray[np.bool_],
 ) -> None:
-    """Give locations without coordinates the mean of their platforms'."""
+    """Give stations without coordinates the mean of their platforms', and platforms without any their station's."""
     lends = platform & ~np.isnan(lat)
-    count = np.bincount(root[lends], minlength=len(root))
+    count = np.bincount(station[lends], minlength=len(station))
     for axis in (lat, lon):
-        total = np.bincount(root[lends], weights=axis[lends], minlength=len(root))
+        total = np.bincount(station[lends], weights=axis[lends], minlength=len(station))
         needy = np.isnan(axis) & (count > 0)
         axis[needy] = total[needy] / count[needy]
+        axis[:] = np.where(np.isnan(axis), axis[station], axis)

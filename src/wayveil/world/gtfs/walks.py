@@ -97,7 +97,7 @@ def _members(locations: Locations) -> pl.DataFrame:
         pl.DataFrame(
             {
                 "stop_id": pl.concat(
-                    [locations.stop_ids, locations.stop_ids.gather(locations.root[platform])]
+                    [locations.stop_ids, locations.stop_ids.gather(locations.station[platform])]
                 ),
                 "location": np.concatenate([locations.location, locations.location[platform]]),
             }
@@ -110,10 +110,12 @@ def _members(locations: Locations) -> pl.DataFrame:
 def _same_station(locations: Locations) -> pl.DataFrame:
     """Pairs of different locations with one station: none when stations are collapsed."""
     platform = locations.platform
-    home = pl.DataFrame({"root": locations.root[platform], "location": locations.location[platform]}).unique()
+    home = pl.DataFrame(
+        {"station": locations.station[platform], "location": locations.location[platform]}
+    ).unique()
     return (
         home.rename({"location": "source"})
-        .join(home.rename({"location": "target"}), on="root")
+        .join(home.rename({"location": "target"}), on="station")
         .filter(pl.col("source") != pl.col("target"))
         .select(_PAIR)
     )
