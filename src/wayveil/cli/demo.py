@@ -17,7 +17,7 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for everything the demo makes.")] = Path(
         "demo"
     ),
-    riders: Annotated[int, typer.Option(min=100, help="Simulated riders.")] = 50_000,
+    riders: Annotated[int, typer.Option(min=100, help="Simulated riders, each there and back.")] = 50_000,
     epsilon: Annotated[str, typer.Option(help="Privacy budget of the release.")] = "1",
     seed: Annotated[int, typer.Option(help="Seed of the city and its riders (never of the noise).")] = 7,
     quiet: Quiet = False,
@@ -40,7 +40,7 @@ def demo(
         feed, raw = out / "city.zip", out / "raw-trips.parquet"
         write_city(feed, seed=seed)
         city = read_gtfs(feed, walk_radius_metres=250)
-        trips = simulate_city(city, riders, seed=seed).trips
+        trips = simulate_city(city, riders, seed=seed, trips_per_rider=2).trips
         write_visits(trips, raw, riders=True)
         private = release(
             trips,

@@ -34,11 +34,15 @@ class Threshold:
     and the tree explodes. By default t is the smallest integer that keeps this number at `false_children`. A fixed
     multiple of the scale can be asked for instead (`scales`, as the published mechanisms do); when it would explode,
     it is refused, or raised to the noise-aware one if `when_explosive` says so.
+
+    The root has children once, so the first level cannot explode: there noise may keep a share `false_roots` of all
+    candidates, which loses far fewer true ones than a fixed number would in a large world.
     """
 
     false_children: float = 0.1
     scales: float | None = None
     when_explosive: str = "refuse"
+    false_roots: float = 0.01
 
     def check(self, successors: Successors) -> None:
         """Refuse a fixed threshold under which false nodes would multiply, before anything is paid for."""
@@ -51,10 +55,11 @@ class Threshold:
                 f"(when_explosive='raise')."
             )
 
-    def of(self, frontier: Frontier, scale: Fraction) -> int:
+    def of(self, frontier: Frontier, scale: Fraction, *, first: bool = False) -> int:
         """The threshold for one level; a function of public things and earlier noisy answers only."""
         candidates = frontier.universe / max(len(frontier.states), 1)
-        noise_aware = max(1, ceil(float(scale) * log(max(candidates / (2 * self.false_children), 1.0))))
+        allowed = max(self.false_children, self.false_roots * candidates) if first else self.false_children
+        noise_aware = max(1, ceil(float(scale) * log(max(candidates / (2 * allowed), 1.0))))
         if self.scales is None:
             return noise_aware
         fixed = max(1, ceil(self.scales * float(scale)))
@@ -91,7 +96,7 @@ def grow(
     for plan in track(plans, "growing the tree", len(plans)):
         frontier = Frontier(states, plan.successors)
         scale = gate.scale(ONE_NODE_PER_LEVEL, plan.price)
-        limit = (plan.threshold or threshold).of(frontier, scale)
+        limit = (plan.threshold or threshold).of(frontier, scale, first=not levels)
         exact = counter.count(frontier)
         noisy = gate.histogram(plan.label, exact, ONE_NODE_PER_LEVEL, plan.price, threshold=limit)
         keys, counts = noisy.keys, noisy.counts

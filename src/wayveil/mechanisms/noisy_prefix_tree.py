@@ -53,7 +53,7 @@ class NoisyPrefixTree(Mechanism):
     height_share: Fraction = Field(Fraction(1, 20), gt=0, lt=1)
     height_quantile: Fraction = Field(Fraction(4, 5), gt=0, lt=1)
     successors: Literal["auto", "network", "all"] = "auto"
-    false_children: float = Field(0.1, gt=0, le=1)
+    false_children: float = Field(0.5, gt=0, le=1)
     threshold_scales: float | None = Field(None, gt=0)
     when_explosive: Literal["refuse", "raise", "allow"] = "refuse"
     consistency: Literal["weighted", "equal", "none"] = "weighted"
