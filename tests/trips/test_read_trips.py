@@ -98,6 +98,12 @@ def test_a_problem_of_the_whole_file_is_a_finding_not_an_error(tmp_path):
     assert not findings.ok
 
 
+def test_a_file_that_is_no_text_is_a_finding(tmp_path):
+    path = tmp_path / "t.dat"
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    assert "not a text file" in check(path, ABC).lines()[1]
+
+
 def test_a_feed_is_read_and_described(tmp_path):
     feed = tmp_path / "feed"
     feed.mkdir()

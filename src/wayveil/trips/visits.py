@@ -91,7 +91,7 @@ def _as_codes(column: pl.Series) -> pl.Series:
     """A column of ids as categories, whatever type the file gave them; an empty id counts as missing."""
     if column.dtype != pl.Categorical:
         column = column.cast(pl.String).cast(pl.Categorical)
-    empty = column.cast(pl.Categorical) == ""
+    empty = column == ""
     return (
         column if not empty.any() else column.to_frame().select(pl.when(~empty).then(pl.first())).to_series()
     )
