@@ -1,0 +1,271 @@
+"""The commands as a new user types them."""
+
+import json
+import sys
+
+import polars as pl
+import pytest
+
+from wayveil.cli import main
+from wayveil.simulate.city import simulate_city
+from wayveil.simulate.feed import write_city
+from wayveil.trips.visits import write_visits
+from wayveil.world.gtfs import read_gtfs
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory):
+    """A feed and the trips of 600 riders on it."""
+    folder = tmp_path_factory.mktemp("city")
+    write_city(folder / "city.zip", seed=3)
+    network = read_gtfs(folder / "city.zip")
+    write_visits(simulate_city(network, 600, seed=3).trips, folder / "trips.parquet", riders=True)
+    return folder
+
+
+@pytest.fixture
+def wayveil(monkeypatch, capsys):
+    """Run a command; gives exit code, standard output and standard error."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["wayveil", *(str(word) for word in words)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = capsys.readouterr()
+        return stopped.value.code or 0, out, err
+
+    return run
+
+
+def release(wayveil, city, out, *more):
+    return wayveil(
+        "release", city / "trips.parquet", "--world", city / "city.zip", "--epsilon", "1", "--out", out, *more
+    )
+
+
+def test_world_prints_stops_stations_edges_and_components(wayveil, city):
+    code, out, _ = wayveil("world", city / "city.zip", "--json")
+    facts = json.loads(out)
+    assert code == 0
+    assert facts["stations"] > 100
+    assert facts["edges"] > facts["stations"]
+    assert facts["components"] == 1
+
+
+def test_a_saved_network_opens_again(wayveil, city, tmp_path):
+    assert wayveil("world", city / "city.zip", "--out", tmp_path / "city.npz", "--quiet")[0] == 0
+    again = json.loads(wayveil("world", tmp_path / "city.npz", "--json")[1])
+    assert again == json.loads(wayveil("world", city / "city.zip", "--json")[1])
+
+
+def test_simulate_makes_trips_that_check_finds_good(wayveil, city, tmp_path):
+    out = tmp_path / "trips.csv"
+    code, printed, _ = wayveil("simulate", city / "city.zip", "--riders", 50, "--out", out, "--json")
+    facts = json.loads(printed)
+    assert (code, facts["trips"], facts["riders"]) == (0, 50, 50)
+    assert facts["mean_length"] > 1
+    assert facts["distinct_locations"] > 10
+    code, text, _ = wayveil("check", out, "--world", city / "city.zip")
+    assert code == 0
+    assert "no problem found" in text
+
+
+def test_release_score_report_verify(wayveil, city, tmp_path):
+    out = tmp_path / "release"
+    code, printed, _ = release(
+        wayveil, city, out, "--set", "height=4", "--json", "--ledger", tmp_path / "ledger"
+    )
+    facts = json.loads(printed)
+    assert code == 0
+    assert "epsilon = 1" in facts["guarantee"]
+    assert json.loads((out / "datasheet.json").read_text())["mechanism"]["parameters"]["height"] == 4
+    code, printed, _ = wayveil(
+        "score", city / "trips.parquet", out, "--world", city / "city.zip", "--queries", 200, "--json"
+    )
+    assert code == 0
+    assert "Not for publication" in json.loads(printed)["notice"]
+    page = tmp_path / "report.html"
+    assert wayveil("report", out, "--world", city / "city.zip", "--out", page, "--quiet")[0] == 0
+    assert "INTERNAL" not in page.read_text()
+    inside = tmp_path / "internal.html"
+    raw = ("--raw", city / "trips.parquet", "--queries", 200, "--quiet")
+    assert wayveil("report", out, "--world", city / "city.zip", "--out", inside, *raw)[0] == 0
+    assert "INTERNAL" in inside.read_text()
+    assert wayveil("verify", out)[0] == 0
+    code, _, err = wayveil("verify", out, "--key", "0" * 32)
+    assert (code, "another key" in err) == (2, True)
+    code, text, _ = wayveil("ledger", "verify", tmp_path / "ledger", "--release", out)
+    assert (code, "chain holds" in text) == (0, True)
+    (out / "trips.parquet").write_bytes(b"changed")
+    code, _, err = wayveil("verify", out)
+    assert (code, "trips.parquet" in err) == (2, True)
+
+
+def test_the_first_release_makes_its_ledger_beside_the_data_without_a_warning(wayveil, city, tmp_path):
+    data = tmp_path / "trips.parquet"
+    data.write_bytes((city / "trips.parquet").read_bytes())
+    code, _, err = wayveil(
+        "release",
+        data,
+        "--world",
+        city / "city.zip",
+        "-e",
+        "1/2",
+        "-o",
+        tmp_path / "r",
+        "--quiet",
+        "--unit",
+        "trip",
+    )
+    assert (code, err) == (0, "")
+    code, text, _ = wayveil("ledger", "show", tmp_path / "trips.parquet.ledger", "--json")
+    assert json.loads(text)[0]["spent"] == "0.5"
+    lines = json.loads(wayveil("ledger", "show", tmp_path / "trips.parquet.ledger", "--lines", "--json")[1])
+    assert [line["step"] for line in lines] == ["policy", "reserve", "start", "commit"]
+    assert (
+        json.loads(wayveil("ledger", "reserve-status", tmp_path / "trips.parquet.ledger", "--json")[1]) == []
+    )
+
+
+def test_ledger_policies_are_set_and_kept(wayveil, city, tmp_path):
+    ledger = tmp_path / "ledger"
+    assert wayveil("ledger", "init", ledger, "--dataset", "trips.parquet", "--total-epsilon", "0.5")[0] == 0
+    code, _, err = release(wayveil, city, tmp_path / "r", "--ledger", ledger)
+    assert code == 2
+    assert "needs epsilon 1, but" in err
+    assert "0.5 too much. Nothing was spent." in err
+    assert not (tmp_path / "r").exists()
+    wayveil("ledger", "policy", ledger, "--dataset", "trips.parquet", "--total-epsilon", "1")
+    assert release(wayveil, city, tmp_path / "r", "--ledger", ledger, "--quiet")[0] == 0
+    shown = json.loads(wayveil("ledger", "policy", ledger, "--dataset", "trips.parquet", "--json")[1])
+    assert shown["total_epsilon"] == "1"
+
+
+def test_mechanisms_are_listed_with_their_parameters(wayveil):
+    rows = json.loads(wayveil("mechanisms", "--json")[1])
+    assert {"noisy-prefix-tree", "safepath", "ppdp", "seqpt"} <= {row["mechanism"] for row in rows}
+    assert any(row["parameter"] == "height" for row in rows)
+
+
+def test_demo_leaves_a_release_and_two_reports(wayveil, tmp_path):
+    out = tmp_path / "demo"
+    code, printed, _ = wayveil("demo", "--out", out, "--riders", 500, "--json")
+    facts = json.loads(printed)
+    assert code == 0
+    assert (out / "report.html").exists()
+    assert facts["report_to_publish"].endswith("report.html")
+    assert wayveil("verify", out / "release")[0] == 0
+    assert wayveil("demo", "--out", out, "--riders", 500, "--quiet")[0] == 0
+    (out / ".wayveil-demo").unlink()
+    code, _, err = wayveil("demo", "--out", out)
+    assert (code, "not a demo's folder" in err) == (2, True)
+
+
+def broken_inputs(city, folder):
+    """Every wrong input, by name: the words of the command and what its sentence must contain."""
+    good = pl.read_parquet(city / "trips.parquet").head(40)
+
+    def file(name, table):
+        table.write_csv(folder / name)
+        return folder / name
+
+    late = good.with_columns(event_time=pl.col("event_time").reverse())
+    (folder / "empty.csv").write_text("")
+    (folder / "truncated.zip").write_bytes((city / "city.zip").read_bytes()[:2000])
+    import zipfile
+
+    with zipfile.ZipFile(folder / "other.zip", "w") as archive:
+        archive.writestr("readme.txt", "not a feed")
+    world = ("--world", city / "city.zip", "--out", folder / "out")
+    one = ("--epsilon", "1")
+    stops = pl.Series([f"nowhere-{i}" for i in range(len(good))])
+    trips = city / "trips.parquet"
+    return {
+        "missing column": (("release", file("column.csv", good.drop("stop_id")), *world, *one), "stop_id"),
+        "unknown stop": (
+            (
+                "release",
+                file(
+                    "stop.csv",
+                    good.with_columns(
+                        stop_id=pl.when(pl.int_range(len(good)) == 3).then(pl.lit("X9")).otherwise("stop_id")
+                    ),
+                ),
+                *world,
+                *one,
+            ),
+            "X9",
+        ),
+        "time going backwards": (("release", file("time.csv", late), *world, *one), "row"),
+        "empty file": (("release", folder / "empty.csv", *world, *one), "empty"),
+        "missing file": (("release", folder / "none.csv", *world, *one), "none.csv"),
+        "truncated zip": (("world", folder / "truncated.zip"), "truncated.zip"),
+        "a zip that is not GTFS": (("world", folder / "other.zip"), "stops.txt"),
+        "negative epsilon": (("release", trips, *world, "--epsilon", "-1"), "greater than 0"),
+        "epsilon that is no number": (("release", trips, *world, "--epsilon", "much"), "much"),
+        "epsilon above the budget": (
+            ("release", trips, *world, "--epsilon", "11", "--ledger", folder / "l"),
+            "1 too much",
+        ),
+        "a world that does not fit": (
+            ("release", file("world.csv", good.with_columns(stop_id=stops)), *world, *one),
+            "nowhere-0",
+        ),
+        "unknown mechanism": (("release", trips, *world, *one, "--mechanism", "magic"), "magic"),
+        "unknown parameter": (("release", trips, *world, *one, "--set", "depth=3"), "depth"),
+        "parameter without value": (("release", trips, *world, *one, "--set", "height"), "name=value"),
+        "unknown unit": (("release", trips, *world, *one, "--unit", "person"), "person"),
+        "box without stops": (("world", city / "city.zip", "--bbox", "0,0,1,1"), "no stop"),
+        "box that is no box": (("world", city / "city.zip", "--bbox", "a,b"), "bounding box"),
+        "riders without a network": (
+            ("simulate", file("list.txt", good.select("stop_id")), "--out", folder / "x.csv"),
+            "network",
+        ),
+        "audit of nothing": (("audit",), "--all"),
+        "no ledger": (("ledger", "show", folder / "no.ledger"), "no ledger"),
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "missing column", "unknown stop", "time going backwards", "empty file", "missing file", "truncated zip",
+        "a zip that is not GTFS", "negative epsilon", "epsilon that is no number", "epsilon above the budget",
+        "a world that does not fit", "unknown mechanism", "unknown parameter", "parameter without value",
+        "unknown unit", "box without stops", "box that is no box", "riders without a network", "audit of nothing",
+        "no ledger",
+    ],
+)  # fmt: skip
+def test_wrong_input_gets_one_sentence_and_spends_nothing(wayveil, city, tmp_path, name):
+    words, expected = broken_inputs(city, tmp_path)[name]
+    before = set(city.iterdir())
+    code, out, err = wayveil(*words, *(["--quiet"] if words[0] in ("release", "world", "simulate") else []))
+    assert code == 2
+    assert out == ""
+    sentence = err.strip()
+    assert sentence.startswith("wayveil: ")
+    assert "\n" not in sentence
+    assert "Traceback" not in err
+    assert expected in sentence
+    assert not (tmp_path / "out").exists()
+    assert set(city.iterdir()) == before, "nothing was spent, so no ledger was made"
+
+
+def test_importing_wayveil_loads_nothing_heavy():
+    import subprocess
+
+    code = "import sys, wayveil; print(sorted({'numpy', 'polars', 'numba', 'scipy'} & set(sys.modules)))"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )
+
+
+def test_every_public_name_exists():
+    import wayveil
+
+    for name in wayveil.__all__:
+        assert getattr(wayveil, name) is not None
+    assert "release" in dir(wayveil)
+    with pytest.raises(AttributeError, match="nothing"):
+        wayveil.nothing  # noqa: B018
