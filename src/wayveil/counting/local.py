@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.ngrams import capped_ngrams, normalised_ngrams
-from wayveil.counting.protocol import Encoding, Frontier
+from wayveil.counting.prefixes import LocalPrefixes
+from wayveil.counting.protocol import Encoding
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
@@ -19,40 +20,6 @@ if TYPE_CHECKING:
 PIECE = 4_000_000
 
 
-class LocalPrefixes:
-    """A cursor through the tree of prefixes: for every trip that is still inside it, the node it has reached."""
-
-    def __init__(self, symbols: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
-        self._symbols = symbols
-        self._position = offsets[:-1]
-        self._end = offsets[1:]
-        self._node = np.zeros(len(self._position), np.int32)
-        self._cell = np.zeros(0, np.int64)
-        self._drop(self._position < self._end)
-
-    def count(self, frontier: Frontier) -> SparseCounts:
-        symbol = self._symbols[self._position]
-        rank = frontier.successors.rank(frontier.states[self._node], symbol)
-        legal = rank >= 0
-        if not legal.all():
-            # The public alphabet has no such move: the trip ends here, whatever else is in the data.
-            self._drop(legal)
-            rank = rank[legal]
-        self._cell = frontier.starts[self._node] + rank
-        return SparseCounts.of_keys(frontier.universe, self._cell)
-
-    def descend(self, kept: NDArray[np.int64]) -> None:
-        node = np.searchsorted(kept, self._cell)
-        inside = node < len(kept)
-        inside[inside] = kept[node[inside]] == self._cell[inside]
-        self._node = node.astype(np.int32)
-        self._position = self._position + 1
-        self._drop(inside & (self._position < self._end))
-
-    def _drop(self, stay: NDArray[np.bool_]) -> None:
-        self._position, self._end, self._node = self._position[stay], self._end[stay], self._node[stay]
-
-
 class LocalCounter:
     """Counts one bounded dataset held in memory."""
 
@@ -61,10 +28,7 @@ class LocalCounter:
         self._trips = trips
 
     def prefixes(self, encoding: Encoding | None = None) -> LocalPrefixes:
-        if encoding is None:
-            return LocalPrefixes(self._trips.location, self._trips.offsets)
-        symbols = encoding.encode(self._trips.location, self._trips.time)
-        return LocalPrefixes(symbols.ravel(), self._trips.offsets * encoding.width)
+        return LocalPrefixes(self._trips, encoding)
 
     def lengths(self) -> NDArray[np.int64]:
         return self._trips.lengths

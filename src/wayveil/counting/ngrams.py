@@ -52,14 +52,15 @@ Piece = Callable[[], tuple[Ints, Ints]]
 def _capped(trips: Trips, part: Ints, universe: MarkedNgrams, most: int, bits: Bits) -> Piece:
     lengths = np.diff(part)
     # Drawn here, in the order of the trips, and not by the workers: half a word for each choice, and some to reject.
-    words = bits.words(int(np.minimum(lengths + universe.begins, most).sum()) // 2 + 2 * most + 64)
+    words = bits.words(int(np.minimum(lengths + universe.begins, most).sum()) // 2 + 64)
 
     def work() -> tuple[Ints, Ints]:
         keys, sizes = _windows(trips, part, universe, distinct=True)
         kept, trip = _choose(keys, sizes, most, words.view(np.uint32))
         while trip < len(sizes):  # so many rejections that the words ran out: go on with more
-            more, next_trip = _choose(keys[sizes[:trip].sum() :], sizes[trip:], most, bits.words(1 << 12).view(np.uint32))
-            kept, trip = np.concatenate([kept, more]), trip + next_trip
+            rest = bits.words(max(1 << 12, int(sizes[trip])))
+            more, done = _choose(keys[sizes[:trip].sum() :], sizes[trip:], most, rest.view(np.uint32))
+            kept, trip = np.concatenate([kept, more]), trip + done
         return kept, ONE
 
     return work
@@ -105,7 +106,15 @@ def _windows(trips: Trips, part: Ints, universe: MarkedNgrams, *, distinct: bool
     sizes = np.empty(len(lengths), np.int64)
     slots = 1 << int(2 * longest).bit_length() if distinct else 0
     used = _rank_windows(
-        trips.location, part, universe.n, universe.locations, universe.tables.packed, keys, sizes, slots, longest
+        trips.location,
+        part,
+        universe.n,
+        universe.locations,
+        universe.tables.packed,
+        keys,
+        sizes,
+        slots,
+        longest,
     )
     return keys[:used], sizes
 

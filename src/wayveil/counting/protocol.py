@@ -54,8 +54,11 @@ class Encoding(Protocol):
     def width(self) -> int:
         """Symbols per visit."""
 
-    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> NDArray[np.int32]:
-        """One row of `width` symbols per visit; a negative symbol is one that the alphabet does not have."""
+    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> list[NDArray[np.int32]]:
+        """The first symbol of each visit, then the second, and so on: `width` columns.
+
+        A negative symbol is one that the alphabet does not have.
+        """
 
 
 class PrefixCounter(Protocol):

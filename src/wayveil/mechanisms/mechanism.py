@@ -56,6 +56,7 @@ class Mechanism(BaseModel):
 # Every mechanism: its class and where it lives. Loaded on demand, so that one is not slowed down by the others.
 _HOMES = {
     "NoisyPrefixTree": "noisy_prefix_tree",
+    "Markov": "markov",
     "ExhaustiveTimeTree": "exhaustive_time_tree",
     "SafePath": "safepath",
     "PPDP": "ppdp",

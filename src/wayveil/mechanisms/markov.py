@@ -1,0 +1,126 @@
+"""A Markov chain with normalised contributions: the simplest mechanism that any other has to beat.
+
+Guarantee
+    epsilon-differential privacy for the unit that the release names (pure, no delta).
+    Reason: a trip of L stops makes L + 1 moves, marks included, and gives floor(K / (L + 1)) of its K parts to each,
+    so it moves the table of all public moves by at most K in all, whatever its length; a unit with m trips by m K. The
+    table is noised with scale m K / epsilon on *every* public move. A second table (order 2) and a bought number of
+    trips are each paid for with a share of their own. Walking the tables is post-processing.
+    Attacked by tests/mechanisms/test_markov.py and the plan in risk/plans/markov.py.
+
+What it measures
+    Moves weighted by one over the length of their trip. No length has to be cut off, and nobody's commute of three
+    stops counts less than somebody's journey of sixty; but the generated trips have the *harmonic* mean of the raw
+    lengths, which is below the usual mean where lengths differ.
+"""
+
+from fractions import Fraction
+from math import ceil, log, sqrt
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from wayveil.counting.protocol import Counter
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.units import Contribution
+from wayveil.synthesis.ngram_model import NgramModel, NgramTable
+from wayveil.synthesis.projection import onto_total
+from wayveil.world.marked_ngrams import MarkedNgrams
+from wayveil.world.successors import CompleteSuccessors, Successors
+from wayveil.world.world import World
+
+ONE_TRIP = Contribution(per_trip=1)
+# Tables up to this size are noised cell by cell; of larger ones only what stands out comes back.
+DENSE_CELLS = 20_000_000
+
+
+class Markov(Mechanism):
+    """A noisy table of moves, begin and end included, and walks through it.
+
+    order          1, or 2: pairs of stops decide where they are frequent enough, single stops elsewhere
+    successors     possible moves: those of the `network`, `all`, or `auto` (network where there is one)
+    trips_share    share of epsilon that buys the number of trips; not spent where the total of the table, which is
+                   free, is more exact
+    longest        most stops of a generated trip (public)
+    parts          whole numbers in which a trip spreads its weight of one: more than the moves of any trip
+    false_moves    in a table too large to be written out: false moves that noise may add, per location
+    """
+
+    name: ClassVar[str] = "markov"
+    summary: ClassVar[str] = "noisy moves between stops, every trip with the same total weight, and walks"
+
+    order: Literal[1, 2] = 1
+    successors: Literal["auto", "network", "all"] = "auto"
+    trips_share: Fraction = Field(Fraction(1, 50), gt=0, lt=1)
+    longest: int = Field(200, ge=1, le=100_000)
+    parts: int = Field(1 << 20, ge=1, le=1 << 30)
+    false_moves: float = Field(0.1, gt=0)
+
+    def measure(self, counter: Counter, gate: Gate) -> NgramModel:
+        """Ask for one table per order, and for the number of trips where the first table does not tell."""
+        successors = public_successors(counter.world, self.successors)
+        universes = [MarkedNgrams(successors, order + 1) for order in range(1, self.order + 1)]
+        # The noise of a total grows with the root of its cells; that of a bought number with one over its share.
+        bought = universes[0].size > min(DENSE_CELLS, float(1 / self.trips_share) ** 2)
+        number = None
+        if bought:
+            price = gate.budget.total * self.trips_share
+            number = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price).counts[0]
+        answers = []
+        for universe, price in zip(universes, gate.budget.split([1] * self.order), strict=True):
+            exact = counter.normalised_ngrams(universe, self.parts)
+            label = "moves" if universe.n == 2 else "pairs of moves"
+            threshold = self._threshold(gate, universe, price)
+            answers.append(gate.histogram(label, exact, self._spread, price, threshold=threshold))
+        if number is None:
+            number = answers[0].counts.sum() / self.parts
+        trips = max(float(number), 1.0)
+        tables = [self._cleaned(*pair, trips) for pair in zip(universes, answers, strict=True)]
+        if self.order == 2:
+            tables[1] = self._frequent_pairs(tables[1], universes[1].end)
+        end = universes[0].end
+        return NgramModel(counter.world, tuple(tables), (end - 1,), end, trips, self.longest)
+
+    @property
+    def _spread(self) -> Contribution:
+        return Contribution(per_trip=self.parts, per_cell=self.parts)
+
+    def _threshold(self, gate: Gate, universe: MarkedNgrams, price: Fraction) -> int | None:
+        if universe.size <= DENSE_CELLS:
+            return None
+        allowed = self.false_moves * universe.locations
+        scale = float(gate.scale(self._spread, price))
+        return max(1, ceil(scale * log(max(universe.size / (2 * allowed), 1.0))))
+
+    def _cleaned(self, universe: MarkedNgrams, answer: NoisyCounts, trips: float) -> NgramTable:
+        """Counts in trips that add up to the number of trips, as every trip has the same weight."""
+        dense = answer.question.threshold is None
+        counts = onto_total(answer.counts, trips * self.parts) if dense else answer.counts.astype(np.float64)
+        kept = np.flatnonzero(counts > 0)
+        return NgramTable(
+            universe.unrank(answer.keys[kept]),
+            answer.counts[kept],
+            counts[kept] / self.parts,
+            answer.question.scale,
+            answer.question.threshold,
+        )
+
+    def _frequent_pairs(self, table: NgramTable, end: int) -> NgramTable:
+        """Only the pairs of stops whose weight stands out from the noise of the steps that follow them."""
+        context = table.symbols[:, 0] * (end + 1) + table.symbols[:, 1]
+        _, row, steps = np.unique(context, return_inverse=True, return_counts=True)
+        weight = np.bincount(row, table.count) * self.parts
+        clear = (weight >= 3 * sqrt(2) * float(table.scale) * np.sqrt(steps))[row]
+        return NgramTable(
+            table.symbols[clear], table.noisy[clear], table.count[clear], table.scale, table.threshold
+        )
+
+
+def public_successors(world: World, which: str) -> Successors:
+    """The moves that a mechanism takes for possible."""
+    if which == "network" and not world.has_network:
+        raise ParameterError("successors='network' needs a world with a network; this one is a plain list")
+    return CompleteSuccessors(world.size) if which == "all" else world.successors

@@ -1,0 +1,89 @@
+"""Released n-grams of one or several lengths, and the trips that walk through them."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.synthesis.walks import Steps, Walker
+from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+
+BEGIN, END = "^", "$"
+
+
+@dataclass(frozen=True, eq=False)
+class NgramTable:
+    """Noisy n-grams of one length.
+
+    symbols    one row per n-gram: locations, `locations + i` for the marks of the beginning, then the end mark
+    noisy      counts as the gate returned them
+    count      what they are taken for: noise removed, never negative, in trips or visits
+    scale      noise scale of a count, threshold that a noisy count had to reach (None = all cells are here)
+    """
+
+    symbols: NDArray[np.int64]
+    noisy: NDArray[np.int64]
+    count: NDArray[np.float64]
+    scale: Fraction
+    threshold: int | None = None
+
+    @property
+    def n(self) -> int:
+        return int(self.symbols.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.noisy)
+
+
+@dataclass(frozen=True, eq=False)
+class NgramModel:
+    """A model of short sequences. Trips are walks; the longest context that a table knows decides the next stop.
+
+    tables   n-grams; their first n - 1 symbols are the context of the last
+    start    the context in which a trip begins
+    end      the symbol of the end mark
+    trips    how many trips there are, from noisy counts
+    longest  most stops of a trip (public)
+    """
+
+    world: World
+    tables: tuple[NgramTable, ...]
+    start: tuple[int, ...]
+    end: int
+    trips: float
+    longest: int
+
+    def steps(self) -> list[Steps]:
+        """What may follow what."""
+        return [Steps(table.symbols[:, :-1], table.symbols[:, -1], table.count) for table in self.tables]
+
+    def generate(self, seed: int | None = None) -> Trips:
+        """Walk from begin to end mark, as many times as there are trips."""
+        walker = Walker.of(self.steps(), self.start, self.end)
+        return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed))
+
+    def table(self) -> pl.DataFrame:
+        """One row per n-gram: its length, its stops with ^ and $ for the marks, noisy and cleaned count."""
+        names = np.array([*self.world.ids.tolist(), *([BEGIN] * (self.end - self.world.size)), END])
+        return pl.concat(
+            [
+                pl.DataFrame(
+                    {
+                        "length": np.full(len(table), table.n, np.int64),
+                        "ngram": names[table.symbols].tolist(),
+                        "noisy_count": table.noisy,
+                        "count": table.count,
+                    },
+                    schema={
+                        "length": pl.Int64,
+                        "ngram": pl.List(pl.String),
+                        "noisy_count": pl.Int64,
+                        "count": pl.Float64,
+                    },
+                )
+                for table in self.tables
+            ]
+        )

@@ -1,0 +1,121 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_ngrams import normalised_counts, small_list, small_network
+
+from wayveil.counting.local import LocalCounter
+from wayveil.errors import ParameterError
+from wayveil.mechanisms import markov
+from wayveil.mechanisms.markov import Markov
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Rider, Trip
+from wayveil.risk.grey_box import grey_box
+from wayveil.risk.neighbours import some_neighbour, some_trips, some_world
+from wayveil.trips.trips import Trips
+
+
+def measured(mechanism, trips, epsilon, seed=0):
+    gate = Gate(Trip(), Budget(epsilon), SeededBits(seed))
+    return mechanism.measure(LocalCounter(trips), gate), gate
+
+
+def random_trips(world, count, seed=0):
+    rng = np.random.default_rng(seed)
+    lists = []
+    for _ in range(count):
+        trip = [int(rng.integers(world.size))]
+        while rng.random() < 0.7 and (degree := world.successors.degree(np.array(trip[-1:]))[0]):
+            trip.append(int(world.successors.nth(np.array(trip[-1:]), np.array([rng.integers(degree)]))[0]))
+        lists.append(trip)
+    return Trips.of_lists(lists, world)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("share", [Fraction(1, 50), Fraction(9, 10)])
+@pytest.mark.parametrize("world", [small_list(), small_network()], ids=["list", "network"])
+def test_the_spends_add_up_to_epsilon_exactly(order, share, world):
+    _, gate = measured(Markov(order=order, trips_share=share), random_trips(world, 50), "1/3")
+    assert gate.budget.spent == Fraction(1, 3)
+
+
+def test_the_number_of_trips_is_bought_only_where_the_table_is_less_exact():
+    trips = random_trips(small_list(), 50)
+    _, small = measured(Markov(), trips, 1)
+    _, large = measured(Markov(trips_share="1/2"), trips, 1)
+    assert [spend.label for spend in small.budget.spends] == ["moves"]
+    assert [spend.label for spend in large.budget.spends] == ["number of trips", "moves"]
+
+
+@pytest.mark.parametrize("world", [small_list(), small_network()], ids=["list", "network"])
+def test_with_hardly_any_noise_the_table_is_that_of_the_slow_reference(world):
+    trips = random_trips(world, 300)
+    model, _ = measured(Markov(), trips, 10**6)
+    truth = normalised_counts(world, 2, trips.to_lists(), 2**20)
+    table = model.tables[0]
+    released = {tuple(gram): count for gram, count in zip(table.symbols.tolist(), table.count, strict=True)}
+    for gram, weight in truth.items():
+        assert released.get(gram, 0.0) == pytest.approx(weight / 2**20, abs=0.01)
+    assert sum(released.values()) == pytest.approx(300, abs=0.1)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_released_trips_keep_to_the_network_and_to_the_number_of_trips(order):
+    world = small_network()
+    model, _ = measured(Markov(order=order), random_trips(world, 2000), 5)
+    private = model.generate(seed=1)
+    assert len(private) == pytest.approx(2000, abs=40)
+    assert private.lengths.min() >= 1
+    inside = np.setdiff1d(np.arange(private.visits), private.offsets[1:] - 1)
+    assert world.successors.contains(private.location[inside], private.location[inside + 1]).all()
+
+
+def test_pairs_decide_where_they_are_frequent():
+    world = small_list()
+    # After a b always c, after d b always a: one stop of memory cannot tell them apart, two can.
+    trips = Trips.of_lists([[0, 1, 2], [3, 1, 0]] * 500, world)
+    first, _ = measured(Markov(order=1), trips, 20)
+    second, _ = measured(Markov(order=2), trips, 20)
+
+    def wrong(model):
+        return np.mean([trip[:3] in ([0, 1, 0], [3, 1, 2]) for trip in model.generate(seed=0).to_lists()])
+
+    assert wrong(first) > 0.3
+    assert wrong(second) < 0.05
+
+
+def test_a_table_too_large_to_write_out_returns_what_stands_out(monkeypatch):
+    monkeypatch.setattr(markov, "DENSE_CELLS", 10)
+    model, gate = measured(Markov(), Trips.of_lists([[0, 1]] * 1000, small_list()), 1)
+    assert [spend.label for spend in gate.budget.spends] == ["number of trips", "moves"]
+    assert gate.budget.remaining == 0
+    assert model.tables[0].threshold > 0
+    assert set(map(tuple, model.generate(seed=0).to_lists())) >= {(0, 1)}
+
+
+def test_the_table_names_stops_and_marks():
+    model, _ = measured(Markov(), Trips.of_lists([[0, 1]] * 1000, small_list()), 10)
+    grams = [tuple(gram) for gram in model.table()["ngram"]]
+    assert {("^", "a"), ("a", "b"), ("b", "$")} <= set(grams)
+
+
+def test_moves_of_a_network_need_a_network():
+    with pytest.raises(ParameterError, match="plain list"):
+        measured(Markov(successors="network"), random_trips(small_list(), 5), 1)
+    model, _ = measured(Markov(successors="all"), Trips.of_lists([[2, 0]] * 500, small_network()), 10)
+    assert [2, 0] in model.generate(seed=0).to_lists()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data(), st.sampled_from([1, 2]), st.sampled_from([Trip(), Rider(max_trips=2)]))
+def test_no_pair_of_neighbours_is_told_apart_for_less_than_was_paid(data, order, unit):
+    def choose(low, high):
+        return data.draw(st.integers(low, high))
+
+    trips = some_trips(choose, some_world(choose))
+    findings = grey_box(Markov(order=order, parts=60), trips, some_neighbour(choose, trips, unit), unit, 1)
+    assert findings.ok, str(findings)
