@@ -7,8 +7,10 @@ import pytest
 
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
-from wayveil.utility.reference import ceiling, empty, floor, random_walks
+from wayveil.utility.reference import ceiling, empty, floor, random_routes, random_walks
 from wayveil.utility.scorecard import mean_and_interval, score
+from wayveil.world.network import Edges, Network, Places, Platforms, Routes
+from wayveil.world.paths import Paths
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
@@ -104,6 +106,46 @@ def test_a_floor_walks_only_legal_moves_and_ends_at_dead_ends():
     for trip in walks.to_lists():
         assert np.all(chain.successors.contains(np.array(trip[:-1], int), np.array(trip[1:], int)))
     assert len(np.unique(walks.origins())) == 4
+
+
+def test_the_floor_of_a_network_is_made_of_shortest_routes_between_any_stops():
+    city = small_network()
+    trips = floor(city, 400, 1, bins=TimeBins.hour_of_day())
+    assert len(trips) == 400
+    shortest = {(0, 2): [0, 1, 2], (0, 1): [0, 1], (1, 2): [1, 2], (0, 0): [0], (1, 1): [1], (2, 2): [2]}
+    shortest[3, 3] = [3]
+    walked = {(trip[0], trip[-1]): trip for trip in trips.to_lists()}
+    assert walked == shortest
+    first = trips.to_lists().index([0, 1, 2])
+    assert np.diff(trips.time[trips.offsets[first] : trips.offsets[first + 1]]).tolist() == [60, 90]
+
+
+def test_a_network_without_any_route_has_a_floor_of_single_stops(monkeypatch):
+    city = small_network()
+    monkeypatch.setattr(
+        "wayveil.utility.reference.shortest_paths", lambda net, o, d: Paths(o[:0], np.zeros(6, np.int64))
+    )
+    assert len(random_routes(city, 5, np.random.default_rng(0))) == 5
+
+
+def small_network() -> Network:
+    """Three stops in a row, each leading to the next, and one that nothing leads to or from."""
+    ids = np.array(list("abcd"))
+    edges = Edges(
+        indptr=np.array([0, 2, 3, 3, 3]),
+        indices=np.array([1, 2, 2], np.int32),
+        seconds=np.array([60, 999, 90], np.int32),
+        metres=np.array([100.0, 900.0, 100.0]),
+        walk=np.zeros(3, bool),
+        runs=np.ones(3, np.int64),
+        route_indptr=np.zeros(4, np.int64),
+        route=np.empty(0, np.int32),
+    )
+    none = np.empty(0, np.str_)
+    places = Places(ids, ids, np.arange(4) / 100, np.arange(4) / 100)
+    return Network(
+        places, edges, Routes(none, none, np.empty(0, np.int32)), Platforms(ids, np.arange(4, dtype=np.int32))
+    )
 
 
 def test_timed_floors_and_empty_releases_fit_timed_queries():

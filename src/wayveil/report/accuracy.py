@@ -6,6 +6,7 @@ from math import isfinite
 from wayveil.utility.scorecard import Figure, Scorecard, decimal, interval
 
 _WIDTH, _HEIGHT, _EDGE = 180, 20, 7
+_NIL = 0.0005  # what three decimals show as zero
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,10 @@ def _row(figure: Figure) -> AccuracyRow:
 
 
 def _warning(figure: Figure) -> str:
+    """Said of whole workloads only, and not of an error that is nil."""
+    if figure.key.count("/") > 1 or (figure.better == "lower" and figure.value < _NIL):
+        return ""
+
     def beats(reference: float) -> bool:
         if not (isfinite(reference) and isfinite(figure.value)):
             return False

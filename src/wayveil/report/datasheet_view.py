@@ -60,6 +60,7 @@ def promise(sheet: Mapping[str, Any]) -> Promise:
     currency = "rho" if "rho" in stated else "epsilon"
     amount, unit = str(stated.get(currency, "")), str(stated.get("unit", "unit"))
     sentence = str(stated.get("sentence") or "This output comes without a stated privacy guarantee.")
+    sentence = sentence.replace("`", "")
     meaning = ""
     if holds and currency == "epsilon" and (epsilon := _fraction(amount)) is not None:
         meaning = (

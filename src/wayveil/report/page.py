@@ -1,7 +1,7 @@
 """`write_report`: a release as one HTML file that opens from a disk, prints, and fetches nothing."""
 
 import os
-import tempfile
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -43,10 +43,10 @@ def write_report(
     path: str | Path,
     *,
     network: World,
-    raw: Trips | None,
     release: Publishable,
+    raw: Trips | None = None,
     scorecard: Scorecard | None = None,
-    title: str = "Private trips",
+    title: str | None = None,
     audience: Audience = "public",
 ) -> Path:
     """Write the report; the file appears whole or not at all.
@@ -58,13 +58,14 @@ def write_report(
     html = report_html(
         network=network, raw=raw, release=release, scorecard=scorecard, title=title, audience=audience
     )
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as draft:
-            draft.write(html)
-        os.chmod(draft.name, 0o644)
-        os.replace(draft.name, path)
+        draft.write_text(html, encoding="utf-8")
+        os.replace(draft, path)
     except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise InputError(f"the report cannot be written here ({error.strerror})", file=path) from error
     return path
 
@@ -72,10 +73,10 @@ def write_report(
 def report_html(
     *,
     network: World,
-    raw: Trips | None,
     release: Publishable,
+    raw: Trips | None = None,
     scorecard: Scorecard | None = None,
-    title: str = "Private trips",
+    title: str | None = None,
     audience: Audience = "public",
 ) -> str:
     """The page as text; see `write_report`."""
@@ -98,7 +99,7 @@ def report_html(
         _environment()
         .get_template("report.html.j2")
         .render(
-            title=title,
+            title=title or _title(network),
             internal=raw is not None,
             facts=_facts(network, private, raw),
             promise=datasheet_view.promise(sheet),
@@ -118,25 +119,21 @@ def report_html(
     )
 
 
+def _title(network: World) -> str:
+    return f"Private trips in {network.name}" if isinstance(network, Network) else "Private trips"
+
+
 def _facts(network: World, private: Trips, raw: Trips | None) -> list[tuple[str, str, str]]:
     """The tiles at the head: what, how many, and beside it the raw number where it may be shown."""
+    labels = ("released trips", "stops per trip", "stops with visits")
+    beside = [""] * 3 if raw is None else [f"raw: {number}" for number in _numbers(raw)]
+    tiles = list(zip(labels, _numbers(private), beside, strict=True))
+    return [*tiles, ("stops in the public world", f"{network.size:,}", "")]
 
-    def mean_length(trips: Trips) -> str:
-        return f"{trips.visits / max(len(trips), 1):.1f}"
 
-    def beside(text: str) -> str:
-        return "" if raw is None else f"raw: {text}"
-
-    return [
-        ("released trips", f"{len(private):,}", beside(f"{len(raw):,}" if raw else "")),
-        ("stops per trip", mean_length(private), beside(mean_length(raw) if raw else "")),
-        (
-            "stops with visits",
-            f"{len(np.unique(private.location)):,}",
-            beside(f"{len(np.unique(raw.location)):,}" if raw else ""),
-        ),
-        ("stops in the public world", f"{network.size:,}", ""),
-    ]
+def _numbers(trips: Trips) -> list[str]:
+    mean_length = trips.visits / max(len(trips), 1)
+    return [f"{len(trips):,}", f"{mean_length:.1f}", f"{np.count_nonzero(stop_counts(trips)):,}"]
 
 
 def _map(
@@ -160,7 +157,7 @@ def _map(
 
     def hover(a: int, b: int, there: int, back: int) -> str:
         if raw is None:
-            return f"{names[a]} → {names[b]} {there:,}\n{names[b]} → {names[a]} {back:,}"
+            return f"{names[a]} – {names[b]}: {there:,} →, {back:,} ←"
         both = ", ".join(f"{side} {found.get((a, b), 0):,}" for side, found in totals.items())
         return f"{names[a]} – {names[b]}: {both}"
 

@@ -21,7 +21,7 @@ WIDTH = 1000.0
 _MARGIN = 24.0
 _MIN_HEIGHT, _MAX_HEIGHT = 420.0, 1100.0
 MAX_LINES = 6_000
-MAX_HOVERS = 1_500
+MAX_HOVERS = 1_000
 _LABELS = 8
 _LABEL_CHARACTERS = 26
 
@@ -142,8 +142,9 @@ def _labels(canvas: Canvas, labels: list[tuple[int, str]], size: float) -> str:
     for stop, text in labels:
         if len(boxes) == _LABELS:
             break
+        text = text.partition(" (")[0]
         text = text if len(text) <= _LABEL_CHARACTERS else text[: _LABEL_CHARACTERS - 1].rstrip() + "…"
-        x, y, wide = float(canvas.x[stop]), float(canvas.y[stop]), 0.56 * size * len(text)
+        x, y, wide = float(canvas.x[stop]), float(canvas.y[stop]), 0.62 * size * len(text)
         for anchor, left in (("start", x + 0.5 * size), ("end", x - 0.5 * size - wide)):
             box = (left, y - 0.6 * size, left + wide, y + 0.6 * size)
             if left < 4 or box[2] > WIDTH - 4 or any(_overlap(box, other) for other in boxes):

@@ -1,0 +1,204 @@
+"""Scales, maps, histograms and the words of the datasheet."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_world import DATASHEET, grid_city
+
+from wayveil.report import datasheet_view
+from wayveil.report.accuracy import accuracy_rows, verdict
+from wayveil.report.flow_scale import CLASSES, FlowScale
+from wayveil.report.rankings import move_ranking, ranking
+from wayveil.report.svg_histogram import LengthBins, length_chart
+from wayveil.report.svg_map import Canvas, PairFlows, flow_map, network_symbol
+from wayveil.trips.trips import Trips
+from wayveil.utility.edges import edge_flows
+from wayveil.utility.scorecard import Figure, Scorecard
+from wayveil.world.geo import haversine
+from wayveil.world.world import World
+
+
+@given(st.integers(0, 10**15))
+def test_a_scale_has_few_round_classes_that_cover_every_flow(largest):
+    scale = FlowScale.up_to(largest)
+    assert 1 <= len(scale.lower) <= CLASSES
+    assert scale.lower[0] == 1
+    assert all(str(bound).rstrip("0") in ("1", "2", "5") for bound in scale.lower)
+    assert scale.class_of(np.array([0, 1, max(largest, 1)])).tolist() == [-1, 0, len(scale.lower) - 1]
+    assert len(set(scale.ranks)) == len(scale.labels) == len(scale.lower)
+
+
+def test_the_legend_names_what_each_class_holds():
+    assert FlowScale.up_to(7).labels == ["1", "2–4", "5+"]
+    assert FlowScale.up_to(48_000).labels[-2:] == ["10,000–19,999", "20,000+"]
+
+
+def test_both_directions_of_a_pair_are_one_line_and_staying_put_is_none():
+    world = World.of_symbols(list("abc"))
+    pairs = PairFlows.of(edge_flows(Trips.of_lists([[0, 1, 0, 1], [2, 2], [2, 1]], world)))
+    assert (pairs.a.tolist(), pairs.b.tolist()) == ([0, 1], [1, 2])
+    assert (pairs.there.tolist(), pairs.back.tolist()) == ([2, 0], [1, 1])
+
+
+def test_the_map_is_true_to_scale_with_north_up():
+    city = grid_city(8)
+    canvas = Canvas.of(city)
+    assert canvas.y[-1] < canvas.y[0]
+    assert canvas.x[7] > canvas.x[0]
+    metres = haversine(city.lat[0], city.lon[0], city.lat[-1], city.lon[-1])
+    units = np.hypot(canvas.x[-1] - canvas.x[0], canvas.y[-1] - canvas.y[0])
+    assert units * canvas.metres_per_unit == pytest.approx(metres, rel=0.01)
+    bar = re.search(r"v7h([\d.]+)v-7.*?>([\d.]+) (k?m)<", draw(city, [[0, 1]]))
+    assert bar is not None
+    shown = float(bar[2]) * (1000 if bar[3] == "km" else 1)
+    assert float(bar[1]) * canvas.metres_per_unit == pytest.approx(shown, rel=0.01)
+
+
+def draw(city, lists, labels=()):
+    pairs = PairFlows.of(edge_flows(Trips.of_lists(lists, city)))
+    return flow_map(
+        Canvas.of(city),
+        pairs,
+        FlowScale.up_to(100),
+        name="m",
+        title="t",
+        hover=lambda a, b, there, back: f"{a}-{b}: {there}/{back}",
+        labels=list(labels),
+        label_size=20,
+    )
+
+
+def test_busier_lines_are_in_higher_classes_and_say_their_numbers():
+    picture = draw(grid_city(4), [[0, 1]] * 100 + [[4, 5]] * 3)
+    assert re.search(r'class="f5"><path d="[^"]*"><title>0-1: 100/0', picture)
+    assert re.search(r'class="f0"><path d="[^"]*"><title>4-5: 3/0', picture)
+
+
+def test_lines_without_hover_text_are_still_drawn(monkeypatch):
+    monkeypatch.setattr("wayveil.report.svg_map.MAX_HOVERS", 1)
+    picture = draw(grid_city(4), [[0, 1]] * 100 + [[4, 5]] * 3 + [[5, 6]] * 3)
+    assert picture.count("<title>") == 1
+    assert re.search(r'class="f0"><path d="M[^M"]*M[^M"]*"/>', picture)
+
+
+def test_labels_do_not_cover_each_other_and_long_names_are_cut():
+    picture = draw(
+        grid_city(4), [[0, 1]], [(5, "Here (some town)"), (5, "There"), (5, "Nowhere"), (10, "x" * 80)]
+    )
+    assert picture.count("<text") == 3 + 1
+    assert ">Here<" in picture
+    assert ">There<" in picture
+    assert "…" in picture
+
+
+def test_the_network_underneath_draws_each_served_pair_once():
+    city = grid_city(3)
+    assert network_symbol(city, Canvas.of(city)).split('class="net" d="')[1].split('"')[0].count("M") == 12
+
+
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=200),
+    st.lists(st.integers(0, 50), min_size=1, max_size=200),
+)
+def test_histogram_bins_lose_no_trip(left, right):
+    left, right = np.array(left), np.array(right)
+    bins = LengthBins.over(left, right)
+    assert bins.count <= 40
+    for side in (left, right):
+        assert bins.shares(side).sum() == pytest.approx(1 if side.sum() else 0)
+
+
+def test_histogram_shares_are_in_the_hover_text():
+    chart = length_chart(np.array([0, 1, 3]), np.array([0, 1, 1]))
+    assert "1 stops: 25 % of released trips, 50 % of raw trips" in chart
+    assert "raw" not in length_chart(np.array([0, 1, 3]))
+    assert length_chart(np.zeros(1, np.int64)).startswith("<svg")
+
+
+def test_a_ranking_follows_raw_where_it_may_and_says_the_private_rank():
+    rows = ranking(lambda i: "abc"[i], np.array([1, 9, 0]), np.array([10, 5, 2]), 3)
+    assert [(row.name, row.private_rank, row.difference) for row in rows] == [
+        ("a", 2, "-90.0 %"),
+        ("b", 1, "+80.0 %"),
+        ("c", None, "-100.0 %"),
+    ]
+    assert [row.name for row in ranking(lambda i: "abc"[i], np.array([1, 9, 0]), None, 3)] == ["b", "a"]
+
+
+def test_moves_of_both_sides_are_ranked_together():
+    world = World.of_symbols(list("abc"))
+    of = lambda lists: PairFlows.of(edge_flows(Trips.of_lists(lists, world)))  # noqa: E731
+    rows = move_ranking(world.ids, of([[0, 1]] * 2), of([[1, 2]] * 5 + [[1, 0]]), 5)
+    assert [(row.name, row.raw, row.private) for row in rows] == [("b – c", 5, 0), ("a – b", 1, 2)]
+
+
+def figure(
+    key="count_query_error/non-empty", value=0.4, floor=0.9, empty=0.8, better="lower", low=None, high=None
+):
+    return Figure("Q", key, "error", value, low, high, 0.1, floor, empty, better)
+
+
+def one_warning(**changes):
+    card = Scorecard((figure(**changes),), 1, 10, (10,), 5, 0.01, 0)
+    return accuracy_rows(card)["Q"][0].warning
+
+
+def test_a_figure_that_a_reference_beats_says_so():
+    assert one_warning() == ""
+    assert one_warning(value=0.85) == "no better than an empty release"
+    assert one_warning(value=0.95, empty=1.0) == "no better than public knowledge alone"
+    assert one_warning(value=0.3, floor=0.5, empty=float("nan"), better="higher").startswith(
+        "no better than public"
+    )
+    assert one_warning(value=0.0, floor=0.0, empty=0.0) == ""
+
+
+def test_the_verdict_names_the_primary_figure_and_all_references():
+    text = verdict(Scorecard((figure(),), 1, 10, (10,), 5, 0.01, 0))
+    assert all(share in text for share in ("40%", "10%", "90%", "80%"))
+
+
+def test_strips_show_intervals_and_leave_missing_values_out():
+    card = Scorecard((figure(low=0.3, high=0.5, empty=float("nan")),), 3, 10, (10,), 5, 0.01, 0)
+    row = accuracy_rows(card)["Q"][0]
+    assert 'class="spread"' in row.strip
+    assert 'class="empty"' not in row.strip
+    assert row.empty == "–"
+
+
+def test_the_promise_is_explained_in_plain_words():
+    promise = datasheet_view.promise(DATASHEET)
+    assert promise.holds
+    assert promise.amount == "1"
+    assert "any one rider" in promise.meaning
+    assert "2.72" in promise.meaning
+    assert "`" not in promise.sentence
+    small = datasheet_view.promise({"guarantee": {"epsilon": "1/10", "unit": "trip"}})
+    assert "1.11" in small.meaning
+
+
+def test_no_stated_guarantee_is_no_promise():
+    promise = datasheet_view.promise({})
+    assert not promise.holds
+    assert "without a stated privacy guarantee" in promise.sentence
+    rho = datasheet_view.promise({"guarantee": {"rho": "1/2", "unit": "rider"}})
+    assert (rho.currency, rho.amount, rho.meaning) == ("rho", "1/2", "")
+
+
+def test_spends_become_a_table_with_shares_of_the_whole():
+    table = datasheet_view.spends(DATASHEET)
+    assert table.titles == ("Bought", "Price", "Sensitivity", "Noise scale", "95 % of noise within ±")
+    assert table.shares == (25, 75)
+    assert datasheet_view.spends({}) is None
+    odd = datasheet_view.spends({"spends": [{"label": "x", "price": "?", "new_field": 3}]})
+    assert odd.titles[-1] == "New field"
+
+
+def test_fields_that_nobody_foresaw_are_shown_as_they_stand():
+    assert datasheet_view.rest({**DATASHEET, "novelty": {"a": 1}}) == {
+        "noise": DATASHEET["noise"],
+        "novelty": {"a": 1},
+    }
