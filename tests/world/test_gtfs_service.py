@@ -61,6 +61,10 @@ def test_a_date_in_a_feed_without_calendars_is_refused(tmp_path):
         steps(tmp_path, "2024-01-05", calendar=None, calendar_dates=None)
 
 
+def test_an_optional_table_without_a_byte_is_as_good_as_none(tmp_path):
+    assert steps(tmp_path, "2024-01-05", calendar_dates="", frequencies="", transfers="") == {"AB"}
+
+
 def test_trips_of_other_days_are_no_oddity(tmp_path):
     path = feed_zip(tmp_path / "f.zip", trips=TRIPS, stop_times=TIMES, calendar=CALENDAR)
     assert not any(

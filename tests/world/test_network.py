@@ -101,6 +101,9 @@ def test_a_damaged_file_is_refused_in_a_sentence(tmp_path):
     path.write_bytes(b"no network")
     with pytest.raises(InputError, match="is not a saved network"):
         Network.load(path)
+    np.save(path.with_suffix(".npy"), np.arange(3))
+    with pytest.raises(InputError, match="is not a saved network"):
+        Network.load(path.with_suffix(".npy"))
     network_of(5, LINE).save(path)
     path.write_bytes(path.read_bytes()[:-400])
     with pytest.raises(InputError, match="is not a saved network, or is damaged"):

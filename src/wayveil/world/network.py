@@ -173,11 +173,11 @@ class Network(World):
     def load(cls, path: str | Path) -> "Network":
         """Read what `save` wrote; a file that is not a whole, consistent network is refused."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 stored = {key: file[key] for key in file.files}
         except FileNotFoundError as error:
             raise InputError("no such file", file=path) from error
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(f"is not a saved network, or is damaged ({error})", file=path) from error
         try:
             if int(stored["format"]) != FILE_FORMAT:

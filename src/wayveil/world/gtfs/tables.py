@@ -12,6 +12,7 @@ import polars as pl
 from wayveil.errors import InputError
 
 REQUIRED = ("stops", "routes", "trips", "stop_times")
+_UNPACKING_FAILS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
 
 
 class Feed:
@@ -28,7 +29,6 @@ class Feed:
             raise InputError(
                 "no such file or folder; give a GTFS zip file or the folder it was unpacked to", file=path
             )
-        self._zip = None if self.path.is_dir() else self._open_zip()
         self._members = self._find_tables()
         missing = [f"{table}.txt" for table in REQUIRED if table not in self._members]
         if missing:
@@ -74,25 +74,28 @@ class Feed:
         stripped = pl.all().str.strip_chars()
         return frame.select(pl.when(stripped != "").then(stripped))
 
-    def _open_zip(self) -> zipfile.ZipFile:
+    def _sizes(self) -> dict[str, int]:
+        """Every file of the feed with its size in bytes."""
+        if self.path.is_dir():
+            files = [p for pattern in ("*.txt", "*/*.txt") for p in self.path.glob(pattern)]
+            return {p.relative_to(self.path).as_posix(): p.stat().st_size for p in files}
         try:
-            return zipfile.ZipFile(self.path)
+            with zipfile.ZipFile(self.path) as archive:
+                return {item.filename: item.file_size for item in archive.infolist()}
         except (zipfile.BadZipFile, OSError) as error:
             with self.path.open("rb") as file:
                 looks_like_zip = file.read(2) == b"PK"
             problem = (
                 "is a zip file that was cut off or damaged; fetch it again"
                 if looks_like_zip
-                else ("is not a zip file; give a GTFS zip file or the folder it was unpacked to")
+                else "is not a zip file; give a GTFS zip file or the folder it was unpacked to"
             )
             raise InputError(problem, file=self.path) from error
 
     def _find_tables(self) -> dict[str, str]:
-        if self._zip is None:
-            files = [p for pattern in ("*.txt", "*/*.txt") for p in self.path.glob(pattern)]
-            names = [p.relative_to(self.path).as_posix() for p in files]
-        else:
-            names = [name for name in self._zip.namelist() if not name.startswith("__MACOSX/")]
+        """The tables by name. An optional table without a single byte is as good as none."""
+        sizes = {name: size for name, size in self._sizes().items() if not name.startswith("__MACOSX/")}
+        names = [name for name, size in sizes.items() if size or PurePosixPath(name).stem.lower() in REQUIRED]
         homes = {
             str(PurePosixPath(name).parent)
             for name in names
@@ -112,18 +115,14 @@ class Feed:
     def _text(self, table: str) -> bytes:
         member = self._members[table]
         try:
-            raw = (self.path / member).read_bytes() if self._zip is None else self._zip.read(member)
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            NotImplementedError,
-            RuntimeError,
-            OSError,
-        ) as error:
-            raise InputError(
-                f"{member} cannot be unpacked ({error}); fetch the file again", file=self.path
-            ) from error
+            if self.path.is_dir():
+                raw = (self.path / member).read_bytes()
+            else:
+                with zipfile.ZipFile(self.path) as archive:
+                    raw = archive.read(member)
+        except _UNPACKING_FAILS as error:
+            problem = f"{member} cannot be unpacked ({error}); fetch the file again"
+            raise InputError(problem, file=self.path) from error
         if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
             self.warnings.append(f"{table}.txt is in UTF-16 instead of UTF-8.")
             return raw.decode("utf-16", "replace").encode()
