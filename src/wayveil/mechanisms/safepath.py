@@ -133,17 +133,11 @@ class TaxonomyEncoding:
         self.places, self.times, self.bins = places, times, bins
         self.width = places.height + 1 + times.height + 1
 
-    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> NDArray[np.int32]:
+    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> list[NDArray[np.int32]]:
         bin_ = bins_of(self.bins, time)
-        columns = [
-            *self.places.ancestors(location),
-            location,
-            *self.times.ancestors(np.maximum(bin_, 0)),
-            bin_,
-        ]
-        symbols = np.stack([np.asarray(column, np.int32) for column in columns], axis=1)
-        symbols[bin_ < 0] = -1
-        return symbols
+        inside = np.maximum(bin_, 0)
+        columns = [*self.places.ancestors(location), location, *self.times.ancestors(inside), bin_]
+        return columns if (bin_ >= 0).all() else [np.where(bin_ >= 0, each, np.int32(-1)) for each in columns]
 
 
 def sublevel_prices(share: Fraction, levels: int, leaf_weight: float) -> list[Fraction]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
@@ -136,42 +137,65 @@ class Descent(Successors):
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(parent))]).astype(np.int64)
         self._place = np.empty(self.size, np.int64)
         self._place[self._item] = np.arange(len(self._item))
-        # The last leaf under each child, in order of place: children that end before the memory lie in the past.
-        reach = np.full(self.size, memories, np.int64)
+        # By memory, the first place (children lie in order) that does not end before it, that is, not in the past.
+        self._earliest = np.zeros(memories, np.int64)
         if ordered:
-            reach[:] = 0
-            np.maximum.at(reach, np.asarray(child, np.int64), np.arange(len(np.asarray(child))))
-        self._reach = reach[self._item]
-        if np.any(np.diff(self._reach) < 0):
-            raise ParameterError("a taxonomy of times must group neighbouring bins only")
+            last_leaf = np.zeros(self.size, np.int64)
+            np.maximum.at(last_leaf, np.asarray(child, np.int64), np.arange(len(np.asarray(child))))
+            reach = last_leaf[self._item]
+            if np.any(np.diff(reach) < 0):
+                raise ParameterError("a taxonomy of times must group neighbouring bins only")
+            self._earliest = np.searchsorted(reach, np.arange(memories), side="left").astype(np.int64)
 
     @property
     def mean_degree(self) -> float:
         return len(self._item) / (len(self._starts) - 1)
 
-    def _first(self, node: NDArray[np.int64], memory: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.maximum(self._starts[node], np.searchsorted(self._reach, memory, side="left"))
+    def _first(self, source: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First possible place under each source's node, and the place after the last."""
+        source = np.asarray(source, np.int64)
+        node = source // self.memories
+        first = np.maximum(self._starts[node], self._earliest[source - node * self.memories])
+        return first, self._starts[node + 1]
 
     def degree(self, source: Ints) -> NDArray[np.int64]:
-        node, memory = np.divmod(np.asarray(source, np.int64), self.memories)
-        return np.maximum(self._starts[node + 1] - self._first(node, memory), 0)
+        first, end = self._first(source)
+        return np.maximum(end - first, 0)
 
     def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
-        node, memory = np.divmod(np.asarray(source, np.int64), self.memories)
-        return self._item[self._first(node, memory) + rank].astype(np.int32)
+        return self._item[self._first(source)[0] + rank].astype(np.int32)
 
     def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
-        node, memory = np.divmod(np.asarray(source, np.int64), self.memories)
-        place = self._place[np.maximum(np.asarray(target), 0)]
-        first = self._first(node, memory)
-        legal = (np.asarray(target) >= 0) & (place >= first) & (place < self._starts[node + 1])
-        return np.where(legal, place - first, -1)
+        return _descent_rank(
+            self._starts, self._earliest, self._place, self.memories, np.asarray(source), np.asarray(target)
+        )
 
     def follow(self, source: Ints, target: Ints) -> NDArray[np.int64]:
         memory = np.asarray(source, np.int64) % self.memories
         if self.after == "node":
             return np.asarray(target, np.int64) * self.memories + memory
         return memory if self.after == "root" else np.asarray(target, np.int64)
+
+
+@njit(cache=True)
+def _descent_rank(
+    starts: NDArray[np.int64],
+    earliest: NDArray[np.int64],
+    place: NDArray[np.int64],
+    memories: int,
+    source: Ints,
+    target: Ints,
+) -> NDArray[np.int64]:
+    out = np.full(len(target), -1, np.int64)
+    for i in range(len(target)):
+        if target[i] < 0:
+            continue
+        node = source[i] // memories
+        first = max(starts[node], earliest[source[i] - node * memories])
+        at = place[target[i]]
+        if first <= at < starts[node + 1]:
+            out[i] = at - first
+    return out
 
 
 def _halving_order(points: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ is possible; a mechanism may also know that some places cannot be reached that f
 """
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
@@ -31,16 +32,10 @@ class TimedAlphabet:
                 f"{world.size:,} locations x {bins.count} time bins are too many pairs; use fewer bins"
             )
 
-    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> NDArray[np.int32]:
+    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> list[NDArray[np.int32]]:
         """The pair of each visit, as one column; -1 where the time lies outside all bins."""
         bin_ = bins_of(self.bins, time)
-        return np.where(bin_ >= 0, location * np.int32(self.bins.count) + bin_, -1).astype(np.int32)[:, None]
-
-    def locations_of(self, symbol: Ints) -> NDArray[np.int32]:
-        return (np.asarray(symbol) // self.bins.count).astype(np.int32)
-
-    def bins_of(self, symbol: Ints) -> NDArray[np.int32]:
-        return (np.asarray(symbol) % self.bins.count).astype(np.int32)
+        return [np.where(bin_ >= 0, location * np.int32(self.bins.count) + bin_, np.int32(-1))]
 
 
 def bins_of(bins: TimeBins, time: NDArray[np.int64] | None) -> NDArray[np.int32]:
@@ -65,18 +60,18 @@ class Later(Successors):
         return float(self.moves.mean_degree * later.mean())
 
     def degree(self, source: Ints) -> NDArray[np.int64]:
-        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
+        location, bin_ = split(source, self.bins)
         return self.moves.degree(location) * (np.minimum(self.bins - 1 - bin_, self.span) + 1)
 
     def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
-        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
+        location, bin_ = split(source, self.bins)
         wait, move = np.divmod(rank, self.moves.degree(location))
         target = self.moves.nth(location, move).astype(np.int64)
         return (target * self.bins + bin_ + wait).astype(np.int32)
 
     def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
-        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
-        to, then = np.divmod(np.maximum(np.asarray(target, np.int64), 0), self.bins)
+        location, bin_ = split(source, self.bins)
+        to, then = split(np.maximum(target, 0), self.bins)
         wait = then - bin_
         move = self.moves.rank(location, to)
         legal = (np.asarray(target) >= 0) & (wait >= 0) & (wait <= self.span) & (move >= 0)
@@ -94,18 +89,15 @@ class Reachable(Successors):
         self.bins = bins
         self.span = bins - 1 if span is None else span
         self.size = self.locations * bins
+        # Of each row: locations in the order in which they come into reach, and how many pairs of wait and location
+        # there are with fewer than d bins of waiting. A target's rank is its place behind those.
         self._least = least_bins
-        # Of each row: locations in the order in which they come into reach, and how many are in reach after d bins.
         self._order = np.argsort(least_bins, axis=1, kind="stable").astype(np.int32)
         self._place = np.empty_like(self._order)
         np.put_along_axis(
             self._place, self._order, np.arange(self.locations, dtype=np.int32)[None, :], axis=1
         )
-        waits = np.arange(self.span + 1)
-        in_reach = np.stack([(least_bins <= wait).sum(axis=1) for wait in waits], axis=1)
-        self._before = np.concatenate(
-            [np.zeros((self.locations, 1), np.int64), in_reach.cumsum(axis=1)], axis=1
-        )
+        self._before = _pairs_before(least_bins, self.span)
 
     @classmethod
     def on(cls, network: Network, bins: TimeBins, span: int | None = None) -> "Reachable":
@@ -124,28 +116,76 @@ class Reachable(Successors):
         return float(self._before[:, waits + 1].mean())
 
     def degree(self, source: Ints) -> NDArray[np.int64]:
-        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
+        location, bin_ = split(source, self.bins)
         return self._before[location, np.minimum(self.bins - 1 - bin_, self.span) + 1]
 
     def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
-        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
-        rank = np.asarray(rank, np.int64)
-        wait = np.zeros_like(rank)
-        for step in range(1, self.span + 1):
-            wait += rank >= self._before[location, step]
-        target = self._order[location, rank - self._before[location, wait]].astype(np.int64)
-        return (target * self.bins + bin_ + wait).astype(np.int32)
+        location, bin_ = split(source, self.bins)
+        return _reached(self._before, self._order, location, bin_, np.asarray(rank, np.int64), self.bins)
 
     def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
-        location, bin_ = np.divmod(np.asarray(source, np.int64), self.bins)
-        to, then = np.divmod(np.maximum(np.asarray(target, np.int64), 0), self.bins)
-        wait = then - bin_
-        legal = (
-            (np.asarray(target) >= 0)
-            & (wait >= 0)
-            & (wait <= self.span)
-            & (self._least[location, to] <= wait)
+        location, bin_ = split(source, self.bins)
+        target = np.asarray(target, np.int64)
+        return _reach_rank(
+            self._before, self._least, self._place, location, bin_, target, self.bins, self.span
         )
-        return np.where(
-            legal, self._before[location, np.clip(wait, 0, self.span)] + self._place[location, to], -1
-        )
+
+
+def split(pair: Ints, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Location and time bin of each pair. (Dividing by one number is quicker than taking remainders.)"""
+    pair = np.asarray(pair, np.int64)
+    location = pair // bins
+    return location, pair - location * bins
+
+
+@njit(cache=True)
+def _pairs_before(least: NDArray[np.int32], span: int) -> NDArray[np.int64]:
+    """Of each location: how many (wait, target) pairs have a wait below 0, 1, ..., span + 1."""
+    before = np.zeros((len(least), span + 2), np.int64)
+    for location in range(len(least)):
+        for wait in least[location]:
+            if wait <= span:
+                before[location, wait + 1] += 1
+        for _ in range(2):  # targets by their least wait; in reach after each wait; all pairs up to each wait
+            for wait in range(span + 1):
+                before[location, wait + 1] += before[location, wait]
+    return before
+
+
+@njit(cache=True)
+def _reached(
+    before: NDArray[np.int64],
+    order: NDArray[np.int32],
+    location: NDArray[np.int64],
+    bin_: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    bins: int,
+) -> NDArray[np.int32]:
+    out = np.empty(len(rank), np.int32)
+    for i in range(len(rank)):
+        row = before[location[i]]
+        wait = np.searchsorted(row, rank[i], side="right") - 1
+        out[i] = order[location[i], rank[i] - row[wait]] * bins + bin_[i] + wait
+    return out
+
+
+@njit(cache=True)
+def _reach_rank(
+    before: NDArray[np.int64],
+    least: NDArray[np.int32],
+    place: NDArray[np.int32],
+    location: NDArray[np.int64],
+    bin_: NDArray[np.int64],
+    target: NDArray[np.int64],
+    bins: int,
+    span: int,
+) -> NDArray[np.int64]:
+    out = np.full(len(target), -1, np.int64)
+    for i in range(len(target)):
+        if target[i] < 0:
+            continue
+        to = target[i] // bins
+        wait = target[i] - to * bins - bin_[i]
+        if 0 <= wait <= span and least[location[i], to] <= wait:
+            out[i] = before[location[i], wait] + place[location[i], to]
+    return out

@@ -1,0 +1,34 @@
+"""A ring of stops that vehicles pass in one direction, built from arrays."""
+
+import numpy as np
+
+from wayveil.world.network import Edges, Network, Places, Platforms, Routes
+
+
+def ring_of_stops(size: int, *, seconds: int = 600, routes: int = 1, skip: int = 1) -> Network:
+    """Stop i leads to the next `skip` stops, `seconds` per step; edges are dealt out to the routes arc by arc."""
+    steps = sorted((a, (a + by) % size) for a in range(size) for by in range(1, skip + 1) if by < size)
+    source, target = np.array(steps).reshape(-1, 2).T
+    count = len(steps)
+    ids = np.array([f"s{i:03d}" for i in range(size)])
+    angle = 2 * np.pi * np.arange(size) / size
+    return Network(
+        Places(ids, np.char.upper(ids), 45 + 0.05 * np.sin(angle), -73 + 0.05 * np.cos(angle)),
+        Edges(
+            indptr=np.searchsorted(source, np.arange(size + 1)).astype(np.int64),
+            indices=target.astype(np.int32),
+            seconds=(seconds * ((target - source) % size)).astype(np.int32),
+            metres=np.full(count, 1000.0),
+            walk=np.zeros(count, bool),
+            runs=np.ones(count, np.int64),
+            route_indptr=np.arange(count + 1, dtype=np.int64),
+            route=(source * routes // size).astype(np.int32),
+        ),
+        Routes(
+            np.array([f"r{i}" for i in range(routes)]),
+            np.array([f"line {i}" for i in range(routes)]),
+            np.full(routes, 3, np.int32),
+        ),
+        Platforms(ids, np.arange(size, dtype=np.int32)),
+        name="ring",
+    )
