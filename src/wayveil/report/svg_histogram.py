@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WIDTH, _HEIGHT = 1000, 340
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 24, 16, 52
+_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 24, 16, 52
 _MAX_BARS = 40
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.utility.items import Items
 
@@ -60,8 +59,7 @@ class Postings:
             _answer(self.keys, self.starts, self.shift, queries[step], lengths[step], unordered, out[step])
 
         with ThreadPoolExecutor(cpu_count()) as pool:  # the kernel runs without the interpreter's lock
-            for _ in track(pool.map(run, steps), "count queries", total=len(steps)):
-                pass
+            list(pool.map(run, steps))
         return out
 
 

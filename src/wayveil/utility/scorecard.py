@@ -11,7 +11,7 @@ import polars as pl
 from scipy.stats import t as student
 
 from wayveil.errors import ParameterError
-from wayveil.progress import track
+from wayveil.progress import step, track
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, CountQueryError
 from wayveil.utility.edges import EdgeFigures
@@ -126,20 +126,16 @@ def score(
     candidates = [_trips_of(one) for one in (release if isinstance(release, Sequence) else [release])]
     if not candidates:
         raise ParameterError("there is no release to score")
-    count_queries = CountQueryError(
-        trips, queries=queries, max_length=max_length, bins=bins, unordered=unordered, seed=seed
-    )
-    questions: list[Question] = [
-        count_queries,
-        LengthDivergence(trips),
-        StopFigures(trips),
-        EdgeFigures(trips),
-    ]
+    with step("raw answers to count queries"):
+        count_queries = CountQueryError(
+            trips, queries=queries, max_length=max_length, bins=bins, unordered=unordered, seed=seed
+        )
+    questions: list[Question] = [count_queries, LengthDivergence(trips)]
+    questions += [StopFigures(trips), EdgeFigures(trips)]
+    subjects = _subjects(trips, candidates, bins, seed)
     answers = [
         [(question, measure) for question in questions for measure in question.measure(subject)]
-        for subject in track(
-            _subjects(trips, candidates, bins, seed), "scoring", total=len(candidates) + _REFERENCES
-        )
+        for subject in track(subjects, "scoring", total=len(candidates) + _REFERENCES)
     ]
     figures = []
     for row in zip(*answers, strict=True):
