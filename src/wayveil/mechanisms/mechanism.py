@@ -57,6 +57,8 @@ class Mechanism(BaseModel):
 _HOMES = {
     "NoisyPrefixTree": "noisy_prefix_tree",
     "Markov": "markov",
+    "MobiTrie": "mobitrie",
+    "MobiTrieSearch": "mobitrie",
     "ExhaustiveTimeTree": "exhaustive_time_tree",
     "SafePath": "safepath",
     "PPDP": "ppdp",

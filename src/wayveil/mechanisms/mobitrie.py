@@ -1,0 +1,175 @@
+"""MobiTrie (Schulze 2025), repaired: a trie of rolling n-grams that trips can be generated from.
+
+Guarantee
+    epsilon-differential privacy for the unit that the release names (pure, no delta).
+    Reason: a trip counts for at most k of its distinct n-grams, one each, chosen by a rule per trip with secure bits,
+    so it moves the counts of the *whole* public universe by at most k in all, and a unit with m trips by m k. All cells,
+    empty ones included, are noised with scale m k / epsilon. `mobitrie-lt` draws counts and quality together for
+    epsilon_1 = (epsilon - epsilon_0) / 2 and repeats by the rule of Liu and Talwar, which costs twice that and
+    epsilon_0: given the kept set S, one n-gram that appears or disappears moves either "kept and true" or "missed" by
+    one, so that pair moves by at most m k. Which n-grams a trip counts for is drawn once, before the search.
+    Attacked by tests/mechanisms/test_mobitrie.py and the plans in risk/plans.
+
+Repaired
+    The published version counts n-grams of the data that are outside the public universe, and its code noises those
+    that were observed only: what appears in the output then reveals who was there, at any epsilon. It reads its wanted
+    quality off the data, measures it against trips before the cap, and leaves open how trips are made from the trie.
+    Here the universe is public, the quality is a public parameter measured on what was counted, and every n-gram
+    carries marks for begin and end, so that trips of any length, one stop included, are counted and can be generated.
+"""
+
+from fractions import Fraction
+from math import ceil, log, sqrt
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from wayveil.counting.protocol import Counter
+from wayveil.mechanisms.markov import ONE_TRIP, public_successors
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.repeat import Stopping, rounds_needed
+from wayveil.privacy.units import Contribution
+from wayveil.synthesis.ngram_model import NgramTable
+from wayveil.synthesis.trie import Trie
+from wayveil.world.marked_ngrams import MarkedNgrams
+
+
+class _Tries(Mechanism):
+    """What both kinds have in common."""
+
+    n: int = Field(3, ge=2, le=8)
+    most: int = Field(20, ge=1, le=100_000)
+    successors: Literal["auto", "network", "all"] = "auto"
+    trips_share: Fraction = Field(Fraction(1, 50), ge=0, lt=1)
+    longest: int = Field(200, ge=1, le=100_000)
+
+    @property
+    def _contribution(self) -> Contribution:
+        return Contribution(per_trip=self.most)
+
+    def _count(self, counter: Counter, gate: Gate) -> tuple[MarkedNgrams, SparseCounts]:
+        universe = MarkedNgrams(public_successors(counter.world, self.successors), self.n)
+        return universe, counter.capped_ngrams(universe, self.most, gate.bits)
+
+    def _number(self, counter: Counter, gate: Gate) -> float | None:
+        if self.trips_share == 0:
+            return None
+        price = gate.budget.total * self.trips_share
+        return float(gate.histogram("number of trips", counter.trips(), ONE_TRIP, price).counts[0])
+
+    def _trie(
+        self, counter: Counter, universe: MarkedNgrams, answer: NoisyCounts, number: float | None
+    ) -> Trie:
+        symbols = universe.unrank(answer.keys)
+        count = answer.counts.astype(np.float64)
+        if number is None:
+            number = _estimated_trips(symbols[:, 0] == universe.locations, count, self.most)
+        question = answer.question
+        grams = NgramTable(symbols, answer.counts, count, question.scale, question.threshold)
+        return Trie(counter.world, grams, universe.begins, max(number, 0.0), self.longest)
+
+
+class MobiTrie(_Tries):
+    """Counts of n-grams that stand out from the noise, for the whole budget.
+
+    n             symbols of an n-gram, marks included
+    most          distinct n-grams that one trip counts for
+    successors    possible moves: those of the `network`, `all`, or `auto` (network where there is one)
+    false_share   threshold: share of the universe that noise alone may add to the trie, on average
+    trips_share   share of epsilon that buys the number of trips; 0 = estimate it from the n-grams
+    longest       most stops of a generated trip (public)
+    """
+
+    name: ClassVar[str] = "mobitrie"
+    summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
+
+    false_share: float = Field(0.01, gt=0, le=0.5)
+
+    def measure(self, counter: Counter, gate: Gate) -> Trie:
+        """Choose and count n-grams, then ask for those that reach the noise-aware threshold."""
+        universe, exact = self._count(counter, gate)
+        number = self._number(counter, gate)
+        price = gate.budget.remaining
+        # Noise lifts an empty cell over t with probability about exp(-t / scale) / 2.
+        threshold = max(
+            1, ceil(float(gate.scale(self._contribution, price)) * log(1 / (2 * self.false_share)))
+        )
+        label = f"{self.n}-grams"
+        answer = gate.histogram(label, exact, self._contribution, price, threshold=threshold)
+        return self._trie(counter, universe, answer, number)
+
+
+class MobiTrieSearch(_Tries):
+    """As published: random thresholds, and a private search for a trie whose noisy F1 reaches a wanted quality.
+
+    quality       wanted F1 (tau), public: a value that was tried out on the data is a leak
+    count_share   share of a draw's epsilon for the counts (r1); the rest measures the F1 (r2)
+    gamma         chance to give up after each rejected draw
+    slack         epsilon_0, the price of a cap on the draws; 0 = no cap, which leaves more for the draws
+    """
+
+    name: ClassVar[str] = "mobitrie-lt"
+    summary: ClassVar[str] = (
+        "noisy n-grams above a random threshold, drawn until their noisy F1 is high enough"
+    )
+
+    quality: Fraction = Field(Fraction(13, 20), gt=0, le=1)
+    count_share: Fraction = Field(Fraction(19, 20), gt=0, lt=1)
+    gamma: Fraction = Field(Fraction(1, 100), gt=0, lt=1)
+    slack: Fraction = Field(Fraction(1, 100), ge=0, le=1)
+
+    def measure(self, counter: Counter, gate: Gate) -> Trie:
+        """Search. A trie that is not `accepted` means that nothing was found; its epsilon is spent all the same."""
+        rounds = rounds_needed(self.gamma, self.slack) if self.slack else None
+        stopping = Stopping(self.gamma, rounds, self.slack)
+        stopping.draw_price(gate.budget.total * (1 - self.trips_share))  # refuses before anything is spent
+        universe, exact = self._count(counter, gate)
+        number = self._number(counter, gate)
+
+        def draw(inner: Gate) -> tuple[Trie, Fraction]:
+            counts, quality = inner.budget.split([self.count_share, 1 - self.count_share])
+            widest = ceil(sqrt(2) * float(inner.scale(self._contribution, counts)))
+            threshold = 1 + _uniform(widest, inner)
+            label = f"{self.n}-grams"
+            answer = inner.histogram(label, exact, self._contribution, counts, threshold=threshold)
+            score = self._score(inner, exact, answer, quality)
+            return self._trie(counter, universe, answer, number), score
+
+        found = gate.search(
+            f"trie with F1 of {self.quality}", draw, self.quality, gate.budget.remaining, stopping
+        )
+        if found is not None:
+            return found
+        none = NgramTable(np.zeros((0, self.n), np.int64), np.zeros(0, np.int64), np.zeros(0), Fraction(0))
+        return Trie(counter.world, none, universe.begins, 0.0, self.longest, accepted=False)
+
+    def _score(self, gate: Gate, exact: SparseCounts, answer: NoisyCounts, price: Fraction) -> Fraction:
+        """F1 of the kept n-grams against those that were counted, from two noisy numbers."""
+        true = exact.keys[exact.counts > 0]
+        kept = np.count_nonzero(np.isin(answer.keys, true, assume_unique=True))
+        pair = SparseCounts.dense(np.array([kept, len(true) - kept]))
+        flips = Contribution(per_trip=self.most, per_cell=self.most)
+        hit, missed = gate.histogram("kept and missed n-grams", pair, flips, price).counts.tolist()
+        # 2 TP + FP + FN, with FP = kept - TP.
+        whole = hit + len(answer.keys) + missed
+        return min(max(Fraction(2 * hit, whole), Fraction(0)), Fraction(1)) if whole > 0 else Fraction(0)
+
+
+def _uniform(bound: int, gate: Gate) -> int:
+    """A whole number below the bound from fair coins, which are public chance."""
+    drawn = bound
+    while drawn >= bound:
+        drawn = sum(gate.flip(Fraction(1, 2)) << place for place in range((bound - 1).bit_length()))
+    return drawn
+
+
+def _estimated_trips(starts: NDArray[np.bool_], count: NDArray[np.float64], most: int) -> float:
+    """Trips behind n-grams of which each trip counts for at most `most`, from how many of them are starts.
+
+    With d distinct n-grams in every trip, n trips count for n min(d, most) n-grams, n min(d, most) / d of them starts.
+    """
+    begun, total = count[starts].sum(), count.sum()
+    return float(begun * max(1.0, total / begun / most)) if begun > 0 else 0.0
