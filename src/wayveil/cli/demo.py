@@ -39,7 +39,7 @@ def demo(
     with shown(not quiet and not as_json):
         feed, raw = out / "city.zip", out / "raw-trips.parquet"
         write_city(feed, seed=seed)
-        city = read_gtfs(feed, walk_radius_metres=250)
+        city = read_gtfs(feed, walk_radius_metres=250, name="Veilhaven")
         trips = simulate_city(city, riders, seed=seed, trips_per_rider=2).trips
         write_visits(trips, raw, riders=True)
         private = release(

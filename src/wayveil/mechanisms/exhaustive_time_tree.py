@@ -73,7 +73,7 @@ class ExhaustiveTimeTree(Mechanism):
             )
         plans = [
             LevelPlan(
-                f"prefixes of {depth + 1} visits",
+                f"level {depth + 1} of the tree",
                 price,
                 later if depth else CompleteSuccessors(alphabet.size),
             )

@@ -78,7 +78,7 @@ class NoisyPrefixTree(Mechanism):
         height = self._height(counter, gate)
         start = CompleteSuccessors(counter.world.size)
         plans = [
-            LevelPlan(f"prefixes of {depth + 1} stops", price, successors if depth else start)
+            LevelPlan(f"level {depth + 1} of the tree", price, successors if depth else start)
             for depth, price in enumerate(gate.budget.split([1] * height))
         ]
         levels = grow(counter.prefixes(), plans, threshold, gate)

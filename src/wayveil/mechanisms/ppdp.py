@@ -75,7 +75,7 @@ class PPDP(Mechanism):
         reachable = Reachable.on(counter.world, bins, self.max_gap)
         plans = [
             LevelPlan(
-                f"prefixes of {level} visits",
+                f"level {level} of the tree",
                 price,
                 reachable if level > 1 else CompleteSuccessors(alphabet.size),
                 None
