@@ -1,0 +1,1 @@
+"""The tap table of a transit agency: one row per boarding, often without card and without alighting."""

@@ -1,0 +1,184 @@
+"""Column maps: which of a vendor's columns is which of ours."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from wayveil.errors import InputError, ParameterError
+
+# What a row may carry; each is the name of a column in the file, or None.
+COLUMNS = (
+    "time",
+    "date",
+    "stop",
+    "lat",
+    "lon",
+    "device",
+    "route",
+    "vehicle",
+    "bus",
+    "seats",
+    "card",
+    "transaction",
+    "action",
+    "filled",
+)
+
+
+class ColumnMap(BaseModel):
+    """The file's name for each of our columns, and how its values are written.
+
+    time         moment of the tap: date and time in one, or a clock beside `date`
+    date         service date, if it stands in a column of its own; clocks may then pass 24:00 (25:10 = 01:10 next day)
+    stop         stop id; or `lat` and `lon`, which become the nearest location; or `device`, looked up in a table
+    route, vehicle, bus, seats   what the tap was on; rows that lack vehicle data can be dropped
+    card         the rider's fare card or token
+    transaction  id of the row, which makes repeated rows recognisable
+    action       kind of transaction; only `boardings` are kept
+    missing      texts that mean "no value"
+    date_format  of the `date` column, as in strftime
+    clock        how `time` is written beside a date: as a clock (08:15, 25:10:00) or as a whole `hour`
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    time: str
+    date: str | None = None
+    stop: str | None = None
+    lat: str | None = None
+    lon: str | None = None
+    device: str | None = None
+    route: str | None = None
+    vehicle: str | None = None
+    bus: str | None = None
+    seats: str | None = None
+    card: str | None = None
+    transaction: str | None = None
+    action: str | None = None
+    filled: str | None = None
+    missing: tuple[str, ...] = ("", "NA", "NaN", "null")
+    boardings: tuple[str, ...] = ()
+    date_format: str = "%Y-%m-%d"
+    clock: Literal["clock", "hour"] = "clock"
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"]) or "column map"
+            known = ", ".join(type(self).model_fields)
+            raise ParameterError(
+                f"column map: {place}: {first['msg'].lower()}; it may have {known}"
+            ) from None
+        if self.stop is None and self.device is None and (self.lat is None or self.lon is None):
+            raise ParameterError("a column map needs a place: `stop`, or `lat` and `lon`, or `device`")
+
+    def theirs(self) -> dict[str, str]:
+        """Their name to ours, for the columns that are mapped."""
+        pairs = ((getattr(self, name), name) for name in COLUMNS)
+        return {their: our for their, our in pairs if their is not None}
+
+    def within(self, header: Sequence[str]) -> "ColumnMap":
+        """The same map without optional columns that a file does not have; time and place must be there."""
+        needed = {"time", "date", "lat", "lon"} | ({"stop"} if self.device not in header else set())
+        absent = {
+            name: None for their, name in self.theirs().items() if their not in header and name not in needed
+        }
+        return self.model_copy(update=absent)
+
+
+PRESETS: dict[str, ColumnMap] = {
+    "wayveil": ColumnMap(
+        time="event_time",
+        stop="stop_id",
+        route="route_id",
+        vehicle="vehicle_id",
+        seats="seats",
+        card="card_id",
+        filled="filled",
+    ),
+    "bc-transit": ColumnMap(
+        time="ts",
+        stop="stopId",
+        route="routeName",
+        vehicle="vehicle",
+        bus="bus_number",
+        seats="seats",
+        missing=("", "Default", "NA", "NaN", "null"),
+    ),
+    "tides": ColumnMap(
+        time="event_timestamp",
+        stop="stop_id",
+        device="device_id",
+        vehicle="vehicle_id",
+        card="token_id",
+        transaction="transaction_id",
+        action="fare_action",
+        boardings=("Enter", "Transfer entrance"),
+    ),
+    "tides-draft": ColumnMap(
+        time="timestamp",
+        date="date",
+        stop="stop_id",
+        device="device_id",
+        vehicle="vehicle_id",
+        transaction="transaction_id",
+        action="fare_action",
+        boardings=("Enter", "Transfer entrance"),
+    ),
+    "sube": ColumnMap(
+        time="hora",
+        date="fecha",
+        lat="lat",
+        lon="lon",
+        route="id_linea",
+        vehicle="interno_bus",
+        card="id_tarjeta",
+        transaction="id",
+        date_format="%d/%m/%Y",
+        clock="hour",
+    ),
+}
+
+
+def column_map(
+    given: ColumnMap | Mapping[str, Any] | str | Path | None, header: Sequence[str], file: Path
+) -> ColumnMap:
+    """The map to read a file with: given as such, as a dict, by the name of a preset, as a TOML file, or guessed."""
+    if given is None:
+        return _guessed(header, file)
+    if isinstance(given, ColumnMap):
+        return given.within(header)
+    if isinstance(given, Mapping):
+        return ColumnMap(**given)
+    if str(given) in PRESETS:
+        return PRESETS[str(given)].within(header)
+    return _from_toml(Path(given))
+
+
+def _guessed(header: Sequence[str], file: Path) -> ColumnMap:
+    for preset in PRESETS.values():
+        places = (preset.stop, preset.lat) if preset.device not in header else (preset.device,)
+        needed = [preset.time, *([preset.date] if preset.date else [])]
+        if all(name in header for name in needed) and any(name in header for name in places):
+            return preset.within(header)
+    raise InputError(
+        f"no known layout fits its columns {', '.join(map(repr, header))}; known are "
+        f"{', '.join(PRESETS)}. Say which column is which, for example time=ts stop=stopId",
+        file=file,
+    )
+
+
+def _from_toml(path: Path) -> ColumnMap:
+    if not path.is_file():
+        raise ParameterError(
+            f"there is no column map {str(path)!r}: give a TOML file or one of {', '.join(PRESETS)}"
+        )
+    try:
+        return ColumnMap(**tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"is not a TOML file ({error})", file=path) from error

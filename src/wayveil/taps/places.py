@@ -1,0 +1,75 @@
+"""Where taps happened: stop ids or coordinates, matched with the locations of the world."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from wayveil.errors import ParameterError
+from wayveil.world.geo import haversine, project
+from wayveil.world.network import Network
+from wayveil.world.world import World
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Places:
+    """The location of every row (-1: none), and why it has none. Each row is matched by itself."""
+
+    location: NDArray[np.int32]
+    missing: Mask
+    inactive: Mask
+    outside: Mask
+    named: str
+    say: Callable[[int], str]
+
+    @classmethod
+    def of(
+        cls, text: Mapping[str, pl.Series], world: World, everywhere: World | None, reach: float
+    ) -> "Places":
+        """By stop id where there is one, else by coordinates, at most `reach` metres away."""
+        if "stop" not in text:
+            return _by_coordinates(text, world, reach)
+        stop = text["stop"]
+        location = world.index_of(stop.fill_null(""))
+        missing = stop.is_null().to_numpy()
+        location = np.where(missing, -1, location).astype(np.int32)
+        unknown = (location < 0) & ~missing
+        inactive = np.zeros(len(stop), bool)
+        if everywhere is not None:
+            inactive = unknown & (everywhere.index_of(stop.fill_null("")) >= 0)
+        return cls(
+            location, missing, inactive, unknown & ~inactive, "stop", lambda row: f"stop {stop[row]!r}"
+        )
+
+
+def _by_coordinates(text: Mapping[str, pl.Series], world: World, reach: float) -> Places:
+    if not isinstance(world, Network):
+        raise ParameterError(
+            "taps with coordinates need a world that has coordinates: a network or a grid of cells"
+        )
+    lat, lon = (
+        text[name].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+        for name in ("lat", "lon")
+    )
+    # 0, 0 lies in the sea off Ghana and is what devices without a fix report.
+    missing = ~(np.isfinite(lat) & np.isfinite(lon)) | ((lat == 0) & (lon == 0))
+    origin = (float(world.lat.mean()), float(world.lon.mean()))
+    tree = cKDTree(np.column_stack(project(world.lat, world.lon, origin=origin)))
+    points = np.column_stack(project(np.where(missing, 0, lat), np.where(missing, 0, lon), origin=origin))
+    nearest = np.asarray(tree.query(points)[1], np.int32)
+    away = haversine(lat, lon, world.lat[nearest], world.lon[nearest])
+    outside = ~missing & ~(away <= reach)
+    location = np.where(missing | outside, -1, nearest).astype(np.int32)
+    return Places(
+        location,
+        missing,
+        np.zeros(len(lat), bool),
+        outside,
+        "coordinates",
+        lambda row: f"({lat[row]:.4f}, {lon[row]:.4f})",
+    )

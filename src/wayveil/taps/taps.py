@@ -1,0 +1,86 @@
+"""`Taps`: one row per boarding, as flat columns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.trips.trips import Trips
+from wayveil.world.timebins import DAY
+from wayveil.world.world import World
+
+NOBODY, NO_ROUTE = -1, -1
+
+
+@dataclass(frozen=True, eq=False)
+class Taps:
+    """Boardings over a public world, in the order of the file.
+
+    location  int32, index into `world.ids`
+    time      int64 seconds of local wall time since 1970-01-01 00:00
+    offset    int32 seconds east of UTC where the file gave a zone, so that `time - offset` is UTC; else None
+    route     int32, index into the network's `route_ids`, -1 where unknown; None where the file has no routes
+    vehicle   int32 code, -1 where unknown
+    seats     int32, 0 where unknown
+    card      int64 code of the fare card, -1 for a tap without one; None where the file has no cards
+    filled    bool, true where stop or route was taken from *other rows*. Such rows depend on other people's taps, and
+              nothing sound can be released from them.
+    """
+
+    location: NDArray[np.int32]
+    time: NDArray[np.int64]
+    world: World
+    offset: NDArray[np.int32] | None = None
+    route: NDArray[np.int32] | None = None
+    vehicle: NDArray[np.int32] | None = None
+    seats: NDArray[np.int32] | None = None
+    card: NDArray[np.int64] | None = None
+    filled: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        for name in self._columns():
+            if len(getattr(self, name)) != len(self.location):
+                raise ValueError(f"{name} needs one value per tap")
+        if len(self.location) and not (self.location.min() >= 0 and self.location.max() < self.world.size):
+            raise ValueError("a tap lies outside the world")
+
+    def __len__(self) -> int:
+        return len(self.location)
+
+    @property
+    def day(self) -> NDArray[np.int64]:
+        """Days since 1970-01-01, local, of each tap."""
+        return self.time // DAY
+
+    @property
+    def sound(self) -> bool:
+        """Whether every row follows from that row of the file and public knowledge alone."""
+        return self.filled is None or not bool(self.filled.any())
+
+    def take(self, index: NDArray[np.integer] | NDArray[np.bool_]) -> "Taps":
+        """The taps at these positions, or where this mask is true."""
+        return Taps(world=self.world, **{name: getattr(self, name)[index] for name in self._columns()})
+
+    def _columns(self) -> list[str]:
+        names = ("location", "time", "offset", "route", "vehicle", "seats", "card", "filled")
+        return [name for name in names if getattr(self, name) is not None]
+
+    def as_single_visits(self) -> Trips:
+        """Every tap as a trip of one visit: the shape in which events are counted."""
+        return Trips(self.location, np.arange(len(self) + 1), self.world, self.time, self.card)
+
+    def describe(self) -> dict[str, object]:
+        """Exact facts about the raw data, for the data holder's eyes only."""
+        facts: dict[str, object] = {"taps": len(self), "stops": len(np.unique(self.location))}
+        if len(self):
+            facts["first_time"] = str(np.datetime64(int(self.time.min()), "s"))
+            facts["last_time"] = str(np.datetime64(int(self.time.max()), "s"))
+            facts["days"] = len(np.unique(self.day))
+        if self.route is not None:
+            facts["routes"] = len(np.unique(self.route[self.route >= 0]))
+        if self.vehicle is not None:
+            facts["vehicles"] = len(np.unique(self.vehicle[self.vehicle >= 0]))
+        if self.card is not None:
+            facts["cards"] = len(np.unique(self.card[self.card >= 0]))
+            facts["taps_without_card"] = int((self.card < 0).sum())
+        return facts
