@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from io import StringIO
+from math import isfinite
 from typing import Literal
 
 from rich.console import Console
@@ -65,8 +66,8 @@ class AuditTable:
         return "not seen" if (row.mechanism, row.variant) in self._caught else "MISSED"
 
     def to_json(self) -> str:
-        rows = [asdict(row) | {"verdict": self.verdict(row)} for row in self.rows]
-        return json.dumps({"ok": self.ok, "rows": rows}, indent=2, default=str)
+        rows = [_finite(asdict(row)) | {"verdict": self.verdict(row)} for row in self.rows]
+        return json.dumps({"ok": self.ok, "rows": rows}, indent=2)
 
     def rich(self) -> Table:
         """The table for a terminal."""
@@ -116,3 +117,9 @@ def _figure(row: AuditRow) -> str:
     if row.measure == "p":
         return f"p = {row.figure:.2g}"
     return f"{row.measure} {max(row.figure, 0.0):.2f}"
+
+
+def _finite(row: dict[str, object]) -> dict[str, object]:
+    """JSON has no infinity; a bound without limit is null."""
+    figure = row["figure"]
+    return row | {"figure": figure if isinstance(figure, float) and isfinite(figure) else None}

@@ -17,7 +17,8 @@ from scipy.stats import chi2, poisson
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import NoisyCounts
-from wayveil.risk.likelihood import noise_law
+from wayveil.privacy.privtree import Leaves
+from wayveil.risk.likelihood import noise_law, split_chances
 from wayveil.risk.recording import Exchange, Subject, record
 from wayveil.trips.trips import Trips
 
@@ -56,7 +57,7 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
         transcript, _ = record(subject, trips, bits, runs)
         run = []
         for exchange in transcript.exchanges:
-            if not isinstance(exchange.answer, NoisyCounts):
+            if isinstance(exchange.answer, int):
                 continue
             cells = cells_of(exchange, subject.currency)
             rare.add(cells)
@@ -123,8 +124,12 @@ class Rare:
 
 
 def cells_of(exchange: Exchange, currency: str) -> Cells:
-    """Every cell of an answer, empty ones and those that did not come back included."""
+    """Every cell of an answer, empty ones and those that did not come back included; of a tree, every visited node."""
     question, exact, answer = exchange.question, exchange.exact, exchange.answer
+    if isinstance(answer, Leaves):
+        values, chance, split = split_chances(exchange, exact)
+        low, jump = np.where(split, 1 - chance, 0.0), np.where(split, chance, 1 - chance)
+        return Cells(low, jump, split, values > -answer.step, chance)
     if not isinstance(answer, NoisyCounts) or question.universe > MOST_CELLS:
         raise ParameterError(f"{question.label}: noise can be tested only on histograms of a tiny world")
     law = noise_law(question.scale, currency)

@@ -18,6 +18,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Rational, exact, total_price
 from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.privtree import COST, Leaves
 from wayveil.privacy.units import Unit
 from wayveil.risk.likeness import difference
 from wayveil.risk.recording import DivergedError, Exchange, Measures, Subject, Transcript, record, replay
@@ -98,7 +99,8 @@ def _check_transcript(subject: Subject, transcript: Transcript, findings: Findin
     for exchange in transcript.exchanges:
         question, label = exchange.question, exchange.question.label
         honest = Gate(subject.unit, subject.budget())
-        rule = honest.selection_scale if question.kind == "selection" else honest.scale
+        rules = {"counts": honest.scale, "selection": honest.selection_scale, "tree": honest.tree_scale}
+        rule = rules[question.kind]
         if question.scale != rule(question.contribution, question.price):
             say(
                 f"{label}: the noise scale is {question.scale}, not {rule(question.contribution, question.price)}"
@@ -116,6 +118,10 @@ def _check_cells(label: str, exchange: Exchange, say: Any) -> None:
             say(f"{label}: candidate {exchange.answer} is not among the {question.universe:,} public ones")
         return
     answer = exchange.answer
+    if isinstance(answer, Leaves):
+        if answer.sizes.sum() != question.universe or not _ascending_inside(answer.starts, question.universe):
+            say(f"{label}: the leaves are no partition of the {question.universe:,} cells asked about")
+        return
     if not _ascending_inside(answer.keys, question.universe):
         say(f"{label}: answers outside the {question.universe:,} cells asked about")
     if answer.counts.dtype != np.int64 or exact.counts.dtype != np.int64:
@@ -151,6 +157,9 @@ def _check_distances(subject: Subject, one: Transcript, other: Transcript, findi
                     f"but the sensitivity is {bound.l1} and {bound.linf}"
                 )
             loss = l2_squared / (2 * question.scale) if subject.currency == "rho" else l1 / question.scale
+            if question.kind == "tree":
+                loss = COST * l1 / question.scale
+                loss = loss**2 / 2 if subject.currency == "rho" else loss
         place = (exchange.scope, question.group)
         losses[place] = losses.get(place, Fraction(0)) + loss
     for (scope, group), loss in losses.items():

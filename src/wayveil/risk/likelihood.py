@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.privacy.gate import NoisyCounts, SparseCounts
+from wayveil.privacy.privtree import Leaves, decisions
 from wayveil.risk.grey_box import moved_cells
 from wayveil.risk.recording import Exchange
 
@@ -94,6 +95,8 @@ def log_ratio(
     cells, moved = moved_cells(without, within)
     if len(cells) == 0:
         return 0.0
+    if isinstance(answer, Leaves):
+        return tree_log_probability(exchange, within) - tree_log_probability(exchange, without)
     if not isinstance(answer, NoisyCounts):
         # A choice by utility: exact up to the normaliser, which is all that an attacker's score needs.
         chosen = np.searchsorted(cells, answer)
@@ -121,6 +124,21 @@ def cell_log_ratios(
         gap = question.threshold - before[~seen]
         ratio[~seen] = np.log(law.below(gap - moved[~seen])) - np.log(law.below(gap))
     return ratio
+
+
+def split_chances(exchange: Exchange, exact: SparseCounts) -> tuple[Ints, Floats, NDArray[np.bool_]]:
+    """For every node that a partition asked about: its value, the chance of a split under it, whether it was split."""
+    leaves = exchange.answer
+    if not isinstance(leaves, Leaves):
+        raise TypeError(f"{exchange.question.label} is no tree")
+    values, split = decisions(exact.keys, exact.counts, leaves)
+    return values, 1 - noise_law(exchange.question.scale, "epsilon").below(1 - values), split
+
+
+def tree_log_probability(exchange: Exchange, exact: SparseCounts) -> float:
+    """log P(partition | counts), by the claimed law."""
+    _, chance, split = split_chances(exchange, exact)
+    return float(np.log(np.where(split, chance, 1 - chance)).sum())
 
 
 def counts_at(exact: SparseCounts, cells: Ints) -> Ints:

@@ -23,6 +23,7 @@ from wayveil.counting.protocol import Counter
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
+from wayveil.privacy.privtree import Leaves
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
 
@@ -62,7 +63,7 @@ class Exchange:
 
     question: Question
     exact: SparseCounts
-    answer: NoisyCounts | int
+    answer: NoisyCounts | Leaves | int
     scope: int = 0
 
 
@@ -132,7 +133,7 @@ class AuditGate(Gate):
         finally:
             self.bits = coupled
 
-    def note(self, question: Question, exact: SparseCounts, answer: NoisyCounts | int) -> None:
+    def note(self, question: Question, exact: SparseCounts, answer: NoisyCounts | Leaves | int) -> None:
         exchange = Exchange(question, _frozen(exact), answer, self.scope)
         self.transcript.exchanges.append(exchange)
 
@@ -156,6 +157,12 @@ class RecordingGate(AuditGate):
             chosen = super().answer_selection(question, utilities)
         self.note(question, SparseCounts.dense(np.array(utilities)), chosen)
         return chosen
+
+    def answer_tree(self, question: Question, exact: SparseCounts) -> Leaves:
+        with self.drawing():
+            leaves = super().answer_tree(question, exact)
+        self.note(question, exact, leaves)
+        return leaves
 
     def flip(self, probability: Fraction) -> bool:
         with self.drawing():
@@ -186,8 +193,8 @@ class ReplayGate(AuditGate):
     def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
         answer = self._recorded_answer(question)
         self.note(question, exact, answer)
-        if isinstance(answer, int):
-            raise DivergedError(f"{question.label}: counts are asked for where a selection was")
+        if not isinstance(answer, NoisyCounts):
+            raise DivergedError(f"{question.label}: counts are asked for where something else was")
         return NoisyCounts(answer.question, answer.keys.copy(), answer.counts.copy())
 
     def answer_selection(self, question: Question, utilities: NDArray[np.integer]) -> int:
@@ -195,6 +202,13 @@ class ReplayGate(AuditGate):
         self.note(question, SparseCounts.dense(np.array(utilities)), answer)
         if not isinstance(answer, int):
             raise DivergedError(f"{question.label}: a selection is asked for where counts were")
+        return answer
+
+    def answer_tree(self, question: Question, exact: SparseCounts) -> Leaves:
+        answer = self._recorded_answer(question)
+        self.note(question, exact, answer)
+        if not isinstance(answer, Leaves):
+            raise DivergedError(f"{question.label}: a tree is asked for where something else was")
         return answer
 
     def flip(self, probability: Fraction) -> bool:
@@ -205,7 +219,7 @@ class ReplayGate(AuditGate):
         self.note_coin(coin)
         return coin
 
-    def _recorded_answer(self, question: Question) -> NoisyCounts | int:
+    def _recorded_answer(self, question: Question) -> NoisyCounts | Leaves | int:
         position = len(self.transcript.exchanges)
         if position >= len(self.recorded.exchanges):
             raise DivergedError(f"the neighbour asks one question more: {_short(question)}")
