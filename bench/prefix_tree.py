@@ -8,7 +8,6 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
-import polars as pl
 
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -53,13 +52,14 @@ def count_with_duckdb(trips: Trips) -> tuple[float, int]:
     padded = np.full((len(trips), HEIGHT), -1, np.int32)
     lengths = np.minimum(trips.lengths, HEIGHT)
     rows = np.repeat(np.arange(len(trips)), lengths)
-    columns = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    padded[rows, columns] = trips.head(HEIGHT).location
-    table = pl.DataFrame({f"s{i}": padded[:, i] for i in range(HEIGHT)})
-    names = ", ".join(table.columns)
+    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    padded[rows, places] = trips.head(HEIGHT).location
+    columns = {f"s{i}": np.ascontiguousarray(padded[:, i]) for i in range(HEIGHT)}
+    names = ", ".join(columns)
     with duckdb.connect() as connection:
         connection.execute(f"SET threads TO {os.cpu_count()}")
-        connection.register("trips", table)
+        connection.register("arrays", columns)
+        connection.execute("CREATE TABLE trips AS SELECT * FROM arrays")
         start = time.perf_counter()
         # -1 marks "the trip has ended"; a prefix that ends in it is not a prefix, and is not counted.
         count = connection.execute(

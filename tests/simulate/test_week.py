@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from ring_networks import ring_of_stops
 
+from ring_networks import ring_of_stops
 from wayveil.errors import ParameterError
 from wayveil.simulate.week import simulate_week
 from wayveil.world.timebins import TimeBins

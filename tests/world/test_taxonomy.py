@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ring_networks import ring_of_stops
 
+from ring_networks import ring_of_stops
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.taxonomy import Taxonomy
 from wayveil.world.world import World

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ring_networks import ring_of_stops
 
+from ring_networks import ring_of_stops
 from wayveil.errors import ParameterError
 from wayveil.world.successors import CompleteSuccessors, SparseSuccessors
 from wayveil.world.timebins import DAY, HOUR, TimeBins

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from wayveil.counting.ngrams import capped_ngrams, normalised_ngrams
 from wayveil.counting.prefixes import LocalPrefixes
 from wayveil.counting.protocol import Encoding
+from wayveil.counting.runs import LocalRuns
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
@@ -30,6 +31,11 @@ class LocalCounter:
     def prefixes(self, encoding: Encoding | None = None) -> LocalPrefixes:
         return LocalPrefixes(self._trips, encoding)
 
+    def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
+        trips = self._trips if most is None else self._trips.head(most)
+        (symbol,) = encoding.encode(trips.location, trips.time)
+        return SparseCounts.of_keys(universe, symbol[symbol >= 0].astype(np.int64))
+
     def lengths(self) -> NDArray[np.int64]:
         return self._trips.lengths
 
@@ -48,6 +54,9 @@ class LocalCounter:
 
     def normalised_ngrams(self, universe: "MarkedNgrams", whole: int) -> SparseCounts:
         return normalised_ngrams(self._trips, universe, whole)
+
+    def runs(self, moves: int) -> LocalRuns:
+        return LocalRuns(self._trips, moves)
 
     def trips(self) -> SparseCounts:
         return SparseCounts.dense(np.array([np.count_nonzero(self._trips.lengths)]))

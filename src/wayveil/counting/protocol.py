@@ -71,6 +71,16 @@ class PrefixCounter(Protocol):
         """Make the kept candidates (ascending cells of the last frontier) the nodes of the next one."""
 
 
+class RunCounter(Protocol):
+    """Walks a tree of contexts level by level, from every place of every trip at once."""
+
+    def cells(self, frontier: Frontier) -> NDArray[np.int64]:
+        """The candidate that each remaining place goes on to."""
+
+    def descend(self, cells: NDArray[np.int64], kept: NDArray[np.int64]) -> None:
+        """Make the kept candidates the nodes of the next level."""
+
+
 class Counter(Protocol):
     """Exact counts of one bounded dataset."""
 
@@ -81,6 +91,12 @@ class Counter(Protocol):
 
         Symbols are locations, or what the encoding makes of each visit. A trip is counted up to the first symbol
         that the public candidates do not have.
+        """
+
+    def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
+        """How often each symbol below `universe` occurs, of an encoding with one symbol per visit.
+
+        Every visit adds one to one cell; of each trip only the first `most` visits count (None: all).
         """
 
     def lengths(self) -> NDArray[np.int64]:
@@ -97,3 +113,6 @@ class Counter(Protocol):
 
     def trips(self) -> SparseCounts:
         """How many trips there are that visit anything: a histogram of one cell."""
+
+    def runs(self, moves: int) -> RunCounter:
+        """Runs of symbols that start anywhere in the first `moves` moves of a marked trip."""

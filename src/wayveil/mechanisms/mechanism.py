@@ -62,6 +62,7 @@ _HOMES = {
     "ExhaustiveTimeTree": "exhaustive_time_tree",
     "SafePath": "safepath",
     "PPDP": "ppdp",
+    "TapCounts": "tap_counts",
 }
 
 

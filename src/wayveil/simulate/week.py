@@ -54,7 +54,7 @@ def simulate_week(network: Network, riders: int, *, seed: int, mean_visits: floa
     rng = np.random.default_rng(seed)
     places = _places(network, rng)
     share = (mean_visits - 2) / TAPS_OF_A_COMMUTER
-    commuters = int(round(riders * share))
+    commuters = round(riders * share)
     home = rng.choice(len(places.stops), riders, p=places.home)
     favourite = _visited(places, home, rng)
     parts = [

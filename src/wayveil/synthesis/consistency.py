@@ -45,6 +45,34 @@ def consistent_counts(
     return counts
 
 
+def fill_visits(parents: Sequence[Parents], counts: Sequence[Counts], width: int) -> list[Counts]:
+    """Counts in which whatever enters a visit of `width` symbols also leaves it: no trip ends half-way through one.
+
+    Noise and thresholds leave mass inside visits: children below the threshold are missing though their parent counted
+    them. Nodes from which no complete visit can be reached get nothing, and the children of all others are scaled up
+    to hold what their parent has. The alternative, to end such trips at the visit before, was measured to give twice
+    the error in trip lengths and more in counts.
+    """
+    leads_on = [level > 0 for level in counts]
+    for depth in range(len(counts) - 1, -1, -1):
+        if (depth + 1) % width:
+            completed = np.zeros(len(counts[depth]), bool)
+            if depth + 1 < len(counts):
+                completed[parents[depth + 1][leads_on[depth + 1]]] = True
+            leads_on[depth] &= completed
+    filled: list[Counts] = []
+    for depth, level in enumerate(counts):
+        count = np.where(leads_on[depth], level, 0.0)
+        if depth % width:
+            above = filled[depth - 1]
+            together = np.zeros(len(above))
+            np.add.at(together, parents[depth], count)
+            factor = np.divide(above, together, out=np.zeros(len(above)), where=together > 0)
+            count = count * factor[parents[depth]]
+        filled.append(count)
+    return filled
+
+
 def smooth_paths(parents: Sequence[Parents], counts: Sequence[Counts]) -> list[Counts]:
     """Isotonic (non-increasing) least squares on every root-to-leaf path, averaged where paths share nodes."""
     sizes = np.array([len(level) for level in counts], np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.synthesis.consistency import Consistency, consistent_counts
+from wayveil.synthesis.consistency import Consistency, consistent_counts, fill_visits
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, WEEK, TimeBins
@@ -55,30 +55,22 @@ class NoisyTree(ABC):
         return 1
 
     def consistent(self) -> list[NDArray[np.float64]]:
-        """Non-negative counts in which no node has less than its children together."""
-        return consistent_counts(
-            [level.parent for level in self.levels], [level.count for level in self.levels], self.consistency
-        )
+        """Non-negative counts in which no node has less than its children together, and none inside a visit more."""
+        parents = [level.parent for level in self.levels]
+        counts = consistent_counts(parents, [level.count for level in self.levels], self.consistency)
+        return counts if self.width == 1 else fill_visits(parents, counts, self.width)
 
     def ending(self) -> list[NDArray[np.float64]]:
-        """How many trips end at each node: what it has more than its children together.
-
-        A trip cannot end inside a visit. What is left over there belongs to the last complete visit above, or to no
-        trip at all if there is none.
-        """
+        """How many trips end at each node: what it has more than its children together."""
         counts = self.consistent()
         ending = [count.copy() for count in counts]
-        for depth in range(len(self.levels) - 1, 0, -1):
-            parent = self.levels[depth].parent
-            ending[depth - 1] -= np.bincount(parent, counts[depth], len(ending[depth - 1]))
-        for depth in range(len(self.levels) - 1, -1, -1):
-            np.maximum(ending[depth], 0.0, out=ending[depth])
-            if (depth + 1) % self.width:
-                if depth:
-                    parent = self.levels[depth].parent
-                    ending[depth - 1] += np.bincount(parent, ending[depth], len(ending[depth - 1]))
-                ending[depth][:] = 0.0
-        return ending
+        for depth in range(1, len(self.levels)):
+            np.subtract.at(ending[depth - 1], self.levels[depth].parent, counts[depth])
+        # Inside a visit only rounding is left, which must not become a trip.
+        return [
+            np.maximum(left, 0.0) if (depth + 1) % self.width == 0 else np.zeros(len(left))
+            for depth, left in enumerate(ending)
+        ]
 
     def generate(self, seed: int | None = None) -> Trips:
         """Trips with the tree's counts."""

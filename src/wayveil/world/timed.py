@@ -125,17 +125,15 @@ class Reachable(Successors):
 
     def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
         location, bin_ = split(source, self.bins)
-        target = np.asarray(target, np.int64)
-        return _reach_rank(
-            self._before, self._least, self._place, location, bin_, target, self.bins, self.span
-        )
+        to = np.asarray(target, np.int64)
+        return _reach_rank(self._before, self._least, self._place, location, bin_, to, self.bins, self.span)
 
 
 def split(pair: Ints, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Location and time bin of each pair. (Dividing by one number is quicker than taking remainders.)"""
-    pair = np.asarray(pair, np.int64)
-    location = pair // bins
-    return location, pair - location * bins
+    whole: NDArray[np.int64] = np.asarray(pair, np.int64)
+    location: NDArray[np.int64] = whole // bins
+    return location, whole - location * bins
 
 
 @njit(cache=True)

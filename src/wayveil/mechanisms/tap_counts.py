@@ -1,0 +1,121 @@
+"""Tap counts: plain noisy histograms of stops, of hours and of both together. The baseline for boardings.
+
+Guarantee
+    epsilon-differential privacy for the unit that the release names (pure, no delta).
+    Reason: one visit adds one to one cell of each histogram. A unit of visits (event, points, window) moves a
+    histogram by as many visits as it has; a unit of trips by at most `max_visits` per trip, since only the first
+    `max_visits` visits of a trip are counted. The three histograms are paid with their shares of epsilon.
+    Attacked by the audits registered for `tap-counts`.
+
+What it cannot do: nothing that connects two visits survives. It releases single taps, not trips.
+"""
+
+from fractions import Fraction
+from math import ceil, log
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from wayveil.counting.protocol import Counter, Encoding
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.time_axis import TimeAxis, time_bins
+from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.units import Contribution, Points, Unit, Window
+from wayveil.synthesis.tap_table import TapTable
+from wayveil.world.timebins import TimeBins
+from wayveil.world.timed import TimedAlphabet, bins_of
+
+
+class TapCounts(Mechanism):
+    """Noisy numbers of visits per stop, per time bin, and per stop and time bin.
+
+    time             time bins: `hour-of-day`, `hour-of-week`, or a number of minutes that divides the day
+    max_visits       visits of a trip that are counted, the first ones (public). Units of trips or riders need it
+    stops_share, times_share   shares of epsilon for the histograms of stops and of time bins; the rest buys both
+                     together
+    dense_cells      up to this many cells, every cell of the histogram of both comes back; above, only those that
+                     reach a noise-aware threshold
+    false_cells      for that threshold: cells per stop that noise alone may keep, on average
+    """
+
+    name: ClassVar[str] = "tap-counts"
+    summary: ClassVar[str] = "noisy numbers of visits per stop, per hour, and per stop and hour"
+
+    time: TimeAxis = "hour-of-day"
+    max_visits: int | None = Field(None, ge=1)
+    stops_share: Fraction = Field(Fraction(1, 4), gt=0, lt=1)
+    times_share: Fraction = Field(Fraction(1, 10), gt=0, lt=1)
+    dense_cells: int = Field(1_000_000, ge=0)
+    false_cells: float = Field(0.1, gt=0)
+
+    def measure(self, counter: Counter, gate: Gate) -> TapTable:
+        """Three histograms of the same visits."""
+        bins = time_bins(self.time)
+        contribution = self.contribution(gate.unit)
+        both_share = 1 - self.stops_share - self.times_share
+        if both_share <= 0:
+            raise ParameterError(
+                "stops_share and times_share must leave something for stops and times together"
+            )
+        prices = gate.budget.split([self.stops_share, self.times_share, both_share])
+        both = TimedAlphabet(counter.world, bins)
+
+        def ask(
+            label: str, encoding: Encoding, cells: int, price: Fraction, threshold: int | None = None
+        ) -> NoisyCounts:
+            exact = counter.visits(encoding, cells, self.max_visits)
+            return gate.histogram(label, exact, contribution, price, threshold=threshold)
+
+        limit = None
+        if both.size > self.dense_cells:
+            scale = float(gate.scale(contribution, prices[2]))
+            limit = max(1, ceil(scale * log(max(bins.count / (2 * self.false_cells), 1.0))))
+        stops = ask("visits per stop", _Stops(), counter.world.size, prices[0])
+        times = ask("visits per time bin", _Times(bins), bins.count, prices[1])
+        cells = ask("visits per stop and time bin", both, both.size, prices[2], limit)
+        return TapTable(
+            counter.world,
+            bins,
+            stops.counts,
+            times.counts,
+            cells.keys,
+            cells.counts,
+            (stops.question.scale, times.question.scale, cells.question.scale),
+            limit,
+        )
+
+    def contribution(self, unit: Unit) -> Contribution:
+        """What one trip and one visit can do to each histogram."""
+        if self.max_visits is not None:
+            # A visit that comes first can push another over the limit: one in, one out.
+            return Contribution(per_trip=self.max_visits, per_cell=self.max_visits, per_visit=2)
+        if not isinstance(unit, Points | Window):
+            raise ParameterError(
+                f"tap-counts: a {unit.name} can hold any number of visits, so its noise would have to be infinite; set "
+                f"max_visits to the number of visits of a trip that count, or protect single events"
+            )
+        return Contribution(per_trip=1, per_visit=1)
+
+
+class _Stops:
+    """Every visit is its stop."""
+
+    width = 1
+
+    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> list[NDArray[np.int32]]:
+        return [location]
+
+
+class _Times:
+    """Every visit is its time bin."""
+
+    width = 1
+
+    def __init__(self, bins: TimeBins) -> None:
+        self.bins = bins
+
+    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> list[NDArray[np.int32]]:
+        return [bins_of(self.bins, time)]
