@@ -37,9 +37,9 @@ class Spend:
     """One purchase: `price` bought `label` from counts that one unit can move by `sensitivity`.
 
     `scale` is what followed from it: the noise scale (pure epsilon) or the variance sigma^2 (zCDP) of noisy
-    counts; for a selection, the gap in utility that makes a candidate e times less likely; for a search, the
-    epsilon of each of its draws. Spends of one `group` read disjoint parts of the data (no unit is in two of
-    them), so the group costs its dearest part.
+    counts, or of the nodes of a tree; for a selection, the gap in utility that makes a candidate e times less
+    likely; for a search, the epsilon of each of its draws. Spends of one `group` read disjoint parts of the
+    data (no unit is in two of them), so the group costs its dearest part.
     """
 
     label: str
@@ -47,7 +47,7 @@ class Spend:
     sensitivity: int
     scale: Fraction
     group: str | None = None
-    kind: Literal["counts", "selection", "search"] = "counts"
+    kind: Literal["counts", "selection", "search", "tree"] = "counts"
 
 
 class Budget:

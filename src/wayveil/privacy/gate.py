@@ -20,6 +20,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.privacy.budget import Budget, Spend, exact
 from wayveil.privacy.noise import bernoulli, discrete_gaussian, discrete_laplace
+from wayveil.privacy.privtree import COST, Leaves, decay, depth_of, partition
 from wayveil.privacy.quantiles import quantile_utilities, utility_contribution
 from wayveil.privacy.repeat import Candidate, Score, Stopping, repeat_until
 from wayveil.privacy.selection import permute_and_flip
@@ -72,7 +73,7 @@ class Question:
     scale: Fraction
     threshold: int | None
     group: str | None = None
-    kind: Literal["counts", "selection"] = "counts"
+    kind: Literal["counts", "selection", "tree"] = "counts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,12 @@ class Gate:
         price = exact(price, self.budget.currency)
         epsilon = pure_epsilon(price) if self.budget.currency == "rho" else price
         return 2 * self.unit.utility_sensitivity(contribution) / epsilon
+
+    def tree_scale(self, contribution: Contribution, price: Fraction) -> Fraction:
+        """The noise scale of a node of a private partition (see `privtree`)."""
+        price = exact(price, self.budget.currency)
+        epsilon = pure_epsilon(price) if self.budget.currency == "rho" else price
+        return COST * self.unit.sensitivity(contribution).l1 / epsilon
 
     def histogram(
         self,
@@ -187,6 +194,16 @@ class Gate:
         utilities = quantile_utilities(values, q, low, high)
         return low + self.select(label, utilities, utility_contribution(contribution, q), price)
 
+    def tree(self, label: str, exact: SparseCounts, contribution: Contribution, price: Fraction) -> Leaves:
+        """A partition of 4^depth public cells that is fine where counts are high; no count comes with it."""
+        depth_of(exact.universe)
+        scale = self.tree_scale(contribution, price)
+        question = Question(label, exact.universe, contribution, price, scale, None, None, "tree")
+        sensitivity = self.unit.sensitivity(contribution).l1
+        self.budget.spend(Spend(label, price, sensitivity, scale, kind="tree"))
+        self.open()
+        return self.answer_tree(question, exact)
+
     def search(
         self,
         label: str,
@@ -234,6 +251,15 @@ class Gate:
         """Choose. Audits replace this step, like `answer`."""
         sensitivity = self.unit.utility_sensitivity(question.contribution)
         return permute_and_flip(utilities, 2 * sensitivity / question.scale, sensitivity, self.bits)
+
+    def answer_tree(self, question: Question, exact: SparseCounts) -> Leaves:
+        """Draw noise for every visited node. Audits replace this step, like `answer`."""
+        step = decay(question.scale, self.unit.sensitivity(question.contribution).l1)
+
+        def split(level: int, nodes: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.bool_]:
+            return values + discrete_laplace(len(nodes), question.scale, self.bits) > 0
+
+        return partition(exact.keys, exact.counts, depth_of(question.universe), step, split)
 
     def inner(self, budget: Budget) -> "Gate":
         """A gate for one draw of a search. Audits replace it by one of their own kind."""

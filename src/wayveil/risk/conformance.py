@@ -18,7 +18,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import NoisyCounts
 from wayveil.privacy.privtree import Leaves
-from wayveil.risk.likelihood import noise_law, split_chances
+from wayveil.risk.likelihood import node_chances, noise_law
 from wayveil.risk.recording import Exchange, Subject, record
 from wayveil.trips.trips import Trips
 
@@ -127,9 +127,8 @@ def cells_of(exchange: Exchange, currency: str) -> Cells:
     """Every cell of an answer, empty ones and those that did not come back included; of a tree, every visited node."""
     question, exact, answer = exchange.question, exchange.exact, exchange.answer
     if isinstance(answer, Leaves):
-        values, chance, split = split_chances(exchange, exact)
-        low, jump = np.where(split, 1 - chance, 0.0), np.where(split, chance, 1 - chance)
-        return Cells(low, jump, split, values > -answer.step, chance)
+        values, yes, no, split = node_chances(exchange, exact)
+        return Cells(np.where(split, no, 0.0), np.where(split, yes, no), split, values > -answer.step, yes)
     if not isinstance(answer, NoisyCounts) or question.universe > MOST_CELLS:
         raise ParameterError(f"{question.label}: noise can be tested only on histograms of a tiny world")
     law = noise_law(question.scale, currency)

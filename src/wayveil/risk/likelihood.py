@@ -126,19 +126,20 @@ def cell_log_ratios(
     return ratio
 
 
-def split_chances(exchange: Exchange, exact: SparseCounts) -> tuple[Ints, Floats, NDArray[np.bool_]]:
-    """For every node that a partition asked about: its value, the chance of a split under it, whether it was split."""
+def node_chances(exchange: Exchange, exact: SparseCounts) -> tuple[Ints, Floats, Floats, NDArray[np.bool_]]:
+    """For every node that a partition asked about: its value, the chances of a split and of none, and its fate."""
     leaves = exchange.answer
     if not isinstance(leaves, Leaves):
         raise TypeError(f"{exchange.question.label} is no tree")
     values, split = decisions(exact.keys, exact.counts, leaves)
-    return values, 1 - noise_law(exchange.question.scale, "epsilon").below(1 - values), split
+    law = noise_law(exchange.question.scale, "epsilon")
+    return values, law.below(values), law.below(1 - values), split
 
 
 def tree_log_probability(exchange: Exchange, exact: SparseCounts) -> float:
     """log P(partition | counts), by the claimed law."""
-    _, chance, split = split_chances(exchange, exact)
-    return float(np.log(np.where(split, chance, 1 - chance)).sum())
+    _, yes, no, split = node_chances(exchange, exact)
+    return float(np.log(np.where(split, yes, no)).sum())
 
 
 def counts_at(exact: SparseCounts, cells: Ints) -> Ints:
