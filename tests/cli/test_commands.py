@@ -141,10 +141,14 @@ def test_ledger_policies_are_set_and_kept(wayveil, city, tmp_path):
     assert shown["total_epsilon"] == "1"
 
 
-def test_mechanisms_are_listed_with_their_parameters(wayveil):
+def test_mechanisms_are_listed_and_explained(wayveil):
     rows = json.loads(wayveil("mechanisms", "--json")[1])
     assert {"noisy-prefix-tree", "safepath", "ppdp", "seqpt"} <= {row["mechanism"] for row in rows}
-    assert any(row["parameter"] == "height" for row in rows)
+    code, text, _ = wayveil("mechanisms", "noisy-prefix-tree")
+    assert (code, "stops of a trip that are used" in text) == (0, True)
+    assert json.loads(wayveil("mechanisms", "ppdp", "--json")[1])["height"] == 12
+    code, _, err = wayveil("mechanisms", "magic")
+    assert (code, "magic" in err) == (2, True)
 
 
 def test_demo_leaves_a_release_and_two_reports(wayveil, tmp_path):

@@ -1,5 +1,6 @@
 """Commands about releases: `release`, `score`, `report`, `verify`, `mechanisms`."""
 
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -166,21 +167,33 @@ def verify(
     )
 
 
-def mechanisms(as_json: AsJson = False) -> None:
-    """List the mechanisms and their parameters."""
+def mechanisms(
+    name: Annotated[str | None, typer.Argument(help="Show one mechanism with all its parameters.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the mechanisms, or explain one and its parameters."""
     from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
 
-    rows = [
-        {
-            "mechanism": name,
-            "parameter": parameter,
-            "default": field.get_default(),
-            "what_it_is": kind.summary,
-        }
-        for name, kind in all_mechanisms().items()
-        for parameter, field in kind.model_fields.items()
-    ]
-    present_rows(rows, as_json=as_json)
+    known = all_mechanisms()
+    if name is None:
+        present_rows(
+            [{"mechanism": key, "releases": kind.summary} for key, kind in known.items()], as_json=as_json
+        )
+        return
+    kind = known.get(name)
+    if kind is None:
+        raise unknown_mechanism(name)
+    defaults = {key: field.get_default(call_default_factory=True) for key, field in kind.model_fields.items()}
+    if not as_json:
+        typer.echo(f"{name}: {inspect.getdoc(kind)}\n")
+    present(defaults, as_json=as_json, title="defaults (change one with --set name=value)")
+
+
+def unknown_mechanism(name: str) -> ParameterError:
+    """The sentence for a name that no mechanism has."""
+    from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
+
+    return ParameterError(f"there is no mechanism {name!r}; there are {', '.join(sorted(all_mechanisms()))}")
 
 
 def make_mechanism(name: str, settings: list[str]) -> "Mechanism":
@@ -189,7 +202,7 @@ def make_mechanism(name: str, settings: list[str]) -> "Mechanism":
 
     known = all_mechanisms()
     if name not in known:
-        raise ParameterError(f"there is no mechanism {name!r}; there are {', '.join(sorted(known))}")
+        raise unknown_mechanism(name)
     parameters: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
