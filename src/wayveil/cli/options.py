@@ -39,7 +39,7 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
     for name, value in facts.items():
         if isinstance(value, list | tuple):
             value = "\n".join(str(item) for item in value)
-        table.add_row(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value))
+        table.add_row(name.replace("_", " "), f"{value:,}" if type(value) is int else str(value))
     Console().print(table)
 
 

@@ -184,9 +184,11 @@ def mechanisms(
     if kind is None:
         raise unknown_mechanism(name)
     defaults = {key: field.get_default(call_default_factory=True) for key, field in kind.model_fields.items()}
-    if not as_json:
-        typer.echo(f"{name}: {inspect.getdoc(kind)}\n")
-    present(defaults, as_json=as_json, title="defaults (change one with --set name=value)")
+    if as_json:
+        present(defaults, as_json=True)
+        return
+    typer.echo(f"{name}: {inspect.getdoc(kind)}\n")
+    present_rows([{"--set": key, "default": value} for key, value in defaults.items()], as_json=False)
 
 
 def unknown_mechanism(name: str) -> ParameterError:
