@@ -128,7 +128,8 @@ def test_stop_error_is_that_of_the_definition(lists, other):
 def test_identical_trips_are_perfect_on_every_stop_figure():
     raw = Trips.of_lists([[0, 1, 2], [0, 1], [0, 3, 3, 3, 3]], ABC)
     found = values(StopFigures(raw, top=2), raw)
-    assert found == {"stop_error": 0, "stop_tau_b": pytest.approx(1), "stop_top_2": 1}
+    perfect = {"stop_error": 0, "stop_tau_b": pytest.approx(1), "stop_top_2": 1, "stop_ndcg_loss_2": 0}
+    assert found == perfect
 
 
 def test_trips_of_two_worlds_are_not_compared():

@@ -23,6 +23,8 @@ SANITY_SHARE = 0.001
 DEFAULT_QUERIES = 40_000
 DEFAULT_MAX_LENGTH = 4
 
+Counts = NDArray[np.integer] | NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class Workload:
@@ -79,12 +81,10 @@ def distinct_places(sizes: NDArray[np.int64], count: int, rng: np.random.Generat
     return np.sort(chosen, axis=1)
 
 
-def relative_errors(
-    true: NDArray[np.integer], private: NDArray[np.integer], sanity: float
-) -> NDArray[np.float64]:
+def relative_errors(true: Counts, private: Counts, sanity: float) -> NDArray[np.float64]:
     """|private - true| / max(true, sanity), one per answer."""
-    true = np.asarray(true, np.float64)
-    return np.asarray(np.abs(private - true) / np.maximum(true, sanity))
+    truth = np.asarray(true, np.float64)
+    return np.asarray(np.abs(private - truth) / np.maximum(truth, sanity))
 
 
 def sanity_bound(raw: Trips) -> float:

@@ -3,8 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.world.timebins import TimeBins
 
 
 def length_histogram(trips: Trips) -> NDArray[np.int64]:
@@ -46,3 +48,40 @@ class LengthDivergence(Question):
         histogram = length_histogram(private) if len(private) else np.zeros(1, np.int64)
         value = jensen_shannon(self.histogram, histogram)
         return [Measure("trip_length_jsd", "Jensen-Shannon divergence of stops per trip (bits)", value)]
+
+
+class LengthsByHour(Question):
+    """The same divergence for the trips of each hour of the day, as a mean weighted by the raw trips.
+
+    An hour in which a release has no trip shares nothing with the raw one. A release that says nothing about
+    time has no figure.
+    """
+
+    title = "Trip lengths by hour"
+
+    def __init__(self, raw: Trips) -> None:
+        check_not_empty(raw)
+        if raw.time is None:
+            raise ParameterError("lengths by hour need trips with times")
+        self.raw, self.table = raw, lengths_by_hour(raw)
+
+    def measure(self, private: Trips) -> list[Measure]:
+        check_comparable(self.raw, private)
+        label = "Jensen-Shannon divergence of stops per trip, by hour (bits)"
+        if private.time is None and private.visits:
+            return [Measure("trip_length_jsd_by_hour", label, float("nan"))]
+        other = lengths_by_hour(private)
+        weights = self.table.sum(axis=1)
+        values = [jensen_shannon(own, seen) for own, seen in zip(self.table, other, strict=True)]
+        return [Measure("trip_length_jsd_by_hour", label, float(np.average(values, weights=weights)))]
+
+
+def lengths_by_hour(trips: Trips) -> NDArray[np.int64]:
+    """Trips by the hour of the day of their first visit (rows) and their number of stops (columns)."""
+    lengths = trips.lengths
+    filled = lengths > 0
+    width = int(lengths.max(initial=0)) + 1
+    if trips.time is None or not filled.any():
+        return np.zeros((24, width), np.int64)
+    hour = TimeBins.hour_of_day().bin_of(trips.time[trips.offsets[:-1][filled]]).astype(np.int64)
+    return np.bincount(hour * width + lengths[filled], minlength=24 * width).reshape(24, width)

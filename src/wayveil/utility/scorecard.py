@@ -13,12 +13,9 @@ from scipy.stats import t as student
 from wayveil.errors import ParameterError
 from wayveil.progress import step, track
 from wayveil.trips.trips import Trips
-from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, CountQueryError
-from wayveil.utility.edges import EdgeFigures
-from wayveil.utility.lengths import LengthDivergence
-from wayveil.utility.question import Question
+from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
 from wayveil.utility.reference import ceiling, empty, floor
-from wayveil.utility.stops import StopFigures
+from wayveil.utility.suite import Suite, questions
 from wayveil.world.timebins import TimeBins
 
 NOTICE = "Not for publication: these figures are computed from the raw trips."
@@ -111,6 +108,7 @@ def score(
     trips: Trips,
     release: Released | Trips | Sequence[Released | Trips],
     *,
+    suite: Suite = "core",
     queries: int = DEFAULT_QUERIES,
     max_length: int = DEFAULT_MAX_LENGTH,
     bins: TimeBins | None = None,
@@ -119,6 +117,7 @@ def score(
 ) -> Scorecard:
     """Compare raw trips with a release, or with several releases of the same mechanism (then with intervals).
 
+    `suite` is `core` for the first look or `full` for every figure that fits the data (see `questions`).
     `queries` per workload, of 1..`max_length` stops, or of stops within `bins`. `seed` fixes queries, ceiling
     and floor. The floor is given the true number of trips, so that it is as hard to beat as public knowledge
     can make it.
@@ -126,15 +125,21 @@ def score(
     candidates = [_trips_of(one) for one in (release if isinstance(release, Sequence) else [release])]
     if not candidates:
         raise ParameterError("there is no release to score")
-    with step("raw answers to count queries"):
-        count_queries = CountQueryError(
-            trips, queries=queries, max_length=max_length, bins=bins, unordered=unordered, seed=seed
+    with step("raw answers"):
+        asked = questions(
+            trips,
+            suite=suite,
+            queries=queries,
+            max_length=max_length,
+            bins=bins,
+            unordered=unordered,
+            seed=seed,
         )
-    questions: list[Question] = [count_queries, LengthDivergence(trips)]
-    questions += [StopFigures(trips), EdgeFigures(trips)]
+    if suite == "full" and trips.time is not None:
+        bins = TimeBins.hour_of_day() if bins is None else bins  # the floor then knows of time as well
     subjects = _subjects(trips, candidates, bins, seed)
     answers = [
-        [(question, measure) for question in questions for measure in question.measure(subject)]
+        [(question, measure) for question in asked for measure in question.measure(subject)]
         for subject in track(subjects, "scoring", total=len(candidates) + _REFERENCES)
     ]
     figures = []
@@ -153,7 +158,7 @@ def score(
         raw_trips=len(trips),
         private_trips=tuple(len(one) for one in candidates),
         queries=queries,
-        sanity_bound=count_queries.sanity,
+        sanity_bound=sanity_bound(trips),
         seed=seed,
     )
 

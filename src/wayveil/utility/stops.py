@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 from wayveil.trips.trips import Trips
-from wayveil.utility.count_queries import relative_errors, sanity_bound
+from wayveil.utility.count_queries import Counts, relative_errors, sanity_bound
 from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 
 DEFAULT_TOP = 20
@@ -16,7 +16,7 @@ def stop_counts(trips: Trips) -> NDArray[np.int64]:
     return np.bincount(trips.location, minlength=trips.world.size).astype(np.int64)
 
 
-def busiest(counts: NDArray[np.integer], top: int) -> NDArray[np.int64]:
+def busiest(counts: Counts, top: int) -> NDArray[np.int64]:
     """Positions of the `top` largest counts, largest first; ties go to the lower position on every side, and
     a count of zero is never among the busiest, so that there may be fewer.
     """
@@ -33,6 +33,17 @@ def hit_rate(true: NDArray[np.integer], private: NDArray[np.integer], top: int) 
     """Share of the truly busiest `top` that a release also puts among its busiest `top`."""
     wanted = busiest(true, top)
     return len(np.intersect1d(wanted, busiest(private, top))) / len(wanted)
+
+
+def ndcg_loss(true: NDArray[np.integer], private: NDArray[np.integer], top: int) -> float:
+    """1 - NDCG@k: how much of the discounted gain is lost by following the private ranking. 0 is a ranking that
+    is as good as the true one; the gain of a stop is its true count, at rank i divided by log2(i + 1).
+    """
+
+    def gain(order: NDArray[np.int64]) -> float:
+        return float(np.sum(true[order] / np.log2(np.arange(2, len(order) + 2))))
+
+    return 1 - gain(busiest(private, top)) / gain(busiest(true, top))
 
 
 class StopFigures(Question):
@@ -58,5 +69,10 @@ class StopFigures(Question):
                 f"share of the busiest {self.top} found",
                 hit_rate(self.counts, counts, self.top),
                 "higher",
+            ),
+            Measure(
+                f"stop_ndcg_loss_{self.top}",
+                f"1 - NDCG of the busiest {self.top}",
+                ndcg_loss(self.counts, counts, self.top),
             ),
         ]

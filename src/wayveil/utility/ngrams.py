@@ -1,0 +1,125 @@
+"""Which n-grams does a release have, and how often? The confusion over all public n-grams, and TV.
+
+Presence alone is easily won: anything that walks legal edges finds most n-grams. So it stands beside the total
+variation of the normalised counts, TV_n = 1/2 sum |p - q|, which is 0 only for the same shares and 1 when
+nothing is shared.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.trips.trips import Trips
+from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.utility.windows import GramCounts, align, gram_counts
+from wayveil.world.ngrams import NgramUniverse
+
+DEFAULT_N = 3
+TV_LENGTHS = (2, 3)
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Public n-grams by whether raw trips have them and whether released ones do. Any size: plain integers."""
+
+    true_positive: int
+    false_positive: int
+    false_negative: int
+    true_negative: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the released n-grams that are real; a release without any claims nothing wrong."""
+        return _share(self.true_positive, self.true_positive + self.false_positive)
+
+    @property
+    def recall(self) -> float:
+        """Share of the real n-grams that were released."""
+        return _share(self.true_positive, self.true_positive + self.false_negative)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return _share(
+            2 * self.true_positive, 2 * self.true_positive + self.false_positive + self.false_negative
+        )
+
+    @property
+    def accuracy(self) -> float:
+        """Share of all public n-grams that are right: close to 1 for anything where most occur nowhere."""
+        right = self.true_positive + self.true_negative
+        return _share(right, right + self.false_positive + self.false_negative)
+
+    @property
+    def jaccard(self) -> float:
+        """Shared n-grams over those that either side has."""
+        return _share(self.true_positive, self.true_positive + self.false_positive + self.false_negative)
+
+    @property
+    def false_negative_rate(self) -> float:
+        """Share of the real n-grams that are missing."""
+        return 1 - self.recall
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+def confusion(raw: GramCounts, private: GramCounts, universe: NgramUniverse) -> Confusion:
+    """Compare presence. An n-gram outside the public universe counts too: as an error of whoever has it."""
+    grams, counts = align(raw, private)
+    left, right = counts[:, 0] > 0, counts[:, 1] > 0
+    legal = int(np.count_nonzero(universe.contains(grams))) if len(grams) else 0
+    return Confusion(
+        int(np.count_nonzero(left & right)),
+        int(np.count_nonzero(right & ~left)),
+        int(np.count_nonzero(left & ~right)),
+        universe.size - legal,
+    )
+
+
+def total_variation(counts: NDArray[np.int64]) -> float:
+    """Half the L1 distance of two normalised columns of counts; 1 if only one of them is empty."""
+    sums = counts.sum(axis=0)
+    if np.any(sums == 0):
+        return float(sums[0] != sums[1])
+    return float(np.abs(counts[:, 0] / sums[0] - counts[:, 1] / sums[1]).sum() / 2)
+
+
+class NgramFigures(Question):
+    """Confusion of n-grams over the public universe (n = 3 unless told), and TV_2 and TV_3.
+
+    Where no raw trip has n stops, there is nothing to find and only TV is measured against nothing.
+    """
+
+    title = "N-grams"
+
+    def __init__(self, raw: Trips, *, n: int = DEFAULT_N) -> None:
+        check_not_empty(raw)
+        self.raw, self.n = raw, n
+        self.universe = NgramUniverse(raw.world, n)
+        self.counts = {length: gram_counts(raw, length) for length in {n, *TV_LENGTHS}}
+
+    def measure(self, private: Trips) -> list[Measure]:
+        check_comparable(self.raw, private)
+        found = {length: gram_counts(private, length) for length in self.counts}
+        seen = confusion(self.counts[self.n], found[self.n], self.universe)
+        n = self.n
+        measures = [
+            Measure(f"ngram_{n}/f1", f"F1 of {n}-grams", seen.f1, "higher"),
+            Measure(f"ngram_{n}/f1/precision", f"precision of {n}-grams", seen.precision, "higher"),
+            Measure(f"ngram_{n}/f1/recall", f"recall of {n}-grams", seen.recall, "higher"),
+            Measure(f"ngram_{n}/f1/fnr", f"share of {n}-grams missed", seen.false_negative_rate),
+            Measure(f"ngram_{n}/f1/jaccard", f"Jaccard index of {n}-grams", seen.jaccard, "higher"),
+            Measure(
+                f"ngram_{n}/f1/accuracy",
+                f"accuracy over all {self.universe.size:,} public {n}-grams",
+                seen.accuracy,
+                "higher",
+            ),
+        ]
+        for length in TV_LENGTHS:
+            value = total_variation(align(self.counts[length], found[length])[1])
+            measures.append(Measure(f"ngram_tv_{length}", f"total variation of {length}-gram shares", value))
+        return measures

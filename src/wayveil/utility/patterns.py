@@ -1,0 +1,133 @@
+"""Frequent patterns: does a release name the same busiest sequences of stops, and how busy are they?
+
+Two kinds, both of 2 to 5 stops ranked together (single stops would make it easy): *contiguous* ones, stops in a
+row, and *gapped* ones, stops in order with anything in between. The support of a pattern is the number of trips
+that have it. Ties are broken in the same way on both sides: the shorter pattern first, then by its stops.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.trips.trips import Trips
+from wayveil.utility.items import Items
+from wayveil.utility.postings import Postings
+from wayveil.utility.prefixspan import Pattern, top_gapped_patterns
+from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.utility.window_trie import WindowTrie
+from wayveil.utility.windows import gram_counts, window_starts
+
+TOPS = (10, 20, 30, 40, 50, 100)
+MIN_LENGTH, MAX_LENGTH = 2, 5
+
+Ranked = list[tuple[Pattern, int]]
+
+
+def top_contiguous_patterns(
+    trips: Trips, count: int, *, min_length: int = MIN_LENGTH, max_length: int = MAX_LENGTH
+) -> Ranked:
+    """The most frequent runs of stops with their supports, most frequent first.
+
+    A run is at most as frequent as each pair of neighbours in it, so longer windows are only counted where all
+    their pairs reach the support of the best `count` so far.
+    """
+    best: Ranked = []
+    frequent: NDArray[np.bool_] | None = None
+    for length in range(min_length, max_length + 1):
+        starts = window_starts(trips, length)
+        if frequent is not None:
+            for step in range(length - 1):
+                starts = starts[frequent[starts + step]]
+        grams = gram_counts(trips, length, once_per_trip=True, starts=starts)
+        order = np.lexsort((np.arange(len(grams)), -grams.count))[:count]
+        named = zip(grams.grams[order].tolist(), grams.count[order].tolist(), strict=True)
+        best = ranked([*best, *((tuple(gram), support) for gram, support in named)], count)
+        if length == 2 and len(best) == count:
+            enough = grams.count >= best[-1][1]
+            size = np.int64(trips.world.size)
+            keys = (grams.grams[:, 0] * size + grams.grams[:, 1])[enough]
+            pair = trips.location[:-1] * size + trips.location[1:]
+            frequent = np.append(np.isin(pair, keys), False)
+    return best
+
+
+def ranked(patterns: Ranked, count: int) -> Ranked:
+    """By support, the shorter first among equals, then by stops."""
+    return sorted(patterns, key=lambda one: (-one[1], len(one[0]), one[0]))[:count]
+
+
+def supports(trips: Trips, patterns: list[Pattern], *, gapped: bool) -> NDArray[np.int64]:
+    """How many trips have each pattern."""
+    if not patterns:
+        return np.empty(0, np.int64)
+    lengths = np.array([len(pattern) for pattern in patterns], np.int64)
+    rows = np.full((len(patterns), int(lengths.max())), -1, np.int64)
+    for row, pattern in zip(rows, patterns, strict=True):
+        row[: len(pattern)] = pattern
+    if gapped:
+        return Postings.of(trips, Items(trips.world)).trips_containing(rows, lengths)
+    return WindowTrie.of(rows, lengths).trips_containing(trips)
+
+
+def f1_of_sets(true: list[Pattern], private: list[Pattern]) -> float:
+    """2 |both| / (|true| + |private|); a release may name fewer than it was asked for."""
+    return 2 * len(set(true) & set(private)) / max(len(true) + len(private), 1)
+
+
+def support_error(true: NDArray[np.int64], private: NDArray[np.int64]) -> float:
+    """Mean of |private - true| / true over the true patterns, whose support is never 0."""
+    return float(np.mean(np.abs(private - true) / true)) if len(true) else 0.0
+
+
+class FrequentPatterns(Question):
+    """For each k: share of the true top k found, F1 of the two lists, and support error on the true top k."""
+
+    title = "Frequent patterns"
+
+    def __init__(
+        self,
+        raw: Trips,
+        *,
+        tops: tuple[int, ...] = TOPS,
+        min_length: int = MIN_LENGTH,
+        max_length: int = MAX_LENGTH,
+    ) -> None:
+        check_not_empty(raw)
+        self.raw, self.tops = raw, tops
+        self.lengths = {"min_length": min_length, "max_length": max_length}
+        self.finders: dict[str, Callable[[Trips], Ranked]] = {
+            "contiguous": self.contiguous,
+            "gapped": self.gapped,
+        }
+        self.true = {kind: find(raw) for kind, find in self.finders.items()}
+
+    def contiguous(self, trips: Trips) -> Ranked:
+        """The longest list that is asked for."""
+        return top_contiguous_patterns(trips, max(self.tops), **self.lengths)
+
+    def gapped(self, trips: Trips) -> Ranked:
+        """The same with gaps. A run of stops is also a gapped pattern, which bounds the support from below."""
+        known = self.contiguous(trips)
+        bound = known[-1][1] if len(known) == max(self.tops) else 1
+        return top_gapped_patterns(trips, max(self.tops), at_least=bound, **self.lengths)
+
+    def measure(self, private: Trips) -> list[Measure]:
+        check_comparable(self.raw, private)
+        measures = []
+        for kind, find in self.finders.items():
+            true, found = self.true[kind], find(private)
+            wanted, named = [p for p, _ in true], [p for p, _ in found]
+            support = np.array([count for _, count in true], np.int64)
+            seen = supports(private, wanted, gapped=kind == "gapped")
+            for top in self.tops:
+                key, text = f"patterns/{kind}/{top}", f"{kind} patterns, top {top}"
+                hits = len(set(wanted[:top]) & set(named[:top])) / max(len(wanted[:top]), 1)
+                f1 = f1_of_sets(wanted[:top], named[:top])
+                error = support_error(support[:top], seen[:top])
+                measures += [
+                    Measure(f"{key}/found", f"{text}: share found", hits, "higher"),
+                    Measure(f"{key}/f1", f"{text}: F1", f1, "higher"),
+                    Measure(f"{key}/support_error", f"{text}: relative support error", error),
+                ]
+        return measures

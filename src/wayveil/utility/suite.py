@@ -1,0 +1,70 @@
+"""Which questions to ask: all that fit the raw trips and their world, or the short list for a first look."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from wayveil.trips.trips import Trips
+from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, CountQueryError
+from wayveil.utility.edges import EdgeFigures
+from wayveil.utility.feasibility import Feasibility
+from wayveil.utility.fitness import ReplayFitness
+from wayveil.utility.gps import GpsFigures
+from wayveil.utility.lengths import LengthDivergence, LengthsByHour
+from wayveil.utility.ngrams import NgramFigures
+from wayveil.utility.operations import Operations
+from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDistance, ZonePairs
+from wayveil.utility.patterns import FrequentPatterns
+from wayveil.utility.question import Question
+from wayveil.utility.range_counts import RangeCounts
+from wayveil.utility.stops import StopFigures
+from wayveil.utility.subsequences import SubsequenceError
+from wayveil.world.network import Network
+from wayveil.world.timebins import TimeBins
+
+Suite = Literal["core", "full"]
+
+
+def questions(
+    raw: Trips,
+    *,
+    suite: Suite = "full",
+    queries: int = DEFAULT_QUERIES,
+    max_length: int = DEFAULT_MAX_LENGTH,
+    bins: TimeBins | None = None,
+    unordered: bool = False,
+    most_pairs: int = MOST_PAIRS,
+    seed: int = 0,
+) -> list[Question]:
+    """The questions, prepared with the raw trips.
+
+    `core` is count queries, lengths, stops and edges. `full` adds everything that fits: figures of time where the
+    trips carry times, figures of place where the world has coordinates. `most_pairs` bounds the sample of the
+    earth mover's distance, which is the slowest figure by far.
+    """
+    made: list[Callable[[], Question]] = [
+        lambda: CountQueryError(
+            raw, queries=queries, max_length=max_length, bins=bins, unordered=unordered, seed=seed
+        ),
+        lambda: LengthDivergence(raw),
+        lambda: StopFigures(raw),
+        lambda: EdgeFigures(raw),
+    ]
+    if suite == "full":
+        made += [
+            lambda: SubsequenceError(raw, queries=max(queries // 4, 1), seed=seed),
+            lambda: NgramFigures(raw),
+            lambda: ReplayFitness(raw),
+            lambda: FrequentPatterns(raw),
+            lambda: ZonePairs(raw),
+            lambda: Operations(raw),
+            lambda: Feasibility(raw),
+        ]
+        if raw.time is not None:
+            made.append(lambda: LengthsByHour(raw))
+        if isinstance(raw.world, Network):
+            made += [
+                lambda: OriginDestinationDistance(raw, most_pairs=most_pairs, seed=seed),
+                lambda: RangeCounts(raw, seed=seed),
+                lambda: GpsFigures(raw, seed=seed),
+            ]
+    return [make() for make in made]
