@@ -73,6 +73,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
     assert gate.budget.spent == 2
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 20), st.fractions(Fraction(1, 50), 8))
 def test_the_spends_add_up_to_epsilon_exactly(height, epsilon):
     world = World(["a", "b"])

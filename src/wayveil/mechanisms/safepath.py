@@ -64,7 +64,7 @@ class SafePath(Mechanism):
     location_fan_out: int = Field(8, ge=2)
     time_height: int = Field(1, ge=0, le=20)
     time_fan_out: int = Field(4, ge=2)
-    leaf_weight: float = Field(2 ** (1 / 3), gt=0)
+    leaf_weight: float = Field(2 ** (1 / 3), ge=0.1, le=10)
     false_children: float = Field(0.1, gt=0, le=1)
     published_thresholds: bool = False
     consistency: Literal["weighted", "equal", "none"] = "weighted"
@@ -142,5 +142,6 @@ class TaxonomyEncoding:
 
 def sublevel_prices(share: Fraction, levels: int, leaf_weight: float) -> list[Fraction]:
     """The share split over the levels of a sublevel, each finer one paid `leaf_weight` times the one above."""
-    weights = [Fraction(round(leaf_weight**level * 10**6), 10**6) for level in range(levels)]
-    return [share * weight / sum(weights) for weight in weights]
+    more = Fraction(leaf_weight).limit_denominator(100)
+    whole = sum(more**level for level in range(levels))
+    return [share * more**level / whole for level in range(levels)]
