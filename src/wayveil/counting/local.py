@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.counting.blocks import block_counts
 from wayveil.counting.ngrams import capped_ngrams, normalised_ngrams
 from wayveil.counting.prefixes import LocalPrefixes
 from wayveil.counting.protocol import Encoding
+from wayveil.counting.quadtree import pair_counts
 from wayveil.counting.runs import LocalRuns
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts
@@ -16,6 +18,9 @@ from wayveil.trips.trips import Trips
 if TYPE_CHECKING:
     from wayveil.world.marked_ngrams import MarkedNgrams
     from wayveil.world.ngrams import NgramUniverse
+    from wayveil.world.timebins import TimeBins
+    from wayveil.world.walk_blocks import Block
+    from wayveil.world.zones import Zones
 
 # n-grams are ranked in pieces of this many visits, so that memory does not grow with the dataset.
 PIECE = 4_000_000
@@ -60,6 +65,16 @@ class LocalCounter:
 
     def trips(self) -> SparseCounts:
         return SparseCounts.dense(np.array([np.count_nonzero(self._trips.lengths)]))
+
+    @property
+    def timed(self) -> bool:
+        return self._trips.time is not None
+
+    def block(self, block: "Block", whole: int, bins: "TimeBins | None" = None) -> SparseCounts:
+        return block_counts(self._trips, block, whole, bins)
+
+    def pairs(self, zones: "Zones") -> SparseCounts:
+        return pair_counts(self._trips, zones)
 
 
 def _windows(trips: Trips, n: int):  # type: ignore[no-untyped-def]

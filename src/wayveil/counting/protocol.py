@@ -15,6 +15,9 @@ from wayveil.world.world import World
 if TYPE_CHECKING:
     from wayveil.world.marked_ngrams import MarkedNgrams
     from wayveil.world.ngrams import NgramUniverse
+    from wayveil.world.timebins import TimeBins
+    from wayveil.world.walk_blocks import Block
+    from wayveil.world.zones import Zones
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +119,13 @@ class Counter(Protocol):
 
     def runs(self, moves: int) -> RunCounter:
         """Runs of symbols that start anywhere in the first `moves` moves of a marked trip."""
+
+    @property
+    def timed(self) -> bool:
+        """Whether the trips have times: a fact about the kind of data, not about anybody."""
+
+    def block(self, block: "Block", whole: int, bins: "TimeBins | None" = None) -> SparseCounts:
+        """What all trips add to the cells of a public block, when each has `whole` to give and may spread it."""
+
+    def pairs(self, zones: "Zones") -> SparseCounts:
+        """How many trips go from one place to another, over all pairs of codes of the zones."""

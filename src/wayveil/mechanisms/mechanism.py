@@ -59,10 +59,12 @@ _HOMES = {
     "Markov": "markov",
     "MobiTrie": "mobitrie",
     "MobiTrieSearch": "mobitrie",
+    "VariableNgrams": "variable_ngrams",
     "ExhaustiveTimeTree": "exhaustive_time_tree",
     "SafePath": "safepath",
     "PPDP": "ppdp",
     "TapCounts": "tap_counts",
+    "Weave": "weave",
 }
 
 

@@ -3,8 +3,8 @@
 Guarantee
     epsilon-differential privacy for the unit that the release names (pure, no delta).
     Reason: a trip counts for at most k of its distinct n-grams, one each, chosen by a rule per trip with secure bits,
-    so it moves the counts of the *whole* public universe by at most k in all, and a unit with m trips by m k. All cells,
-    empty ones included, are noised with scale m k / epsilon. `mobitrie-lt` draws counts and quality together for
+    so it moves the counts of the *whole* public universe by at most k in all, and a unit with m trips by m k. All
+    cells, empty ones included, are noised with scale m k / epsilon. `mobitrie-lt` draws counts and quality together for
     epsilon_1 = (epsilon - epsilon_0) / 2 and repeats by the rule of Liu and Talwar, which costs twice that and
     epsilon_0: given the kept set S, one n-gram that appears or disappears moves either "kept and true" or "missed" by
     one, so that pair moves by at most m k. Which n-grams a trip counts for is drawn once, before the search.

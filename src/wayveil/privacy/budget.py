@@ -38,8 +38,12 @@ class Spend:
 
     `scale` is what followed from it: the noise scale (pure epsilon) or the variance sigma^2 (zCDP) of noisy
     counts, or of the nodes of a tree; for a selection, the gap in utility that makes a candidate e times less
-    likely; for a search, the epsilon of each of its draws. Spends of one `group` read disjoint parts of the
-    data (no unit is in two of them), so the group costs its dearest part.
+    likely; for a search, the epsilon of each of its draws.
+
+    Spends of one `group` share one unit's influence: the distances by which a unit can move their counts, each
+    divided by its own sensitivity, add up to at most one. Disjoint parts of the data are such a group (no unit
+    is in two of them), and so are the levels of a tree that are each noised for more than they can move. Hence
+    the group costs its dearest part.
     """
 
     label: str

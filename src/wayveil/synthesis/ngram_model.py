@@ -12,6 +12,7 @@ from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
 BEGIN, END = "^", "$"
+NOT_ASKED = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +20,7 @@ class NgramTable:
     """Noisy n-grams of one length.
 
     symbols    one row per n-gram: locations, `locations + i` for the marks of the beginning, then the end mark
-    noisy      counts as the gate returned them
+    noisy      counts as the gate returned them, NOT_ASKED where a count was derived from others
     count      what they are taken for: noise removed, never negative, in trips or visits
     scale      noise scale of a count, threshold that a noisy count had to reach (None = all cells are here)
     """
@@ -42,7 +43,8 @@ class NgramTable:
 class NgramModel:
     """A model of short sequences. Trips are walks; the longest context that a table knows decides the next stop.
 
-    tables   n-grams; their first n - 1 symbols are the context of the last
+    tables   n-grams; their first n - 1 symbols are the context of the last. Single symbols, where there are any, say
+             how often walks are to come to each, and to the end, within the first `moves`
     start    the context in which a trip begins
     end      the symbol of the end mark
     trips    how many trips there are, from noisy counts
@@ -55,14 +57,21 @@ class NgramModel:
     end: int
     trips: float
     longest: int
+    moves: int | None = None
 
     def steps(self) -> list[Steps]:
         """What may follow what."""
-        return [Steps(table.symbols[:, :-1], table.symbols[:, -1], table.count) for table in self.tables]
+        longer = [table for table in self.tables if table.n > 1]
+        return [Steps(table.symbols[:, :-1], table.symbols[:, -1], table.count) for table in longer]
 
     def generate(self, seed: int | None = None) -> Trips:
         """Walk from begin to end mark, as many times as there are trips."""
         walker = Walker.of(self.steps(), self.start, self.end)
+        for table in self.tables:
+            if table.n == 1 and self.moves is not None:
+                wanted = np.full(self.end + 1, np.nan)
+                wanted[table.symbols[:, 0]] = table.count
+                walker = walker.calibrated(wanted, self.trips, self.moves)
         return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed))
 
     def table(self) -> pl.DataFrame:
@@ -74,7 +83,7 @@ class NgramModel:
                     {
                         "length": np.full(len(table), table.n, np.int64),
                         "ngram": names[table.symbols].tolist(),
-                        "noisy_count": table.noisy,
+                        "noisy_count": pl.Series(table.noisy).replace(NOT_ASKED, None),
                         "count": table.count,
                     },
                     schema={

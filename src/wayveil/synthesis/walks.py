@@ -7,7 +7,7 @@ model has them, make it follow longer patterns and fall back to shorter ones els
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
@@ -63,6 +63,27 @@ class Walker:
             if book.order == len(start) and (place := book.find(np.array([start]))[0]) >= 0
         ]
         return cls(first, symbol[order], weight[order], follow[order], found[0] if found else -1, end)
+
+    def calibrated(self, wanted: Floats, trips: float, moves: int, rounds: int = 40) -> "Walker":
+        """The walker that comes `wanted[x]` times to symbol x within the first moves of `trips` walks, if it can.
+
+        Back-off and noise make walks drift from the counts of single symbols, which are the most exact ones. Steps to
+        a symbol are made more or less likely, wherever they start (except at the beginning), until expected visits
+        agree. NaN = no wish.
+        """
+        if self.start < 0:
+            return self
+        weight = self.weight.copy()
+        fixed = np.zeros(len(weight), bool)
+        fixed[self.first[self.start] : self.first[self.start + 1]] = True
+        for _ in range(rounds):
+            expected = trips * _visits(
+                self.first, self.symbol, self.follow, weight, self.start, self.end, moves
+            )
+            ratio = np.sqrt(np.clip((wanted + 1) / (expected + 1), 0.25, 4.0))
+            ratio[np.isnan(ratio)] = 1.0
+            weight = np.where(fixed, weight, weight * ratio[self.symbol])
+        return replace(self, weight=weight)
 
     def walk(self, world: World, trips: float, longest: int, rng: np.random.Generator) -> Trips:
         """About `trips` walks of at most `longest` stops. First stops are spread exactly by their weights."""
@@ -149,3 +170,28 @@ def _walk(origin, first, symbol, follow, total, end, longest, rng):  # type: ign
             step = low
         offsets[trip + 1] = used
     return location[:used].copy(), offsets
+
+
+@njit(cache=True)
+def _visits(first, symbol, follow, weight, start, end, moves):  # type: ignore[no-untyped-def]
+    """Expected visits of each symbol within the first moves of one walk."""
+    states = len(first) - 1
+    total = np.zeros(states)
+    for state in range(states):
+        for step in range(first[state], first[state + 1]):
+            total[state] += weight[step]
+    visits = np.zeros(end + 1)
+    here = np.zeros(states)
+    here[start] = 1.0
+    for _ in range(moves):
+        there = np.zeros(states)
+        for state in range(states):
+            if here[state] == 0.0 or total[state] == 0.0:
+                continue
+            for step in range(first[state], first[state + 1]):
+                mass = here[state] * weight[step] / total[state]
+                visits[symbol[step]] += mass
+                if follow[step] >= 0:
+                    there[follow[step]] += mass
+        here = there
+    return visits

@@ -1,0 +1,58 @@
+"""Exact counts of runs of symbols that start anywhere in a marked trip, for trees of contexts."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.counting.protocol import Frontier
+from wayveil.trips.trips import Trips
+
+
+class LocalRuns:
+    """A cursor through a tree of contexts: for every place of every trip that is still inside, the node it has reached.
+
+    A trip a b c is read as ^ a b c $ and makes one move more than it has stops. Of a longer trip only the first `moves`
+    are counted, and it then has no end: where it would have ended is not known. So a trip has at most `moves` places
+    that runs start from, each of which is in one node of every level at most. Place by place, the first node is the
+    symbol there: nodes 0..locations-1 and the begin mark.
+    """
+
+    def __init__(self, trips: Trips, moves: int) -> None:
+        size = trips.world.size
+        lengths = trips.lengths
+        whole = lengths < moves
+        symbols = np.where(lengths > 0, np.where(whole, lengths + 2, moves + 1), 0)
+        offsets = np.concatenate([[0], np.cumsum(symbols)]).astype(np.int64)
+        self._symbol = np.empty(offsets[-1], np.int32)
+        filled = np.flatnonzero(lengths > 0)
+        self._symbol[offsets[filled]] = size
+        ended = np.flatnonzero(whole & (lengths > 0))
+        self._symbol[offsets[ended + 1] - 1] = size + 1
+        stops = np.minimum(lengths, moves)
+        within = np.arange(int(stops.sum())) - np.repeat(np.cumsum(stops) - stops, stops)
+        self._symbol[np.repeat(offsets[:-1] + 1, stops) + within] = trips.location[
+            np.repeat(trips.offsets[:-1], stops) + within
+        ]
+        last = np.zeros(len(self._symbol), bool)
+        last[offsets[filled + 1] - 1] = True
+        self._last = last
+        self._place = np.flatnonzero(~last)
+        self._node = self._symbol[self._place].astype(np.int64)
+
+    def cells(self, frontier: Frontier) -> NDArray[np.int64]:
+        """The candidate that each remaining place goes on to. Places that leave the public world are dropped."""
+        rank = frontier.successors.rank(frontier.states[self._node], self._symbol[self._place + 1])
+        self._keep(rank >= 0)
+        return frontier.starts[self._node] + rank[rank >= 0]
+
+    def descend(self, cells: NDArray[np.int64], kept: NDArray[np.int64]) -> None:
+        """Make the kept candidates (ascending) the nodes of the next level; `cells` is what `cells` returned."""
+        node = np.searchsorted(kept, cells)
+        inside = node < len(kept)
+        inside[inside] = kept[node[inside]] == cells[inside]
+        self._node = node
+        self._place = self._place + 1
+        inside &= ~self._last[self._place]
+        self._keep(inside)
+
+    def _keep(self, stay: NDArray[np.bool_]) -> None:
+        self._place, self._node = self._place[stay], self._node[stay]

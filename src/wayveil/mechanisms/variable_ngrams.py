@@ -1,0 +1,191 @@
+"""Variable-length n-grams (Chen, Acs and Castelluccia 2012), repaired.
+
+Guarantee
+    epsilon-differential privacy for the unit that the release names (pure, no delta).
+    Reason: a marked trip is cut after M moves, so runs start from at most M places of it. Single symbols spend a share
+    of epsilon, every context node a share on its children, and on the way from a first symbol down to any node the
+    shares add up to at most one. The runs that start at one place follow one such way and are in one child of each
+    node on it. What is counted with share s is noised with scale m M / (s epsilon), so it costs a place
+    s epsilon / (m M) at most, the way of a place epsilon / (m M), the M places of a trip epsilon / m, and the m trips
+    of a unit epsilon. Which children are asked for, and with which share, follows from noisy counts only.
+    In the books every question of the tree is a part of one group that is paid for once: a unit moves the parts, each
+    measured in its own sensitivity, by at most one in all.
+    Attacked by tests/mechanisms/test_variable_ngrams.py and the plan in risk/plans/variable_ngrams.py.
+
+Repaired
+    The published version takes the alphabet and the longest length from the data, forgets the end symbol in its
+    sensitivity, and has no begin mark, so that it knows neither how many trips there are nor where they start.
+"""
+
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from wayveil.counting.protocol import Counter, Frontier, RunCounter
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, public_successors
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.units import Contribution
+from wayveil.synthesis.context_tree import ContextLevel, ContextTree, NoisyVisits
+from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel
+from wayveil.world.marks import MarkedSuccessors
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Shares of epsilon on the way down the tree, in whole units.
+UNITS = 120
+
+
+class VariableNgrams(Mechanism):
+    """A tree of contexts that is deep where trips are many, and walks by the longest context it knows.
+
+    n_max            symbols of the longest n-gram, marks included (public)
+    moves            moves of a trip that are counted, marks included; later ones are cut off (public)
+    private_moves    buy that number instead: a quantile of the lengths, at most `moves`
+    single_share     share of epsilon for how often each symbol occurs
+    double_share     share for the 2-grams, which decide where the tree grows
+    expected_scales  children are counted if so many are expected, in noise scales; others follow the shorter context
+    spread           how far counts are thought to lie from what the shorter context makes expect, as a ratio
+    trips_share      share of epsilon that buys the number of trips
+    """
+
+    name: ClassVar[str] = "variable-ngrams"
+    summary: ClassVar[str] = "noisy counts of short runs of stops, longer where trips are many, and walks"
+
+    n_max: int = Field(5, ge=2, le=12)
+    moves: int = Field(20, ge=1, le=10_000)
+    private_moves: bool = False
+    moves_share: Fraction = Field(Fraction(1, 50), gt=0, lt=1)
+    moves_quantile: Fraction = Field(Fraction(9, 10), gt=0, lt=1)
+    single_share: Fraction = Field(Fraction(1, 4), gt=0, lt=1)
+    double_share: Fraction = Field(Fraction(3, 8), gt=0, lt=1)
+    expected_scales: float = Field(1.0, gt=0)
+    spread: float = Field(0.5, gt=0)
+    trips_share: Fraction = Field(Fraction(1, 20), gt=0, lt=1)
+    successors: Literal["auto", "network", "all"] = "auto"
+    longest: int = Field(200, ge=1, le=100_000)
+
+    def measure(self, counter: Counter, gate: Gate) -> NgramModel:
+        """Buy the number of trips and perhaps the cut, then grow the tree with what remains."""
+        successors = MarkedSuccessors(public_successors(counter.world, self.successors))
+        first = Frontier(np.arange(successors.end), successors)
+        if first.universe > DENSE_CELLS:
+            raise ParameterError(
+                f"{first.universe:,} moves are too many to count each; bring a network that says which are possible, "
+                f"or use `markov` or `mobitrie`"
+            )
+        total = gate.budget.total
+        trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, total * self.trips_share).counts[
+            0
+        ]
+        moves = self._moves(counter, gate, total * self.moves_share)
+        asker = _Asker(gate, gate.budget.remaining, moves, counter.runs(moves))
+        single, double = round(UNITS * self.single_share), round(UNITS * self.double_share)
+        double = double if self.n_max > 2 else UNITS - single
+        ones = asker.ask_singles(first, single)
+        twos = asker.ask(2, first, np.full(first.universe, double))
+        visits = NoisyVisits(ones, asker.scale(single), moves)
+        tree = ContextTree(
+            successors, len(first.states), twos, asker.scale(double), visits, max(float(trips), 1.0)
+        )
+        left = np.full(first.universe, UNITS - single - double)
+        for length in range(3, self.n_max + 1):
+            left = self._deepen(tree, asker, length, left)
+            if not left.any():
+                break
+        return tree.model(counter.world, self.longest)
+
+    @model_validator(mode="after")
+    def _something_is_left(self) -> "VariableNgrams":
+        units = [round(UNITS * share) for share in (self.single_share, self.double_share)]
+        if min(units) < 1 or sum(units) >= UNITS or self.trips_share + self.moves_share >= 1:
+            raise ValueError(f"the shares leave nothing for longer n-grams, or one is below 1/{UNITS}")
+        return self
+
+    def _deepen(self, tree: ContextTree, asker: "_Asker", length: int, left: Ints) -> Ints:
+        """Add the contexts of `length` - 1 symbols that are frequent enough. Returns the units left of each cell."""
+        asked_above = tree.deepest.noisy != NOT_ASKED
+        open_ = np.flatnonzero(asked_above & (left > 0) & (tree.deepest.weight > 0))
+        scale_of = asker.scales()
+        cells, level = tree.sprout(open_, self.expected_scales * scale_of[left[open_]])
+        asker.descend(cells)
+        if len(cells) == 0:
+            return np.zeros(0, np.int64)
+        units = self._units(level, left[cells], scale_of, self.n_max - length + 1)
+        per_cell = np.repeat(units, level.degree)
+        asked = level.weight >= self.expected_scales * scale_of[per_cell]
+        frontier = Frontier(level.symbols[:, -1], tree.successors)
+        noisy = asker.ask(length, frontier, np.where(asked, per_cell, 0))
+        level.settle(asked, noisy[asked], scale_of[per_cell[asked]], self.spread)
+        level.scale = asker.scale(int(units.min()))
+        tree.add(cells, level)
+        return np.repeat(left[cells] - units, level.degree)
+
+    def _units(self, level: ContextLevel, left: Ints, scale_of: Floats, levels: int) -> Ints:
+        """What each context spends now: what is left, spread over the levels below that it is expected to reach."""
+        most = np.zeros(len(level.total))
+        np.maximum.at(most, level.row, level.weight)
+        ratio = np.clip(most / np.maximum(level.total, 1e-9), 1e-6, 1 - 1e-6)
+        reach = np.log(np.maximum(most / (self.expected_scales * scale_of[left]), 1.0)) / -np.log(ratio)
+        return np.maximum(left // np.clip(1 + reach.astype(np.int64), 1, levels), 1)
+
+    def _moves(self, counter: Counter, gate: Gate, price: Fraction) -> int:
+        if not self.private_moves:
+            return self.moves
+        return gate.quantile(
+            "moves of a trip", counter.lengths() + 1, self.moves_quantile, 1, self.moves, ONE_TRIP, price
+        )
+
+
+class _Asker:
+    """Asks for the counts of one level after the other, each cell with its own share of one price."""
+
+    def __init__(self, gate: Gate, price: Fraction, moves: int, runs: RunCounter) -> None:
+        self._gate, self._price, self._moves, self._runs = gate, price, moves, runs
+        self._cells: Ints = np.zeros(0, np.int64)
+
+    def contribution(self, units: int) -> Contribution:
+        """Runs from `moves` places, blown up by what is missing to the whole price: noise for a share of it."""
+        return Contribution(per_trip=-(-self._moves * UNITS // units), per_cell=self._moves)
+
+    def scale(self, units: int) -> Fraction:
+        return self._gate.scale(self.contribution(units), self._price)
+
+    def scales(self) -> Floats:
+        """Noise scale by units, none for zero."""
+        return np.array([np.inf, *(float(self.scale(units)) for units in range(1, UNITS + 1))])
+
+    def ask(self, length: int, frontier: Frontier, units: Ints) -> Ints:
+        """Noisy counts of the cells with units; one question for all cells with the same number of them."""
+        if length > 2:  # the cells of the first level are known from the singles
+            self._cells = self._runs.cells(frontier)
+        noisy = np.full(frontier.universe, NOT_ASKED, np.int64)
+        for each in np.unique(units[units > 0]).tolist():
+            wanted = np.flatnonzero(units == each)
+            place = np.full(frontier.universe, -1, np.int64)
+            place[wanted] = np.arange(len(wanted))
+            found = place[self._cells]
+            noisy[wanted] = self._histogram(length, len(wanted), found[found >= 0], each)
+        return noisy
+
+    def ask_singles(self, frontier: Frontier, units: int) -> Ints:
+        """How often trips come to each location, and to the end, within the moves that count."""
+        self._cells = self._runs.cells(frontier)
+        size = len(frontier.states)  # the begin mark, which nothing comes to, gives its number to the end
+        arrivals = frontier.children(self._cells)[1].astype(np.int64)
+        return self._histogram(1, size, np.minimum(arrivals, size - 1), units)
+
+    def _histogram(self, length: int, universe: int, keys: Ints, units: int) -> Ints:
+        label = f"{length}-grams for {units}/{UNITS} of the price"
+        exact = SparseCounts.of_keys(universe, keys)
+        return self._gate.histogram(
+            label, exact, self.contribution(units), self._price, group="n-grams"
+        ).counts
+
+    def descend(self, cells: Ints) -> None:
+        self._runs.descend(self._cells, cells)

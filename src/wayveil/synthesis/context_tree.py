@@ -1,0 +1,193 @@
+"""A tree of contexts with the noisy counts of what follows them, and what shorter contexts make expect.
+
+Contexts of one symbol come first, then those of two, and so on. What may follow a context depends on its last symbol
+alone, so a context and the shorter one that it ends with (`link`) have the same row of possible next symbols, and the
+shorter one says how often each is to be expected before anything is asked about the longer one.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel, NgramTable
+from wayveil.synthesis.projection import onto_total
+from wayveil.world.successors import Successors
+from wayveil.world.world import World
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class ContextLevel:
+    """The contexts of one length. Row i has `degree[i]` cells, one per symbol that may follow context i.
+
+    symbols  one row of symbols per context
+    total    how often each context occurs, from noisy counts
+    link     the longest shorter context that each ends with, numbered through all levels; -1 for none
+    weight   how often each next symbol follows, a cell each
+    """
+
+    symbols: Ints
+    total: Floats
+    link: Ints
+    degree: Ints
+    weight: Floats
+    noisy: Ints
+    first_id: int = 0
+    scale: Fraction = Fraction(0)
+
+    @property
+    def row(self) -> Ints:
+        """The context of each cell."""
+        return np.repeat(np.arange(len(self.total)), self.degree)
+
+    def settle(self, asked: NDArray[np.bool_], noisy: Ints, scale: Floats, spread: float) -> None:
+        """Take in noisy counts of the asked cells: between what was expected and what was counted, by their errors.
+
+        An expectation e is thought to be off by `spread` e, a count by its noise. The cells of a row then add up to
+        the context's total again.
+        """
+        self.noisy[asked] = noisy
+        expected = self.weight[asked]
+        doubt = (spread * expected) ** 2
+        trust = doubt / (doubt + 2 * scale**2)
+        self.weight[asked] = np.maximum(expected + trust * (noisy - expected), 0.0)
+        together = np.bincount(self.row, self.weight, len(self.total))
+        factor = np.divide(self.total, together, out=np.zeros(len(self.total)), where=together > 0)
+        self.weight *= factor[self.row]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyVisits:
+    """How often trips come to each location within their first `moves`, and last how often they end within them."""
+
+    noisy: Ints
+    scale: Fraction
+    moves: int
+
+    def merged(self, moves: Ints, arrival: Ints, scale: Fraction) -> Floats:
+        """Better visits: each is also the sum of the noisy moves to it; weighted by how exact the two are."""
+        sums = np.bincount(arrival, moves, len(self.noisy))
+        variance = float(scale) ** 2 * np.maximum(np.bincount(arrival, minlength=len(self.noisy)), 1)
+        trust = variance / (variance + float(self.scale) ** 2)
+        return np.maximum(trust * self.noisy + (1 - trust) * sums, 0.0)
+
+
+class ContextTree:
+    """Contexts of growing length over one public relation of what may follow what."""
+
+    def __init__(
+        self,
+        successors: Successors,
+        symbols: int,
+        noisy: Ints,
+        scale: Fraction,
+        visits: NoisyVisits,
+        trips: float,
+    ) -> None:
+        """Start with the contexts of one symbol, 0..symbols-1, and noisy counts of everything that may follow them."""
+        self.successors = successors
+        self.trips = trips
+        degree = successors.degree(np.arange(symbols))
+        row = np.repeat(np.arange(symbols), degree)
+        rank = np.arange(len(row)) - np.repeat(np.cumsum(degree) - degree, degree)
+        arrival = np.minimum(successors.nth(row, rank), symbols - 1).astype(np.int64)
+        self.visits, self.moves = visits.merged(noisy, arrival, scale), visits.moves
+        self.singles = visits
+        weight = onto_total(noisy, max(float(noisy.sum()), 0.0))
+        together = np.bincount(arrival, weight, symbols)
+        weight *= np.divide(self.visits, together, out=np.ones(symbols), where=together > 0)[arrival]
+        total = np.bincount(row, weight, symbols).astype(np.float64)
+        link = np.full(symbols, -1, np.int64)
+        self.levels = [
+            ContextLevel(np.arange(symbols)[:, None], total, link, degree, weight, noisy, 0, scale)
+        ]
+        self._children, self._child_ids = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    @property
+    def deepest(self) -> ContextLevel:
+        return self.levels[-1]
+
+    def sprout(self, cells: Ints, least: Floats) -> tuple[Ints, ContextLevel]:
+        """Contexts one symbol longer, from cells of the deepest level that are expected to go on often enough.
+
+        A cell sprouts if its most likely next symbol is expected at least `least` times. Returns the cells that do, and
+        the new level with expected weights, which is not part of the tree before `add`.
+        """
+        above = self.deepest
+        parent = above.row[cells]
+        last = above.symbols[parent, -1]
+        starts = np.concatenate([[0], np.cumsum(above.degree)])
+        symbol = self.successors.nth(last, cells - starts[parent]).astype(np.int64)
+        goes_on = symbol < len(self.levels[0].total)  # nothing follows the end mark
+        cells, parent, symbol, least = cells[goes_on], parent[goes_on], symbol[goes_on], least[goes_on]
+        link = self._link(above.first_id + parent, symbol)
+        grows = above.weight[cells] * self._likeliest()[link] >= least
+        cells, parent, symbol, link = cells[grows], parent[grows], symbol[grows], link[grows]
+        total = above.weight[cells]
+        degree = self.successors.degree(symbol)
+        within = np.arange(int(degree.sum())) - np.repeat(np.cumsum(degree) - degree, degree)
+        first, weights, totals = self._flat()
+        share = np.divide(total, totals[link], out=np.zeros(len(total)), where=totals[link] > 0)
+        expected = weights[np.repeat(first[link], degree) + within] * np.repeat(share, degree)
+        symbols = np.concatenate([above.symbols[parent], symbol[:, None]], axis=1)
+        noisy = np.full(len(expected), NOT_ASKED, np.int64)
+        return cells, ContextLevel(symbols, total, link, degree, expected, noisy)
+
+    def add(self, cells: Ints, level: ContextLevel) -> None:
+        """Make a sprouted level part of the tree."""
+        above = self.deepest
+        level.first_id = above.first_id + len(above.total)
+        keys = (above.first_id + above.row[cells]) * self.successors.size + level.symbols[:, -1]
+        ids = level.first_id + np.arange(len(keys))
+        self._children = np.concatenate([self._children, keys])
+        self._child_ids = np.concatenate([self._child_ids, ids])
+        order = np.argsort(self._children, kind="stable")
+        self._children, self._child_ids = self._children[order], self._child_ids[order]
+        self.levels.append(level)
+
+    def model(self, world: World, longest: int) -> NgramModel:
+        """The walks of this tree."""
+        names = np.append(np.arange(world.size), world.size + 1)[:, None]
+        tables = [NgramTable(names, self.singles.noisy, self.visits, self.singles.scale)]
+        for level in self.levels:
+            starts = np.cumsum(level.degree) - level.degree
+            rank = np.arange(len(level.weight)) - np.repeat(starts, level.degree)
+            last = self.successors.nth(level.symbols[level.row, -1], rank).astype(np.int64)
+            symbols = np.concatenate([level.symbols[level.row], last[:, None]], axis=1)
+            kept = level.weight > 0
+            tables.append(NgramTable(symbols[kept], level.noisy[kept], level.weight[kept], level.scale))
+        begin, end = world.size, world.size + 1
+        return NgramModel(world, tuple(tables), (begin,), end, self.trips, longest, self.moves)
+
+    def _link(self, parent: Ints, symbol: Ints) -> Ints:
+        """The longest known context that ends `parent` + `symbol` and is shorter: follow the parent's own links."""
+        link = np.concatenate([level.link for level in self.levels])
+        found = np.full(len(parent), -1, np.int64)
+        at = link[parent]
+        while (open_ := np.flatnonzero((found < 0) & (at >= 0))).size:
+            wanted = at[open_] * self.successors.size + symbol[open_]
+            place = np.searchsorted(self._children, wanted)
+            place = np.minimum(place, max(len(self._children) - 1, 0))
+            known = self._children[place] == wanted if len(self._children) else np.zeros(len(open_), bool)
+            found[open_[known]] = self._child_ids[place[known]]
+            at[open_] = link[at[open_]]
+        return np.where(found >= 0, found, symbol)
+
+    def _flat(self) -> tuple[Ints, Floats, Floats]:
+        """First cell of each context, the weights of all cells, and their totals, through all levels."""
+        degree = np.concatenate([level.degree for level in self.levels])
+        weight = np.concatenate([level.weight for level in self.levels])
+        row = np.repeat(np.arange(len(degree)), degree)
+        total = np.bincount(row, weight, len(degree)).astype(np.float64)
+        return np.cumsum(degree) - degree, weight, total
+
+    def _likeliest(self) -> Floats:
+        """The probability of the most likely next symbol of each context."""
+        first, weight, total = self._flat()
+        most = np.zeros(len(total))
+        np.maximum.at(most, np.repeat(np.arange(len(total)), np.diff(np.append(first, len(weight)))), weight)
+        return np.divide(most, total, out=np.zeros(len(total)), where=total > 0)
