@@ -23,6 +23,7 @@ from wayveil.risk.recording import Exchange, Subject, record
 from wayveil.trips.trips import Trips
 
 BINS, PAIR_BINS = 50, 8
+FEWEST_RUNS = 16  # else there are too few pairs of runs
 MOST_CELLS = 1_000_000  # of one answer; an audit belongs on a tiny world
 
 Floats = NDArray[np.float64]
@@ -53,7 +54,7 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
     pairs: dict[str, list[Floats]] = {"next cell": [], "next question": [], "next run": []}
     earlier_run: list[Floats] = []
     done = runs = 0
-    while done < draws:
+    while done < draws or runs < FEWEST_RUNS:
         transcript, _ = record(subject, trips, bits, runs)
         run = []
         for exchange in transcript.exchanges:
@@ -69,7 +70,8 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
             done += len(values)
         if not run:
             raise ParameterError("this mechanism asked for no counts, so there is no noise to test")
-        pairs["next question"].extend(_alongside(run[:-1], run[1:]))
+        # Disjoint pairs: the first answer with the second, the third with the fourth; likewise the runs.
+        pairs["next question"].extend(_alongside(run[:-1:2], run[1::2]))
         pairs["next run"].extend(_alongside(earlier_run, run) if runs % 2 else ())
         earlier_run, runs = run, runs + 1
     p_values = {
@@ -165,7 +167,7 @@ def independence_p_value(pairs: Floats) -> float:
     """
     cell = np.clip((pairs * PAIR_BINS).astype(int), 0, PAIR_BINS - 1)
     table = np.bincount(cell[:, 0] * PAIR_BINS + cell[:, 1], minlength=PAIR_BINS**2).reshape(-1, PAIR_BINS)
-    table = table[table.sum(axis=1) >= 20 * PAIR_BINS]
+    table = table[table.sum(axis=1) >= 10 * PAIR_BINS]
     return _chi_square_p(table) if len(table) else 1.0
 
 
@@ -182,7 +184,7 @@ def _adjacent(values: Floats) -> Floats:
 
 
 def _alongside(run: list[Floats], later: list[Floats]) -> Iterator[Floats]:
-    """Pairs of draws at the same place of two answers; every answer is used once."""
-    for one, other in list(zip(run, later, strict=False))[::2]:
+    """Pairs of draws at the same place of two answers."""
+    for one, other in zip(run, later, strict=False):
         size = min(len(one), len(other))
         yield np.stack([one[:size], other[:size]], axis=1)

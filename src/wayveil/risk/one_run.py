@@ -80,8 +80,9 @@ def canary_scores(subject: Subject, town: Town, transcript: Transcript) -> NDArr
         owner, alone = np.zeros(len(cells), np.int64), np.ones(len(cells), bool)
         for digit, part in enumerate(spelled):
             changed, by = moved_cells(without.exchanges[place].exact, part.exchanges[place].exact)
+            known = np.isin(changed, cells)
             change = np.zeros(len(cells), np.int64)
-            change[np.searchsorted(cells, changed)] = by
+            change[np.searchsorted(cells, changed[known])] = by[known]
             owner |= (change == moved).astype(np.int64) << digit
             alone &= (change == moved) | (change == 0)
         alone &= owner < town.quarters

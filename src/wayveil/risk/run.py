@@ -48,8 +48,8 @@ class Effort:
 
 
 EFFORTS = {
-    "fast": Effort(20, 60_000, 1_500, (100, 400), (100, 400), every_audit=False),
-    "full": Effort(400, 400_000, 8_000, (500, 4_000), (300, 1_500), every_audit=True),
+    "fast": Effort(20, 40_000, 1_500, (50, 200), (50, 200), every_audit=False),
+    "full": Effort(400, 400_000, 8_000, (300, 2_500), (200, 1_000), every_audit=True),
 }
 
 
@@ -160,10 +160,10 @@ def _examined_findings(subject: Subject, trips: Trips, neighbour: Trips, seed: i
 
 def _conformance(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:
     unit = plan.units[0]
-    trips = plan.pairs[0].without
+    trips, draws = plan.pairs[0].without, effort.draws // 4
     if plan.town:  # many cells per run, so that few runs are enough
-        trips = town(150, plan.busy_in_town).trips(np.zeros(150, bool))
-    found = conformance(plan.subject(unit, _variant(job)), trips, bits, draws=effort.draws)
+        trips, draws = town(150, plan.busy_in_town).trips(np.zeros(150, bool)), effort.draws
+    found = conformance(plan.subject(unit, _variant(job)), trips, bits, draws=draws)
     test, p_value = found.smallest
     detail = f"{test}, {found.draws:,} draws"
     return _row(job, plan, "p", p_value, p_value < ALPHA_LAW, detail, f"{found.draws:,} draws")
