@@ -44,7 +44,7 @@ class ExhaustiveTimeTree(Mechanism):
     height: int = Field(12, ge=1, le=200)
     time: TimeAxis = "hour-of-day"
     successors: Literal["all", "network"] = "all"
-    false_children: float = Field(0.1, gt=0, le=1)
+    false_children: float = Field(0.5, gt=0, le=1)
     threshold_scales: float | None = Field(None, gt=0)
     max_false_nodes: int = Field(20_000_000, ge=1)
     consistency: Literal["weighted", "equal", "none"] = "weighted"

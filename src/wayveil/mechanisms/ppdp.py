@@ -54,7 +54,7 @@ class PPDP(Mechanism):
     time: TimeAxis = "hour-of-day"
     max_gap: int | None = Field(None, ge=0)
     smoothing_factor: float = Field(1.0, ge=1)
-    false_children: float = Field(0.1, gt=0, le=1)
+    false_children: float = Field(0.5, gt=0, le=1)
     threshold_k: float | None = Field(None, ge=0)
     threshold_b: float = Field(0.0, ge=0)
     prune_early: bool = True

@@ -62,10 +62,10 @@ class SafePath(Mechanism):
     location_groups: str = "geography"
     location_height: int = Field(1, ge=0, le=20)
     location_fan_out: int = Field(8, ge=2)
-    time_height: int = Field(1, ge=0, le=20)
+    time_height: int = Field(0, ge=0, le=20)
     time_fan_out: int = Field(4, ge=2)
-    leaf_weight: float = Field(2 ** (1 / 3), ge=0.1, le=10)
-    false_children: float = Field(0.1, gt=0, le=1)
+    leaf_weight: float = Field(2.0, ge=0.1, le=10)
+    false_children: float = Field(0.5, gt=0, le=1)
     published_thresholds: bool = False
     consistency: Literal["weighted", "equal", "none"] = "weighted"
     smoothing: bool = False

@@ -1,0 +1,282 @@
+"""A release in the formats that people already use: TIDES, origin-destination tables, GeoJSON, flow maps.
+
+Everything is computed from the private trips and the datasheet, so it is post-processing and costs nothing. All numbers
+are whole and non-negative, and tables of one release add up to the same trips.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.releases.error_bars import cell_half_widths
+from wayveil.trips.trips import Trips
+from wayveil.world.network import Network
+from wayveil.world.timebins import DAY, TimeBins
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+
+# TIDES v1.0 station_activities; columns that we have no data for stay empty.
+STATION_ACTIVITIES = (
+    "service_date",
+    "stop_id",
+    "time_period_start",
+    "time_period_end",
+    "time_period_category",
+    "total_entries",
+    "total_exits",
+    "number_of_transactions",
+    "bike_entries",
+    "bike_exits",
+    "ramp_entries",
+    "ramp_exits",
+)
+HOURS = TimeBins.hour_of_day()
+
+
+def station_activities(trips: Trips, bins: TimeBins = HOURS, *, taps: bool | None = None) -> pl.DataFrame:
+    """TIDES `station_activities`: per service date, stop and period, who came in and who went out.
+
+    With `taps` every visit is a tap: an entry and a transaction, and nothing is known of exits. Otherwise a trip enters
+    at its first visit and leaves at its last. By default trips of a single visit are taps.
+    """
+    time = _times(trips)
+    taps = bool(np.all(trips.lengths <= 1)) if taps is None else taps
+    full = trips.lengths > 0
+    first, last = trips.offsets[:-1][full], trips.offsets[1:][full] - 1
+    entries = np.arange(trips.visits) if taps else first
+    table = _activity(trips.location[entries], time[entries], bins, "total_entries")
+    if taps:
+        table = table.with_columns(total_exits=pl.lit(None, pl.Int64))
+    else:
+        keys = ["day", "bin", "stop"]
+        out = _activity(trips.location[last], time[last], bins, "total_exits")
+        table = table.join(out, on=keys, how="full", coalesce=True).with_columns(
+            pl.col("total_entries", "total_exits").fill_null(0)
+        )
+    table = table.sort("day", "stop", "bin")
+    stop = trips.world.ids[table["stop"].to_numpy()]
+    start, end = _period(table["day"].to_numpy(), table["bin"].to_numpy(), bins)
+    given = pl.DataFrame(
+        {
+            "service_date": _date(table["day"].to_numpy()),
+            "stop_id": pl.Series(stop.tolist(), dtype=pl.String),
+            "time_period_start": start,
+            "time_period_end": end,
+            "total_entries": table["total_entries"],
+            "total_exits": table["total_exits"],
+            "number_of_transactions": table["total_entries"],
+        }
+    )
+    missing = [
+        pl.lit(None, pl.String).alias(name) for name in STATION_ACTIVITIES if name not in given.columns
+    ]
+    return given.with_columns(missing).select(STATION_ACTIVITIES)
+
+
+def od_table(
+    trips: Trips, bins: TimeBins | None = None, *, datasheet: dict[str, Any] | None = None
+) -> pl.DataFrame:
+    """Trips from origin to destination by period of departure; pairs that are not listed have none.
+
+    Without bins there is one period, whose start and end are empty. `trips_low` and `trips_high` hold the number
+    without noise in about 95 of 100 cases; they follow from the noise law (see `error_bars`) and need the datasheet
+    of a tree mechanism. They do not cover what thresholds and bounds left out.
+    """
+    full = trips.lengths > 0
+    table: dict[str, NDArray[np.int64]] = {
+        "origin": trips.origins()[full].astype(np.int64),
+        "destination": trips.destinations()[full].astype(np.int64),
+    }
+    if bins is not None:
+        table["bin"] = bins.bin_of(_times(trips)[trips.offsets[:-1][full]]).astype(np.int64)
+    rows = pl.DataFrame(table).with_row_index("row")
+    keys = list(table)
+    cells = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias("trips")).sort(keys)
+    half = cell_half_widths(trips, bins, datasheet)
+    if half is not None:
+        cells = cells.join(half.select(*keys, "half"), on=keys, how="left").sort(keys)
+    low, high = pl.lit(None, pl.Int64), pl.lit(None, pl.Int64)
+    if half is not None:
+        width = pl.col("half").ceil().cast(pl.Int64)
+        low, high = pl.max_horizontal(pl.col("trips") - width, 0), pl.col("trips") + width
+    cells = cells.with_columns(trips_low=low, trips_high=high)
+    names = trips.world.ids
+    place = {name: names[cells[name].to_numpy()].tolist() for name in ("origin", "destination")}
+    nowhen: pl.Series = pl.Series([None] * len(cells), dtype=pl.String)
+    period = (nowhen, nowhen) if bins is None else _clock_period(cells["bin"].to_numpy(), bins)
+    return pl.DataFrame(
+        {
+            "origin_stop_id": pl.Series(place["origin"], dtype=pl.String),
+            "destination_stop_id": pl.Series(place["destination"], dtype=pl.String),
+            "period_start": period[0],
+            "period_end": period[1],
+            "trips": cells["trips"],
+            "trips_low": cells["trips_low"],
+            "trips_high": cells["trips_high"],
+        }
+    )
+
+
+def stop_flows(trips: Trips) -> dict[str, Any]:
+    """GeoJSON points: visits, entries (trips that begin) and exits (trips that end) of every stop."""
+    world = _network(trips)
+    size = world.size
+    counts = {
+        "visits": np.bincount(trips.location, minlength=size),
+        "entries": np.bincount(trips.origins()[trips.lengths > 0], minlength=size),
+        "exits": np.bincount(trips.destinations()[trips.lengths > 0], minlength=size),
+    }
+    return _collection(
+        {
+            "type": "Feature",
+            "geometry": {"type": "Point", "coordinates": _point(world, stop)},
+            "properties": {
+                "stop_id": str(world.ids[stop]),
+                "name": str(world.names[stop]),
+                **{name: int(count[stop]) for name, count in counts.items()},
+            },
+        }
+        for stop in range(size)
+    )
+
+
+def edge_flows(trips: Trips) -> dict[str, Any]:
+    """GeoJSON lines: trips that move from one stop directly to another, for every pair with any."""
+    world = _network(trips)
+    inner = np.ones(trips.visits, bool)
+    inner[trips.offsets[:-1][trips.lengths > 0]] = False
+    there = np.flatnonzero(inner)
+    pair = trips.location[there - 1].astype(np.int64) * world.size + trips.location[there]
+    found, count = np.unique(pair, return_counts=True)
+    return _collection(
+        {
+            "type": "Feature",
+            "geometry": {"type": "LineString", "coordinates": [_point(world, a), _point(world, b)]},
+            "properties": {
+                "from_stop_id": str(world.ids[a]),
+                "to_stop_id": str(world.ids[b]),
+                "trips": int(n),
+            },
+        }
+        for (a, b), n in zip((divmod(int(key), world.size) for key in found), count, strict=True)
+    )
+
+
+def flowmap(trips: Trips) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The pair of tables of flowmap.blue: locations (id, name, lat, lon) and flows (origin, dest, count)."""
+    world = _network(trips)
+    places = pl.DataFrame(
+        {
+            "id": pl.Series(world.ids.tolist(), dtype=pl.String),
+            "name": pl.Series(world.names.tolist(), dtype=pl.String),
+            "lat": world.lat,
+            "lon": world.lon,
+        }
+    )
+    flows = od_table(trips).select(origin="origin_stop_id", dest="destination_stop_id", count="trips")
+    return places, flows
+
+
+def export(release: "Release", kind: str, out: str | Path, bins: TimeBins = HOURS) -> list[Path]:
+    """Write one format (see `FORMATS`); returns the files. `flowmap` writes two, beside each other."""
+    if kind not in FORMATS:
+        raise ParameterError(f"there is no format {kind!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[kind](release, Path(out), bins)
+
+
+def _write_activities(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    station_activities(release.trips, bins).write_csv(out)
+    return [out]
+
+
+def _write_od(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    timed = release.trips.time is not None
+    od_table(release.trips, bins if timed else None, datasheet=release.datasheet).write_csv(out)
+    return [out]
+
+
+def _write_geojson(flows: Callable[[Trips], dict[str, Any]]) -> Callable[..., list[Path]]:
+    def write(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+        out.write_text(json.dumps(flows(release.trips)), encoding="utf-8")
+        return [out]
+
+    return write
+
+
+def _write_flowmap(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    files = [out.with_name(f"{out.stem}-locations.csv"), out.with_name(f"{out.stem}-flows.csv")]
+    for table, file in zip(flowmap(release.trips), files, strict=True):
+        table.write_csv(file)
+    return files
+
+
+FORMATS: dict[str, Callable[["Release", Path, TimeBins], list[Path]]] = {
+    "station-activities": _write_activities,
+    "od": _write_od,
+    "stop-flows": _write_geojson(stop_flows),
+    "edge-flows": _write_geojson(edge_flows),
+    "flowmap": _write_flowmap,
+}
+
+
+def _activity(
+    location: NDArray[np.int32], time: NDArray[np.int64], bins: TimeBins, name: str
+) -> pl.DataFrame:
+    rows = {"day": time // DAY, "bin": bins.bin_of(time).astype(np.int64), "stop": location.astype(np.int64)}
+    return pl.DataFrame(rows).group_by("day", "bin", "stop").agg(pl.len().cast(pl.Int64).alias(name))
+
+
+def _period(day: NDArray[np.int64], bin_: NDArray[np.int64], bins: TimeBins) -> tuple[pl.Series, pl.Series]:
+    """Start and end of each period as moments of the timeline; weekly bins are taken within their day."""
+    start = day * DAY + bins.start[bin_] % DAY
+    return _moment(start), _moment(start + bins.end[bin_] - bins.start[bin_])
+
+
+def _clock_period(bin_: NDArray[np.int64], bins: TimeBins) -> tuple[pl.Series, pl.Series]:
+    """`08:00` and `09:00` of a repeating day, `Mon 08:00` of a week: the labels of the bins, cut in two."""
+    labels = [bins.labels[i].rsplit("-", 1) for i in bin_.tolist()]
+    return (
+        pl.Series([label[0] for label in labels], dtype=pl.String),
+        pl.Series([label[1] for label in labels], dtype=pl.String),
+    )
+
+
+def _moment(seconds: NDArray[np.int64]) -> pl.Series:
+    return (
+        pl.Series(seconds).cast(pl.Datetime("ms"))
+        if len(seconds) == 0
+        else ((pl.Series(seconds) * 1000).cast(pl.Datetime("ms")).dt.strftime("%Y-%m-%dT%H:%M:%S"))
+    )
+
+
+def _date(day: NDArray[np.int64]) -> pl.Series:
+    return pl.Series(day).cast(pl.Int32).cast(pl.Date)
+
+
+def _times(trips: Trips) -> NDArray[np.int64]:
+    if trips.time is None:
+        raise ParameterError(
+            "this format needs times, and the released trips have none; use a mechanism with times"
+        )
+    return trips.time
+
+
+def _network(trips: Trips) -> Network:
+    if not isinstance(trips.world, Network):
+        raise ParameterError("this format needs coordinates; load the release with the network of its city")
+    return trips.world
+
+
+def _point(world: Network, stop: int) -> list[float]:
+    return [round(float(world.lon[stop]), 6), round(float(world.lat[stop]), 6)]
+
+
+def _collection(features: Any) -> dict[str, Any]:
+    return {"type": "FeatureCollection", "features": list(features)}

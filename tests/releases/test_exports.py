@@ -1,0 +1,172 @@
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ring_networks import ring_of_stops
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.safepath import SafePath
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.units import Trip
+from wayveil.releases.error_bars import visit_scales
+from wayveil.releases.exports import (
+    FORMATS,
+    STATION_ACTIVITIES,
+    edge_flows,
+    export,
+    flowmap,
+    od_table,
+    station_activities,
+    stop_flows,
+)
+from wayveil.releases.release import release
+from wayveil.simulate.week import simulate_week
+from wayveil.trips.legality import LegalityRule
+from wayveil.trips.trips import Trips
+from wayveil.world.timebins import HOUR, TimeBins
+from wayveil.world.world import World
+
+NETWORK = ring_of_stops(4)
+DAY = 86_400
+
+
+def small():
+    """Two trips on the first day of the timeline, one on the second, and one without any visit."""
+    time = np.array([8, 8, 9, 8, 9, 10, 23]) * HOUR + np.array([0, 600, 0, 60, 0, 0, 0])
+    time[5:] += DAY
+    lists = [[0, 1, 2], [0, 1], [], [3, 0]]
+    return Trips.of_lists(lists, NETWORK, time=time)
+
+
+def test_station_activities_have_the_exact_columns_and_add_up():
+    table = station_activities(small())
+    assert tuple(table.columns) == STATION_ACTIVITIES
+    assert table["total_entries"].sum() == table["total_exits"].sum() == 3
+    assert table["number_of_transactions"].to_list() == table["total_entries"].to_list()
+    row = table.filter((pl.col("stop_id") == "s000") & (pl.col("total_entries") > 0)).row(0, named=True)
+    assert row["total_entries"] == 2
+    assert str(row["service_date"]) == "1970-01-01"
+    assert (row["time_period_start"], row["time_period_end"]) == (
+        "1970-01-01T08:00:00",
+        "1970-01-01T09:00:00",
+    )
+    keys = table.select("service_date", "stop_id", "time_period_start", "time_period_end")
+    assert keys.is_unique().all()
+    assert table.select(pl.col("total_entries", "total_exits").min()).row(0) >= (0, 0)
+
+
+def test_a_tap_is_an_entry_and_nothing_is_known_of_exits():
+    table = station_activities(small(), taps=True)
+    assert table["total_entries"].sum() == 7
+    assert table["total_exits"].null_count() == len(table)
+    singles = Trips.of_lists([[0], [1]], NETWORK, time=np.array([5, 6]))
+    assert station_activities(singles)["total_exits"].null_count() == 2
+
+
+def test_the_last_hour_of_a_day_ends_at_midnight():
+    table = station_activities(small())
+    late = table.filter(pl.col("time_period_start").str.ends_with("23:00:00")).row(0, named=True)
+    assert late["time_period_end"] == "1970-01-03T00:00:00"
+    assert str(late["service_date"]) == "1970-01-02"
+
+
+def test_od_by_period_adds_up_to_the_trips():
+    table = od_table(small(), TimeBins.hour_of_day())
+    assert table["trips"].sum() == 3
+    assert table.row(0, named=True) == {
+        "origin_stop_id": "s000",
+        "destination_stop_id": "s001",
+        "period_start": "08:00",
+        "period_end": "09:00",
+        "trips": 1,
+        "trips_low": None,
+        "trips_high": None,
+    }
+    weekly = od_table(small(), TimeBins.hour_of_week())
+    assert weekly["period_start"].to_list()[0] == "Thu 08:00"
+    assert od_table(small())["period_start"].null_count() == 3
+
+
+def released(mechanism, raw, seed):
+    rule = LegalityRule(repeats="keep", impossible="keep")
+    return release(raw, mechanism, epsilon=2, unit=Trip(), rule=rule, bits=SeededBits(seed), seed=seed)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        NoisyPrefixTree(height=2, successors="all"),
+        ExhaustiveTimeTree(height=2, time="720"),
+        SafePath(height=2, time="720", location_height=0),
+    ],
+)
+def test_error_bars_hold_the_raw_number_in_most_cells(mechanism):
+    raw = simulate_week(ring_of_stops(5, seconds=60), 40_000, seed=1).head(2)
+    # The bars speak of noise and not of cuts: no trip is longer than the tree is high, none passes midnight.
+    raw = Trips(raw.location, raw.offsets, raw.world, np.full(raw.visits, 8 * HOUR))
+    truth = od_table(raw).select("origin_stop_id", "destination_stop_id", true="trips")
+    inside, cells = 0, 0
+    for seed in range(5):
+        out = released(mechanism, raw, seed)
+        table = od_table(out.trips, datasheet=out.datasheet).join(
+            truth, on=["origin_stop_id", "destination_stop_id"]
+        )
+        held = table.filter(
+            (pl.col("true") >= pl.col("trips_low")) & (pl.col("true") <= pl.col("trips_high"))
+        )
+        inside, cells = inside + len(held), cells + len(table)
+        assert (table["trips_low"] >= 0).all()
+        assert (table["trips_high"] - table["trips"]).max() < 3_000
+    assert inside / cells > 0.9
+
+
+def test_scales_come_from_the_counts_that_complete_a_visit():
+    raw = simulate_week(ring_of_stops(5, seconds=60), 2_000, seed=1)
+    sheet = released(SafePath(height=3, location_height=1, time_height=1), raw, 0).datasheet
+    leaf = [
+        s for s in sheet["spends"] if s["label"].startswith("time of visit") and "group" not in s["label"]
+    ]
+    assert len(visit_scales(sheet)) == len(leaf) == 3
+    assert visit_scales({"mechanism": {"name": "markov"}, "spends": []}) is None
+
+
+def test_maps_carry_all_stops_and_all_moves():
+    stops, edges = stop_flows(small()), edge_flows(small())
+    assert len(stops["features"]) == 4
+    assert sum(f["properties"]["visits"] for f in stops["features"]) == 7
+    assert sum(f["properties"]["entries"] for f in stops["features"]) == 3
+    assert sum(f["properties"]["trips"] for f in edges["features"]) == 4
+    line = edges["features"][0]
+    assert line["geometry"]["coordinates"][0] == stops["features"][0]["geometry"]["coordinates"]
+    assert (line["properties"]["from_stop_id"], line["properties"]["trips"]) == ("s000", 2)
+
+
+def test_a_flowmap_is_a_pair_of_tables_that_refer_to_each_other():
+    places, flows = flowmap(small())
+    assert places.columns == ["id", "name", "lat", "lon"]
+    assert flows.columns == ["origin", "dest", "count"]
+    assert flows["count"].sum() == 3
+    assert set(flows["origin"]) | set(flows["dest"]) <= set(places["id"])
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_is_written(kind, tmp_path):
+    made = SimpleNamespace(trips=small(), datasheet={"mechanism": {"name": "markov"}, "spends": []})
+    files = export(made, kind, tmp_path / "out.file")
+    assert files
+    assert all(file.stat().st_size > 0 for file in files)
+    if kind.endswith("flows"):
+        assert json.loads(files[0].read_text())["type"] == "FeatureCollection"
+
+
+def test_what_a_format_needs_is_asked_for_in_a_sentence(tmp_path):
+    with pytest.raises(ParameterError, match="there is no format 'shapefile'"):
+        export(SimpleNamespace(trips=small(), datasheet={}), "shapefile", tmp_path / "x")
+    with pytest.raises(ParameterError, match="needs times"):
+        station_activities(small().without_times())
+    with pytest.raises(ParameterError, match="coordinates"):
+        flowmap(Trips.of_lists([[0]], World(["a"])))
