@@ -60,7 +60,7 @@ class TapCounts(Mechanism):
             raise ParameterError(
                 "stops_share and times_share must leave something for stops and times together"
             )
-        prices = gate.budget.split([self.stops_share, self.times_share, both_share])
+        for_stops, for_pairs, for_times = gate.budget.split([self.stops_share, both_share, self.times_share])
         both = TimedAlphabet(counter.world, bins)
 
         def ask(
@@ -71,11 +71,11 @@ class TapCounts(Mechanism):
 
         limit = None
         if both.size > self.dense_cells:
-            scale = float(gate.scale(contribution, prices[2]))
+            scale = float(gate.scale(contribution, for_pairs))
             limit = max(1, ceil(scale * log(max(bins.count / (2 * self.false_cells), 1.0))))
-        stops = ask("visits per stop", _Stops(), counter.world.size, prices[0])
-        times = ask("visits per time bin", _Times(bins), bins.count, prices[1])
-        cells = ask("visits per stop and time bin", both, both.size, prices[2], limit)
+        stops = ask("visits per stop", _Stops(), counter.world.size, for_stops)
+        cells = ask("visits per stop and time bin", both, both.size, for_pairs, limit)
+        times = ask("visits per time bin", _Times(bins), bins.count, for_times)
         return TapTable(
             counter.world,
             bins,

@@ -1,0 +1,86 @@
+"""The worlds of the tree benches: a week of taps on Montreal's feeds, or on an invented city where they are missing."""
+
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from wayveil.simulate.feed import write_city
+from wayveil.simulate.week import simulate_week
+from wayveil.trips.trips import Trips
+from wayveil.world.gtfs import read_gtfs
+from wayveil.world.network import Network
+from wayveil.world.timebins import DAY, TimeBins
+
+DATA = Path(os.environ.get("WAYVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+# A part of the bus network with about 900 stops, as many as the study's set had.
+BUS_BOX = "45.496,-73.61,45.545,-73.545"
+
+
+@cache
+def network(kind: str) -> Network:
+    """`metro` (about 70 stations) or `bus` (about 900 stops)."""
+    feed = DATA / f"montreal-{kind}" / "gtfs.zip"
+    if feed.exists():
+        return read_gtfs(feed, bbox=BUS_BOX if kind == "bus" else None)
+    with tempfile.TemporaryDirectory() as folder:
+        stops, lines = (70, 6) if kind == "metro" else (900, 60)
+        return read_gtfs(write_city(Path(folder) / "city.zip", stops=stops, lines=lines))
+
+
+def week(kind: str, riders: int | None = None) -> Trips:
+    """The sets of the SafePath study in size: 847,668 metro riders with 3.2 taps, 773,296 bus riders with 4.7."""
+    metro = kind == "metro"
+    riders = (847_668 if metro else 773_296) if riders is None else riders
+    return simulate_week(network(kind), riders, seed=1, mean_visits=3.2 if metro else 4.7)
+
+
+def first_days(trips: Trips) -> Trips:
+    """Every rider's first day, for time bins of one day."""
+    day = trips.time // DAY
+    return trips.keep_visits(day == np.repeat(day[trips.offsets[:-1]], trips.lengths))
+
+
+def shrunken(riders: int = 200_000) -> Trips:
+    """As the study did for SeqPT: 20 stops, 24 hours, visits elsewhere left out."""
+    trips = first_days(week("bus", int(3.2 * riders)))
+    busiest = np.argsort(-np.bincount(trips.location, minlength=trips.world.size))[:20]
+    trips = trips.keep_visits(np.isin(trips.location, busiest))
+    trips = trips.take(np.flatnonzero(trips.lengths > 0)[:riders])
+    code = np.full(trips.world.size, -1, np.int32)
+    code[busiest] = np.arange(20)
+    from wayveil.world.world import World
+
+    ids = [f"stop {i:02}" for i in range(20)]
+    return Trips(code[trips.location], trips.offsets, World(ids), trips.time)
+
+
+def pairs(trips: Trips, bins: TimeBins, height: int) -> np.ndarray:
+    """The first `height` (stop, bin) pairs of every trip, one row each, -1 after the end."""
+    head = trips.head(height)
+    out = np.full((len(trips), height), -1, np.int32)
+    row = np.repeat(np.arange(len(trips)), head.lengths)
+    column = np.arange(head.visits) - np.repeat(head.offsets[:-1], head.lengths)
+    out[row, column] = head.location * bins.count + bins.bin_of(head.time)
+    return out
+
+
+def exact_prefixes(columns: np.ndarray) -> tuple[float, int]:
+    """Seconds that DuckDB takes to count all prefixes with GROUP BY ROLLUP, and how many there are."""
+    import time
+
+    arrays = {f"s{i}": np.ascontiguousarray(columns[:, i]) for i in range(columns.shape[1])}
+    names = ", ".join(arrays)
+    with duckdb.connect() as connection:
+        connection.execute(f"SET threads TO {os.cpu_count()}")
+        connection.register("arrays", arrays)
+        connection.execute("CREATE TABLE trips AS SELECT * FROM arrays")
+        start = time.perf_counter()
+        connection.execute(
+            f"CREATE TABLE prefixes AS SELECT {names}, count(*) AS trips FROM trips GROUP BY ROLLUP ({names})"
+        )
+        seconds = time.perf_counter() - start
+        return seconds, connection.execute("SELECT count(*) FROM prefixes").fetchone()[0]

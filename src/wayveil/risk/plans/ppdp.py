@@ -1,0 +1,21 @@
+"""How PPDP is attacked. The published check that is stricter with true zeros is among the mistakes made everywhere."""
+
+from fractions import Fraction
+
+from wayveil.mechanisms.ppdp import PPDP
+from wayveil.risk.mutants import EVERYWHERE, PEEKING, WITH_QUESTIONS
+from wayveil.risk.plans.safepath import OVERSPENT
+from wayveil.risk.registry import AuditPlan
+from wayveil.risk.tiny_worlds import small_network
+
+PLAN = AuditPlan(
+    PPDP(height=2, time="720", false_children=1.0),
+    also=(
+        PPDP(height=3, max_gap=1),
+        PPDP(height=3, time="10", prune_early=False, smoothing_factor=3.0),
+        PPDP.published(height=3, time="240"),
+    ),
+    epsilon=Fraction(2),
+    worlds=(small_network,),
+    mutations=(*EVERYWHERE, *WITH_QUESTIONS, PEEKING, OVERSPENT),
+)
