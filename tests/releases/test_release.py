@@ -1,4 +1,6 @@
 import json
+import os
+import subprocess
 from fractions import Fraction
 
 import numpy as np
@@ -127,6 +129,17 @@ def test_a_release_is_never_written_over_another(saved):
     with pytest.raises(InputError, match="already exists"):
         made.save(folder)
     assert [path.name for path in folder.parent.iterdir()] == ["out"]
+
+
+def test_what_a_killed_writer_left_is_swept_away_and_a_living_one_is_left_alone(saved, tmp_path):
+    made, _ = saved
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    for writer in (dead.pid, os.getppid()):
+        (tmp_path / f".next.partial-{writer}").mkdir()
+    made.save(tmp_path / "next")
+    assert not (tmp_path / f".next.partial-{dead.pid}").exists()
+    assert (tmp_path / f".next.partial-{os.getppid()}").exists()
 
 
 def test_a_file_that_is_no_key_signs_nothing(saved, tmp_path):

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.datasheet_page import datasheet_page
@@ -37,7 +39,7 @@ def save_release(release: "Release", folder: Path, key: str | Path | None = None
     signer = signing_key(key)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
-    shutil.rmtree(draft, ignore_errors=True)
+    _sweep(folder)
     draft.mkdir()
     try:
         write_visits(release.trips, draft / "trips.parquet")
@@ -56,7 +58,7 @@ def save_release(release: "Release", folder: Path, key: str | Path | None = None
             folder.rmdir()
         draft.rename(folder)
         _flush(folder.parent)
-    except OSError as error:
+    except (OSError, pl.exceptions.PolarsError) as error:
         raise WayveilError(f"the release could not be written to {folder}: {error}") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -113,6 +115,24 @@ def verify_release(folder: str | Path, *, key_fingerprint_expected: str | None =
             f"was signed by another key ({fingerprint}), not by {key_fingerprint_expected}", file=folder
         )
     return {"folder": str(folder), "files": len(files), "key": fingerprint}
+
+
+def _sweep(folder: Path) -> None:
+    """Remove drafts of this release whose writers died; a living writer's draft is its own."""
+    for draft in folder.parent.glob(f".{folder.name}.partial-*"):
+        writer = draft.name.rpartition("-")[2]
+        if writer == str(os.getpid()) or not _alive(int(writer)):
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _hash(path: Path) -> str:
