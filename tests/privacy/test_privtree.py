@@ -143,7 +143,8 @@ def test_leaves_are_a_partition_and_find_their_cells():
     assert leaves.sizes.sum() == 64
     assert np.array_equal(leaves.starts, np.concatenate([[0], np.cumsum(leaves.sizes)[:-1]]))
     of = leaves.of(keys)
-    assert np.all(leaves.starts[of] <= keys) and np.all(keys < leaves.starts[of] + leaves.sizes[of])
+    assert np.all(leaves.starts[of] <= keys)
+    assert np.all(keys < leaves.starts[of] + leaves.sizes[of])
 
 
 def test_a_tree_of_one_cell_asks_nothing():

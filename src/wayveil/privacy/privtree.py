@@ -1,4 +1,4 @@
-"""PrivTree (Zhang, Xiao and Xie 2016): a partition that is fine where there is much to see, without a height to pay for.
+"""PrivTree (Zhang, Xiao and Xie 2016): a partition that is fine where there is much to see, and pays for no height.
 
 Cells 0..4^depth-1 are the leaves of a complete tree with four children per node. Starting at the root, a node at level
 a with count c is split if
@@ -102,9 +102,9 @@ def partition(
         levels.append(np.full(len(indices[-1]), level, np.int64))
         nodes = (FANOUT * nodes[split_here, None] + np.arange(FANOUT)).ravel()
     levels.append(np.full(len(nodes), depth, np.int64))
-    level, index = np.concatenate(levels), np.concatenate([*indices, nodes])
-    order = np.argsort(index << 2 * (depth - level), kind="stable")
-    return Leaves(depth, step, level[order], index[order])
+    found, index = np.concatenate(levels), np.concatenate([*indices, nodes])
+    order = np.argsort(index << 2 * (depth - found), kind="stable")
+    return Leaves(depth, step, found[order], index[order])
 
 
 def decisions(keys: Ints, counts: Ints, leaves: Leaves) -> tuple[Ints, Mask]:

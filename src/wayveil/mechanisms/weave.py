@@ -1,0 +1,128 @@
+"""Weave: small private histograms of trips, and the most even mixture of plausible trips that explains them.
+
+Guarantee
+    epsilon-differential privacy for the unit that the release names (pure, no delta).
+    Reason: every question is a histogram to which a trip adds at most one in all: it falls into one cell, or spreads
+    a weight of one evenly over its moves, in whole parts of 1 / 2^20. So a unit of m trips moves it by at most m, and
+    noise of scale m / (share x epsilon) on *every* public cell pays for that share. The partition of
+    origin-destination pairs is bought by PrivTree (see privacy/privtree.py). How finely the questions look follows
+    from the noisy number of trips. The shares add up to epsilon; weaving is post-processing.
+    Attacked by tests/mechanisms/test_weave.py, tests/privacy/test_privtree.py and the plan in risk/plans/weave.py.
+
+What it relies on
+    That riders use the network somehow as public routing under perturbed costs would. What they do otherwise is seen
+    only as far as the measured flows force it; `Measurements.weave().diagnostics` says how much stays unexplained.
+"""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from wayveil.counting.protocol import Counter
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.weave_shares import Shares, resolution
+from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.units import Contribution
+from wayveil.synthesis.weave.measurements import Answer, Measurements
+from wayveil.synthesis.weave.settings import Generation
+from wayveil.synthesis.weave.times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, bins_of
+from wayveil.world.walk_blocks import Block, WalkBlocks
+from wayveil.world.world import World
+from wayveil.world.zones import Geography
+
+ONE = Contribution(per_trip=1)
+PARTS = 1 << 20
+SPREAD = Contribution(per_trip=PARTS)
+FEWEST_TRIPS = 10
+# Tables larger than this are not written out cell by cell.
+MOST_CELLS = 20_000_000
+
+
+class Weave(Mechanism):
+    """Small histograms, public routing, and a fit.
+
+    shares         what epsilon is spent on
+    period         time bins are the hours of a `day` or of a `week`, for trips with times
+    bands          coarser times of the period, for pairs of zones
+    full_cells     a coarse cell should hold so many noise scales of trips, on average
+    triples_from   trips per unit of noise (n x epsilon) from which pairs of edges are asked for
+    weakest        below this n x epsilon a release is refused after buying the number of trips: it would be noise
+    generation     how trips are made of the measurements: costs nothing, can be changed later
+    """
+
+    name: ClassVar[str] = "weave"
+    summary: ClassVar[str] = (
+        "small noisy histograms, public routes, and the most even mixture that explains them"
+    )
+
+    shares: Shares = Field(default_factory=Shares)
+    period: Literal["day", "week"] = "day"
+    bands: int = Field(6, ge=1, le=24)
+    full_cells: float = Field(4.0, gt=0)
+    triples_from: float = Field(50_000.0, ge=0)
+    weakest: float = Field(500.0, ge=0)
+    generation: Generation = Field(default_factory=Generation)
+
+    def measure(self, counter: Counter, gate: Gate) -> Measurements:
+        """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
+        world = counter.world
+        _check_size(world)
+        geography = Geography(world)
+        network = geography.network is not None
+        times = 0 if not counter.timed else HOURS_OF_A_DAY if self.period == "day" else HOURS_OF_A_WEEK
+
+        always = self.shares.weights(timed=counter.timed, network=network, triples=False)
+        first = gate.budget.total * always["trips"] / sum(always.values())
+        total = int(gate.histogram("number of trips", counter.trips(), ONE, first).counts[0])
+        trips, scale = max(total, FEWEST_TRIPS), float(gate.scale(ONE, gate.budget.total))
+        self._refuse_noise(trips / scale)
+
+        triples = network and trips / scale >= self.triples_from
+        weights = self.shares.weights(timed=counter.timed, network=network, triples=triples)
+        del weights["trips"]
+        prices = dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
+        cells = {
+            name: trips / (self.full_cells * float(gate.scale(ONE, price))) for name, price in prices.items()
+        }
+        look = resolution(geography, cells, times=times, bands=self.bands, triples=triples)
+        price = prices.pop("tree")
+        leaves = gate.tree(
+            "partition of origin-destination pairs", counter.pairs(geography.places), ONE, price
+        )
+
+        bins = bins_of(times) if times else None
+        answers = {}
+        for name, block in WalkBlocks(geography, look, leaves.starts).all().items():
+            whole = PARTS if block.spread else 1
+            contribution = SPREAD if block.spread else ONE
+            exact = counter.block(block, whole, bins)
+            answer = gate.histogram(_label(block), exact, contribution, prices.pop(name))
+            answers[name] = Answer(answer.counts, whole, _variance(gate, answer))
+        return Measurements(world, look, total, scale, leaves.starts, answers, self.generation)
+
+    def _refuse_noise(self, signal: float) -> None:
+        if signal < self.weakest:
+            raise ParameterError(
+                f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few: a release "
+                f"would show noise and public knowledge, but not these trips. Use more trips or a larger epsilon, or set "
+                f"`weakest` lower to release it all the same. Counting the trips has cost its share of epsilon."
+            )
+
+
+def _check_size(world: World) -> None:
+    if not world.has_network and world.size * (world.size + 2) > MOST_CELLS:
+        raise ParameterError(
+            f"{world.size:,} locations without a network have too many possible moves for weave; "
+            f"give a network, or use markov"
+        )
+
+
+def _label(block: Block) -> str:
+    return f"trips by {block.name}" if not block.spread else f"trips spread over their {block.name}s"
+
+
+def _variance(gate: Gate, answer: NoisyCounts) -> float:
+    """Variance of the noise: that of the Laplace law, or the Gaussian's own."""
+    scale = float(answer.question.scale)
+    return scale if gate.budget.currency == "rho" else 2 * scale**2

@@ -1,0 +1,90 @@
+"""What Weave spends epsilon on: a weight per question, and how finely each can then look."""
+
+from fractions import Fraction
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from wayveil.world.walk_blocks import Resolution, length_edges
+from wayveil.world.zones import Geography
+
+Weight = Fraction
+TREE = "tree"
+
+# Bins of distance and growth of bins of length in percent, from coarse to fine.
+LENGTH_OPTIONS = ((1, 100), (2, 60), (3, 40), (4, 25), (5, 18), (6, 12), (8, 8), (10, 5), (12, 3), (16, 1))
+MOST_BITS = 12
+
+
+class Shares(BaseModel):
+    """Weights of the questions; those that are asked share epsilon in proportion. Found on simulated cities.
+
+    Zones are asked for beside single places and edges, because their noise does not add up over the places inside.
+    `two_edges` is asked only where the signal is strong; `move` only where there is no network.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    trips: Fraction = Field(Fraction(4, 100), gt=0)
+    distance: Fraction = Field(Fraction(2, 100), gt=0)
+    origin: Fraction = Field(Fraction(5, 100), gt=0)
+    origin_zone: Fraction = Field(Fraction(2, 100), gt=0)
+    destination: Fraction = Field(Fraction(5, 100), gt=0)
+    destination_zone: Fraction = Field(Fraction(2, 100), gt=0)
+    tree: Fraction = Field(Fraction(7, 100), gt=0)
+    pair: Fraction = Field(Fraction(16, 100), gt=0)
+    hour_at_origin: Fraction = Field(Fraction(3, 100), gt=0)
+    hour_at_destination: Fraction = Field(Fraction(3, 100), gt=0)
+    band_of_pair: Fraction = Field(Fraction(5, 100), gt=0)
+    edge: Fraction = Field(Fraction(22, 100), gt=0)
+    edge_zone: Fraction = Field(Fraction(6, 100), gt=0)
+    length: Fraction = Field(Fraction(6, 100), gt=0)
+    two_edges: Fraction = Field(Fraction(25, 100), gt=0)
+    move: Fraction = Field(Fraction(2), gt=0)
+
+    def weights(self, *, timed: bool, network: bool, triples: bool) -> dict[str, Fraction]:
+        """The weights of the questions that are asked, by the name of the block; the number of trips is first."""
+        left_out = set()
+        if not timed:
+            left_out |= {"hour_at_origin", "hour_at_destination", "band_of_pair"}
+        left_out |= {"move"} if network else {"edge", "edge_zone"}
+        if not (network and triples):
+            left_out.add("two_edges")
+        fields = type(self).model_fields
+        return {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
+
+
+def resolution(
+    geography: Geography, cells: dict[str, float], *, times: int, bands: int, triples: bool
+) -> Resolution:
+    """The finest look at which a block has at most `cells` cells: enough trips in each to be seen through the noise.
+
+    `cells` follows from the noisy number of trips and the prices, so choosing costs nothing.
+    """
+
+    def bits(block: str, per_zone: int, most: int, power: int = 1) -> int:
+        found = 0
+        while found < most and per_zone << power * (found + 1) <= cells.get(block, 0):
+            found += 1
+        return found
+
+    depth = min(geography.places.depth, MOST_BITS)
+    options = [option for option in LENGTH_OPTIONS if geography.network is not None or option[0] <= 2]
+    fits = [
+        option
+        for option in options
+        if option[0] * len(length_edges(option[1])) <= cells["length"] and option[0] <= cells["distance"]
+    ]
+    distances, growth = fits[-1] if fits else options[0]
+    return Resolution(
+        ends=min(bits("origin zone", 1, depth), bits("destination zone", 1, depth)),
+        hours=min(bits("hour at origin", times, depth), bits("hour at destination", times, depth))
+        if times
+        else 0,
+        pairs=bits("band of pair", bands, depth // 2, power=2) if times else 0,
+        edges=bits("edge zone", 1, min(geography.edges.depth, MOST_BITS)),
+        distances=distances,
+        growth=growth,
+        times=times,
+        bands=bands if times else 0,
+        triples=int(triples),
+    )

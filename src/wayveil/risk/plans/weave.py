@@ -1,0 +1,136 @@
+"""How Weave is attacked: every block on its own price, the partition of pairs, and the mistakes that could be made."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.counting.local import LocalCounter
+from wayveil.counting.protocol import Counter
+from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.gate import Gate, Question, SparseCounts
+from wayveil.privacy.noise import discrete_laplace
+from wayveil.privacy.privtree import Leaves, decay, depth_of, partition
+from wayveil.privacy.units import Rider, RiderDay, Trip
+from wayveil.risk.mutants import (
+    EVERYWHERE,
+    GAME,
+    GREY,
+    LAW,
+    OBSERVED_WORLD,
+    WHOLE_PRICE,
+    Mutation,
+    only_in_audits,
+)
+from wayveil.risk.recording import Subject
+from wayveil.risk.registry import AuditPlan
+from wayveil.synthesis.weave.measurements import Measurements
+from wayveil.world.timebins import TimeBins
+from wayveil.world.walk_blocks import Block
+
+Ints = NDArray[np.int64]
+
+
+class _WholeMoves(LocalCounter):
+    """Every move counts whole, so that a long trip counts many times."""
+
+    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
+        heavier = 4 if block.spread else 1
+        return super().block(block, heavier * whole, bins)
+
+
+class _ObservedCells(LocalCounter):
+    """Only cells that somebody is in have a place in the histogram."""
+
+    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
+        seen = super().block(block, whole, bins)
+        return SparseCounts(max(len(seen.keys), 1), np.arange(len(seen.keys)), seen.counts)
+
+
+class _TreeGate(Gate):
+    def answer_tree(self, question: Question, exact: SparseCounts) -> Leaves:
+        only_in_audits(self)
+        step = self.step(question)
+
+        def split(level: int, nodes: Ints, values: Ints) -> NDArray[np.bool_]:
+            return self.split(question, values, step)
+
+        return replace(
+            partition(exact.keys, exact.counts, depth_of(question.universe), step, split),
+            step=decay(question.scale, 1),
+        )
+
+    def step(self, question: Question) -> int:
+        return decay(question.scale, self.unit.sensitivity(question.contribution).l1)
+
+    def split(self, question: Question, values: Ints, step: int) -> NDArray[np.bool_]:
+        return values + discrete_laplace(len(values), question.scale, self.bits) > 0
+
+
+class _HalfTreeNoise(_TreeGate):
+    """Draws noise of half the scale for the nodes of the partition."""
+
+    def split(self, question: Question, values: Ints, step: int) -> NDArray[np.bool_]:
+        return values + discrete_laplace(len(values), question.scale / 2, self.bits) > 0
+
+
+class _NoDecay(_TreeGate):
+    """Deep nodes are split as readily as shallow ones."""
+
+    def step(self, question: Question) -> int:
+        return 1
+
+
+class _EmptyNodesSilent(_TreeGate):
+    """Nodes that nobody is in are never split, and draw no noise."""
+
+    def split(self, question: Question, values: Ints, step: int) -> NDArray[np.bool_]:
+        return super().split(question, values, step) & (values > -step)
+
+
+@dataclass(frozen=True)
+class _LookFromData:
+    """How finely to look is chosen by the exact number of trips."""
+
+    mechanism: Weave
+
+    def measure(self, counter: Counter, gate: Gate) -> Measurements:
+        only_in_audits(gate)
+        full = 4.0 / max(int(counter.trips().counts.sum()), 1)
+        return self.mechanism.model_copy(update={"full_cells": full}).measure(counter, gate)
+
+
+def _look_from_data(subject: Subject) -> Subject:
+    mechanism = subject.mechanism
+    if not isinstance(mechanism, Weave):
+        raise TypeError("only Weave chooses how finely to look")
+    return replace(subject, mechanism=_LookFromData(mechanism))
+
+
+def _gate(kind: type[Gate]):  # type: ignore[no-untyped-def]
+    return lambda subject: replace(subject, gate=kind)
+
+
+def _counter(kind: type[LocalCounter]):  # type: ignore[no-untyped-def]
+    return lambda subject: replace(subject, counter=kind)
+
+
+PLAN = AuditPlan(
+    Weave(weakest=0, full_cells=1.0),
+    also=(Weave(weakest=0, triples_from=0), Weave(weakest=0, period="week")),
+    epsilon=Fraction(12),
+    units=(Trip(), Rider(max_trips=2), Rider(max_trips=1, without_id="drop"), RiderDay(max_trips=2)),
+    busy_in_town=12,
+    mutations=(
+        *EVERYWHERE,
+        WHOLE_PRICE,
+        OBSERVED_WORLD,
+        Mutation("moves not normalised", _counter(_WholeMoves), (GREY, GAME), "the longest trip"),
+        Mutation("cells from the data", _counter(_ObservedCells), (GREY, GAME), "a stop nobody visits"),
+        Mutation("resolution from the data", _look_from_data, (GREY,)),
+        Mutation("half the noise in the partition", _gate(_HalfTreeNoise), (LAW,)),
+        Mutation("no decay in the partition", _gate(_NoDecay), (LAW,)),
+        Mutation("empty nodes never split", _gate(_EmptyNodesSilent), (LAW,)),
+    ),
+)

@@ -1,0 +1,130 @@
+"""Who travels from where to where, and when: a first guess from the noisy blocks, to draw a support from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.synthesis.projection import onto_total
+from wayveil.world.walk_blocks import WalkBlocks, Walks
+from wayveil.world.zones import Geography, take_apart
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# A place whose count stands out by this many standard deviations is believed as it is.
+OUTSTANDING = 3.5
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """A noisy block in trips: one value per cell, all with this standard deviation."""
+
+    value: Floats
+    deviation: float
+
+
+def two_levels(fine: Noisy, coarse: Noisy, zone: Ints, total: float) -> Floats:
+    """Masses of places from two noisy views: totals of zones, and differences inside a zone as far as noise lets see.
+
+    Zone totals are the mean of both views, weighted by their precision. Inside a zone, places differ from their mean
+    by what is left of their noisy difference after shrinking (empirical Bayes); outstanding places are not shrunk.
+    """
+    places = np.maximum(np.bincount(zone, minlength=len(coarse.value)), 1)
+    sums = np.bincount(zone, fine.value, len(coarse.value))
+    precise, rough = 1 / coarse.deviation**2, 1 / (places * fine.deviation**2)
+    zones = onto_total((precise * coarse.value + rough * sums) / (precise + rough), total)
+    apart = fine.value - (sums / places)[zone]
+    spread = max(float(np.mean(apart**2)) - fine.deviation**2, 0.0)
+    shrunk = apart * spread / (spread + fine.deviation**2)
+    shrunk = np.where(apart > OUTSTANDING * fine.deviation, apart, shrunk)
+    mass = np.maximum((zones / places)[zone] + shrunk, 0.0)
+    inside = np.bincount(zone, mass, len(zones))
+    mass *= (zones / np.maximum(inside, 1e-12))[zone]
+    # A little everywhere, so that nowhere is out of reach for the fit.
+    return 0.98 * mass + 0.02 * total / len(mass)
+
+
+class Demand:
+    """Draws ends and time bins of trips."""
+
+    def __init__(
+        self, geography: Geography, blocks: WalkBlocks, noisy: dict[str, Noisy], total: float
+    ) -> None:
+        self.geography, self.blocks, self.noisy, self.total = geography, blocks, noisy, total
+        zones = geography.places
+        zone = zones.zone(np.arange(geography.world.size), blocks.resolution.ends)
+        self.origin = two_levels(noisy["origin"], noisy["origin zone"], zone, total)
+        self.destination = two_levels(noisy["destination"], noisy["destination zone"], zone, total)
+
+    def ends(self, count: int, anywhere: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """About `count` origins and destinations, thinned so that their distances are as measured."""
+        drawn = 2 * count
+        free = rng.random(drawn) < anywhere
+        place = np.arange(len(self.origin))
+        origin = rng.choice(place, drawn, p=self.origin / self.origin.sum())
+        destination = rng.choice(place, drawn, p=self.destination / self.destination.sum())
+        bound = np.flatnonzero(~free)
+        if self.blocks.leaves is not None and len(bound):
+            origin[bound], destination[bound] = self._in_leaves(len(bound), rng)
+        kept = np.flatnonzero(rng.random(drawn) < self._likely_distance(origin, destination))
+        return origin[kept], destination[kept]
+
+    def _in_leaves(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """A leaf by its mass, then an origin and a destination inside by theirs."""
+        zones, starts = self.geography.places, self.blocks.leaves
+        if starts is None:
+            raise ValueError("there are no leaves")
+        mass = onto_total(self.noisy["pair"].value, self.total)
+        leaf = rng.choice(len(starts), count, p=mass / mass.sum())
+        sizes = np.diff(np.append(starts, 1 << 2 * zones.depth))
+        side = np.int64(1) << (np.round(np.log2(sizes)).astype(np.int64) // 2)
+        low = take_apart(starts, zones.depth)
+        return (
+            self._inside(self.origin, low[0][leaf], side[leaf], rng),
+            self._inside(self.destination, low[1][leaf], side[leaf], rng),
+        )
+
+    def _inside(self, mass: Floats, low: Ints, side: Ints, rng: np.random.Generator) -> Ints:
+        """A place by mass among those with codes from `low` on; codes without a place give the next one."""
+        zones = self.geography.places
+        running = np.concatenate([[0.0], np.cumsum(mass[zones.order])])
+        first, last = zones.slots(low, low + side)
+        drawn = running[first] + rng.random(len(low)) * (running[last] - running[first])
+        slot = np.searchsorted(running, drawn, side="right") - 1
+        return zones.order[np.clip(slot, 0, len(mass) - 1)]
+
+    def _likely_distance(self, origin: Ints, destination: Ints) -> Floats:
+        """The probability to keep a pair, so that about half stay and distances are as the noisy histogram says."""
+        ends = np.stack([origin, destination], axis=1).astype(np.int32)
+        distance = self.blocks.distance(Walks(ends.ravel(), 2 * np.arange(len(ends) + 1)))
+        wanted = onto_total(self.noisy["distance"].value, self.total) / self.total
+        found = np.bincount(distance, minlength=len(wanted)) / len(distance)
+        ratio = np.clip((wanted + 0.002) / (found + 0.002), 0.1, 10.0)
+        keep = ratio[distance]
+        return np.minimum(keep * (0.5 / keep.mean()), 1.0)
+
+    def bins(self, origin: Ints, destination: Ints, rng: np.random.Generator) -> Ints | None:
+        """A time bin for each trip, from how busy its two zones are: as if the two said so independently."""
+        look = self.blocks.resolution
+        if look.times == 0:
+            return None
+        shares = [
+            self._profiles(self.noisy[name].value.reshape(look.times, -1).T)
+            for name in ("hour at origin", "hour at destination")
+        ]
+        zones = self.geography.places
+        all_day = shares[0][1]
+        one = shares[0][0][zones.zone(origin, look.hours)]
+        other = shares[1][0][zones.zone(destination, look.hours)]
+        running = np.cumsum(one * other / all_day, axis=1)
+        drawn = rng.random(len(origin)) * running[:, -1]
+        return np.minimum((running <= drawn[:, None]).sum(axis=1), look.times - 1)
+
+    def _profiles(self, table: Floats) -> tuple[Floats, Floats]:
+        """Shares of the time bins in each zone, drawn towards those of all zones; and the latter."""
+        mass = onto_total(table, self.total)
+        everywhere = mass.sum(axis=0) + 0.001 * self.total / table.shape[1]
+        everywhere /= everywhere.sum()
+        mass += 0.05 * self.total / len(table) * everywhere
+        return mass / mass.sum(axis=1, keepdims=True), everywhere

@@ -1,0 +1,194 @@
+"""Weights for a support that explain noisy answers: as even as possible, as exact as the noise allows.
+
+Among all distributions p over the support, the one that minimises
+
+    n KL(p || uniform) + sum_q (n A_q p - y_q)^2 / (2 v_q)
+
+over the answers y with variances v, where A_q says how much each trip adds to answer q. Its dual has one number per
+answer and no constraint:  n log mean_j exp(A_j . x) - y . x + sum_q v_q x_q^2 / 2,  and p_j is proportional to
+exp(A_j . x). The dual is minimised by L-BFGS. A is never written out: a trip adds one to one cell of each block, or
+spreads one over its moves, so both products are sums over short lists of cells, compiled.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from wayveil.synthesis.weave.descent import minimise
+from wayveil.world.walk_blocks import Block, Walks
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Cells that trips spread over: trip j over `cell[bounds[j]:bounds[j + 1]]`, with weight `share[j]` each."""
+
+    cell: NDArray[np.int32]
+    bounds: Ints
+    share: NDArray[np.float32]
+
+
+class Features:
+    """What every trip of a support adds to the cells of all blocks, laid end to end.
+
+    Only blocks that no other block refines are looked up trip by trip; the coarser ones follow from them.
+    """
+
+    def __init__(self, blocks: dict[str, Block], walks: Walks) -> None:
+        self.size = len(walks)
+        self.blocks = blocks
+        self.cells = sum(block.cells for block in blocks.values())
+        ends = np.cumsum([block.cells for block in blocks.values()])
+        self.place = {
+            name: slice(int(end) - block.cells, int(end))
+            for (name, block), end in zip(blocks.items(), ends, strict=True)
+        }
+        self.coarse = [block for block in blocks.values() if block.finer in blocks]
+        fine = [block for block in blocks.values() if block.finer not in blocks]
+        single = [block for block in fine if not block.spread]
+        self.single = np.empty((self.size, len(single)), np.int32)
+        for column, block in enumerate(single):
+            self.single[:, column] = block.of(walks) + self.place[block.name].start
+        self.spread = [_spread(block, walks, self.place[block.name].start) for block in fine if block.spread]
+        workers = min(os.cpu_count() or 1, 8)
+        cuts = np.linspace(0, self.size, workers + 1).astype(np.int64)
+        self.ranges = list(pairwise(cuts.tolist()))
+
+    def scores(self, x: Floats, pool: ThreadPoolExecutor) -> Floats:
+        """A_j . x for every trip."""
+        x = x.copy()
+        for block in self.coarse:
+            x[self.place[str(block.finer)]] += x[self.place[block.name]][block.union]
+        out = np.empty(self.size)
+
+        def work(bounds: tuple[int, int]) -> None:
+            _single_scores(self.single, x, out, *bounds)
+            for part in self.spread:
+                _spread_scores(part.cell, part.bounds, part.share, x, out, *bounds)
+
+        list(pool.map(work, self.ranges))
+        return out
+
+    def totals(self, weight: Floats, pool: ThreadPoolExecutor) -> Floats:
+        """sum_j weight_j A_j: what weighted trips add to every cell."""
+
+        def work(bounds: tuple[int, int]) -> Floats:
+            out = np.zeros(self.cells)
+            _single_totals(self.single, weight, out, *bounds)
+            for part in self.spread:
+                _spread_totals(part.cell, part.bounds, part.share, weight, out, *bounds)
+            return out
+
+        total = np.sum(list(pool.map(work, self.ranges)), axis=0)
+        for block in self.coarse:
+            fine = total[self.place[str(block.finer)]]
+            total[self.place[block.name]] = np.bincount(np.asarray(block.union), fine, block.cells)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Weights that add up to the number of trips, the dual point they come from, and what they and an even weight add
+    to every cell.
+    """
+
+    weight: Floats
+    dual: Floats
+    fitted: Floats
+    even: Floats
+    steps: int
+
+    @property
+    def effective(self) -> float:
+        """How many trips of equal weight would be as varied: (sum w)^2 / sum w^2."""
+        return float(self.weight.sum() ** 2 / (self.weight**2).sum())
+
+
+def fit(
+    features: Features,
+    wanted: Floats,
+    variance: Floats,
+    total: float,
+    *,
+    start: Floats | None = None,
+    iterations: int = 100,
+    clip: float = 14.0,
+) -> Fit:
+    """Weights of a support that explain the wanted cells; `start` is the dual point of an earlier, similar fit."""
+    with ThreadPoolExecutor(len(features.ranges)) as pool:
+        even = features.totals(np.full(features.size, total / features.size), pool)
+        reached = even > 0
+        wanted = np.where(reached, wanted, 0.0)
+        # Steps of about equal effect in every direction: the curvature of the dual is the variance plus the cell's own.
+        unit = 1 / np.sqrt(variance + even)
+
+        def weights(x: Floats) -> tuple[Floats, float]:
+            score = np.clip(features.scores(x, pool), -clip, clip)
+            top = float(score.max(initial=0.0))
+            weight = np.exp(score - top)
+            mass = float(weight.sum())
+            return weight * (total / mass), top + log(mass / features.size)
+
+        def dual(z: Floats) -> tuple[float, Floats]:
+            x = z * unit
+            weight, log_mean = weights(x)
+            slope = features.totals(weight, pool) - wanted + variance * x
+            value = total * log_mean - float(wanted @ x) + 0.5 * float(variance @ x**2)
+            return value / total, slope * unit / total
+
+        begin = np.zeros(features.cells) if start is None else np.where(reached, start, 0.0) / unit
+        found, steps = minimise(dual, begin, iterations)
+        x = found * unit
+        weight, _ = weights(x)
+        return Fit(weight, x, features.totals(weight, pool), even, steps)
+
+
+def _spread(block: Block, walks: Walks, first: int) -> Spread:
+    if block.parts is None:
+        raise ValueError(f"{block.name} is not spread")
+    parts = block.parts(walks)
+    bounds = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
+    return Spread(
+        (block.of(walks) + first).astype(np.int32), bounds, (1 / np.maximum(parts, 1)).astype(np.float32)
+    )
+
+
+@njit(cache=True, nogil=True)
+def _single_scores(single, x, out, begin, end):  # type: ignore[no-untyped-def]
+    for j in range(begin, end):
+        score = 0.0
+        for column in range(single.shape[1]):
+            score += x[single[j, column]]
+        out[j] = score
+
+
+@njit(cache=True, nogil=True)
+def _spread_scores(cell, bounds, share, x, out, begin, end):  # type: ignore[no-untyped-def]
+    for j in range(begin, end):
+        score = 0.0
+        for k in range(bounds[j], bounds[j + 1]):
+            score += x[cell[k]]
+        out[j] += score * share[j]
+
+
+@njit(cache=True, nogil=True)
+def _single_totals(single, weight, out, begin, end):  # type: ignore[no-untyped-def]
+    for j in range(begin, end):
+        for column in range(single.shape[1]):
+            out[single[j, column]] += weight[j]
+
+
+@njit(cache=True, nogil=True)
+def _spread_totals(cell, bounds, share, weight, out, begin, end):  # type: ignore[no-untyped-def]
+    for j in range(begin, end):
+        part = weight[j] * share[j]
+        for k in range(bounds[j], bounds[j + 1]):
+            out[cell[k]] += part

@@ -1,0 +1,59 @@
+"""How trips are made from noisy blocks. Post-processing: nothing here costs privacy, and all of it may be changed."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+# How much a unit of misfit in each block counts, relative to the variance of its noise. Found on simulated cities.
+TRUST = {
+    "distance": 0.01,
+    "origin": 0.05,
+    "origin zone": 0.01,
+    "destination": 0.05,
+    "destination zone": 0.01,
+    "pair": 0.02,
+    "hour at origin": 0.02,
+    "hour at destination": 0.02,
+    "band of pair": 0.015,
+    "length": 0.02,
+    "edge": 0.05,
+    "edge zone": 0.01,
+    "two edges": 0.1,
+    "move": 0.05,
+}
+
+
+class Generation(BaseModel):
+    """Constants of the generator, tuned on simulated cities only (see bench/weave_tuning.py).
+
+    support          trips in the support per trip wanted
+    least, most      and their number at least and at most
+    rounds           rounds of routing, fitting and learning costs; one less where the signal is weak
+    feedback         exponent with which fitted flows change costs; feedback_weak where the signal is weak
+    detours          share of the support that goes via a place near the way
+    anywhere         share of the support whose ends are drawn independently of each other
+    graphs           perturbed graphs per way of counting costs
+    trees            of those, how many are tried for each destination
+    lines            log-normal spread of the cost of each line, edges: of each edge, waits: of each wait
+    trust            variance allowed per unit of noise variance, by block
+    model_error      variance allowed per trip, beside the noise: what no support can express
+    iterations       most steps of the solver, clip: largest log weight
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    support: float = Field(3.0, gt=0)
+    least: int = Field(60_000, ge=1)
+    most: int = Field(600_000, ge=1)
+    rounds: int = Field(3, ge=1, le=10)
+    feedback: float = Field(0.6, ge=0, le=2)
+    feedback_weak: float = Field(0.35, ge=0, le=2)
+    detours: float = Field(0.08, ge=0, lt=1)
+    anywhere: float = Field(0.1, ge=0, lt=1)
+    graphs: int = Field(6, ge=1)
+    trees: int = Field(2, ge=1)
+    lines: float = Field(0.2, ge=0)
+    edges: float = Field(0.15, ge=0)
+    waits: float = Field(0.2, ge=0)
+    trust: dict[str, float] = Field(default_factory=lambda: dict(TRUST))
+    model_error: float = Field(0.2, ge=0)
+    iterations: int = Field(100, ge=1)
+    clip: float = Field(14.0, gt=0)

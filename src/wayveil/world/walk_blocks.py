@@ -1,0 +1,247 @@
+"""Public ways to look at a walk: blocks of cells, each of which a walk falls into once or spreads itself over.
+
+A mechanism counts raw trips in these cells and fits invented ones to the counts, so both sides must mean the same by
+them. They are defined here once, as functions of a walk and of public knowledge.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.world.zones import Geography
+
+Ints = NDArray[np.int64]
+
+# Walks of more visits than this are in the last bin of lengths.
+LONGEST = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Walks of at least one visit each; `bins` is the time bin in which each begins, where there are times."""
+
+    location: NDArray[np.int32]
+    offsets: Ints
+    bins: NDArray[np.integer] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def origin(self) -> NDArray[np.int32]:
+        return self.location[self.offsets[:-1]]
+
+    @cached_property
+    def destination(self) -> NDArray[np.int32]:
+        return self.location[self.offsets[1:] - 1]
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Visits of each walk."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def moves(self) -> Ints:
+        """The position of the first visit of every move, walk after walk: all visits but the last of each walk."""
+        inside = np.ones(len(self.location), bool)
+        inside[self.offsets[1:] - 1] = False
+        return np.flatnonzero(inside)
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """How finely the blocks look. Whole numbers only, so that a resolution can stand in a table.
+
+    ends, hours, pairs  binary digits of the zones of ends, of hour x zone, and of band x zone x zone
+    edges               binary digits of the zones of edges
+    distances           bins of the distance between the ends
+    growth              by how many percent bins of lengths grow; the first bins have one length each
+    times               time bins of a period, 0 without times; bands: coarser ones
+    triples             whether moves are also looked at two by two
+    """
+
+    ends: int
+    hours: int
+    pairs: int
+    edges: int
+    distances: int
+    growth: int
+    times: int
+    bands: int
+    triples: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells 0..cells-1 that a walk falls into.
+
+    `of(walks)` gives one cell per walk, or, if the block is `spread`, one per move (and per mark): a walk then has
+    weight one to spread evenly over all its `parts(walks)`. -1 stands for a part that has no cell. Where the cells of
+    a block are unions of those of a finer one, `finer` names that one and `union` says which cell each is part of.
+    """
+
+    name: str
+    cells: int
+    of: Callable[[Walks], Ints]
+    parts: Callable[[Walks], Ints] | None = None
+    finer: str | None = None
+    union: Ints | None = None
+
+    @property
+    def spread(self) -> bool:
+        return self.parts is not None
+
+
+def length_edges(growth: int) -> Ints:
+    """First length of each bin: 1, 2, 3, ... and wider ones where `growth` percent are more than one visit."""
+    edges = [1]
+    while edges[-1] < LONGEST:
+        edges.append(max(edges[-1] + 1, edges[-1] * (100 + growth) // 100))
+    return np.array(edges, np.int64)
+
+
+def distance_edges(geography: Geography, count: int) -> NDArray[np.float64]:
+    """Upper ends, in metres, of all distance bins but the last; near ones are narrower."""
+    return geography.widest * (np.arange(1, count) / count) ** 1.5
+
+
+class WalkBlocks:
+    """All blocks of a world at one resolution, by name."""
+
+    def __init__(self, geography: Geography, resolution: Resolution, leaves: Ints | None = None) -> None:
+        """`leaves` are the first pair codes of the leaves of a partition of all pairs of places."""
+        self.geography, self.resolution = geography, resolution
+        self.leaves = leaves
+        self.length_edges = length_edges(resolution.growth)
+        self.distance_edges = distance_edges(geography, resolution.distances)
+
+    def all(self) -> dict[str, Block]:
+        """The blocks that apply: hours only with times, edges only with a network."""
+        blocks = [
+            *self._ends(),
+            *self._hours(),
+            *(self._edges() if self.geography.network else self._moves()),
+        ]
+        return {block.name: block for block in blocks}
+
+    def _ends(self) -> list[Block]:
+        size, zones, bits = self.geography.world.size, self.geography.places, self.resolution.ends
+        zone = zones.zone(np.arange(size), bits)
+        lengths = len(self.length_edges)
+        distance = np.repeat(np.arange(self.resolution.distances), lengths)
+        found = [
+            Block("length", self.resolution.distances * lengths, self._length),
+            Block("distance", self.resolution.distances, self.distance, finer="length", union=distance),
+            Block("origin", size, lambda walks: walks.origin.astype(np.int64)),
+            Block("origin zone", 1 << bits, lambda walks: zone[walks.origin], finer="origin", union=zone),
+            Block("destination", size, lambda walks: walks.destination.astype(np.int64)),
+            Block(
+                "destination zone",
+                1 << bits,
+                lambda walks: zone[walks.destination],
+                finer="destination",
+                union=zone,
+            ),
+        ]
+        if self.leaves is not None:
+            found.append(Block("pair", len(self.leaves), self._leaf))
+        return found
+
+    def distance(self, walks: Walks) -> Ints:
+        """The bin of the distance between the ends of each walk."""
+        metres = self.geography.metres(walks.origin, walks.destination)
+        return np.searchsorted(self.distance_edges, metres, side="right").astype(np.int64)
+
+    def _length(self, walks: Walks) -> Ints:
+        length = np.searchsorted(self.length_edges, walks.lengths, side="right") - 1
+        return self.distance(walks) * len(self.length_edges) + length
+
+    def _leaf(self, walks: Walks) -> Ints:
+        pair = self.geography.places.pair(walks.origin, walks.destination)
+        return np.searchsorted(self.leaves, pair, side="right") - 1  # type: ignore[arg-type]
+
+    def _hours(self) -> list[Block]:
+        if self.resolution.times == 0:
+            return []
+        zones, look = self.geography.places, self.resolution
+
+        def at_origin(walks: Walks) -> Ints:
+            return (_bins(walks) << look.hours) + zones.zone(walks.origin, look.hours)
+
+        def at_destination(walks: Walks) -> Ints:
+            return (_bins(walks) << look.hours) + zones.zone(walks.destination, look.hours)
+
+        def of_pair(walks: Walks) -> Ints:
+            band = _bins(walks) * look.bands // look.times
+            ends = zones.zone(walks.origin, look.pairs) << look.pairs | zones.zone(
+                walks.destination, look.pairs
+            )
+            return (band << 2 * look.pairs) + ends
+
+        return [
+            Block("hour at origin", look.times << look.hours, at_origin),
+            Block("hour at destination", look.times << look.hours, at_destination),
+            Block("band of pair", look.bands << 2 * look.pairs, of_pair),
+        ]
+
+    def _edges(self) -> list[Block]:
+        network, bits = self.geography.network, self.resolution.edges
+        if network is None:
+            return []
+        zone = self.geography.edges.zone(np.arange(network.edges), bits)
+        targets = network.indices.astype(np.int64)
+        after = network.successors.degree(targets)
+        before = np.concatenate([[0], np.cumsum(after)])
+
+        def edges(walks: Walks) -> Ints:
+            return network.edge_index(walks.location[walks.moves], walks.location[walks.moves + 1])
+
+        def zones(walks: Walks) -> Ints:
+            found = edges(walks)
+            return np.where(found >= 0, zone[found], -1)
+
+        def triples(walks: Walks) -> Ints:
+            found = edges(walks)
+            # After a move that is not the last of its walk, the next visit is where the next move begins.
+            follows = np.flatnonzero(walks.moves[1:] == walks.moves[:-1] + 1)
+            first, second = found[follows], found[follows + 1]
+            cell = before[first] + second - network.indptr[targets[first]]
+            return np.where((first >= 0) & (second >= 0), cell, -1)
+
+        blocks = [
+            Block("edge", network.edges, edges, lambda walks: walks.lengths - 1),
+            Block("edge zone", 1 << bits, zones, lambda walks: walks.lengths - 1, finer="edge", union=zone),
+        ]
+        if self.resolution.triples:
+            blocks.append(
+                Block("two edges", int(before[-1]), triples, lambda walks: np.maximum(walks.lengths - 2, 0))
+            )
+        return blocks
+
+    def _moves(self) -> list[Block]:
+        """Without a network: every pair of places, then where walks begin, then where they end."""
+        size = self.geography.world.size
+
+        def moves(walks: Walks) -> Ints:
+            cells = np.empty(len(walks.location) + len(walks), np.int64)
+            starts = walks.offsets[:-1] + np.arange(len(walks))
+            ends = walks.offsets[1:] + np.arange(len(walks))
+            cells[starts] = size * size + walks.origin
+            cells[ends] = size * (size + 1) + walks.destination
+            inner = np.ones(len(cells), bool)
+            inner[starts] = inner[ends] = False
+            cells[inner] = (
+                walks.location[walks.moves].astype(np.int64) * size + walks.location[walks.moves + 1]
+            )
+            return cells
+
+        return [Block("move", size * (size + 2), moves, lambda walks: walks.lengths + 1)]
+
+
+def _bins(walks: Walks) -> Ints:
+    if walks.bins is None:
+        raise ValueError("these walks have no times")
+    return walks.bins.astype(np.int64)

@@ -1,0 +1,121 @@
+"""Zones of a world at every coarseness: near places share the first binary digits of their codes.
+
+Places are halved at the median of the wider side of their box, each half likewise, and so on until every place is
+alone. The code of a place is the way to it; its first b digits name one of 2^b zones with equally many places. Where a
+world has no coordinates, places are halved in the order of their ids. All of it is public.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.world.geo import haversine, project
+from wayveil.world.network import Network
+from wayveil.world.world import World
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Zones:
+    """Codes of `depth` binary digits, one per place, all different."""
+
+    code: Ints
+    depth: int
+
+    @classmethod
+    def of_points(cls, x: NDArray[np.float64], y: NDArray[np.float64]) -> "Zones":
+        points = np.column_stack([x, y])
+        depth = max(0, (len(points) - 1).bit_length())
+        code = np.zeros(len(points), np.int64)
+        groups = [np.arange(len(points))]
+        for _ in range(depth):
+            code <<= 1
+            halves = []
+            for group in groups:
+                axis = int(np.argmax(np.ptp(points[group], axis=0)))
+                group = group[np.argsort(points[group, axis], kind="stable")]
+                middle = (len(group) + 1) // 2
+                code[group[middle:]] += 1
+                halves += [half for half in (group[:middle], group[middle:]) if len(half)]
+            groups = halves
+        return cls(code, depth)
+
+    def zone(self, places: NDArray[np.integer], bits: int) -> Ints:
+        """The zone, one of 2^bits, of each place."""
+        return self.code[places] >> max(self.depth - bits, 0)
+
+    @cached_property
+    def order(self) -> Ints:
+        """The places in the order of their codes: those of any zone stand together."""
+        return np.argsort(self.code, kind="stable")
+
+    def slots(self, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """Where in `order` the places with codes from `start` up to, not including, `end` begin and end."""
+        ordered = self.code[self.order]
+        return np.searchsorted(ordered, start), np.searchsorted(ordered, end)
+
+    def pair(self, one: NDArray[np.integer], other: NDArray[np.integer]) -> Ints:
+        """A code for each pair of places, with the digits of both in turn: near pairs share its first digits."""
+        return interleave(self.code[one], self.code[other], self.depth)
+
+
+def interleave(one: Ints, other: Ints, digits: int) -> Ints:
+    """The binary digits of two numbers in turn, those of the first in front."""
+    both = np.zeros(np.broadcast(one, other).shape, np.int64)
+    for digit in range(digits):
+        both |= ((one >> digit & 1) << 1 | (other >> digit & 1)) << 2 * digit
+    return both
+
+
+def take_apart(both: Ints, digits: int) -> tuple[Ints, Ints]:
+    """The two numbers that were interleaved."""
+    one, other = np.zeros_like(both), np.zeros_like(both)
+    for digit in range(digits):
+        pair = both >> 2 * digit
+        one |= (pair >> 1 & 1) << digit
+        other |= (pair & 1) << digit
+    return one, other
+
+
+class Geography:
+    """What a world says about nearness: zones of its places, zones of its edges, and metres between places."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.network = world if isinstance(world, Network) else None
+
+    @cached_property
+    def xy(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Metres east and north; without coordinates, places stand in one line in the order of their ids."""
+        if self.network is None:
+            return np.arange(self.world.size, dtype=np.float64), np.zeros(self.world.size)
+        return project(self.network.lat, self.network.lon)
+
+    @cached_property
+    def places(self) -> Zones:
+        return Zones.of_points(*self.xy)
+
+    @cached_property
+    def edges(self) -> Zones:
+        """Zones of the edges of a network, by their midpoints."""
+        if self.network is None:
+            return Zones(np.zeros(0, np.int64), 0)
+        x, y = self.xy
+        source, target = self.network.sources, self.network.indices
+        return Zones.of_points((x[source] + x[target]) / 2, (y[source] + y[target]) / 2)
+
+    @cached_property
+    def widest(self) -> float:
+        """Metres across the world."""
+        x, y = self.xy
+        return float(max(np.hypot(np.ptp(x), np.ptp(y)), 1.0))
+
+    def metres(self, one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.float64]:
+        """As the crow flies; without coordinates, different places are all equally far apart."""
+        if self.network is None:
+            return np.where(np.asarray(one) == np.asarray(other), 0.0, self.widest)
+        lat, lon = self.network.lat, self.network.lon
+        return haversine(lat[one], lon[one], lat[other], lon[other])
