@@ -126,7 +126,7 @@ def test_released_taps_have_the_raw_numbers_within_the_noise():
     np.testing.assert_allclose(cells(private), cells(raw), atol=25)
 
 
-@settings(max_examples=100)
+@settings(max_examples=300)
 @given(visits, st.integers(0, 10**6))
 def test_the_consistent_table_is_non_negative_and_adds_up(lists, seed):
     table = measure(TapCounts(), taps(lists), Gate(Event(), Budget(2), SeededBits(seed)))

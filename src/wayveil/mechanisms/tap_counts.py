@@ -60,7 +60,7 @@ class TapCounts(Mechanism):
             raise ParameterError(
                 "stops_share and times_share must leave something for stops and times together"
             )
-        for_stops, for_pairs, for_times = gate.budget.split([self.stops_share, both_share, self.times_share])
+        for_stops, for_times, for_pairs = gate.budget.split([self.stops_share, self.times_share, both_share])
         both = TimedAlphabet(counter.world, bins)
 
         def ask(
@@ -74,8 +74,8 @@ class TapCounts(Mechanism):
             scale = float(gate.scale(contribution, for_pairs))
             limit = max(1, ceil(scale * log(max(bins.count / (2 * self.false_cells), 1.0))))
         stops = ask("visits per stop", _Stops(), counter.world.size, for_stops)
-        cells = ask("visits per stop and time bin", both, both.size, for_pairs, limit)
         times = ask("visits per time bin", _Times(bins), bins.count, for_times)
+        cells = ask("visits per stop and time bin", both, both.size, for_pairs, limit)
         return TapTable(
             counter.world,
             bins,

@@ -17,6 +17,7 @@ from wayveil.world.world import World
 
 ROUNDS = 50
 CLOSE = 1e-9
+TRACE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +76,13 @@ class TapTable:
         The nearest table with the right total, then rows and columns scaled in turn (iterative proportional fitting).
         A stop or bin none of whose pairs is listed cannot be met; its taps go to the others.
         """
-        cells = onto_total(self.counts, self.total)
+        if self.total == 0:
+            return np.zeros(len(self.keys))
         stop, bin_ = np.divmod(self.keys, self.bins.count)
         margins = self.margins()
+        # A trace of "stop and time are independent" keeps cells open that a margin needs and noise has closed.
+        trace = TRACE * margins[0][stop] * margins[1][bin_] / self.total
+        cells = onto_total(self.counts, self.total) + trace
         for _ in range(ROUNDS):
             worst = 0.0
             for index, wanted in ((stop, margins[0]), (bin_, margins[1])):

@@ -7,7 +7,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Encoding
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.gate import SparseCounts
-from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, OBSERVED_WORLD, WITH_QUESTIONS, Mutation
+from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, OBSERVED_WORLD, WHOLE_PRICE, Mutation
 from wayveil.risk.registry import AuditPlan
 
 
@@ -19,17 +19,15 @@ class _EveryVisit(LocalCounter):
 
 
 PLAN = AuditPlan(
-    # One bin for the whole day: pairs and stops are the same cells then, and noise used twice shows.
-    TapCounts(max_visits=2, time="1440"),
+    TapCounts(max_visits=2, time="720"),
     also=(
-        TapCounts(max_visits=2, time="720"),
         TapCounts(max_visits=1),
         TapCounts(max_visits=3, time="hour-of-week", dense_cells=0),
     ),
     epsilon=Fraction(3),
     mutations=(
         *EVERYWHERE,
-        *WITH_QUESTIONS,
+        WHOLE_PRICE,  # noise used twice would not show: no two of the histograms have the same cells
         OBSERVED_WORLD,
         Mutation(
             "visits not capped",
