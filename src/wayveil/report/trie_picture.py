@@ -1,0 +1,77 @@
+"""A picture of a released trie: its most frequent branches, from the root on the left to the leaves on the right.
+
+The height of a branch is its share of the counts, so that the picture reads like a flow; what is too thin to be read is
+gathered into one grey bar per node. Plain SVG without script, for the report and for papers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+COLUMN, GAP, HEAD = 150, 3, 26
+SHORTEST = 15  # pixels; a lower bar has no room for its name
+# Light to dark, one per depth, told apart without colour vision as well.
+FILLS = ("#d9e6f2", "#b6d0e8", "#8fb8dc", "#6aa0ce", "#4a88bd", "#326fa3")
+
+
+@dataclass(frozen=True)
+class _Bar:
+    depth: int
+    top: float
+    height: float
+    label: str
+    title: str
+    rest: bool = False
+
+
+def trie_picture(nested: dict[str, Any], *, height: int = 640, title: str = "Released n-grams") -> str:
+    """The SVG of a trie as `Trie.nested` returns it: `count`, and `children` with `stop`, `count`, `children`."""
+    depth = _depth(nested)
+    width = max(depth, 1) * COLUMN
+    bars = list(_bars(nested, 0, float(HEAD), float(height - HEAD), ()))
+    drawn = "".join(_drawn(bar) for bar in bars)
+    empty = "" if bars else f'<text x="8" y="{HEAD + 20}">nothing stood out from the noise</text>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" font-family="system-ui, sans-serif" font-size="11"><title>{escape(title)}</title>'
+        f'<text x="4" y="16" font-size="13" font-weight="600">{escape(title)}</text>{drawn}{empty}</svg>'
+    )
+
+
+def _depth(node: dict[str, Any]) -> int:
+    return max((1 + _depth(child) for child in node["children"]), default=0)
+
+
+def _bars(
+    node: dict[str, Any], depth: int, top: float, height: float, path: tuple[str, ...]
+) -> Iterator[_Bar]:
+    """The children of a node, stacked inside its height, then their children inside theirs."""
+    whole = max(node["count"], sum(child["count"] for child in node["children"]), 1e-9)
+    used, hidden = 0.0, 0
+    for child in node["children"]:
+        tall = height * child["count"] / whole
+        if tall < SHORTEST:
+            hidden += 1
+            continue
+        here = (*path, child["stop"])
+        yield _Bar(depth, top + used, tall, child["stop"], f"{' › '.join(here)}: {child['count']:,.0f}")
+        yield from _bars(child, depth + 1, top + used, tall, here)
+        used += tall
+    if hidden and height - used >= GAP:
+        title = f"{' › '.join(path) or 'other beginnings'}: {hidden:,} more"
+        yield _Bar(depth, top + used, height - used, f"{hidden:,} more", title, rest=True)
+
+
+def _drawn(bar: _Bar) -> str:
+    x, tall = bar.depth * COLUMN, max(bar.height - GAP, 1.0)
+    fill = "#eeeeee" if bar.rest else FILLS[min(bar.depth, len(FILLS) - 1)]
+    ink = "#ffffff" if bar.depth >= 4 and not bar.rest else "#1b2733"
+    name = bar.label if len(bar.label) <= 22 else bar.label[:21] + "…"
+    text = ""
+    if tall >= SHORTEST - GAP:
+        text = f'<text x="{x + 6}" y="{bar.top + tall / 2 + 4:.1f}" fill="{ink}">{escape(name)}</text>'
+    return (
+        f'<g><title>{escape(bar.title)}</title><rect x="{x}" y="{bar.top:.1f}" width="{COLUMN - GAP}" '
+        f'height="{tall:.1f}" rx="2" fill="{fill}"/>{text}</g>'
+    )
