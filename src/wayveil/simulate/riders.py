@@ -1,0 +1,170 @@
+"""Riders from anonymous taps: role-based reconstruction after the BC Transit study.
+
+Every tap goes to the rider it suits best, or to a new one. This is a *global* step: one tap more can re-route all later
+ones. It is sound on simulated taps and on taps drawn from noisy counts, where it is post-processing. On real taps,
+what is released from its riders protects no real passenger.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.progress import step
+from wayveil.simulate.assignment import SLOTS, WORDS, People, TapArrays, Waiting, assign
+from wayveil.simulate.roles import PURPOSES, SCENARIOS, RiderRules
+from wayveil.simulate.surroundings import surroundings
+from wayveil.taps.taps import Taps
+from wayveil.trips.trips import Trips
+from wayveil.world.network import Network
+from wayveil.world.timebins import DAY, WEEK
+
+Period = Literal["day", "week"]
+MONDAY_BEFORE_EPOCH = 3 * DAY
+
+
+@dataclass(frozen=True, eq=False)
+class Riders:
+    """Taps and who made them.
+
+    rider     of each tap; riders are numbered from 0 in the order in which they appear
+    purpose   of each tap, index into PURPOSES; `scenario` index into SCENARIOS
+    role      of each rider, index into `rules.roles`
+    home      of each rider: where the first tap was; `primary`: the main activity, -1 if never seen
+    """
+
+    taps: Taps
+    rules: RiderRules
+    rider: NDArray[np.int32]
+    purpose: NDArray[np.int8]
+    scenario: NDArray[np.int8]
+    role: NDArray[np.int8]
+    home: NDArray[np.int32]
+    primary: NDArray[np.int32]
+
+    @property
+    def count(self) -> int:
+        """Number of riders."""
+        return len(self.role)
+
+    def trips(self, period: Period = "day") -> Trips:
+        """One trip per rider and day (or week, from Monday), each visit a boarding."""
+        return sequences(self.taps, self.rider.astype(np.int64), period)
+
+    def table(self) -> pl.DataFrame:
+        """One row per tap: rider, role, purpose, scenario, stop and time."""
+        roles = [role.name for role in self.rules.roles]
+        return pl.DataFrame(
+            {
+                "rider_id": self.rider,
+                "role": pl.Series(roles).gather(self.role[self.rider].astype(np.int64)),
+                "purpose": pl.Series(PURPOSES).gather(self.purpose.astype(np.int64)),
+                "scenario": pl.Series(SCENARIOS).gather(self.scenario.astype(np.int64)),
+                "stop_id": pl.Series(self.taps.world.ids.tolist()).gather(
+                    self.taps.location.astype(np.int64)
+                ),
+                "event_time": pl.Series(self.taps.time * 1_000_000).cast(pl.Datetime("us")),
+            }
+        )
+
+    def describe(self) -> dict[str, object]:
+        """How the reconstruction went."""
+        days = len(np.unique(self.taps.day))
+        shares = np.bincount(self.role, minlength=len(self.rules.roles)) / max(self.count, 1)
+        ways = np.bincount(self.scenario, minlength=len(SCENARIOS)) / max(len(self.taps), 1)
+        return {
+            "taps": len(self.taps),
+            "share_assigned": float((self.rider >= 0).mean()) if len(self.taps) else 1.0,
+            "riders": self.count,
+            "days": days,
+            "taps_per_rider": round(len(self.taps) / max(self.count, 1), 3),
+            **{
+                f"role_{role.name}": round(float(share), 4)
+                for role, share in zip(self.rules.roles, shares, strict=True)
+            },
+            **{f"scenario_{name}": round(float(way), 4) for name, way in zip(SCENARIOS, ways, strict=True)},
+        }
+
+
+def reconstruct_riders(taps: Taps, rules: RiderRules | None = None, *, seed: int) -> Riders:
+    """Give every tap to exactly one rider; the same arguments give the same riders.
+
+    Taps are shuffled within each day, as in the study, and a rider only ever takes a later tap than the last one.
+    """
+    rules = RiderRules() if rules is None else rules
+    if not isinstance(taps.world, Network):
+        raise ParameterError("riders move on a network; read the taps over a GTFS feed or a grid of cells")
+    with step("preparing taps"):
+        order, arrays = _arrays(taps, rules, seed)
+    ground = surroundings(taps.world, rules.reach_km * 1000, rules.walking)
+    people = People.nobody_yet(len(taps), len(PURPOSES))
+    with step("giving taps to riders"):
+        count = assign(
+            arrays, ground, rules.compiled(), people, _lists(len(taps), taps.world.size, len(rules.roles))
+        )
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return Riders(
+        taps,
+        rules,
+        people.rider[back],
+        people.purpose[back],
+        people.scenario[back],
+        people.role[:count].copy(),
+        people.home[:count].copy(),
+        people.primary[:count].copy(),
+    )
+
+
+def sequences(taps: Taps, rider: NDArray[np.int64], period: Period) -> Trips:
+    """Boardings in order of time, one trip per rider and day or week; rider -1 makes a trip of one tap."""
+    if period not in ("day", "week"):
+        raise ParameterError(f"trips last a day or a week, not {period!r}")
+    span = taps.day if period == "day" else (taps.time + MONDAY_BEFORE_EPOCH) // WEEK
+    order = np.lexsort((taps.time, span, rider))
+    who, when = rider[order], span[order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = (who[1:] != who[:-1]) | (when[1:] != when[:-1]) | (who[1:] < 0)
+    offsets = np.append(np.flatnonzero(begins), len(order))
+    return Trips(taps.location[order], offsets, taps.world, taps.time[order], who[offsets[:-1]])
+
+
+def _arrays(taps: Taps, rules: RiderRules, seed: int) -> tuple[NDArray[np.int64], TapArrays]:
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((rng.random(len(taps)), taps.day)).astype(np.int64)
+    day = taps.day[order]
+    days = np.append(np.flatnonzero(np.r_[True, day[1:] != day[:-1]]) if len(day) else [], len(day)).astype(
+        np.int64
+    )
+    role = rng.choice(len(rules.roles), len(taps), p=rules.shares / rules.shares.sum()).astype(np.int8)
+    plan = _plans(role, (day + 3) % 7, rules, rng)
+    draw = rng.random((len(taps), 3))
+    return order, TapArrays(taps.location[order], taps.time[order], days, role, plan, draw)
+
+
+def _plans(
+    role: NDArray[np.int8], weekday: NDArray[np.int64], rules: RiderRules, rng: np.random.Generator
+) -> NDArray[np.uint8]:
+    """Active days as bits, Monday first: as many as the role draws, today among them where the role allows it."""
+    least, most = (np.array([entry.active_days[end] for entry in rules.roles])[role] for end in (0, 1))
+    count = rng.integers(least, most + 1)
+    rank = rng.random((len(role), 7))
+    working = np.array([entry.working_days_only for entry in rules.roles])[role]
+    rank[working, 5:] = 2.0
+    allowed = ~working | (weekday < 5)
+    rank[np.flatnonzero(allowed), weekday[allowed]] = -1.0
+    chosen = rank.argsort(axis=1).argsort(axis=1) < count[:, None]
+    return np.packbits(chosen, axis=1, bitorder="little")[:, 0]
+
+
+def _lists(taps: int, stops: int, roles: int) -> Waiting:
+    return Waiting(
+        np.empty(stops * roles * SLOTS, np.int32),
+        np.empty(taps, np.int32),
+        np.empty(taps, np.int32),
+        np.empty(stops * roles * WORDS, np.uint64),
+        np.empty(stops, np.int32),
+    )
