@@ -7,7 +7,7 @@ out the shorter first, then in the order of their stops.
 """
 
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 
 import numpy as np
 from numba import njit
@@ -42,11 +42,20 @@ def top_gapped_patterns(
     filled = kept.lengths > 0
     begin = _Projection(kept.offsets[:-1][filled] - 1, kept.offsets[1:][filled])
     queue: list[tuple[int, int, Pattern, _Projection]] = []
+    best: list[int] = []  # supports of the most frequent patterns met so far: what is rarer cannot come out
 
     def extend(pattern: Pattern, ends: _Projection) -> None:
         counts = _extensions(kept.location, ends.visit, ends.end, kept.world.size)
-        for stop in np.flatnonzero(counts >= at_least).tolist():
-            heappush(queue, (-int(counts[stop]), len(pattern) + 1, (*pattern, stop), ends))
+        bound = max(at_least, best[0] if len(best) == count else 1)
+        stops = np.flatnonzero(counts >= bound)
+        counted = len(pattern) + 1 >= min_length
+        if counted and len(stops) > count:
+            stops = stops[counts[stops] >= np.partition(counts[stops], -count)[-count]]
+        for stop in stops.tolist():
+            support = int(counts[stop])
+            heappush(queue, (-support, len(pattern) + 1, (*pattern, stop), ends))
+            if counted:
+                heappush(best, support) if len(best) < count else heappushpop(best, support)
 
     extend((), begin)
     found: list[tuple[Pattern, int]] = []

@@ -1,0 +1,118 @@
+"""Every mechanism on every benchmark world: the tables and plots of docs/results.md.
+
+    python -m bench.results                    run for at most 35 minutes, then write the page
+    python -m bench.results --minutes 0        write the page from what was measured before
+    python -m bench.results tube flights       some of the worlds
+
+Cells that are measured stay in bench/results/compare (not in the repository); a stopped run goes on where it was.
+One repetition of everything comes first, then the next, so that a short run has something on every world.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from bench.worlds import WORLDS, MissingDataError
+from wayveil.comparison.cells import Cell
+from wayveil.comparison.compare import compare
+from wayveil.comparison.examiner import Settings
+from wayveil.comparison.results import Comparison
+from wayveil.mechanisms.mechanism import Mechanism, mechanisms
+from wayveil.trips.trips import Trips
+
+HERE = Path(__file__).parent
+STORE = HERE / "results" / "compare"
+RAN = ("buenos-aires", "berlin-10k", "flights", "tube", "msnbc")
+EPSILONS = ("1/2", "1", "2")
+REPETITIONS = 5
+MOST_TRIPS = 100_000
+SETTINGS = Settings(queries=4_000, most_pairs=300)
+# Parameters without which a mechanism refuses: how many visits of a trip may count.
+NEEDED = {"tap-counts": {"max_visits": 8}}
+# What is left out, and why; the page says so.
+LEFT_OUT = {
+    ("buenos-aires", "mobitrie"): "minutes per release: 1,200 cells without a network",
+    ("buenos-aires", "mobitrie-lt"): "minutes per release: 1,200 cells without a network",
+    ("flights", "mobitrie-lt"): "its search takes minutes and ends without a result",
+}
+
+
+class OutOfTimeError(Exception):
+    """The time that this run was given is over; what is measured is kept."""
+
+
+def candidates(world: str) -> list[Mechanism]:
+    """All mechanisms with their defaults, but those left out."""
+    return [
+        kind(**NEEDED.get(name, {})) for name, kind in mechanisms().items() if (world, name) not in LEFT_OUT
+    ]
+
+
+def thinned(trips: Trips) -> Trips:
+    """At most 100,000 trips, drawn without replacement, so that all of it ends within the hour."""
+    if len(trips) <= MOST_TRIPS:
+        return trips
+    chosen = np.random.default_rng(1).choice(len(trips), MOST_TRIPS, replace=False)
+    return trips.take(np.sort(chosen))
+
+
+def measure(worlds: list[str], minutes: float) -> Iterator[str]:
+    """Run what is missing; yields a line of news now and then."""
+    end = time.monotonic() + 60 * minutes
+    data: dict[str, Trips] = {}
+
+    def watch(cell: Cell, status: str) -> None:
+        if status != "kept" and time.monotonic() > end:
+            raise OutOfTimeError
+
+    for repetitions in range(1, REPETITIONS + 1):
+        for world in worlds:
+            try:
+                if world not in data:
+                    data[world] = thinned(WORLDS[world]())
+                compare(
+                    data[world],
+                    candidates(world),
+                    EPSILONS,
+                    repetitions=repetitions,
+                    settings=SETTINGS,
+                    out=STORE / world,
+                    workers=int(os.environ.get("WAYVEIL_WORKERS", "1")),
+                    on_cell=watch,
+                )
+            except MissingDataError as error:
+                worlds = [other for other in worlds if other != world]
+                yield f"{world}: left out, {error}"
+            except OutOfTimeError:
+                yield f"out of time at repetition {repetitions} of {world}; what was measured is kept"
+                return
+            else:
+                yield f"{world}: {repetitions} repetitions of everything"
+
+
+def measured(world: str) -> Comparison | None:
+    """What a run, finished or stopped, has on a world."""
+    import polars as pl
+
+    files = sorted((STORE / world / "cells").glob("*.parquet"))
+    return Comparison(pl.concat([pl.read_parquet(file) for file in files])) if files else None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("worlds", nargs="*", default=list(RAN), choices=[*WORLDS, []])
+    parser.add_argument("--minutes", type=float, default=35)
+    wanted = parser.parse_args()
+    for news in measure(wanted.worlds, wanted.minutes):
+        print(time.strftime("%H:%M:%S"), news, flush=True)
+    from bench.results_page import write_page
+
+    write_page({world: found for world in wanted.worlds if (found := measured(world)) is not None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Which mechanism for which question? Many releases of one dataset, measured alike. Not for publication."""
