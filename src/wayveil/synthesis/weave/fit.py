@@ -118,13 +118,19 @@ def fit(
     variance: Floats,
     total: float,
     *,
+    prior: Floats | None = None,
     start: Floats | None = None,
     iterations: int = 100,
     clip: float = 14.0,
 ) -> Fit:
-    """Weights of a support that explain the wanted cells; `start` is the dual point of an earlier, similar fit."""
+    """Weights of a support that explain the wanted cells.
+
+    `prior` are the weights to stay near (default: even ones); `start` is the dual point of an earlier, similar fit.
+    """
+    prior = np.ones(features.size) if prior is None else prior
+    prior = prior / prior.sum()
     with ThreadPoolExecutor(len(features.ranges)) as pool:
-        even = features.totals(np.full(features.size, total / features.size), pool)
+        even = features.totals(total * prior, pool)
         reached = even > 0
         wanted = np.where(reached, wanted, 0.0)
         # Steps of about equal effect in every direction: the curvature of the dual is the variance plus the cell's own.
@@ -133,9 +139,9 @@ def fit(
         def weights(x: Floats) -> tuple[Floats, float]:
             score = np.clip(features.scores(x, pool), -clip, clip)
             top = float(score.max(initial=0.0))
-            weight = np.exp(score - top)
+            weight = prior * np.exp(score - top)
             mass = float(weight.sum())
-            return weight * (total / mass), top + log(mass / features.size)
+            return weight * (total / mass), top + log(mass)
 
         def dual(z: Floats) -> tuple[float, Floats]:
             x = z * unit

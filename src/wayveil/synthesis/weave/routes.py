@@ -54,9 +54,11 @@ class Costs:
         return self.with_lines if way == LINES else self.plain
 
     def draw(self, way: int, learnt: Floats, rng: np.random.Generator, *, perturbed: bool) -> Floats:
-        """One cost per arc. `learnt` multiplies the cost of each of the network's edges."""
+        """One cost per arc. `learnt` multiplies the cost of each of the network's edges, where costs are perturbed."""
         network, graph, settings = self.network, self.graph(way), self.settings
         amount = float(perturbed)
+        if not perturbed:
+            learnt = np.ones(network.edges)
         spread = np.exp(amount * settings.edges * rng.standard_normal(network.edges))
         line = np.exp(amount * settings.lines * rng.standard_normal(len(network.route_ids) + 1))
         length = network.metres if way == METRES else network.seconds.astype(np.float64)

@@ -26,9 +26,13 @@ class Generation(BaseModel):
 
     support          trips in the support per trip wanted
     least, most      and their number at least and at most
+    early            trips in the support of all rounds but the last
+    sweeps           times per round that the shares of the ways to choose a route are learnt from the fit
     rounds           rounds of routing, fitting and learning costs; one less where the signal is weak
     feedback         exponent with which fitted flows change costs; feedback_weak where the signal is weak
-    detours          share of the support that goes via a place near the way
+    detours          share of the support that goes via a place near the way, before the first fit
+    least_share      of a way to choose a route in the early rounds, so that it can come back
+    rare             ways with a smaller share are not drawn in the last round
     anywhere         share of the support whose ends are drawn independently of each other
     graphs           perturbed graphs per way of counting costs
     trees            of those, how many are tried for each destination
@@ -43,10 +47,14 @@ class Generation(BaseModel):
     support: float = Field(3.0, gt=0)
     least: int = Field(60_000, ge=1)
     most: int = Field(600_000, ge=1)
+    early: int = Field(80_000, ge=1)
+    sweeps: int = Field(3, ge=0)
     rounds: int = Field(3, ge=1, le=10)
     feedback: float = Field(0.6, ge=0, le=2)
     feedback_weak: float = Field(0.35, ge=0, le=2)
     detours: float = Field(0.08, ge=0, lt=1)
+    least_share: float = Field(0.01, ge=0, lt=0.1)
+    rare: float = Field(0.08, ge=0, lt=1)
     anywhere: float = Field(0.1, ge=0, lt=1)
     graphs: int = Field(6, ge=1)
     trees: int = Field(2, ge=1)

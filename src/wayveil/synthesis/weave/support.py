@@ -18,8 +18,27 @@ from wayveil.world.walk_blocks import LONGEST, Walks
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Ways to choose a route: what is short, and whether everybody agrees on it.
-KINDS = tuple((way, perturbed) for way in (METRES, SECONDS, LINES) for perturbed in (False, True))
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to choose a route: what is short, whether everybody agrees on it, and whether one goes via somewhere."""
+
+    way: int
+    perturbed: bool
+    via: bool = False
+
+
+KINDS = (
+    *(Kind(way, perturbed) for way in (METRES, SECONDS, LINES) for perturbed in (False, True)),
+    *(Kind(way, True, via=True) for way in (METRES, LINES)),
+)
+_PERTURBED = np.array([kind.perturbed for kind in KINDS])
+_VIA = np.array([kind.via for kind in KINDS])
+
+
+def first_shares(detours: float) -> Floats:
+    """What is thought of the kinds before any fit: all ways alike, and so many detours."""
+    return np.where(_VIA, detours / _VIA.sum(), (1 - detours) / (~_VIA).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +62,7 @@ def routed(
     origin, destination = demand.ends(count, settings.anywhere, rng)
     bins = demand.bins(origin, destination, rng)
     kind = rng.choice(len(KINDS), len(origin), p=kinds)
-    via = np.flatnonzero((rng.random(len(origin)) < settings.detours) & (origin != destination))
+    via = np.flatnonzero(_VIA[kind] & (origin != destination))
     between = _near_the_way(demand, origin[via], destination[via], rng)
     # Legs: one per trip, and a second one for those that go via somewhere.
     trip = np.concatenate([np.arange(len(origin)), via])
@@ -100,16 +119,14 @@ def _legs(
     """Route all legs: per graph the stops, the lengths and which legs they are; then lengths and trips of all legs."""
     # Each destination tries few of the graphs, so that few trees have to grow; other destinations try others.
     number = (end * 31 + trip % settings.trees) % settings.graphs
-    perturbed = np.array([shaken for _, shaken in KINDS])
-    number = np.where(perturbed[kind], number, 0)
+    number = np.where(_PERTURBED[kind], number, 0)
     order = np.lexsort((end, number, kind))
     cuts = np.flatnonzero(np.diff(kind[order] * settings.graphs + number[order])) + 1
     tasks = []
     for legs in np.split(order, cuts):
-        way, shaken = KINDS[kind[legs[0]]] if len(legs) else KINDS[0]
-        tasks.append(
-            (costs.graph(way), costs.draw(way, learnt, rng, perturbed=shaken), start[legs], end[legs], legs)
-        )
+        how = KINDS[kind[legs[0]]] if len(legs) else KINDS[0]
+        cost = costs.draw(how.way, learnt, rng, perturbed=how.perturbed)
+        tasks.append((costs.graph(how.way), cost, start[legs], end[legs], legs))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         parts = list(pool.map(lambda task: (*routes(*task[:4]), task[4]), tasks))
     lengths = np.zeros(len(trip), np.int64)

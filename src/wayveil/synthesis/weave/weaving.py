@@ -12,7 +12,7 @@ from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.synthesis.weave.demand import Demand, Noisy
 from wayveil.synthesis.weave.fit import Features, Fit, fit
 from wayveil.synthesis.weave.routes import Costs
-from wayveil.synthesis.weave.support import KINDS, Support, routed, walked
+from wayveil.synthesis.weave.support import KINDS, Support, first_shares, routed, walked
 from wayveil.synthesis.weave.times import with_times
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -92,26 +92,35 @@ def weave(measured: "Measurements", rng: np.random.Generator) -> Woven:
     strong = network is not None and measured.signal >= 2 * network.edges
     rounds = 1 if network is None else settings.rounds if strong else max(1, settings.rounds - 1)
     learnt = np.ones(0 if network is None else network.edges)
-    kinds = np.full(len(KINDS), 1 / len(KINDS))
+    kinds = first_shares(settings.detours)
     found: Fit | None = None
     for turn in range(rounds):
+        last = turn + 1 == rounds
         with step(f"weaving, round {turn + 1} of {rounds}"):
+            size = count if last else min(count, settings.early)
+            if last:
+                kinds = _without_rare(kinds, settings.rare)
             if costs is None:
-                support = walked(demand, onto_total(noisy["move"].value, total), count, rng)
+                support = walked(demand, onto_total(noisy["move"].value, total), size, rng)
             else:
-                support = routed(demand, costs, count, kinds, learnt, settings, rng)
+                support = routed(demand, costs, size, kinds, learnt, settings, rng)
             features = Features(cells, support.walks)
-            found = fit(
-                features,
-                wanted,
-                variance,
-                total,
-                start=None if found is None else found.dual,
-                iterations=settings.iterations,
-                clip=settings.clip,
-            )
-            kinds = _shares(support.kind, found.weight)
-            if costs is not None and turn + 1 < rounds:
+            drawn = np.maximum(kinds, 1e-9)
+            for sweep in range(settings.sweeps + 1):
+                found = fit(
+                    features,
+                    wanted,
+                    variance,
+                    total,
+                    prior=(kinds / drawn)[support.kind],
+                    start=None if found is None else found.dual,
+                    iterations=settings.iterations
+                    if last and sweep == settings.sweeps
+                    else settings.iterations // 4,
+                    clip=settings.clip,
+                )
+                kinds = _shares(support.kind, found.weight, 0.0 if last else settings.least_share)
+            if costs is not None and not last:
                 floor = noisy["edge"].deviation / 2
                 fitted, even = (flow[features.place["edge"]] + floor for flow in (found.fitted, found.even))
                 learnt *= (fitted / even) ** -(settings.feedback if strong else settings.feedback_weak)
@@ -122,11 +131,16 @@ def weave(measured: "Measurements", rng: np.random.Generator) -> Woven:
     return Woven(measured.world, support, found.weight, measured.resolution.times, report)
 
 
-def _shares(kind: NDArray[np.int64], weight: Floats) -> Floats:
-    """How much fitted weight each kind of route choice carries; no kind is given up."""
-    mass = np.bincount(kind, weight, len(KINDS)) / weight.sum()
-    shares: Floats = 0.9 * mass + 0.1 / len(KINDS)
+def _shares(kind: NDArray[np.int64], weight: Floats, least: float) -> Floats:
+    """How much fitted weight each kind of route choice carries, and at least a little."""
+    shares = np.maximum(np.bincount(kind, weight, len(KINDS)) / weight.sum(), least)
     return shares / shares.sum()
+
+
+def _without_rare(shares: Floats, rare: float) -> Floats:
+    """Kinds that hardly explain anything are given up."""
+    kept = np.where(shares >= min(rare, float(shares.max())), shares, 0.0)
+    return kept / kept.sum()
 
 
 def _diagnose(
