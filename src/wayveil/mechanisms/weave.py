@@ -104,9 +104,9 @@ class Weave(Mechanism):
     def _refuse_noise(self, signal: float) -> None:
         if signal < self.weakest:
             raise ParameterError(
-                f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few: a release "
-                f"would show noise and public knowledge, but not these trips. Use more trips or a larger epsilon, or set "
-                f"`weakest` lower to release it all the same. Counting the trips has cost its share of epsilon."
+                f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few: a "
+                f"release would show noise and public knowledge, but not these trips. Use more trips or a larger "
+                f"epsilon, or lower `weakest` to release it all the same. Counting the trips has cost its share."
             )
 
 

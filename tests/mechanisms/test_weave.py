@@ -1,0 +1,192 @@
+"""Weave: what it asks, what it pays, what it refuses, and what its measurements can do on their own."""
+
+import gc
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from wayveil.counting.local import LocalCounter
+from wayveil.errors import InputError, ParameterError
+from wayveil.mechanisms.weave import PARTS, Weave
+from wayveil.mechanisms.weave_shares import Shares
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.units import Rider, Trip
+from wayveil.synthesis.weave.measurements import Measurements
+from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+from weave_city import QUICK, measured, small_town, town_trips
+
+WEAVE = Weave(weakest=0, generation=QUICK)
+
+
+def clicks(count=2_000, size=6):
+    """Sequences over a plain list, with a strong habit of going to the next symbol."""
+    rng = np.random.default_rng(2)
+    lists = []
+    for _ in range(count):
+        trip = [int(rng.integers(0, 2))]
+        while rng.random() < 0.7:
+            trip.append(int((trip[-1] + (1 if rng.random() < 0.8 else rng.integers(0, size))) % size))
+        lists.append(trip)
+    return Trips.of_lists(lists, World([f"p{i}" for i in range(size)]))
+
+
+@pytest.mark.parametrize("epsilon", ["1/3", "1", "5"])
+@pytest.mark.parametrize("unit", [Trip(), Rider(max_trips=2)])
+@pytest.mark.parametrize("timed", [True, False])
+def test_the_shares_add_up_to_epsilon_exactly_and_every_scale_follows_from_the_unit(epsilon, unit, timed):
+    trips = town_trips(600, 2) if timed else town_trips(600, 2).without_times()
+    model, gate = measured(WEAVE, trips, epsilon, unit)
+    assert gate.budget.spent == Fraction(epsilon)
+    most = unit.max_trips
+    for spend in gate.budget.spends:
+        if spend.kind == "tree":
+            assert spend.scale == Fraction(7, 3) * most / spend.price
+        else:
+            whole = PARTS if "spread" in spend.label else 1
+            assert spend.sensitivity == most * whole
+            assert spend.scale == most * whole / spend.price
+    assert ("hour at origin" in model.answers) is timed
+
+
+def test_under_zcdp_all_of_rho_is_spent():
+    _, gate = measured(WEAVE, town_trips(600), Fraction(1, 50), currency="rho")
+    assert gate.budget.spent == Fraction(1, 50)
+
+
+def test_every_cell_of_every_block_comes_back_noisy():
+    model, _ = measured(WEAVE, town_trips(600))
+    for name, block in model.blocks().all().items():
+        answer = model.answers[name]
+        assert len(answer.counts) == block.cells
+        assert answer.counts.dtype == np.int64
+        assert np.count_nonzero(answer.counts) > 0.3 * block.cells
+    assert set(model.answers) == set(model.blocks().all())
+
+
+def test_more_trips_are_looked_at_more_finely():
+    few, many = (measured(WEAVE, town_trips(count))[0].resolution for count in (300, 3_000))
+    assert few.ends <= many.ends
+    assert few.distances <= many.distances
+    assert few != many
+
+
+def test_pairs_of_edges_are_asked_for_only_where_the_signal_is_strong():
+    weak, strong = (Weave(weakest=0, triples_from=limit, generation=QUICK) for limit in (1e9, 10))
+    assert "two edges" not in measured(weak, town_trips(600))[0].answers
+    assert "two edges" in measured(strong, town_trips(600))[0].answers
+
+
+def test_too_weak_a_signal_is_refused_in_words_after_buying_the_number_of_trips_only():
+    gate = Gate(Trip(), Budget(Fraction(1, 10)), SeededBits(1))
+    with pytest.raises(ParameterError, match=r"trips per unit of noise .* too few"):
+        Weave().measure(LocalCounter(town_trips(600)), gate)
+    assert [spend.label for spend in gate.budget.spends] == ["number of trips"]
+
+
+def test_a_list_of_too_many_places_is_refused_before_anything_is_spent():
+    world = World([f"{i:05d}" for i in range(5_000)])
+    gate = Gate(Trip(), Budget(1), SeededBits(1))
+    with pytest.raises(ParameterError, match="5,000 locations without a network"):
+        Weave().measure(LocalCounter(Trips.of_lists([[1, 2]], world)), gate)
+    assert gate.budget.spent == 0
+
+
+def test_measuring_draws_no_randomness_outside_the_gate(monkeypatch):
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("numpy's generator was used")
+
+    monkeypatch.setattr(np.random, "default_rng", refuse)
+    monkeypatch.setattr(np.random, "random", refuse)
+    measured(WEAVE, town_trips(600))
+
+
+def test_a_share_must_be_above_zero():
+    with pytest.raises(ParameterError, match="greater than 0"):
+        Weave(shares={"edge": 0})
+    assert "move" not in Shares().weights(timed=True, network=True, triples=True)
+
+
+def test_trips_are_legal_walks_and_as_many_as_the_noisy_total_says():
+    model, _ = measured(WEAVE, town_trips(1_500))
+    private = model.generate(3)
+    assert len(private) == model.total
+    step = np.ones(private.visits, bool)
+    step[private.offsets[1:] - 1] = False
+    at = np.flatnonzero(step)
+    assert np.all(small_town().edge_index(private.location[at], private.location[at + 1]) >= 0)
+    assert np.all(private.lengths >= 1)
+    assert np.all(np.diff(private.time)[step[:-1]] >= 0)
+
+
+def test_measurements_sampled_twice_give_other_trips_at_no_price():
+    model, gate = measured(WEAVE, town_trips(1_500))
+    spent = gate.budget.spends
+    one, two, again = model.generate(1), model.generate(2), model.generate(1)
+    assert one.to_lists() == again.to_lists()
+    assert one.to_lists() != two.to_lists()
+    assert len(model.generate(1, trips=77)) == 77
+    assert gate.budget.spends == spent
+
+
+def test_the_published_table_is_enough_to_make_the_same_trips(tmp_path):
+    model, _ = measured(WEAVE, town_trips(1_500))
+    model.table().write_parquet(tmp_path / "model.parquet")
+    restored = Measurements.of_table(pl.read_parquet(tmp_path / "model.parquet"), small_town(), QUICK)
+    assert restored.resolution == model.resolution
+    assert restored.generate(4).to_lists() == model.generate(4).to_lists()
+    with pytest.raises(InputError, match="does not hold the measurements"):
+        Measurements.of_table(pl.DataFrame({"block": ["trips"], "cell": [0]}), small_town())
+
+
+def test_nothing_in_a_model_leads_back_to_the_trips():
+    model, _ = measured(WEAVE, town_trips(600))
+    model.generate(1)
+    seen, todo = set(), [model]
+    while todo:
+        thing = todo.pop()
+        if id(thing) in seen or isinstance(thing, type | str | bytes):
+            continue
+        seen.add(id(thing))
+        assert not isinstance(thing, Trips | LocalCounter | Gate | SparseCounts | NoisyCounts)
+        if type(thing).__module__.partition(".")[0] in ("wayveil", "builtins", "numpy"):
+            todo += [other for other in gc.get_referents(thing) if not hasattr(other, "__globals__")]
+    assert len(seen) > 20
+
+
+def test_the_generator_does_not_even_import_counts_or_noise():
+    code = (
+        "import sys, wayveil.synthesis.weave.measurements\n"
+        "far = ('wayveil.counting', 'wayveil.privacy', 'wayveil.trips.read')\n"
+        "bad = [name for name in sys.modules if name.startswith(far)]\n"
+        "sys.exit(str(bad) if bad else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_plain_list_of_pages_is_woven_from_its_noisy_moves():
+    raw = clicks()
+    model, gate = measured(WEAVE, raw, 2)
+    assert gate.budget.spent == 2
+    private = model.generate(1)
+    assert abs(len(private) - len(raw)) < 60
+    assert abs(private.lengths.mean() - raw.lengths.mean()) < 0.3
+    for ends in (Trips.origins, Trips.destinations):
+        shares = [np.bincount(ends(trips), minlength=6) / len(trips) for trips in (raw, private)]
+        assert np.abs(shares[0] - shares[1]).sum() < 0.1
+
+
+def test_a_week_has_other_hours_than_a_day():
+    model, _ = measured(Weave(weakest=0, period="week", generation=QUICK), town_trips(1_500))
+    assert model.resolution.times == 168
+    private = model.generate(1)
+    # The invented riders travel on the first day of the timeline, a Thursday.
+    day = (private.time[private.offsets[:-1]] // 86_400 - 4) % 7
+    assert np.mean(day == 3) > 0.5

@@ -1,0 +1,110 @@
+"""The fit of weights: its products, its optimum, and the descent that finds it."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from scipy.optimize import minimize
+
+from wayveil.risk.tiny_worlds import small_network
+from wayveil.synthesis.weave.descent import minimise
+from wayveil.synthesis.weave.fit import Features, fit
+from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
+from wayveil.world.zones import Geography
+
+LOOK = Resolution(ends=2, hours=1, pairs=1, edges=2, distances=2, growth=50, times=4, bands=2, triples=1)
+
+
+def features_of(count=80, seed=0):
+    network = small_network(2)
+    rng = np.random.default_rng(seed)
+    walks = []
+    for _ in range(count):
+        walk = [int(rng.integers(0, 12))]
+        while rng.random() < 0.7:
+            walk.append(6 * (walk[-1] // 6) + (walk[-1] % 6 + int(rng.integers(1, 3))) % 6)
+        walks.append(walk)
+    offsets = np.concatenate([[0], np.cumsum([len(walk) for walk in walks])])
+    flat = np.array([stop for walk in walks for stop in walk], np.int32)
+    blocks = WalkBlocks(Geography(network), LOOK, np.array([0, 64, 128, 192])).all()
+    walks = Walks(flat, offsets, rng.integers(0, 4, count))
+    return blocks, walks, Features(blocks, walks)
+
+
+def dense(blocks, walks):
+    """The whole matrix, trip by trip."""
+    rows = np.zeros((len(walks), sum(block.cells for block in blocks.values())))
+    first = 0
+    for block in blocks.values():
+        cells = block.of(walks)
+        if block.parts is None:
+            rows[np.arange(len(walks)), first + cells] += 1
+        else:
+            parts = block.parts(walks)
+            owner = np.repeat(np.arange(len(walks)), parts)
+            np.add.at(rows, (owner, first + cells), 1 / parts[owner])
+        first += block.cells
+    return rows
+
+
+def test_products_are_those_of_the_whole_matrix():
+    blocks, walks, features = features_of()
+    rows = dense(blocks, walks)
+    rng = np.random.default_rng(1)
+    x, weight = rng.standard_normal(features.cells), rng.random(features.size)
+    with ThreadPoolExecutor(2) as pool:
+        assert np.allclose(features.scores(x, pool), rows @ x, atol=1e-5)
+        assert np.allclose(features.totals(weight, pool), weight @ rows, atol=1e-5)
+
+
+def test_at_the_optimum_the_misfit_is_the_variance_times_the_dual():
+    blocks, walks, features = features_of()
+    rows = dense(blocks, walks)
+    rng = np.random.default_rng(2)
+    wanted = rng.random(features.size) @ rows + rng.standard_normal(features.cells)
+    variance = np.full(features.cells, 0.5)
+    found = fit(features, wanted, variance, 40.0, iterations=500)
+    assert abs(found.weight.sum() - 40) < 1e-6
+    reached = rows.sum(axis=0) > 0
+    assert np.allclose((found.weight @ rows)[reached], (wanted - variance * found.dual)[reached], atol=0.02)
+    assert np.all(found.dual[~reached] == 0)
+    assert 1 <= found.effective <= features.size
+
+
+def test_with_a_prior_and_nothing_to_explain_the_weights_are_the_prior():
+    _, _, features = features_of()
+    prior = np.random.default_rng(3).random(features.size)
+    found = fit(features, np.zeros(features.cells), np.full(features.cells, 1e9), 10.0, prior=prior)
+    assert np.allclose(found.weight, 10 * prior / prior.sum(), rtol=1e-3)
+
+
+def test_a_fit_that_starts_at_its_end_stays_there():
+    blocks, walks, features = features_of()
+    wanted = np.random.default_rng(4).random(features.size) @ dense(blocks, walks)
+    variance = np.full(features.cells, 0.1)
+    one = fit(features, wanted, variance, 40.0, iterations=300)
+    two = fit(features, wanted, variance, 40.0, start=one.dual, iterations=300)
+    assert two.steps < one.steps / 2
+    assert np.allclose(one.weight, two.weight, rtol=0.05, atol=1e-3)
+
+
+def test_the_descent_finds_what_another_solver_finds():
+    rng = np.random.default_rng(5)
+    matrix = rng.standard_normal((30, 30))
+    matrix = matrix @ matrix.T + np.eye(30)
+    target = rng.standard_normal(30)
+
+    def function(x):
+        return float(
+            0.5 * x @ matrix @ x - target @ x + np.log(np.exp(x).sum())
+        ), matrix @ x - target + np.exp(x) / np.exp(x).sum()
+
+    found, steps = minimise(function, np.zeros(30), 500, tolerance=1e-15)
+    expected = minimize(function, np.zeros(30), jac=True, method="BFGS", options={"gtol": 1e-9}).x
+    assert np.allclose(found, expected, atol=1e-4)
+    assert 0 < steps < 500
+
+
+def test_a_minimum_is_not_left_again():
+    point, steps = minimise(lambda x: (float(x @ x), 2 * x), np.zeros(3), 10)
+    assert steps == 0
+    assert np.array_equal(point, np.zeros(3))

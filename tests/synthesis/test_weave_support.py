@@ -1,0 +1,144 @@
+"""Supports: legal, and as short as their costs say; and what the fit learns about riders from them."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from wayveil.mechanisms.markov import Markov
+from wayveil.mechanisms.weave import Weave
+from wayveil.simulate.habit import simulate_habit
+from wayveil.synthesis.weave.demand import Noisy, two_levels
+from wayveil.synthesis.weave.routes import LINES, METRES, SECONDS, Costs, routes
+from wayveil.synthesis.weave.support import KINDS, first_shares, routed
+from wayveil.synthesis.weave.times import with_times
+from wayveil.synthesis.weave.weaving import _Loom
+from wayveil.trips.trips import Trips
+from wayveil.utility.count_queries import CountQueryError
+from wayveil.utility.reference import floor
+from wayveil.world.paths import along_paths, shortest_paths
+from weave_city import QUICK, measured, small_town, town_trips
+
+
+@pytest.fixture(scope="module")
+def model():
+    return measured(Weave(weakest=0, generation=QUICK), town_trips(2_000))[0]
+
+
+@pytest.mark.parametrize("way", [METRES, SECONDS])
+def test_without_perturbation_routes_are_the_shortest(way):
+    network = small_town()
+    costs = Costs(network, QUICK)
+    rng = np.random.default_rng(1)
+    origin, destination = rng.integers(0, network.size, (2, 200))
+    destination.sort()
+    cost = costs.draw(way, np.full(network.edges, 0.7), rng, perturbed=False)
+    location, lengths = routes(costs.graph(way), cost, origin, destination)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    weight, name = (network.metres, "metres") if way == METRES else (network.seconds, "seconds")
+    best = shortest_paths(network, origin, destination, name)
+    found = along_paths(network, location, offsets, weight)[offsets[1:] - 1]
+    assert np.allclose(found, along_paths(network, best.location, best.offsets, weight)[best.offsets[1:] - 1])
+
+
+def test_with_lines_people_change_less_than_on_the_shortest_way():
+    network = small_town()
+    costs = Costs(network, QUICK)
+    rng = np.random.default_rng(1)
+    origin, destination = rng.integers(0, network.size, (2, 300))
+    destination.sort()
+    used = {}
+    for way in (SECONDS, LINES):
+        cost = costs.draw(way, np.ones(network.edges), rng, perturbed=False)
+        location, lengths = routes(costs.graph(way), cost, origin, destination)
+        assert np.all(lengths > 0)
+        used[way] = _fewest_lines(network, location, np.concatenate([[0], np.cumsum(lengths)]))
+    assert used[LINES] <= used[SECONDS]
+
+
+def _fewest_lines(network, location, offsets):
+    """Rides that all trips together need at least: a new one where no line of the last goes on."""
+    rides = 0
+    for first, last in pairwise(offsets.tolist()):
+        now = set()
+        for at in range(first, last - 1):
+            edge = network.edge_index(location[at : at + 1], location[at + 1 : at + 2])[0]
+            assert edge >= 0
+            lines = set(network.routes_of(edge).tolist())
+            now &= lines
+            if not now and lines:
+                rides += 1
+                now = lines
+    return rides
+
+
+def test_a_support_has_all_kinds_of_routes_and_only_legal_ones(model):
+    loom = _Loom(model)
+    network = small_town()
+    rng = np.random.default_rng(2)
+    support = routed(
+        loom.demand, Costs(network, QUICK), 3_000, first_shares(0.3), np.ones(network.edges), QUICK, rng
+    )
+    walks = support.walks
+    assert set(np.unique(support.kind)) == set(range(len(KINDS)))
+    assert np.all(network.edge_index(walks.location[walks.moves], walks.location[walks.moves + 1]) >= 0)
+    assert len(walks.bins) == len(walks) == len(support.kind)
+    via = np.array([kind.via for kind in KINDS])[support.kind]
+    direct = shortest_paths(network, walks.origin, walks.destination)
+    longer = walks.lengths - np.diff(direct.offsets)
+    assert longer[via].mean() > longer[~via].mean()
+
+
+def test_the_fit_finds_out_how_riders_choose_their_routes(model):
+    shortest = model.weave(1).diagnostics
+    habit, _ = measured(
+        Weave(weakest=0, generation=QUICK), simulate_habit(small_town(), 2_000, seed=1), epsilon=10
+    )
+    lines = habit.weave(1).diagnostics
+    by_metres, with_lines = ([kind.way == way for kind in KINDS] for way in (METRES, LINES))
+    assert np.sum(np.array(shortest.kinds)[by_metres]) > np.sum(np.array(lines.kinds)[by_metres])
+    assert np.sum(np.array(lines.kinds)[with_lines]) > np.sum(np.array(shortest.kinds)[with_lines])
+    assert 0 <= shortest.unexplained < 0.05
+    assert set(shortest.misfit) == set(model.answers)
+    assert all(0 < value < 3 for value in shortest.misfit.values())
+
+
+def test_private_data_bring_more_than_public_knowledge_and_more_than_a_chain():
+    raw = town_trips(3_000)
+    private = measured(Weave(generation=QUICK), raw, 1)[0].generate(1)
+    chain = measured(Markov(), raw, 1)[0].generate(1)
+    question = CountQueryError(raw, queries=1_000)
+    error = [question.measure(trips)[0].value for trips in (private, chain, floor(raw.world, len(raw), 1))]
+    assert error[0] < 0.7 * min(error[1:])
+
+
+def test_masses_of_places_keep_their_total_and_follow_what_stands_out():
+    rng = np.random.default_rng(1)
+    true = np.full(64, 10.0)
+    true[5] = 500.0
+    zone = np.arange(64) // 8
+    fine = Noisy(true + rng.laplace(0, 10, 64), 10 * 2**0.5)
+    coarse = Noisy(np.bincount(zone, true) + rng.laplace(0, 5, 8), 5 * 2**0.5)
+    mass = two_levels(fine, coarse, zone, true.sum())
+    assert abs(mass.sum() - true.sum()) < 1e-6 * true.sum()
+    assert mass.min() > 0
+    assert abs(mass[5] - 500) < 80
+    assert np.abs(np.delete(mass - true, 5)).mean() < np.abs(np.delete(fine.value - true, 5)).mean()
+
+
+def test_times_follow_the_timetable_from_a_departure_inside_the_bin():
+    network = small_town()
+    trips = Trips(*_one_path(network), network)
+    rng = np.random.default_rng(1)
+    timed = with_times(trips, np.array([8]), 24, rng)
+    assert 8 * 3600 <= timed.time[0] < 9 * 3600
+    assert np.array_equal(
+        timed.time - timed.time[0], along_paths(network, trips.location, trips.offsets, network.seconds)
+    )
+    week = with_times(trips, np.array([30]), 168, rng)
+    assert week.time[0] // 86_400 == 5  # the Tuesday after the first Monday of the timeline
+
+
+def _one_path(network):
+    paths = shortest_paths(network, [0], [network.size - 1])
+    return paths.location, paths.offsets
