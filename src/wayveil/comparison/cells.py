@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -85,7 +85,7 @@ def plan(candidates: Sequence[Mechanism], epsilons: Iterable[Rational], repetiti
     return cells
 
 
-def grid(mechanism: str, choices: dict[str, Sequence[Any]]) -> list[Mechanism]:
+def grid(mechanism: str, choices: Mapping[str, Sequence[Any]]) -> list[Mechanism]:
     """A mechanism with every combination of the given values of its parameters."""
     known = mechanisms()
     if mechanism not in known:

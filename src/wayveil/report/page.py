@@ -96,7 +96,7 @@ def report_html(
     raw_pairs = None if raw is None else PairFlows.of(edge_flows(raw))
     private_stops, raw_stops = stop_counts(private), None if raw is None else stop_counts(raw)
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             title=title or _title(network),
@@ -188,7 +188,8 @@ def _map(
     }
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates of this room: everything is escaped, and a name that is missing is an error."""
     folder = files("wayveil.report").joinpath("templates")
 
     def load(name: str) -> str:

@@ -1,0 +1,227 @@
+"""Commands that weigh mechanisms against each other: `compare` and `recommend`."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present_rows, remark
+from wayveil.errors import ParameterError
+from wayveil.progress import shown
+
+if TYPE_CHECKING:
+    from wayveil.comparison.cells import Cell
+    from wayveil.comparison.results import Comparison
+    from wayveil.mechanisms.mechanism import Mechanism
+
+Mechanisms = Annotated[
+    str,
+    typer.Option("--mechanism", "-m", help="Names with commas between, or `all`; see `wayveil mechanisms`."),
+]
+Epsilons = Annotated[str, typer.Option("--epsilon", "-e", help="Budgets with commas between.")]
+Repetitions = Annotated[int, typer.Option(min=1, help="Releases of each, for intervals.")]
+Grid = Annotated[
+    list[str] | None,
+    typer.Option("--grid", help="Values of a parameter to try: mechanism.parameter=a,b,c; repeatable."),
+]
+Folder = Annotated[
+    Path, typer.Option("--out", "-o", help="Folder of the results; a run that was stopped goes on in it.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes; default: one per core.")]
+Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workload.")]
+
+
+def compare(
+    trips: Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")],
+    world: WorldFile,
+    out: Folder,
+    mechanism: Mechanisms = "all",
+    epsilon: Epsilons = "0.1,0.5,1,2",
+    repetitions: Repetitions = 5,
+    grid: Grid = None,
+    bbox: BoundingBox = None,
+    queries: Queries = 10_000,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Release with many mechanisms and budgets and measure all of it, internally. NOT for publication."""
+    from wayveil.comparison.examiner import Settings
+    from wayveil.trips.read import read_trips
+    from wayveil.world.opening import open_world
+
+    candidates = parse_candidates(mechanism, grid or [])
+    with shown(not quiet and not as_json):
+        raw = read_trips(trips, open_world(world, bbox=bbox))
+    found = _run(
+        raw, candidates, epsilon, repetitions, Settings(queries=queries), out, workers, quiet or as_json
+    )
+    _present(found, out, f"Comparison on {trips.name}", "the raw trips", as_json=as_json, quiet=quiet)
+
+
+def recommend(
+    world: WorldFile,
+    out: Folder,
+    riders: Annotated[
+        int, typer.Option(min=1, help="Simulated riders: a public guess of how many there will be.")
+    ] = 10_000,
+    public_trips: Annotated[
+        Path | None,
+        typer.Option(help="Public trips of the same world to tune on, in place of simulated ones."),
+    ] = None,
+    mechanism: Mechanisms = "all",
+    epsilon: Epsilons = "0.5,1,2",
+    repetitions: Repetitions = 3,
+    grid: Grid = None,
+    bbox: BoundingBox = None,
+    queries: Queries = 10_000,
+    workers: Workers = None,
+    seed: Annotated[int, typer.Option(help="Seed of the simulated riders.")] = 0,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say which mechanism suits which question, tuned on simulated or public trips: costs no privacy."""
+    from wayveil.comparison.examiner import Settings
+    from wayveil.comparison.recommend import stand_in_trips
+    from wayveil.trips.read import read_trips
+    from wayveil.world.opening import open_world
+
+    candidates = parse_candidates(mechanism, grid or [])
+    with shown(not quiet and not as_json):
+        city = open_world(world, bbox=bbox)
+        simulated = public_trips is None
+        trips = (
+            stand_in_trips(city, riders, seed=seed)
+            if public_trips is None
+            else read_trips(public_trips, city)
+        )
+    found = _run(
+        trips, candidates, epsilon, repetitions, Settings(queries=queries), out, workers, quiet or as_json
+    )
+    basis = f"{riders:,} simulated riders" if simulated else f"the public trips of {public_trips}"
+    _present(found, out, "Recommendation", basis, as_json=as_json, quiet=quiet)
+
+
+def parse_candidates(names: str, grids: list[str]) -> "list[Mechanism]":
+    """Mechanisms by name, each with every combination of the values given for its parameters."""
+    from wayveil.comparison.cells import grid
+    from wayveil.mechanisms.mechanism import mechanisms
+
+    wanted = (
+        list(mechanisms()) if names == "all" else [name.strip() for name in names.split(",") if name.strip()]
+    )
+    choices: dict[str, dict[str, list[str]]] = {name: {} for name in wanted}
+    for setting in grids:
+        target, equals, values = setting.partition("=")
+        name, dot, parameter = target.partition(".")
+        if not (equals and dot):
+            raise ParameterError(f"--grid takes mechanism.parameter=a,b,c, not {setting!r}")
+        if name not in choices:
+            raise ParameterError(
+                f"--grid names {name!r}, which is not among the mechanisms of this comparison"
+            )
+        choices[name][parameter.replace("-", "_")] = [value.strip() for value in values.split(",")]
+    return [candidate for name, values in choices.items() for candidate in grid(name, values)]
+
+
+def _run(
+    trips: object,
+    candidates: "list[Mechanism]",
+    epsilons: str,
+    repetitions: int,
+    settings: object,
+    out: Path,
+    workers: int | None,
+    quiet: bool,
+) -> "Comparison":
+    from wayveil.comparison.compare import compare as compare_releases
+    from wayveil.privacy.budget import exact
+
+    prices = [exact(part.strip()) for part in epsilons.split(",") if part.strip()]
+    board = Board([float(price) for price in prices], repetitions)
+    with Live(board.table(), console=Console(stderr=True), refresh_per_second=2, transient=True) as live:
+        if quiet:
+            live.stop()
+
+        def seen(cell: "Cell", status: str) -> None:
+            board.add(cell, status)
+            if not quiet:
+                live.update(board.table())
+
+        return compare_releases(
+            trips,  # type: ignore[arg-type]
+            candidates,
+            prices,
+            repetitions=repetitions,
+            settings=settings,  # type: ignore[arg-type]
+            out=out,
+            workers=workers,
+            on_cell=seen,
+        )
+
+
+class Board:
+    """The progress table: mechanisms by epsilons, how many releases of each are done."""
+
+    def __init__(self, epsilons: list[float], repetitions: int) -> None:
+        self.epsilons, self.repetitions = epsilons, repetitions
+        self.done: Counter[tuple[str, float | None]] = Counter()
+        self.words: dict[tuple[str, float | None], str] = {}
+
+    def add(self, cell: "Cell", status: str) -> None:
+        """One more cell."""
+        from wayveil.comparison.cells import display_name
+
+        place = (
+            display_name(cell.name, cell.parameters),
+            None if cell.epsilon is None else float(cell.epsilon),
+        )
+        self.done[place] += 1
+        if status in ("refused", "failed"):
+            self.words[place] = status
+
+    def table(self) -> Table:
+        """As it stands."""
+        table = Table(title="releases compared", title_justify="left")
+        table.add_column("mechanism")
+        for epsilon in self.epsilons:
+            table.add_column(f"ε = {epsilon:g}", justify="right")
+        for name in dict.fromkeys(name for name, epsilon in self.done if epsilon is not None):
+            cells = [
+                self.words.get((name, e), f"{self.done[name, e]}/{self.repetitions}") for e in self.epsilons
+            ]
+            table.add_row(name, *cells)
+        return table
+
+
+def _present(found: "Comparison", out: Path, title: str, basis: str, *, as_json: bool, quiet: bool) -> None:
+    from wayveil.comparison.recommend import recommend as recommended
+    from wayveil.report.comparison_page import write_comparison_page
+
+    page = write_comparison_page(out / "comparison.html", found, title=title, tuned_on=basis)
+    rows = [
+        {
+            "question": one.question,
+            "epsilon": f"{one.epsilon:g}",
+            "best": one.name if one.useful else f"none ({one.name} is no better than no data)",
+            "value": f"{one.value:.3g}",
+            "floor": None if one.floor is None else f"{one.floor:.3g}",
+            "next": one.runner_up,
+            "clear": "yes" if one.clear else "no",
+        }
+        for one in recommended(found)
+    ]
+    present_rows(rows, as_json=as_json, title=f"Measured on {basis}")
+    for name, reason in found.gaps():
+        remark(f"{name} was not measured: {reason}", quiet=quiet or as_json)
+    remark(f"Page: {page}; table: {out / 'results.parquet'}. {found.notice}", quiet=quiet or as_json)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (compare, recommend):
+        app.command()(command)

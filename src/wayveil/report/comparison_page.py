@@ -1,0 +1,99 @@
+"""A comparison as one HTML file: who is best at what, every figure, what could not be run."""
+
+import os
+from itertools import groupby
+from pathlib import Path
+
+from markupsafe import Markup
+
+from wayveil.comparison.cells import CEILING, EMPTY, FLOOR
+from wayveil.comparison.recommend import HEADLINES, recommend
+from wayveil.comparison.results import Comparison, Point
+from wayveil.report.charts import Chart, error_against_epsilon, privacy_utility
+from wayveil.report.page import environment
+
+
+def write_comparison_page(
+    path: str | Path, comparison: Comparison, *, title: str = "Comparison", tuned_on: str = "the raw trips"
+) -> Path:
+    """Write the page, and its charts with their data as csv in a folder `charts` beside it.
+
+    The page compares with raw trips, says so at its top, and is not for publication; `tuned_on` names the trips
+    that were compared, which may be simulated ones.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    charts = headline_charts(comparison)
+    for chart in charts:
+        chart.save(path.parent / "charts")
+    page = (
+        environment()
+        .get_template("comparison.html.j2")
+        .render(
+            title=title,
+            tuned_on=tuned_on,
+            notice=comparison.notice,
+            facts=_facts(comparison),
+            charts=[(chart.alt, Markup(chart.svg), f"charts/{chart.name}.csv") for chart in charts],
+            choices=recommend(comparison),
+            number=number,
+            gaps=list(comparison.gaps()),
+            tables=figure_tables(comparison),
+            epsilons=[f"{epsilon:g}" for epsilon in comparison.epsilons],
+        )
+    )
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(page, encoding="utf-8")
+    os.replace(draft, path)
+    return path
+
+
+def headline_charts(comparison: Comparison) -> list[Chart]:
+    """The privacy-utility picture, then error against epsilon for each headline figure that was measured."""
+    measured = {figure["key"] for figure in comparison.figures}
+    charts = [privacy_utility(comparison, name="privacy-utility", title="All headline figures together")]
+    for question, key in HEADLINES.items():
+        if key in measured:
+            name = "epsilon-" + key.replace("/", "-").replace("_", "-")
+            charts.append(error_against_epsilon(comparison, key, name=name, title=question.capitalize()))
+    return charts
+
+
+def figure_tables(comparison: Comparison) -> list[dict[str, object]]:
+    """Every figure: a row per mechanism, a column per epsilon, and the reference lines."""
+    points = comparison.points()
+    tables: list[dict[str, object]] = []
+    for question, figures in groupby(comparison.figures, key=lambda figure: figure["question"]):
+        parts = []
+        for figure in figures:
+            own = [p for p in points if p.key == figure["key"]]
+            lines = comparison.references(figure["key"])
+            names = dict.fromkeys(p.name for p in own if p.epsilon is not None)
+            rows = [(name, [_cell(own, name, epsilon) for epsilon in comparison.epsilons]) for name in names]
+            references = [(line, number(lines[line])) for line in (CEILING, FLOOR, EMPTY) if line in lines]
+            parts.append({**figure, "rows": rows, "references": references})
+        tables.append({"question": question, "figures": parts})
+    return tables
+
+
+def _cell(points: list[Point], name: str, epsilon: float) -> str:
+    for point in points:
+        if point.name == name and point.epsilon == epsilon:
+            half = "" if point.low is None else f" ± {number(point.value - point.low)}"
+            return number(point.value) + half
+    return "–"
+
+
+def number(value: float) -> str:
+    """Three digits are enough."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _facts(comparison: Comparison) -> list[tuple[str, str]]:
+    table = comparison.table
+    return [
+        ("mechanisms", f"{len(comparison.mechanisms)}"),
+        ("epsilons", ", ".join(f"{epsilon:g}" for epsilon in comparison.epsilons)),
+        ("repetitions", f"{(table['repetition'].max() or 0) + 1}"),  # type: ignore[operator]
+        ("figures", f"{len(comparison.figures)}"),
+    ]
