@@ -127,6 +127,18 @@ def not_private_because(gate: Gate, world: World) -> list[str]:
     return reasons
 
 
+def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:
+    """The datasheet of a release that something outside the mechanism keeps from being private."""
+    reasons = [*datasheet["not_private_because"], reason]
+    sentence = "This output carries no privacy guarantee (" + "; ".join(reasons) + ")."
+    return {
+        **datasheet,
+        "private": False,
+        "not_private_because": reasons,
+        "guarantee": {**datasheet["guarantee"], "sentence": sentence},
+    }
+
+
 def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str]) -> str:
     """The claim, in one sentence."""
     if reasons:

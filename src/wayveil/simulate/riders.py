@@ -6,7 +6,6 @@ what is released from its riders protects no real passenger.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -17,13 +16,10 @@ from wayveil.progress import step
 from wayveil.simulate.assignment import SLOTS, WORDS, People, TapArrays, Waiting, assign
 from wayveil.simulate.roles import PURPOSES, SCENARIOS, RiderRules
 from wayveil.simulate.surroundings import surroundings
+from wayveil.taps.chains import Period, sequences
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
-from wayveil.world.timebins import DAY, WEEK
-
-Period = Literal["day", "week"]
-MONDAY_BEFORE_EPOCH = 3 * DAY
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,19 +113,6 @@ def reconstruct_riders(taps: Taps, rules: RiderRules | None = None, *, seed: int
         people.home[:count].copy(),
         people.primary[:count].copy(),
     )
-
-
-def sequences(taps: Taps, rider: NDArray[np.int64], period: Period) -> Trips:
-    """Boardings in order of time, one trip per rider and day or week; rider -1 makes a trip of one tap."""
-    if period not in ("day", "week"):
-        raise ParameterError(f"trips last a day or a week, not {period!r}")
-    span = taps.day if period == "day" else (taps.time + MONDAY_BEFORE_EPOCH) // WEEK
-    order = np.lexsort((taps.time, span, rider))
-    who, when = rider[order], span[order]
-    begins = np.ones(len(order), bool)
-    begins[1:] = (who[1:] != who[:-1]) | (when[1:] != when[:-1]) | (who[1:] < 0)
-    offsets = np.append(np.flatnonzero(begins), len(order))
-    return Trips(taps.location[order], offsets, taps.world, taps.time[order], who[offsets[:-1]])
 
 
 def _arrays(taps: Taps, rules: RiderRules, seed: int) -> tuple[NDArray[np.int64], TapArrays]:

@@ -152,7 +152,7 @@ class RiderRules(_Frozen):
     primary_bonus: float = Field(1.0, ge=0)
     primary_km: float = Field(0.5, ge=0)
     first_hours: float = Field(2.0, ge=0)
-    regularity: float = Field(0.7, gt=0, le=1)
+    regularity: float = Field(0.65, gt=0, le=1)
     walking: float = Field(1.4, gt=0)
     patience: int = Field(32, ge=1)
 

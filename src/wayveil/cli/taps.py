@@ -1,0 +1,381 @@
+"""Commands about taps: `taps clean`, `taps simulate`, `taps riders`, `taps release`, and `ask`."""
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WalkRadius, present, present_rows, remark
+from wayveil.errors import InputError, ParameterError
+from wayveil.progress import shown
+
+if TYPE_CHECKING:
+    from wayveil.simulate.roles import RiderRules
+    from wayveil.taps.taps import Taps
+    from wayveil.world.world import World
+
+app = typer.Typer(no_args_is_help=True, help="From an agency's taps to riders, releases and answers.")
+
+TapFile = Annotated[Path, typer.Argument(help="The taps (csv or parquet).")]
+Seed = Annotated[int, typer.Option(help="The same seed makes the same taps and riders.")]
+Grid = Annotated[
+    str | None,
+    typer.Option(help="Instead of --world: cells over south,west,north,east, for taps with coordinates."),
+]
+Cell = Annotated[float, typer.Option(help="Size of the cells of --grid, in degrees.")]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="Layout of the file: wayveil, bc-transit, tides, tides-draft, sube, or a TOML file."),
+]
+Mapped = Annotated[
+    list[str] | None,
+    typer.Option("--map", help="One column, ours=theirs (time=ts); repeatable; in place of --columns."),
+]
+RulesFile = Annotated[
+    Path | None, typer.Option("--rules", help="TOML file that changes the rules of the reconstruction.")
+]
+OptionalWorld = Annotated[
+    Path | None, typer.Option("--world", "-w", help="GTFS zip or folder, or saved network.")
+]
+
+
+@app.command()
+def clean(
+    file: TapFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Clean taps (.parquet or .csv).")],
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    fill: Annotated[
+        str,
+        typer.Option(
+            help="Gaps in stop and route: `none`, `same-bus` (looks at other rows: only for --way study), or a public "
+            "vehicle table (csv, parquet)."
+        ),
+    ] = "none",
+    repeated: Annotated[str, typer.Option(help="Exact repetitions of rows: auto, drop or keep.")] = "auto",
+    devices: Annotated[Path | None, typer.Option(help="TIDES devices table: stops of gates.")] = None,
+    date: Annotated[
+        str | None,
+        typer.Option(help="A day of the period, YYYY-MM-DD: stops without service then are inactive."),
+    ] = None,
+    first_day: Annotated[str | None, typer.Option(help="First day of the period, YYYY-MM-DD.")] = None,
+    days: Annotated[int, typer.Option(min=1, help="Days of the period.")] = 6,
+    bbox: BoundingBox = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read a vendor's tap file, clean it rule by rule, and say how many rows each rule touched."""
+    from wayveil.taps.read import read_taps
+    from wayveil.taps.vehicles import VehicleTable
+    from wayveil.taps.write import write_taps
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        everywhere = None
+        if date is not None and world is not None:
+            everywhere = open_world(world, bbox=bbox)
+            city = open_world(world, bbox=bbox, service_date=date)
+        else:
+            city = _open(world, grid, cell, bbox)
+        table: Any = fill if fill in ("none", "same-bus") else VehicleTable.of_file(fill)
+        reach = 500.0 if grid is None else cell * 111_195.0
+        made = read_taps(
+            file,
+            city,
+            _layout(columns, mapped),
+            fill=table,
+            repeated=repeated,  # type: ignore[arg-type]
+            devices=devices,
+            everywhere=everywhere,
+            period=None if first_day is None else _period(first_day, days),
+            reach_metres=reach,
+        )
+        write_taps(made.taps, out)
+    if as_json:
+        present({**made.report.as_dict(), "written_to": str(out)}, as_json=True)
+        return
+    for line in made.report.lines():
+        typer.echo(line)
+    remark("These counts are exact facts about the raw data: keep them inside.", quiet=quiet)
+
+
+@app.command()
+def simulate(
+    feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A file like the study's (.csv or .parquet).")],
+    taps: Annotated[int, typer.Option(min=1, help="How many taps.")] = 312_659,
+    first_day: Annotated[str, typer.Option(help="First day, YYYY-MM-DD.")] = "2024-12-15",
+    days: Annotated[int, typer.Option(min=1, help="How many days.")] = 6,
+    gaps: Annotated[bool, typer.Option(help="Leave values out, as in the study.")] = True,
+    seed: Seed = 0,
+    bbox: BoundingBox = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make an agency's tap file where none may be had: two peaks, fleets, seats, missing values."""
+    from wayveil.simulate.taps import Gaps, simulate_taps, write_vendor_file
+    from wayveil.world.network import Network
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        city = open_world(feed, bbox=bbox)
+        if not isinstance(city, Network):
+            raise ParameterError("taps are simulated on a network; give a GTFS feed or a saved network")
+        made = simulate_taps(city, taps, seed=seed, first_day=_day(first_day), days=days)
+        chosen = Gaps() if gaps else Gaps(vehicle=0, seats=0, route=0, stop=0, time=0, unknown_stop=0)
+        write_vendor_file(made, out, seed=seed + 1, gaps=chosen)
+    present({**made.taps.describe(), "written_to": str(out)}, as_json=as_json)
+
+
+@app.command()
+def riders(
+    file: TapFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Riders, one row per tap (.parquet or .csv).")],
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `taps clean`.")] = "same-bus",
+    rules: RulesFile = None,
+    seed: Seed = 0,
+    walk_radius: WalkRadius = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give anonymous taps to riders by their roles. The result is as sensitive as the taps."""
+    from wayveil.simulate.riders import reconstruct_riders
+    from wayveil.taps.read import read_taps
+    from wayveil.trips.tables import replacing, table_suffix
+
+    with shown(not quiet and not as_json):
+        city = _open(world, grid, cell, None, walk_radius)
+        read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill))
+        made = reconstruct_riders(read.taps, _rules(rules), seed=seed)
+        with replacing(out) as draft:
+            table = made.table()
+            table.write_parquet(draft) if table_suffix(out) == ".parquet" else table.write_csv(draft)
+    present({**made.describe(), "written_to": str(out)}, as_json=as_json)
+
+
+@app.command()
+def release(
+    file: TapFile,
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy budget: 0.5 or 1/2.")],
+    way: Annotated[
+        str,
+        typer.Option(
+            help="cards (protects riders), counts-first or counts (protect single taps), or study (protects nobody "
+            "behind the taps)."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    mechanism: Annotated[
+        str | None, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`.")
+    ] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Option("--set", help="Parameter of the mechanism, name=value.")
+    ] = None,
+    period: Annotated[str, typer.Option(help="A trip is a rider's `day` or `week`.")] = "day",
+    max_trips: Annotated[int, typer.Option(min=1, help="Trips of one rider that are counted.")] = 2,
+    alightings: Annotated[bool, typer.Option(help="Way cards: add where riders get off.")] = False,
+    first_day: Annotated[
+        str | None, typer.Option(help="Public period, for counts-first: YYYY-MM-DD.")
+    ] = None,
+    days: Annotated[int, typer.Option(min=1, help="Days of the public period.")] = 6,
+    rules: RulesFile = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Ledger file or address; default: beside the taps. `none` for no ledger."),
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Name in the ledger; default: the file's name.")] = None,
+    purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
+    curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
+    from wayveil.cli.releases import make_mechanism
+    from wayveil.privacy.budget import exact
+    from wayveil.releases.accounts import account_for
+    from wayveil.releases.taps import release_taps
+
+    budget = exact(epsilon)
+    chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [])
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise ParameterError(f"{out} already exists; a release is never written over another one")
+    with shown(not quiet and not as_json):
+        taps = _read(file, _open(world, grid, cell, None), columns, mapped, grid, cell)
+        name = dataset or file.name
+        made = release_taps(
+            taps,
+            way,  # type: ignore[arg-type]
+            epsilon=budget,
+            mechanism=chosen,
+            period=period,  # type: ignore[arg-type]
+            max_trips=max_trips,
+            alightings=alightings,
+            first_day=None if first_day is None else _day(first_day),
+            days=days,
+            rules=_rules(rules),
+            ledger=account_for(ledger, file, name),
+            dataset=name,
+            purpose=purpose,
+            curator=curator,
+        )
+        folder = made.save(out)
+    facts = {
+        "guarantee": made.datasheet["guarantee"]["sentence"],
+        "released_trips": len(made.trips),
+        "written_to": str(folder),
+    }
+    present(facts, as_json=as_json)
+
+
+def ask(
+    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
+    question: Annotated[
+        str,
+        typer.Argument(
+            help="total, stops, hours, stop-hours, most-used, least-used, pairs, triples, routes or load."
+        ),
+    ],
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
+    top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20,
+    seats: Annotated[int, typer.Option(min=1, help="Seats of a vehicle, for `load`.")] = 38,
+    raw: Annotated[
+        Path | None,
+        typer.Option(help="Clean taps (with cards) or trips: adds true and plain Laplace answers. Internal."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the whole table here (.csv, .parquet).")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Answer an agency's question from a release, with error bars that cost no budget."""
+    import polars as pl
+
+    from wayveil.releases.store import load_datasheet, load_release_trips
+    from wayveil.utility.answers import QUESTIONS, Asked
+
+    if question not in QUESTIONS:
+        raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
+    with shown(not quiet and not as_json):
+        city = _open(world, grid, cell, None)
+        asked = Asked(
+            load_release_trips(release, city),
+            pl.read_parquet(release / "model.parquet"),
+            load_datasheet(release),
+        )
+        beside = None if raw is None else _raw_trips(raw, city)
+        answer = asked.answer(question, top=top, seats=seats, raw=beside)
+    if out is not None:
+        answer.table.write_parquet(out) if out.suffix == ".parquet" else answer.table.write_csv(out)
+    rows = answer.table if as_json else answer.table.head(top).with_columns(pl.selectors.float().round(2))
+    present_rows(rows.to_dicts(), as_json=as_json, title=QUESTIONS[question])
+    if not as_json:
+        if not asked.datasheet["private"]:
+            remark(asked.datasheet["guarantee"]["sentence"], quiet=quiet)
+        remark(answer.note, quiet=quiet)
+
+
+def _open(
+    world: Path | None, grid: str | None, cell: float, bbox: str | None, walk_radius: float | None = None
+) -> "World":
+    from wayveil.taps.cells import grid_of_cells
+    from wayveil.world.opening import open_world
+
+    if (world is None) == (grid is None):
+        raise ParameterError(
+            "give the public places: --world (a feed) or --grid (a box of cells), one of them"
+        )
+    if world is not None:
+        return open_world(world, bbox=bbox, walk_radius_metres=walk_radius)
+    return grid_of_cells(str(grid), degrees=cell)
+
+
+def _layout(columns: str | None, mapped: list[str] | None) -> Any:
+    if not mapped:
+        return columns
+    if columns is not None:
+        raise ParameterError("give --columns or --map, not both")
+    pairs = [pair.partition("=") for pair in mapped]
+    for our, equals, _ in pairs:
+        if not equals:
+            raise ParameterError(f"--map takes ours=theirs, for example time=ts, not {our!r}")
+    return {our.strip(): their.strip() for our, _, their in pairs}
+
+
+def _read(
+    file: Path, city: "World", columns: str | None, mapped: list[str] | None, grid: str | None, cell: float
+) -> "Taps":
+    from wayveil.taps.read import read_taps
+
+    reach = 500.0 if grid is None else cell * 111_195.0
+    return read_taps(file, city, _layout(columns, mapped), reach_metres=reach).taps
+
+
+def _raw_trips(path: Path, city: "World") -> Any:
+    """Raw tap sequences: of cards where there are any, else every tap by itself."""
+    from wayveil.taps.chains import sequences
+    from wayveil.taps.read import read_taps
+
+    taps = read_taps(path, city).taps
+    return taps.as_single_visits() if taps.card is None else sequences(taps, taps.card, "day")
+
+
+def _filling(file: Path, fill: str) -> Any:
+    """Files of our own are clean already and may have no vehicles to fill from."""
+    from wayveil.taps.columns import PRESETS
+    from wayveil.trips.tables import require_file, table_header
+
+    require_file(file)
+    return "none" if PRESETS["wayveil"].time in table_header(file) else fill
+
+
+def _rules(path: Path | None) -> "RiderRules | None":
+    import tomllib
+
+    from pydantic import ValidationError
+
+    from wayveil.simulate.roles import RiderRules
+
+    if path is None:
+        return None
+    try:
+        return RiderRules(**tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InputError(f"cannot be read ({error})", file=path) from error
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        raise InputError(f"holds no usable rules ({first})", file=path) from error
+
+
+def _day(text: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError as error:
+        raise ParameterError(f"{text!r} is not a date; write YYYY-MM-DD") from error
+
+
+def _period(first_day: str, days: int) -> tuple[datetime.date, datetime.date]:
+    first = _day(first_day)
+    return first, datetime.date.fromordinal(first.toordinal() + days - 1)
+
+
+def register(app_: typer.Typer) -> None:
+    """Add the commands."""
+    app_.add_typer(app, name="taps")
+    app_.command()(ask)

@@ -1,0 +1,243 @@
+"""Answers to an agency's questions from a release: every visit of a released trip is a tap-in.
+
+Answers with error bars may be published like the release itself. Given the raw trips as well, the true answer and that
+of the plain Laplace mechanism, which spends all of epsilon on this one question, stand beside: then they are internal.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.privacy.bits import Bits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.units import Contribution, Event, Rider, RiderDay, Trip, Unit
+from wayveil.trips.trips import Trips
+from wayveil.utility.error_bars import ErrorBars, Spread
+from wayveil.utility.question import check_comparable
+from wayveil.utility.windows import gram_counts
+from wayveil.world.network import Network
+from wayveil.world.timebins import DAY, HOUR
+from wayveil.world.world import World
+
+QUESTIONS: Final = {
+    "total": "tap-ins in all",
+    "stops": "tap-ins per stop",
+    "hours": "tap-ins per hour of the day",
+    "stop-hours": "tap-ins per stop and hour",
+    "most-used": "the stops with the most tap-ins",
+    "least-used": "the stops with the fewest tap-ins",
+    "pairs": "trips with these two stops in a row",
+    "triples": "trips with these three stops in a row",
+    "routes": "tap-ins per route",
+    "load": "tap-ins per scheduled seat of each route",
+}
+NOTICE: Final = "Not for publication: raw answers stand beside the released ones."
+SEATS: Final = 38
+PLAIN_VISITS: Final = 20  # visits of a trip that the plain mechanism counts where the unit is a trip or rider
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A table with `answer`, `low` and `high` (95 %, from the noise alone; empty where not known)."""
+
+    question: str
+    table: pl.DataFrame
+    note: str
+    internal: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A release that can be asked: its trips, its model's table and its datasheet."""
+
+    trips: Trips
+    model: pl.DataFrame
+    datasheet: dict[str, Any]
+
+    def answer(
+        self,
+        question: str,
+        *,
+        top: int = 20,
+        seats: int = SEATS,
+        raw: Trips | None = None,
+        raw_routes: NDArray[np.float64] | None = None,
+        bits: Bits | None = None,
+    ) -> Answer:
+        """Answer one of QUESTIONS; `top` limits lists, `seats` is the public size of a vehicle (`load`)."""
+        if question not in QUESTIONS:
+            raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
+        if raw is not None:
+            check_comparable(raw, self.trips)
+        bars = ErrorBars(self.model, self.datasheet, self.trips.world)
+        keys, values, spread, note = self._counted(question, bars, top, seats)
+        columns: dict[str, Any] = {**keys, "answer": values}
+        columns["low"] = np.full(len(values), None) if spread is None else np.maximum(values - spread, 0)
+        columns["high"] = np.full(len(values), None) if spread is None else values + spread
+        if raw is not None:
+            columns |= self._beside(question, keys, raw, raw_routes, bits)
+        table = pl.DataFrame(columns, strict=False)
+        if question in ("most-used", "least-used"):
+            table = table.sort(["answer", "stop_id"], descending=[question == "most-used", False]).head(top)
+        elif question in ("stops", "stop-hours", "routes", "load"):
+            table = table.sort("answer", descending=True, maintain_order=True)
+        return Answer(question, table, note if raw is None else f"{note} {NOTICE}", raw is not None)
+
+    def _counted(
+        self, question: str, bars: ErrorBars, top: int, seats: int
+    ) -> tuple[dict[str, Any], NDArray[np.float64], Spread, str]:
+        world, note = self.trips.world, "Bars: 95 % of the noise alone."
+        if question in ("pairs", "triples"):
+            grams = top_patterns(self.trips, 2 if question == "pairs" else 3, top)
+            counts = pattern_counts(self.trips, grams)
+            return _gram_keys(world, grams), counts, bars.patterns(grams), note
+        if question in ("routes", "load"):
+            network = _network(world)
+            flow, spread = route_boardings(self.trips, network), bars.routes(network.route_ids)
+            if spread is not None:
+                counted = self.model.filter(pl.col("margin") == "taps by stop and route")
+                found = dict(counted.group_by("route_id").agg(pl.col("noisy_count").sum()).iter_rows())
+                flow = np.array(
+                    [max(found.get(name, 0), 0) for name in network.route_ids.tolist()], np.float64
+                )
+            else:
+                note = "Routes are not in this release: tap-ins are shared out by the timetable. No bars."
+            keys = {"route_id": network.route_ids.tolist(), "route": network.route_names.tolist()}
+            if question == "load":
+                places = np.maximum(scheduled_runs(network) * seats, 1)
+                return keys, flow / places, None if spread is None else spread / places, note
+            return keys, flow, spread, note
+        spread = {
+            "total": bars.total,
+            "stops": bars.stops,
+            "most-used": bars.stops,
+            "least-used": bars.stops,
+            "hours": bars.hours,
+            "stop-hours": bars.stop_hours,
+        }[question]()
+        return _keys(question, world), visit_counts(question, self.trips), spread, note
+
+    def _beside(
+        self,
+        question: str,
+        keys: dict[str, Any],
+        raw: Trips,
+        raw_routes: NDArray[np.float64] | None,
+        bits: Bits | None,
+    ) -> dict[str, Any]:
+        """The true answer, and the plain Laplace answer at the release's epsilon."""
+        unit, cap = self._unit(raw)
+        if question in ("pairs", "triples"):
+            names = [name for name in keys if name.startswith("stop")]
+            grams = np.stack([raw.world.index_of(keys[name]) for name in names], axis=1)
+
+            def count(trips: Trips) -> NDArray[np.float64]:
+                return pattern_counts(trips, grams)
+        elif question in ("routes", "load"):
+            true = route_boardings(raw, _network(raw.world)) if raw_routes is None else raw_routes
+            return {"raw": true} if question == "routes" else {}
+        else:
+
+            def count(trips: Trips) -> NDArray[np.float64]:
+                return visit_counts(question, trips)
+
+        gate = Gate(unit, Budget(Fraction(self.datasheet["guarantee"]["epsilon"])), bits)
+        counted = gate.bound(raw if cap is None else raw.head(cap))
+        contribution = Contribution(per_trip=cap or 1, per_visit=1 if cap is None else None)
+        exact = SparseCounts.dense(count(counted).astype(np.int64))
+        noisy = gate.histogram(question, exact, contribution, gate.budget.remaining)
+        return {"raw": count(raw), "plain_laplace": np.maximum(noisy.counts, 0)}
+
+    def _unit(self, raw: Trips) -> tuple[Unit, int | None]:
+        guarantee = self.datasheet["guarantee"]
+        bounds = guarantee["bounds"]
+        if guarantee["unit"] == "event":
+            return Event(), None
+        cap = int(self.datasheet["mechanism"]["parameters"].get("height", PLAIN_VISITS))
+        if guarantee["unit"] == "trip" or raw.rider is None:
+            return Trip(), cap
+        kind = RiderDay if guarantee["unit"] == "rider-day" else Rider
+        return kind(max_trips=int(bounds["max_trips"])), cap
+
+
+def visit_counts(question: str, trips: Trips) -> NDArray[np.float64]:
+    """Visits in all, per stop, per hour, or per stop and hour (stop-major)."""
+    if question == "total":
+        return np.array([float(trips.visits)])
+    if question in ("stops", "most-used", "least-used"):
+        return np.bincount(trips.location, minlength=trips.world.size).astype(np.float64)
+    if trips.time is None:
+        raise ParameterError("this release has no times; ask one made by a mechanism that has, such as ppdp")
+    hour = trips.time % DAY // HOUR
+    if question == "hours":
+        return np.bincount(hour, minlength=24).astype(np.float64)
+    cell = trips.location.astype(np.int64) * 24 + hour
+    return np.bincount(cell, minlength=trips.world.size * 24).astype(np.float64)
+
+
+def top_patterns(trips: Trips, length: int, top: int) -> NDArray[np.int32]:
+    """The most frequent rows of `length` consecutive stops, counted in trips; ties by the stops' order."""
+    grams = gram_counts(trips, length, once_per_trip=True)
+    order = np.argsort(-grams.count, kind="stable")[:top]
+    return grams.grams[order]
+
+
+def pattern_counts(trips: Trips, asked: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Trips that contain each of the asked rows of stops."""
+    grams = gram_counts(trips, asked.shape[1], once_per_trip=True)
+    names = [f"s{at}" for at in range(asked.shape[1])]
+    shape = dict.fromkeys(names, pl.Int32)
+    known = pl.DataFrame(grams.grams.astype(np.int32), schema=shape, orient="row").with_columns(
+        n=pl.Series(grams.count)
+    )
+    wanted = pl.DataFrame(asked.astype(np.int32), schema=shape, orient="row")
+    found = wanted.join(known, on=names, how="left", maintain_order="left")
+    return found["n"].fill_null(0).to_numpy().astype(np.float64)
+
+
+def route_boardings(trips: Trips, network: Network) -> NDArray[np.float64]:
+    """Tap-ins per route where trips do not tell it: those of a stop, shared out by the runs that leave it."""
+    per_stop = np.bincount(trips.location, minlength=network.size).astype(np.float64)
+    edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
+    weight = (network.runs / np.maximum(np.diff(network.route_indptr), 1))[edge]
+    source = network.sources[edge]
+    leaving = np.bincount(source, weight, network.size)
+    share = weight * (per_stop / np.maximum(leaving, 1e-12))[source]
+    return np.asarray(np.bincount(network.route, share, len(network.route_ids)), np.float64)
+
+
+def scheduled_runs(network: Network) -> NDArray[np.float64]:
+    """Vehicle runs of each route in the feed: those of its busiest edge, shared by the routes on it."""
+    sharing = np.maximum(np.diff(network.route_indptr), 1)
+    edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
+    runs = np.zeros(len(network.route_ids))
+    np.maximum.at(runs, network.route, (network.runs / sharing)[edge])
+    return runs
+
+
+def _keys(question: str, world: World) -> dict[str, Any]:
+    if question == "total":
+        return {}
+    if question == "hours":
+        return {"hour": np.arange(24)}
+    ids = world.ids.tolist()
+    if question == "stop-hours":
+        return {"stop_id": np.repeat(world.ids, 24).tolist(), "hour": np.tile(np.arange(24), world.size)}
+    names = {"stop": world.names.tolist()} if isinstance(world, Network) else {}
+    return {"stop_id": ids, **names}
+
+
+def _gram_keys(world: World, grams: NDArray[np.int32]) -> dict[str, Any]:
+    return {f"stop_{at + 1}": world.ids[grams[:, at]].tolist() for at in range(grams.shape[1])}
+
+
+def _network(world: World) -> Network:
+    if not isinstance(world, Network) or len(world.route_ids) == 0:
+        raise ParameterError("this world has no routes; open the release with its GTFS feed")
+    return world
