@@ -4,6 +4,8 @@ A pair is one number, location x bins + bin. Time never runs backwards, so after
 is possible; a mechanism may also know that some places cannot be reached that fast.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -100,6 +102,7 @@ class Reachable(Successors):
         self._before = _pairs_before(least_bins, self.span)
 
     @classmethod
+    @lru_cache(maxsize=2)  # public, and the same for every release on a network
     def on(cls, network: Network, bins: TimeBins, span: int | None = None) -> "Reachable":
         """From the network's minimum travel times: a move fits if it can leave and arrive within its two bins."""
         widths = np.unique(np.diff(bins.edges))
