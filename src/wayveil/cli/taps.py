@@ -82,7 +82,6 @@ def clean(
         else:
             city = _open(world, grid, cell, bbox)
         table: Any = fill if fill in ("none", "same-bus") else VehicleTable.of_file(fill)
-        reach = 500.0 if grid is None else cell * 111_195.0
         made = read_taps(
             file,
             city,
@@ -92,7 +91,7 @@ def clean(
             devices=devices,
             everywhere=everywhere,
             period=None if first_day is None else _period(first_day, days),
-            reach_metres=reach,
+            reach_metres=_reach(grid, cell),
         )
         write_taps(made.taps, out)
     if as_json:
@@ -279,7 +278,7 @@ def ask(
             pl.read_parquet(release / "model.parquet"),
             load_datasheet(release),
         )
-        beside = None if raw is None else _raw_trips(raw, city)
+        beside = None if raw is None else _raw_trips(raw, city, grid, cell)
         answer = asked.answer(question, top=top, seats=seats, raw=beside)
     if out is not None:
         answer.table.write_parquet(out) if out.suffix == ".parquet" else answer.table.write_csv(out)
@@ -323,16 +322,19 @@ def _read(
 ) -> "Taps":
     from wayveil.taps.read import read_taps
 
-    reach = 500.0 if grid is None else cell * 111_195.0
-    return read_taps(file, city, _layout(columns, mapped), reach_metres=reach).taps
+    return read_taps(file, city, _layout(columns, mapped), reach_metres=_reach(grid, cell)).taps
 
 
-def _raw_trips(path: Path, city: "World") -> Any:
+def _reach(grid: str | None, cell: float) -> float:
+    """How far from a location a tap may be, in metres; on a grid, the corner of a cell and a little more."""
+    return 500.0 if grid is None else 0.75 * cell * 111_195.0
+
+
+def _raw_trips(path: Path, city: "World", grid: str | None, cell: float) -> Any:
     """Raw tap sequences: of cards where there are any, else every tap by itself."""
     from wayveil.taps.chains import sequences
-    from wayveil.taps.read import read_taps
 
-    taps = read_taps(path, city).taps
+    taps = _read(path, city, None, None, grid, cell)
     return taps.as_single_visits() if taps.card is None else sequences(taps, taps.card, "day")
 
 

@@ -172,8 +172,10 @@ class TapModel:
         margins = _margins(self.world, self.first, self.settings.days)
         goals = [onto_total(cells, total) for cells in self.noisy]
         table = np.full((self.world.size, slots), total / (self.world.size * slots))
+        # Noisy margins contradict each other a little. The last one fitted is met exactly: stops and routes, whose few
+        # cells have the least noise for what they hold.
         for _ in range(rounds):
-            for margin, goal in zip(margins, goals, strict=True):
+            for margin, goal in zip(margins[::-1], goals[::-1], strict=True):
                 cell = margin.code[:, None] * margin.slots + np.arange(slots)[None] % margin.slots
                 now = np.bincount(cell.ravel(), table.ravel(), margin.cells)
                 ratio = np.divide(goal, now, out=np.zeros_like(goal), where=now > 0)

@@ -15,7 +15,7 @@ from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.simulate.assignment import SLOTS, WORDS, People, TapArrays, Waiting, assign
 from wayveil.simulate.roles import PURPOSES, SCENARIOS, RiderRules
-from wayveil.simulate.surroundings import surroundings
+from wayveil.simulate.surroundings import Surroundings, surroundings
 from wayveil.taps.chains import Period, sequences
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
@@ -85,17 +85,21 @@ class Riders:
         }
 
 
-def reconstruct_riders(taps: Taps, rules: RiderRules | None = None, *, seed: int) -> Riders:
+def reconstruct_riders(
+    taps: Taps, rules: RiderRules | None = None, *, seed: int, ground: Surroundings | None = None
+) -> Riders:
     """Give every tap to exactly one rider; the same arguments give the same riders.
 
     Taps are shuffled within each day, as in the study, and a rider only ever takes a later tap than the last one.
+    `ground` saves the search for ways between stops where several sets of taps share a network and rules.
     """
     rules = RiderRules() if rules is None else rules
     if not isinstance(taps.world, Network):
         raise ParameterError("riders move on a network; read the taps over a GTFS feed or a grid of cells")
     with step("preparing taps"):
         order, arrays = _arrays(taps, rules, seed)
-    ground = surroundings(taps.world, rules.reach_km * 1000, rules.walking)
+    if ground is None:
+        ground = surroundings(taps.world, rules.reach_km * 1000, rules.walking)
     people = People.nobody_yet(len(taps), len(PURPOSES))
     with step("giving taps to riders"):
         count = assign(

@@ -78,11 +78,12 @@ class Asked:
         bars = ErrorBars(self.model, self.datasheet, self.trips.world)
         keys, values, spread, note = self._counted(question, bars, top, seats)
         columns: dict[str, Any] = {**keys, "answer": values}
-        columns["low"] = np.full(len(values), None) if spread is None else np.maximum(values - spread, 0)
-        columns["high"] = np.full(len(values), None) if spread is None else values + spread
+        unknown = pl.Series([None] * len(values), dtype=pl.Float64)
+        columns["low"] = unknown if spread is None else np.maximum(values - spread, 0)
+        columns["high"] = unknown if spread is None else values + spread
         if raw is not None:
             columns |= self._beside(question, keys, raw, raw_routes, bits)
-        table = pl.DataFrame(columns, strict=False)
+        table = pl.DataFrame(columns)
         if question in ("most-used", "least-used"):
             table = table.sort(["answer", "stop_id"], descending=[question == "most-used", False]).head(top)
         elif question in ("stops", "stop-hours", "routes", "load"):
