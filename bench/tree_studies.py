@@ -93,9 +93,9 @@ def sequences():
     return simulate_city(network("metro"), 100_000, seed=1, times=False).trips
 
 
-def timed_rides():
+def timed_rides(riders=100_000):
     """The same with times."""
-    return simulate_city(network("metro"), 100_000, seed=1).trips
+    return simulate_city(network("metro"), riders, seed=1).trips
 
 
 def draw(name, title, x_label, x, curves, *, log_x=False, log_y=False, y_label="count-query error"):
@@ -122,18 +122,18 @@ def draw(name, title, x_label, x, curves, *, log_x=False, log_y=False, y_label="
     plt.close(figure)
 
 
-def against_epsilon(arena, contenders):
-    x = [float(e) for e in EPSILONS]
-    found = {label: [arena.score(mechanism, e) for e in EPSILONS] for label, mechanism in contenders}
+def against_epsilon(arena, contenders, epsilons=EPSILONS):
+    x = [float(e) for e in epsilons]
+    found = {label: [arena.score(mechanism, e) for e in epsilons] for label, mechanism in contenders}
     return x, found
 
 
 def error_against_epsilon(plain: Arena, rides: Arena) -> None:
     x, found = against_epsilon(plain, [("noisy prefix tree", NoisyPrefixTree(height=20))])
     timed = [
-        ("SafePath", SafePath(height=4, time="60")),
-        ("PPDP", PPDP(height=4, time="60", max_gap=1)),
-        ("SeqPT", ExhaustiveTimeTree(height=4, time="60")),
+        ("SafePath", SafePath(height=16, time="60")),
+        ("PPDP", PPDP(height=16, time="60", max_gap=1)),
+        ("SeqPT", ExhaustiveTimeTree(height=16, time="60")),
     ]
     x, more = against_epsilon(rides, timed)
     draw(
@@ -160,7 +160,7 @@ def error_against_height(plain: Arena) -> None:
 
 
 def error_by_consistency(plain: Arena) -> None:
-    mechanism = NoisyPrefixTree(height=20, smoothing=False)
+    mechanism = NoisyPrefixTree(height=20, smoothing=False, consistency="weighted")
     x = [float(e) for e in EPSILONS]
     rules = [
         ("weighted", lambda e: plain.score(mechanism, e)),
@@ -182,13 +182,14 @@ def ppdp_against_seqpt(rides_fine: Arena) -> None:
     x, found = against_epsilon(
         rides_fine,
         [
-            ("PPDP", PPDP(height=6, time="10", max_gap=1)),
-            ("PPDP, any gap", PPDP(height=6, time="10")),
-            ("SeqPT (prefix tree over stop and time)", ExhaustiveTimeTree(height=6, time="10")),
+            ("PPDP", PPDP(height=8, time="30", max_gap=1)),
+            ("SeqPT (prefix tree over stop and time)", ExhaustiveTimeTree(height=8, time="30")),
+            ("SafePath", SafePath(height=8, time="30")),
         ],
+        ("0.5", "1", "2", "4", "8"),
     )
     curves = [(label, [s.nonempty for s in scores], False) for label, scores in found.items()]
-    draw("ppdp", "Timed data, bins of ten minutes (non-empty queries)", "epsilon", x, curves, log_x=True)
+    draw("ppdp", "Timed data, bins of thirty minutes (non-empty queries)", "epsilon", x, curves, log_x=True)
     curves = [(label, [s.lengths for s in scores], False) for label, scores in found.items()]
     draw(
         "ppdp-lengths",
@@ -249,7 +250,7 @@ def run() -> list[dict]:
     error_against_epsilon(plain, Arena(timed_rides(), time_bins("60")))
     error_against_height(plain)
     error_by_consistency(plain)
-    ppdp_against_seqpt(Arena(timed_rides(), time_bins("10")))
+    ppdp_against_seqpt(Arena(timed_rides(300_000), time_bins("30")))
     safepath_against_seqpt()
     return [{"figure": "tree studies, all plots", "value": time.perf_counter() - start, "unit": "s"}]
 

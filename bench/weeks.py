@@ -76,6 +76,7 @@ def exact_prefixes(columns: np.ndarray) -> tuple[float, int]:
     names = ", ".join(arrays)
     with duckdb.connect() as connection:
         connection.execute(f"SET threads TO {os.cpu_count()}")
+        connection.execute("SET enable_progress_bar = false")
         connection.register("arrays", arrays)
         connection.execute("CREATE TABLE trips AS SELECT * FROM arrays")
         start = time.perf_counter()

@@ -69,7 +69,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
     def noise(path):
         return int(np.random.default_rng([salt, *path, len(path)]).integers(-3, 4))
 
-    mechanism = NoisyPrefixTree(height=height, smoothing=False, false_children=0.5)
+    mechanism = NoisyPrefixTree(height=height, smoothing=False, consistency="weighted", false_children=0.5)
     gate = FixedNoise(Trip(), Budget(2), noise=noise)
     gate.successors = lambda path: successors_of(world, path)
     tree = mechanism.measure(LocalCounter(Trips.of_lists(lists, world)), gate)

@@ -44,7 +44,14 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
     world = ring_of_stops(STOPS, seconds=STEP)
     noise = path_noise(salt)
     tree, by_path, gate = measured(
-        PPDP(height=height, time=AXIS, max_gap=gap, prune_early=prune, false_children=0.5),
+        PPDP(
+            height=height,
+            time=AXIS,
+            max_gap=gap,
+            prune_early=prune,
+            false_children=0.5,
+            consistency="weighted",
+        ),
         timed(lists, world),
         2,
         noise,

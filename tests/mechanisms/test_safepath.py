@@ -75,6 +75,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
         time_fan_out=2,
         leaf_weight=1.0,
         false_children=0.5,
+        consistency="weighted",
     )
     tree, by_path, gate = measured(mechanism, timed(lists), 2, noise)
     places, times = groups_of(STOPS, tall, 2), groups_of(BINS, tall_time, 2)
@@ -133,7 +134,7 @@ def test_a_tall_taxonomy_keeps_a_budget_for_the_leaves():
 def test_exact_stops_and_times_come_out_and_only_they():
     raw = simulate_week(ring_of_stops(12, seconds=60), 40_000, seed=3)
     gate = Gate(Trip(), Budget(4), SeededBits(1))
-    tree = SafePath(height=3, time="hour-of-week").measure(LocalCounter(raw), gate)
+    tree = SafePath(height=3, time="hour-of-week", time_height=1).measure(LocalCounter(raw), gate)
     private = tree.generate(seed=0)
     assert abs(len(private) - len(raw)) < 0.02 * len(raw)
     assert private.lengths.max() <= 3

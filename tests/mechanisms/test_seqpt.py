@@ -48,6 +48,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
             successors="network" if network else "all",
             false_children=0.5,
             smoothing=False,
+            consistency="weighted",
         ),
         timed(lists, world),
         2,

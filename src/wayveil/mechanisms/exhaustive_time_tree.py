@@ -47,7 +47,7 @@ class ExhaustiveTimeTree(Mechanism):
     false_children: float = Field(0.5, gt=0, le=1)
     threshold_scales: float | None = Field(None, gt=0)
     max_false_nodes: int = Field(20_000_000, ge=1)
-    consistency: Literal["weighted", "equal", "none"] = "weighted"
+    consistency: Literal["weighted", "equal", "none"] = "equal"
     smoothing: bool = True
 
     @classmethod

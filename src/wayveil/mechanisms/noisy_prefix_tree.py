@@ -56,7 +56,7 @@ class NoisyPrefixTree(Mechanism):
     false_children: float = Field(0.5, gt=0, le=1)
     threshold_scales: float | None = Field(None, gt=0)
     when_explosive: Literal["refuse", "raise", "allow"] = "refuse"
-    consistency: Literal["weighted", "equal", "none"] = "weighted"
+    consistency: Literal["weighted", "equal", "none"] = "equal"
     smoothing: bool = True
 
     @classmethod

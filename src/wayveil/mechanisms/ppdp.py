@@ -58,7 +58,7 @@ class PPDP(Mechanism):
     threshold_k: float | None = Field(None, ge=0)
     threshold_b: float = Field(0.0, ge=0)
     prune_early: bool = True
-    consistency: Literal["weighted", "equal", "none"] = "weighted"
+    consistency: Literal["weighted", "equal", "none"] = "equal"
     smoothing: bool = False
 
     @classmethod

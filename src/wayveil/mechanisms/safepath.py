@@ -67,7 +67,7 @@ class SafePath(Mechanism):
     leaf_weight: float = Field(2.0, ge=0.1, le=10)
     false_children: float = Field(0.5, gt=0, le=1)
     published_thresholds: bool = False
-    consistency: Literal["weighted", "equal", "none"] = "weighted"
+    consistency: Literal["weighted", "equal", "none"] = "equal"
     smoothing: bool = False
 
     @classmethod
