@@ -26,7 +26,7 @@ from wayveil.trips.trips import Trips
 
 HERE = Path(__file__).parent
 STORE = HERE / "results" / "compare"
-RAN = ("buenos-aires", "berlin-10k", "flights", "tube", "msnbc")
+RAN = ("berlin-10k", "flights", "tube", "msnbc", "buenos-aires")
 EPSILONS = ("1/2", "1", "2")
 REPETITIONS = 5
 MOST_TRIPS = 100_000

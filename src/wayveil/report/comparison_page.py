@@ -53,7 +53,7 @@ def headline_charts(comparison: Comparison) -> list[Chart]:
     measured = {figure["key"] for figure in comparison.figures}
     charts = [privacy_utility(comparison, name="privacy-utility", title="All headline figures together")]
     for question, key in HEADLINES.items():
-        if key in measured:
+        if key in measured and comparison.curves(key, plain_laplace=False):
             name = "epsilon-" + key.replace("/", "-").replace("_", "-")
             charts.append(error_against_epsilon(comparison, key, name=name, title=question.capitalize()))
     return charts

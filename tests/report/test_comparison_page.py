@@ -1,0 +1,151 @@
+"""Charts and the comparison page: complete, with data and words, and quiet in a browser."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import polars as pl
+import pytest
+from report_world import grid_city, random_trips
+from test_browser import BROWSER, open_in_browser
+from typer.testing import CliRunner
+
+from wayveil.cli import compare as commands
+from wayveil.comparison.compare import compare
+from wayveil.comparison.examiner import Settings
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
+from wayveil.mechanisms.markov import Markov
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.report.charts import error_against_epsilon, matrices, privacy_utility, profiles
+from wayveil.report.comparison_page import figure_tables, number, write_comparison_page
+
+CITY = grid_city(4)
+
+
+@pytest.fixture(scope="module")
+def found():
+    trips = random_trips(CITY, 300, seed=1)
+    return compare(
+        trips,
+        [NoisyPrefixTree(height=4), Markov(), ExhaustiveTimeTree(height=2)],
+        ["1/2", 2],
+        repetitions=3,
+        settings=Settings(queries=200, most_pairs=50),
+        workers=1,
+    )
+
+
+def test_a_chart_carries_its_numbers_and_words_and_is_saved_with_both(found, tmp_path):
+    chart = error_against_epsilon(found, "stop_error", name="stops", title="Stops")
+    picture, numbers = chart.save(tmp_path / "charts")
+    assert picture.read_text().startswith("<svg")
+    data = pl.read_csv(numbers)
+    assert set(data["name"]) == {"markov", "noisy-prefix-tree height=4", "ceiling", "floor", "empty"}
+    assert "against epsilon for 2 mechanisms" in chart.alt
+    assert "markov" in chart.svg
+
+
+def test_the_same_data_give_the_same_bytes(found):
+    twice = [privacy_utility(found, name="skill").svg for _ in range(2)]
+    assert twice[0] == twice[1]
+
+
+def test_skill_is_one_at_the_ceiling_and_zero_at_the_floor(found):
+    data = privacy_utility(found, name="skill").data
+    assert data["skill"].is_between(-1, 1).all()
+    assert data.height == 4
+
+
+def test_matrices_show_both_sides_and_their_difference():
+    raw, private = np.array([[3, 1], [0, 0]]), np.array([[2, 0], [2, 0]])
+    chart = matrices({"raw": raw, "private": private}, ["a", "b"], name="od")
+    rows = chart.data.filter(pl.col("side") == "difference").sort("origin", "destination")
+    assert rows["share"].to_list() == [-0.25, -0.25, 0.5]
+    assert chart.svg.count("<image") == 3
+
+
+def test_profiles_are_shares_of_each_side():
+    chart = profiles(
+        {"raw": np.array([1, 3]), "private": np.array([0, 0])}, name="hours", axis="hour of the day"
+    )
+    assert chart.data["share"].to_list() == [0.25, 0.75, 0, 0]
+
+
+class Page(HTMLParser):
+    """Collects what the page would fetch, and its ids."""
+
+    def __init__(self):
+        super().__init__()
+        self.fetched, self.ids = [], []
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.fetched += [
+            given[k] for k in ("src", "xlink:href") if k in given and not given[k].startswith("#")
+        ]
+        self.ids += [given["id"]] if "id" in given else []
+
+
+def test_the_page_is_whole_internal_and_fetches_nothing(found, tmp_path):
+    page = write_comparison_page(tmp_path / "comparison.html", found, title="Gridville <b>")
+    text = page.read_text()
+    assert "INTERNAL – NOT FOR PUBLICATION" in text
+    assert "Gridville &lt;b&gt;" in text
+    assert "seqpt height=2</strong>: this mechanism releases times" in text
+    assert len(figure_tables(found)) == len({figure["question"] for figure in found.figures})
+    parsed = Page()
+    parsed.feed(text)
+    assert parsed.fetched == []
+    assert "<script" not in text
+    for link in re.findall(r'href="(charts/[^"]+)"', text):
+        assert (tmp_path / link).exists()
+
+
+def test_numbers_are_short():
+    assert [number(value) for value in (0.12345, 12.345, 12345.6)] == ["0.123", "12.3", "12,346"]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_the_comparison_opens_from_a_file_without_a_console_message(found, tmp_path):
+    seen = open_in_browser(write_comparison_page(tmp_path / "comparison.html", found), tmp_path)
+    assert "</footer>" in seen.stdout
+    assert "CONSOLE" not in seen.stderr
+
+
+def test_mechanisms_and_grids_are_read_from_the_command_line():
+    made = commands.parse_candidates("markov, noisy-prefix-tree", ["noisy-prefix-tree.height=3,5"])
+    assert [m.name for m in made] == ["markov", "noisy-prefix-tree", "noisy-prefix-tree"]
+    assert [m.height for m in made[1:]] == [3, 5]
+    assert len(commands.parse_candidates("all", [])) > 3
+    with pytest.raises(ParameterError, match="--grid takes"):
+        commands.parse_candidates("markov", ["markov=3"])
+    with pytest.raises(ParameterError, match="not among"):
+        commands.parse_candidates("markov", ["ppdp.height=3"])
+
+
+def test_compare_and_recommend_run_from_the_command_line(tmp_path):
+    import typer
+
+    app = typer.Typer()
+    commands.register(app)
+    CITY.save(tmp_path / "city.npz")
+    trips = random_trips(CITY, 60, seed=2)
+    ids = CITY.ids
+    (tmp_path / "trips.txt").write_text(
+        "\n".join(",".join(ids[t] for t in trip) for trip in trips.to_lists())
+    )
+    shared = ["--world", str(tmp_path / "city.npz"), "-m", "markov", "-e", "1", "--repetitions", "2"]
+    shared += ["--queries", "100", "--workers", "1"]
+    ran = CliRunner().invoke(
+        app, ["compare", str(tmp_path / "trips.txt"), *shared, "--out", str(tmp_path / "a")]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert "markov" in ran.output
+    assert (tmp_path / "a" / "comparison.html").exists()
+    assert (tmp_path / "a" / "results.parquet").exists()
+    ran = CliRunner().invoke(
+        app, ["recommend", *shared, "--riders", "50", "--out", str(tmp_path / "b"), "--quiet", "--json"]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert "simulated" in (tmp_path / "b" / "comparison.html").read_text()
