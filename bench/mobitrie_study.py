@@ -83,7 +83,7 @@ def subjects(name: str):
     published = MobiTrieSearch(quality=QUALITY[name])
     return {
         "mobitrie": (MobiTrie(), Gate),
-        "mobitrie, 10 % false": (MobiTrie(false_share=0.1), Gate),
+        "mobitrie, 10 % false": (MobiTrie(false_share=0.1, false_most=1e6), Gate),
         "mobitrie-lt": (published, Gate),
         "leaking": (published, LeakingGate),
         "markov": (Markov(), Gate),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from slow_ngrams import distinct_counts, small_list, small_network
 
 from wayveil.counting.local import LocalCounter
+from wayveil.mechanisms import mobitrie
 from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch, _estimated_trips, _uniform
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
@@ -73,6 +74,15 @@ def test_the_threshold_lets_in_the_wanted_share_of_noise():
     empty = Trips.of_lists([[]], world)
     kept = [len(measured(MobiTrie(n=4, false_share=0.1), empty, 1, seed)[0].grams) for seed in range(40)]
     assert np.mean(kept) / 400 == pytest.approx(0.1, abs=0.02)
+    few = [len(measured(MobiTrie(n=4, false_most=4), empty, 1, seed)[0].grams) for seed in range(40)]
+    assert np.mean(few) == pytest.approx(4, abs=1.5)
+
+
+def test_a_search_in_a_large_universe_does_not_drown_in_noise(monkeypatch):
+    monkeypatch.setattr(mobitrie, "MOST_NOISE", 5)
+    search = MobiTrieSearch(n=4, quality=Fraction(1, 100), count_share=Fraction(1, 2))
+    models = [measured(search, Trips.of_lists([[]], small_list()), 4, seed)[0] for seed in range(20)]
+    assert np.mean([len(model.grams) for model in models if model.accepted]) < 6
 
 
 def test_a_search_returns_a_trie_of_the_wanted_quality_or_says_that_there_is_none():

@@ -36,6 +36,9 @@ from wayveil.synthesis.ngram_model import NgramTable
 from wayveil.synthesis.trie import Trie
 from wayveil.world.marked_ngrams import MarkedNgrams
 
+# A search draws again and again, and keeps all of a draw at once.
+MOST_NOISE = 1_000_000
+
 
 class _Tries(Mechanism):
     """What both kinds have in common."""
@@ -78,7 +81,8 @@ class MobiTrie(_Tries):
     n             symbols of an n-gram, marks included
     most          distinct n-grams that one trip counts for
     successors    possible moves: those of the `network`, `all`, or `auto` (network where there is one)
-    false_share   threshold: share of the universe that noise alone may add to the trie, on average
+    false_share   threshold: share of the universe that noise alone may add to the trie, on average,
+    false_most    and how many n-grams at most
     trips_share   share of epsilon that buys the number of trips; 0 = estimate it from the n-grams
     longest       most stops of a generated trip (public)
     """
@@ -86,17 +90,16 @@ class MobiTrie(_Tries):
     name: ClassVar[str] = "mobitrie"
     summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
 
-    false_share: float = Field(0.01, gt=0, le=0.5)
+    false_share: float = Field(0.05, gt=0, le=0.5)
+    false_most: float = Field(2000, gt=0)
 
     def measure(self, counter: Counter, gate: Gate) -> Trie:
         """Choose and count n-grams, then ask for those that reach the noise-aware threshold."""
         universe, exact = self._count(counter, gate)
         number = self._number(counter, gate)
         price = gate.budget.remaining
-        # Noise lifts an empty cell over t with probability about exp(-t / scale) / 2.
-        threshold = max(
-            1, ceil(float(gate.scale(self._contribution, price)) * log(1 / (2 * self.false_share)))
-        )
+        false = min(self.false_share * universe.size, self.false_most)
+        threshold = max(1, _threshold(universe.size, false, gate.scale(self._contribution, price)))
         label = f"{self.n}-grams"
         answer = gate.histogram(label, exact, self._contribution, price, threshold=threshold)
         return self._trie(counter, universe, answer, number)
@@ -109,6 +112,9 @@ class MobiTrieSearch(_Tries):
     count_share   share of a draw's epsilon for the counts (r1); the rest measures the F1 (r2)
     gamma         chance to give up after each rejected draw
     slack         epsilon_0, the price of a cap on the draws; 0 = no cap, which leaves more for the draws
+
+    Thresholds are uniform between 1 and a standard deviation of the noise. That keeps up to half of all empty cells; in
+    a universe where this would be more than a million n-grams, thresholds start where it is a million.
     """
 
     name: ClassVar[str] = "mobitrie-lt"
@@ -131,8 +137,12 @@ class MobiTrieSearch(_Tries):
 
         def draw(inner: Gate) -> tuple[Trie, Fraction]:
             counts, quality = inner.budget.split([self.count_share, 1 - self.count_share])
-            widest = ceil(sqrt(2) * float(inner.scale(self._contribution, counts)))
-            threshold = 1 + _uniform(widest, inner)
+            scale = inner.scale(self._contribution, counts)
+            threshold = (
+                1
+                + _uniform(ceil(sqrt(2) * float(scale)), inner)
+                + _threshold(universe.size, MOST_NOISE, scale)
+            )
             label = f"{self.n}-grams"
             answer = inner.histogram(label, exact, self._contribution, counts, threshold=threshold)
             score = self._score(inner, exact, answer, quality)
@@ -156,6 +166,11 @@ class MobiTrieSearch(_Tries):
         # 2 TP + FP + FN, with FP = kept - TP.
         whole = hit + len(answer.keys) + missed
         return min(max(Fraction(2 * hit, whole), Fraction(0)), Fraction(1)) if whole > 0 else Fraction(0)
+
+
+def _threshold(cells: int, false: float, scale: Fraction) -> int:
+    """The count that about `false` of so many empty cells reach: each with probability exp(-count / scale) / 2."""
+    return ceil(float(scale) * log(max(cells / (2 * false), 1.0)))
 
 
 def _uniform(bound: int, gate: Gate) -> int:
