@@ -96,6 +96,11 @@ def test_release_score_report_verify(wayveil, city, tmp_path):
     assert (code, "another key" in err) == (2, True)
     code, text, _ = wayveil("ledger", "verify", tmp_path / "ledger", "--release", out)
     assert (code, "chain holds" in text) == (0, True)
+    table = tmp_path / "od.csv"
+    assert wayveil("export", out, "--world", city / "city.zip", "--format", "od", "--out", table)[0] == 0
+    assert pl.read_csv(table)["trips"].sum() == facts["released_trips"]
+    code, _, err = wayveil("export", out, "--world", city / "city.zip", "--format", "xml", "--out", table)
+    assert (code, "xml" in err) == (2, True)
     (out / "trips.parquet").write_bytes(b"changed")
     code, _, err = wayveil("verify", out)
     assert (code, "trips.parquet" in err) == (2, True)

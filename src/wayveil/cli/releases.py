@@ -167,6 +167,30 @@ def verify(
     )
 
 
+def export(
+    release: ReleaseFolder,
+    world: WorldFile,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The file to write; a flowmap is two files beside it.")
+    ],
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--format", "-f", help="station-activities (TIDES), od, stop-flows, edge-flows or flowmap."
+        ),
+    ] = "od",
+    bbox: BoundingBox = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a release in a format that other tools read. Costs nothing: the release is already private."""
+    from wayveil.releases.exports import export as write
+    from wayveil.releases.release import Release
+    from wayveil.world.opening import open_world
+
+    files = write(Release.load(release, open_world(world, bbox=bbox)), kind, out)
+    present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
+
+
 def mechanisms(
     name: Annotated[str | None, typer.Argument(help="Show one mechanism with all its parameters.")] = None,
     as_json: AsJson = False,
@@ -231,5 +255,5 @@ def make_unit(name: str, max_trips: int) -> "Unit":
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (release, score, report, verify, mechanisms):
+    for command in (release, score, report, export, verify, mechanisms):
         app.command()(command)
