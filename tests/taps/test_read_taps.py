@@ -123,7 +123,7 @@ def test_a_useless_vehicle_table_is_refused(tmp_path, content, word):
 
 def test_wrong_columns_are_named_and_known_layouts_offered(tmp_path):
     path = file_of(tmp_path, "1,2", header="when,where")
-    with pytest.raises(InputError, match="'when', 'where'.*bc-transit"):
+    with pytest.raises(InputError, match=r"'when', 'where'.*bc-transit"):
         read_taps(path, CITY)
     with pytest.raises(InputError, match="no column 'ts'"):
         read_taps(path, CITY, {"time": "ts", "stop": "where"})

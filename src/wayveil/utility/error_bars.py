@@ -28,7 +28,8 @@ class ErrorBars:
     def _tree(self, model: pl.DataFrame, datasheet: dict[str, Any]) -> pl.DataFrame | None:
         if not {"stop_id", "parent", "node"} <= set(model.columns):
             return None
-        scales = [_number(spend["scale"]) for spend in datasheet["spends"] if "prefixes" in spend["label"]]
+        # Counts carry an error bar in the datasheet, selections do not; a tree asks for one level after the other.
+        scales = [_number(spend["scale"]) for spend in datasheet["spends"] if "error_95" in spend]
         if not scales:
             return None
         at = np.minimum(model["depth"].to_numpy() - 1, len(scales) - 1)

@@ -1,0 +1,175 @@
+"""Answers of an agency from a release, with error bars from the law of the noise."""
+
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ring_networks import ring_of_stops
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.ppdp import PPDP
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.units import Event, RiderDay, Trip
+from wayveil.releases.release import release
+from wayveil.releases.taps import ANY_MOVE, release_taps
+from wayveil.simulate.taps import simulate_taps
+from wayveil.taps.chains import sequences
+from wayveil.trips.trips import Trips
+from wayveil.utility.answers import Asked, pattern_counts, route_boardings, scheduled_runs, top_patterns
+from wayveil.world.world import World
+
+CITY = ring_of_stops(8, seconds=300, skip=2, routes=2)
+TAPS = simulate_taps(CITY, 6_000, seed=2).taps
+RAW = sequences(TAPS, TAPS.card, "day")
+
+
+def asked(mechanism, unit=None, epsilon=4):
+    made = release(
+        RAW, mechanism, epsilon=epsilon, unit=unit or Trip(), rule=ANY_MOVE, bits=SeededBits(3), seed=1
+    )
+    return Asked(made.trips, made.model.table(), made.datasheet)
+
+
+def test_the_bar_of_a_stop_is_that_of_the_nodes_it_sums():
+    one = asked(NoisyPrefixTree(height=1, successors="all"))
+    table = one.answer("stops").table.sort("stop_id")
+    kept = one.model["stop_id"].to_list()
+    half = 1.96 * np.sqrt(2) * 0.25
+    for row in table.to_dicts():
+        if row["stop_id"] in kept:
+            assert row["high"] - row["answer"] == pytest.approx(half)
+        else:
+            assert row["high"] == row["answer"] == 0
+
+
+def test_bars_hold_the_truth_of_a_single_histogram_about_as_often_as_they_say():
+    raw = np.bincount(RAW.origins(), minlength=8)
+    inside = []
+    for seed in range(40):
+        made = release(
+            RAW,
+            NoisyPrefixTree(height=1, successors="all"),
+            epsilon="0.2",
+            unit=Trip(),
+            rule=ANY_MOVE,
+            bits=SeededBits(seed),
+            seed=seed,
+        )
+        table = Asked(made.trips, made.model.table(), made.datasheet).answer("stops").table.sort("stop_id")
+        inside.append((table["low"].to_numpy() - 1 <= raw) & (raw <= table["high"].to_numpy() + 1))
+    assert 0.9 <= np.mean(inside) <= 0.99
+
+
+def test_longer_patterns_have_bars_too():
+    one = asked(NoisyPrefixTree(height=3, successors="all"))
+    for question, stops in (("pairs", 2), ("triples", 3)):
+        table = one.answer(question, top=5).table
+        assert table.height == 5
+        assert [name for name in table.columns if name.startswith("stop")] == [
+            f"stop_{i + 1}" for i in range(stops)
+        ]
+        assert table["high"].null_count() == 0
+        assert (table["high"] > table["answer"]).all()
+
+
+def test_plain_laplace_stands_beside_and_marks_the_answer_internal():
+    one = asked(NoisyPrefixTree(height=3, successors="all"))
+    answer = one.answer("pairs", raw=RAW, top=5, bits=SeededBits(1))
+    assert answer.internal
+    assert "Not for publication" in answer.note
+    grams = np.stack([CITY.index_of(answer.table[name]) for name in ("stop_1", "stop_2")], axis=1)
+    assert answer.table["raw"].to_list() == pattern_counts(RAW, grams).tolist()
+    assert not one.answer("pairs").internal
+
+
+@pytest.mark.parametrize(("unit", "scale"), [(Trip(), 3 / 4), (RiderDay(max_trips=2), 6 / 4)])
+def test_plain_laplace_noise_covers_the_unit_of_the_release(unit, scale):
+    one = asked(NoisyPrefixTree(height=3, successors="all"), unit)
+    cut = np.bincount(RAW.head(3).location, minlength=8)
+    noise = np.concatenate(
+        [
+            one.answer("stops", raw=RAW, bits=SeededBits(seed))
+            .table.sort("stop_id")["plain_laplace"]
+            .to_numpy()
+            - cut
+            for seed in range(150)
+        ]
+    )
+    alpha = np.exp(-1 / scale)
+    assert np.abs(noise).mean() == pytest.approx(2 * alpha / (1 - alpha**2), rel=0.15)
+
+
+def test_hours_come_from_timed_trees_and_are_refused_without_times():
+    one = asked(PPDP(height=2))
+    hours = one.answer("hours").table
+    assert hours["answer"].sum() == one.trips.visits
+    assert (hours["high"] >= hours["answer"]).all()
+    both = one.answer("stop-hours").table
+    assert both["answer"].sum() == one.trips.visits
+    assert both.height == 8 * 24
+    with pytest.raises(ParameterError, match="no times"):
+        asked(NoisyPrefixTree(height=2, successors="all")).answer("hours")
+
+
+def test_counted_routes_are_answered_from_their_counts_and_load_is_per_scheduled_seat():
+    made = release_taps(TAPS, "counts-first", epsilon=3, first_day=date(2024, 12, 15), days=6, seed=1)
+    one = Asked(made.trips, made.model.table(), made.datasheet)
+    true = np.bincount(TAPS.route, minlength=2)
+    routes = one.answer("routes", raw=RAW, raw_routes=true.astype(float)).table.sort("route_id")
+    assert np.abs(routes["answer"].to_numpy() - true).max() < 60
+    assert (routes["high"] > routes["answer"]).all()
+    load = one.answer("load", seats=10).table.sort("route_id")
+    assert load["answer"].to_numpy() == pytest.approx(
+        routes["answer"].to_numpy() / (scheduled_runs(CITY) * 10)
+    )
+
+
+def test_routes_that_were_not_counted_are_shared_out_by_the_timetable():
+    one = asked(NoisyPrefixTree(height=2, successors="all"))
+    answer = one.answer("routes")
+    assert answer.table["answer"].sum() == pytest.approx(one.trips.visits)
+    assert answer.table["low"].null_count() == 2
+    assert "timetable" in answer.note
+    assert route_boardings(RAW, CITY).sum() == pytest.approx(RAW.visits)
+
+
+def test_plain_tap_counts_have_bars_from_their_spends():
+    made = release_taps(TAPS, "counts", epsilon=2, seed=1)
+    assert made.datasheet["guarantee"]["unit"] == Event().name
+    one = Asked(made.trips, made.model.table(), made.datasheet)
+    for question in ("total", "stops", "hours", "stop-hours"):
+        table = one.answer(question, raw=RAW).table
+        assert table["high"].null_count() == 0
+        assert {"raw", "plain_laplace"} <= set(table.columns)
+    assert one.answer("pairs").table.height == 0
+
+
+def test_extremes_are_sorted_and_cut():
+    one = asked(NoisyPrefixTree(height=2, successors="all"))
+    most, least = (
+        one.answer(question, top=3).table["answer"].to_list() for question in ("most-used", "least-used")
+    )
+    assert most == sorted(most, reverse=True)
+    assert least == sorted(least)
+    assert len(most) == len(least) == 3
+    assert most[0] >= least[-1]
+
+
+def test_patterns_are_counted_once_per_trip():
+    world = World.of_symbols("ab")
+    trips = Trips.of_lists([[0, 1, 0, 1], [0, 1], [1, 0]], world)
+    grams = top_patterns(trips, 2, 5)
+    assert grams.tolist() == [[0, 1], [1, 0]]
+    assert pattern_counts(trips, grams).tolist() == [2, 2]
+
+
+def test_unknown_questions_and_worlds_without_routes_are_refused():
+    world = World.of_symbols("ab")
+    one = Asked(Trips.of_lists([[0]], world), pl.DataFrame({"x": [1]}), {"spends": []})
+    assert one.answer("total").table["low"].null_count() == 1
+    with pytest.raises(ParameterError, match="no question"):
+        one.answer("why")
+    with pytest.raises(ParameterError, match="no routes"):
+        one.answer("routes")
