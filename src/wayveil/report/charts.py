@@ -4,7 +4,7 @@ Drawn with matplotlib. Colours are those of Okabe and Ito, which people with col
 there are more lines than colours, markers and dashes go on. The same data give the same bytes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -119,7 +119,7 @@ def privacy_utility(comparison: Comparison, *, name: str, title: str = "") -> Ch
 
 
 def matrices(
-    sides: dict[str, NDArray[np.integer]], zones: Sequence[str], *, name: str, title: str = ""
+    sides: Mapping[str, NDArray[np.integer]], zones: Sequence[str], *, name: str, title: str = ""
 ) -> Chart:
     """Origin-destination matrices side by side on one scale of shares, and the difference of the first two."""
     shares = {label: np.asarray(m, np.float64) / max(float(np.sum(m)), 1) for label, m in sides.items()}
@@ -149,7 +149,7 @@ def matrices(
 
 
 def profiles(
-    sides: dict[str, NDArray[np.integer]], *, name: str, axis: str, title: str = "", first: int = 0
+    sides: Mapping[str, NDArray[np.integer]], *, name: str, axis: str, title: str = "", first: int = 0
 ) -> Chart:
     """Shares over hours of the day or over lengths, a stepped line per side."""
     picture, axes = _canvas()
