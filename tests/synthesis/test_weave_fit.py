@@ -62,7 +62,7 @@ def test_at_the_optimum_the_misfit_is_the_variance_times_the_dual():
     rng = np.random.default_rng(2)
     wanted = rng.random(features.size) @ rows + rng.standard_normal(features.cells)
     variance = np.full(features.cells, 0.5)
-    found = fit(features, wanted, variance, 40.0, iterations=500)
+    found = fit(features, wanted, variance, 40.0, iterations=500, tolerance=1e-9)
     assert abs(found.weight.sum() - 40) < 1e-6
     reached = rows.sum(axis=0) > 0
     assert np.allclose((found.weight @ rows)[reached], (wanted - variance * found.dual)[reached], atol=0.02)
@@ -81,8 +81,8 @@ def test_a_fit_that_starts_at_its_end_stays_there():
     blocks, walks, features = features_of()
     wanted = np.random.default_rng(4).random(features.size) @ dense(blocks, walks)
     variance = np.full(features.cells, 0.1)
-    one = fit(features, wanted, variance, 40.0, iterations=300)
-    two = fit(features, wanted, variance, 40.0, start=one.dual, iterations=300)
+    one = fit(features, wanted, variance, 40.0, iterations=300, tolerance=1e-6)
+    two = fit(features, wanted, variance, 40.0, start=one.dual, iterations=300, tolerance=1e-6)
     assert two.steps < one.steps / 2
     assert np.allclose(one.weight, two.weight, rtol=0.05, atol=1e-3)
 

@@ -39,7 +39,7 @@ class Shares(BaseModel):
     edge_zone: Fraction = Field(Fraction(6, 100), gt=0)
     length: Fraction = Field(Fraction(6, 100), gt=0)
     two_edges: Fraction = Field(Fraction(25, 100), gt=0)
-    move: Fraction = Field(Fraction(2), gt=0)
+    move: Fraction = Field(Fraction(4), gt=0)
 
     def weights(self, *, timed: bool, network: bool, triples: bool) -> dict[str, Fraction]:
         """The weights of the questions that are asked, by the name of the block; the number of trips is first."""

@@ -45,11 +45,12 @@ class Conformance:
 def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_000) -> Conformance:
     """Run the subject until enough noise was drawn, and test its law and its independence.
 
-    Tests: the law in counted cells and in empty ones; independence between neighbouring cells of an answer, between
-    answers of a run, and between runs.
+    Tests: the law in counted cells, in empty ones and of the splits of a tree; independence between neighbouring
+    cells of an answer, between answers of a run, and between runs.
     """
     counted: list[Floats] = []
     empty: list[Floats] = []
+    splits: list[Floats] = [np.empty(0)]
     rare = Rare()
     pairs: dict[str, list[Floats]] = {"next cell": [], "next question": [], "next run": []}
     earlier_run: list[Floats] = []
@@ -61,13 +62,16 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
             if isinstance(exchange.answer, int):
                 continue
             cells = cells_of(exchange, subject.currency)
-            rare.add(cells)
             values = cells.uniforms(bits)
+            done += len(values)
+            if isinstance(exchange.answer, Leaves):
+                splits.append(values)
+                continue
+            rare.add(cells)
             counted.append(values[cells.counted & ~cells.rare])
             empty.append(values[~cells.counted & ~cells.rare])
             pairs["next cell"].append(_adjacent(values[~cells.rare]))
             run.append(values[cells.counted] if cells.counted.any() else values)
-            done += len(values)
         if not run:
             raise ParameterError("this mechanism asked for no counts, so there is no noise to test")
         # Disjoint pairs: the first answer with the second, the third with the fourth; likewise the runs.
@@ -78,6 +82,7 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
         "law in counted cells": uniform_p_value(np.concatenate(counted)),
         "law in empty cells": uniform_p_value(np.concatenate(empty)),
         "number of survivors": rare.p_value(),
+        "law of splits in a tree": uniform_p_value(np.concatenate(splits)),
     }
     for name, found in pairs.items():
         p_values[f"independence of the {name}"] = independence_p_value(

@@ -1,9 +1,13 @@
-"""Minimising a smooth convex function of many variables: L-BFGS with a backtracking line search (Nocedal 1980)."""
+"""Minimising a smooth convex function of many variables: L-BFGS with a backtracking line search (Nocedal 1980).
 
-from collections import deque
+Vectors are a few ten thousand numbers long and there are hundreds of steps, so the inner products are compiled and stay
+on one core: handing such short work to a team of threads costs more than it brings.
+"""
+
 from collections.abc import Callable
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -17,25 +21,25 @@ def minimise(
     function: Callable[[Floats], tuple[float, Floats]],
     start: Floats,
     iterations: int,
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-9,
 ) -> tuple[Floats, int]:
     """A point near the minimum, and the steps it took; `function` gives value and gradient.
 
-    Stops after so many steps, or when a step gains less than `tolerance` of the value's range so far.
+    Stops after so many steps, or when two steps in a row gain less than `tolerance` each.
     """
     point = start
     value, slope = function(point)
-    first = value
-    memory: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)
+    moves, turns = np.empty((_MEMORY, len(start))), np.empty((_MEMORY, len(start)))
+    known, idle = 0, 0
     for step in range(iterations):
-        direction = -_curved(slope, memory)
-        descent = float(direction @ slope)
+        direction = _downhill(slope, moves, turns, known)
+        descent = _dot(direction, slope)
         if descent >= 0:  # rounding has spoilt the memory
-            memory.clear()
-            direction, descent = -slope, -float(slope @ slope)
+            known = 0
+            direction, descent = -slope, -_dot(slope, slope)
         if descent == 0:
             return point, step
-        length = 1.0 if memory else min(1.0, 1.0 / float(np.sqrt(slope @ slope)))
+        length = 1.0 if known else min(1.0, 1.0 / float(np.sqrt(_dot(slope, slope))))
         while True:
             there = point + length * direction
             new_value, new_slope = function(there)
@@ -44,28 +48,50 @@ def minimise(
             length *= 0.5
             if length < _SHORTEST:
                 return point, step
-        moved, turned = there - point, new_slope - slope
-        bend = float(moved @ turned)
-        if bend > 1e-14 * float(turned @ turned):
-            memory.append((moved, turned, 1 / bend))
-        gained = value - new_value
+        known = _remember(there - point, new_slope - slope, moves, turns, known)
+        idle = idle + 1 if value - new_value <= tolerance else 0
         point, value, slope = there, new_value, new_slope
-        if gained <= tolerance * max(first - value, 1e-12):
+        if idle == 2:
             return point, step + 1
     return point, iterations
 
 
-def _curved(slope: Floats, memory: deque[tuple[Floats, Floats, float]]) -> Floats:
-    """The slope divided by the curvature, as far as the last steps tell (two-loop recursion)."""
-    out = slope.copy()
-    factors = []
-    for moved, turned, inverse in reversed(memory):
-        factor = inverse * float(moved @ out)
-        factors.append(factor)
-        out -= factor * turned
-    if memory:
-        moved, turned, inverse = memory[-1]
-        out *= 1 / (inverse * float(turned @ turned))
-    for (moved, turned, inverse), factor in zip(memory, reversed(factors), strict=True):
-        out += (factor - inverse * float(turned @ out)) * moved
+def _remember(move: Floats, turn: Floats, moves: Floats, turns: Floats, known: int) -> int:
+    """Keep a step and how it turned the slope, the newest in row `known` modulo the memory; returns the new `known`."""
+    if _dot(move, turn) <= 1e-14 * _dot(turn, turn):
+        return known
+    moves[known % _MEMORY], turns[known % _MEMORY] = move, turn
+    return known + 1
+
+
+@njit(cache=True, nogil=True)
+def _dot(one: Floats, other: Floats) -> float:
+    total = 0.0
+    for i in range(len(one)):
+        total += one[i] * other[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _downhill(slope: Floats, moves: Floats, turns: Floats, known: int) -> Floats:
+    """Minus the slope divided by the curvature, as far as the last steps tell (two-loop recursion)."""
+    out = -slope
+    rows = min(known, len(moves))
+    factor, bend = np.empty(rows), np.empty(rows)
+    for back in range(rows):
+        row = (known - 1 - back) % len(moves)
+        bend[back] = _dot(moves[row], turns[row])
+        factor[back] = _dot(moves[row], out) / bend[back]
+        for i in range(len(out)):
+            out[i] -= factor[back] * turns[row, i]
+    if rows:
+        row = (known - 1) % len(moves)
+        scale = bend[0] / _dot(turns[row], turns[row])
+        for i in range(len(out)):
+            out[i] *= scale
+    for back in range(rows - 1, -1, -1):
+        row = (known - 1 - back) % len(moves)
+        change = factor[back] - _dot(turns[row], out) / bend[back]
+        for i in range(len(out)):
+            out[i] += change * moves[row, i]
     return out

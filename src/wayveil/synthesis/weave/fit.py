@@ -121,11 +121,13 @@ def fit(
     prior: Floats | None = None,
     start: Floats | None = None,
     iterations: int = 100,
+    tolerance: float = 0.3,
     clip: float = 14.0,
 ) -> Fit:
     """Weights of a support that explain the wanted cells.
 
     `prior` are the weights to stay near (default: even ones); `start` is the dual point of an earlier, similar fit.
+    The solver stops when a step gains less than `tolerance` in log-likelihood: far less than the noise is worth.
     """
     prior = np.ones(features.size) if prior is None else prior
     prior = prior / prior.sum()
@@ -151,7 +153,7 @@ def fit(
             return value / total, slope * unit / total
 
         begin = np.zeros(features.cells) if start is None else np.where(reached, start, 0.0) / unit
-        found, steps = minimise(dual, begin, iterations)
+        found, steps = minimise(dual, begin, iterations, tolerance / total)
         x = found * unit
         weight, _ = weights(x)
         return Fit(weight, x, features.totals(weight, pool), even, steps)

@@ -129,7 +129,7 @@ class _Loom:
         with step(f"weaving, round {rounds} of {rounds}"):
             kinds = _without_rare(kinds, settings.rare)
             support = routed(self.demand, costs, self.count, kinds, learnt, settings, rng)
-            return self._fit(support, kinds, dual, settings.sweeps, settings.iterations)
+            return self._fit(support, kinds, dual, min(settings.sweeps, 1), settings.iterations)
 
     def _fit(
         self, support: Support, drawn: Floats, dual: Floats | None, sweeps: int, iterations: int
