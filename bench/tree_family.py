@@ -124,9 +124,12 @@ def shrunken_universe() -> list[dict]:
                 *timed(ExhaustiveTimeTree.published(height=height, max_false_nodes=10**9), trips),
             ),
         ]
-        start = time.perf_counter()
-        nodes = exhaustive(columns[:, :height], 480, 24, height, np.random.default_rng(0))
-        contenders.append(("seqpt that visits every empty child", time.perf_counter() - start, nodes))
+        seconds = []
+        for repeat in range(REPEATS):
+            start = time.perf_counter()
+            nodes = exhaustive(columns[:, :height], 480, 24, height, np.random.default_rng(repeat))
+            seconds.append(time.perf_counter() - start)
+        contenders.append(("seqpt that visits every empty child", min(seconds), nodes))
         for name, seconds, nodes in contenders:
             rows.append(
                 {
