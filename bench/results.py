@@ -12,9 +12,11 @@ import argparse
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from bench.worlds import WORLDS, MissingDataError
 from wayveil.comparison.cells import Cell
@@ -22,6 +24,7 @@ from wayveil.comparison.compare import compare
 from wayveil.comparison.examiner import Settings
 from wayveil.comparison.results import Comparison
 from wayveil.mechanisms.mechanism import Mechanism, mechanisms
+from wayveil.privacy.units import Rider
 from wayveil.trips.trips import Trips
 
 HERE = Path(__file__).parent
@@ -31,6 +34,7 @@ EPSILONS = ("1/2", "1", "2")
 REPETITIONS = 5
 MOST_TRIPS = 100_000
 SETTINGS = Settings(queries=4_000, most_pairs=300)
+ONE_TRIP_RIDERS = replace(SETTINGS, unit=Rider(max_trips=1))  # in these worlds a rider has one trip
 # Parameters without which a mechanism refuses: how many visits of a trip may count.
 NEEDED = {"tap-counts": {"max_visits": 8}}
 # Minutes per release where the others take seconds: these come when every world has the others.
@@ -84,7 +88,7 @@ def measure(worlds: list[str], minutes: float) -> Iterator[str]:
                     candidates(world, slow=slow),
                     EPSILONS,
                     repetitions=repetitions,
-                    settings=SETTINGS,
+                    settings=SETTINGS if data[world].rider is None else ONE_TRIP_RIDERS,
                     out=STORE / world,
                     workers=int(os.environ.get("WAYVEIL_WORKERS", "1")),
                     on_cell=watch,
@@ -101,10 +105,12 @@ def measure(worlds: list[str], minutes: float) -> Iterator[str]:
 
 def measured(world: str) -> Comparison | None:
     """What a run, finished or stopped, has on a world."""
-    import polars as pl
-
     files = sorted((STORE / world / "cells").glob("*.parquet"))
-    return Comparison(pl.concat([pl.read_parquet(file) for file in files])) if files else None
+    if not files:
+        return None
+    table = pl.concat([pl.read_parquet(file) for file in files])
+    order = ["mechanism", "parameters", "epsilon", "repetition"]
+    return Comparison(table.sort(order, maintain_order=True))
 
 
 def main() -> None:

@@ -53,11 +53,14 @@ def error_against_epsilon(comparison: Comparison, key: str, *, name: str, title:
     """One figure of every mechanism against epsilon, with 95 % bands, between the reference lines."""
     figure = next(one for one in comparison.figures if one["key"] == key)
     lines = comparison.curves(key)
+    places = _places(comparison)
     picture, axes = _canvas()
     rows: list[dict[str, object]] = []
-    for number, (label, points) in enumerate(lines.items()):
+    for label, points in lines.items():
         style = (
-            _style(number) if label != PLAIN_LAPLACE else {"color": GREY, "marker": "x", "linestyle": "-."}
+            _style(places[label])
+            if label != PLAIN_LAPLACE
+            else {"color": GREY, "marker": "x", "linestyle": "-."}
         )
         axes.plot(*np.array([(p.epsilon, p.value) for p in points], np.float64).T, label=label, **style)
         banded = [(p.epsilon, p.low, p.high) for p in points if p.repetitions >= _LEAST_FOR_A_BAND]
@@ -100,9 +103,10 @@ def privacy_utility(comparison: Comparison, *, name: str, title: str = "") -> Ch
         for (label, epsilon), found in skills.items()
     ]
     picture, axes = _canvas()
-    for number, label in enumerate(dict.fromkeys(str(row["name"]) for row in rows)):
+    places = _places(comparison)
+    for label in dict.fromkeys(str(row["name"]) for row in rows):
         own = sorted((r["epsilon"], r["skill"]) for r in rows if r["name"] == label)
-        axes.plot(*zip(*own, strict=True), label=label, **_style(number))
+        axes.plot(*zip(*own, strict=True), label=label, **_style(places[label]))
     axes.axhline(0, color=GREY, lw=1, linestyle="--")
     axes.annotate("public knowledge", (1, 0), xycoords=("axes fraction", "data"), fontsize=7, color=GREY)
     axes.axhline(1, color=GREY, lw=1)
@@ -182,6 +186,11 @@ def _canvas() -> tuple[Figure, Axes]:
     return picture, axes
 
 
+def _places(comparison: Comparison) -> dict[str, int]:
+    """A number for every mechanism, so that it looks the same in all charts of a comparison."""
+    return {name: place for place, name in enumerate(comparison.mechanisms)}
+
+
 def _style(number: int) -> dict[str, Any]:
     return {
         "color": COLOURS[number % len(COLOURS)],
@@ -209,7 +218,8 @@ def _value_axis(axes: Axes, values: list[float]) -> None:
 
 
 def _best(lines: dict[str, list[Point]], better: str) -> str:
-    ends = {label: points[-1].value for label, points in lines.items() if points}
+    last = max((point.epsilon or 0 for points in lines.values() for point in points), default=0)
+    ends = {label: p.value for label, points in lines.items() for p in points if p.epsilon == last}
     if not ends:
         return ""
     best = (min if better == "lower" else max)(ends, key=lambda label: ends[label])
