@@ -169,18 +169,14 @@ def head() -> str:
     return "| epsilon | line | " + " | ".join(names) + " |\n|" + "---|" * (len(names) + 2)
 
 
-def main(arguments: list[str]) -> None:  # pragma: no cover
-    what = arguments[0] if arguments else "table"
-    if what == "speed":
-        from bench.weave_speed import speed
-
-        print(json.dumps(speed(), indent=2))
-        return
-    stops, lines, seed, count = (int(value) for value in (arguments[1:5] or (360, 24, 0, 20_000)))
-    epsilons = (arguments[5] if len(arguments) > 5 else "0.1,0.5,1,2").split(",")
-    riders = arguments[6] if len(arguments) > 6 else "shortest"
-    repetitions = int(arguments[7]) if len(arguments) > 7 else 3
-    unit: Unit = Trip() if len(arguments) <= 8 else Rider(max_trips=int(arguments[8]))
+def main(arguments: list[str]) -> None:
+    given = dict(enumerate(arguments))
+    stops, lines, seed, count = (
+        int(given.get(place, default)) for place, default in enumerate((360, 24, 0, 20_000))
+    )
+    epsilons, riders = given.get(4, "0.1,0.5,1,2").split(","), given.get(5, "shortest")
+    repetitions = int(given.get(6, 3))
+    unit: Unit = Rider(max_trips=int(given[7])) if 7 in given else Trip()
     raw = RIDERS[riders](city(stops, lines, seed), count, seed + 100)
     table = rows(raw, epsilons, repetitions, unit, {**RIVALS, "weave": (Weave(),)})
     RESULTS.mkdir(exist_ok=True)

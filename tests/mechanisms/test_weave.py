@@ -138,11 +138,13 @@ def test_measurements_sampled_twice_give_other_trips_at_no_price():
 def test_the_published_table_is_enough_to_make_the_same_trips(tmp_path):
     model, _ = measured(WEAVE, town_trips(1_500))
     model.table().write_parquet(tmp_path / "model.parquet")
-    restored = Measurements.of_table(pl.read_parquet(tmp_path / "model.parquet"), small_town(), QUICK)
+    restored = Measurements.load(tmp_path, small_town(), QUICK)
     assert restored.resolution == model.resolution
     assert restored.generate(4).to_lists() == model.generate(4).to_lists()
     with pytest.raises(InputError, match="does not hold the measurements"):
         Measurements.of_table(pl.DataFrame({"block": ["trips"], "cell": [0]}), small_town())
+    with pytest.raises(InputError, match="not a readable model"):
+        Measurements.load(tmp_path / "nowhere", small_town())
 
 
 def test_nothing_in_a_model_leads_back_to_the_trips():

@@ -5,6 +5,7 @@ Whoever has the table can draw as many trips as they like, as often as they like
 
 from dataclasses import asdict, dataclass
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -82,6 +83,16 @@ class Measurements:
         parts.append(_rows(LEAF, self.leaves, 1, 0.0))
         parts += [_rows(name, part.counts, part.whole, part.variance) for name, part in self.answers.items()]
         return pl.concat(parts)
+
+    @classmethod
+    def load(cls, folder: str | Path, world: World, settings: Generation | None = None) -> "Measurements":
+        """The measurements of a saved release: draw as many more trips from them as you like, they are paid for."""
+        path = Path(folder) / "model.parquet"
+        try:
+            table = pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"is not a readable model ({error})", file=path) from error
+        return cls.of_table(table, world, settings)
 
     @classmethod
     def of_table(

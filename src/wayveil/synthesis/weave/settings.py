@@ -63,5 +63,5 @@ class Generation(BaseModel):
     waits: float = Field(0.2, ge=0)
     trust: dict[str, float] = Field(default_factory=lambda: dict(TRUST))
     model_error: float = Field(0.2, ge=0)
-    iterations: int = Field(100, ge=1)
+    iterations: int = Field(300, ge=1)
     clip: float = Field(14.0, gt=0)

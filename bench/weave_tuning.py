@@ -1,0 +1,77 @@
+"""How the constants of Weave were chosen: one at a time, on invented cities only, never on data that it is judged on.
+
+    python -m bench.weave_tuning                 every variant below
+    python -m bench.weave_tuning rare anywhere   some of them
+
+Each variant is scored on two cities with two kinds of riders at two epsilons; printed is the mean of the logarithm of
+(figure of the variant / figure of the defaults) over the error figures: below zero is better.
+"""
+
+import sys
+from fractions import Fraction
+
+import numpy as np
+
+from bench.weave import RIDERS, Examiner, city, release_of
+from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave_shares import Shares
+from wayveil.privacy.units import Trip
+from wayveil.synthesis.weave.settings import TRUST, Generation
+
+CITIES = ((160, 10, 11), (300, 20, 12))
+TRIPS = 10_000
+ERRORS = ("are_nonempty", "are_uniform", "od_emd", "ngram_tv_2", "ngram_tv_3", "edges")
+
+
+def _trusted(factor: float) -> Weave:
+    return Weave(generation=Generation(trust={name: factor * value for name, value in TRUST.items()}))
+
+
+VARIANTS: dict[str, tuple[Weave, ...]] = {
+    "rare": tuple(Weave(generation=Generation(rare=value)) for value in (0.0, 0.03, 0.15)),
+    "anywhere": tuple(Weave(generation=Generation(anywhere=value)) for value in (0.0, 0.3)),
+    "sweeps": tuple(Weave(generation=Generation(sweeps=value)) for value in (0, 8)),
+    "model_error": tuple(Weave(generation=Generation(model_error=value)) for value in (0.05, 0.5)),
+    "feedback": tuple(
+        Weave(generation=Generation(feedback=value, feedback_weak=value)) for value in (0.0, 1.0)
+    ),
+    "support": tuple(Weave(generation=Generation(support=value)) for value in (1.0, 6.0)),
+    "trust": tuple(_trusted(factor) for factor in (0.4, 2.5)),
+    "full_cells": tuple(Weave(full_cells=value) for value in (2.0, 8.0)),
+    "edges": tuple(Weave(shares=Shares(edge=Fraction(value, 100))) for value in (11, 44)),
+    "pairs": tuple(Weave(shares=Shares(pair=Fraction(value, 100))) for value in (8, 32)),
+}
+
+
+def main(names: list[str]) -> None:
+    chosen = {name: VARIANTS[name] for name in names or VARIANTS}
+    cases = []
+    for stops, lines, seed in CITIES:
+        network = city(stops, lines, seed)
+        for riders in RIDERS.values():
+            raw = riders(network, TRIPS, seed)
+            cases += [(raw, Examiner(raw), Fraction(epsilon)) for epsilon in ("1/5", "1")]
+
+    def figures(weave: Weave) -> np.ndarray:
+        return np.array(
+            [
+                [examine(release_of(weave, raw, epsilon, Trip(), 1))[key] for key in ERRORS]
+                for raw, examine, epsilon in cases
+            ]
+        )
+
+    base = figures(Weave())
+    for name, variants in chosen.items():
+        for weave in variants:
+            ratio = figures(weave) / base
+            changed = weave.generation.model_dump(exclude_defaults=True) or weave.model_dump(
+                exclude_defaults=True
+            )
+            print(f"{name:12} {float(np.mean(np.log(ratio))):+.3f}  {changed}", flush=True)
+    print(
+        f"noise of this figure between two runs of the defaults: {abs(log(float(np.mean(figures(Weave()) / base)))):.3f}"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
