@@ -35,7 +35,7 @@ from wayveil.utility.edges import EdgeFigures
 from wayveil.utility.lengths import LengthDivergence
 from wayveil.utility.ngrams import NgramFigures
 from wayveil.utility.origin_destination import OriginDestinationDistance
-from wayveil.utility.patterns import FrequentPatterns
+from wayveil.utility.patterns import top_contiguous_patterns
 from wayveil.utility.reference import ceiling, empty, floor
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
@@ -84,16 +84,18 @@ class Examiner:
         self.raw = raw
         self.queries = CountQueryError(raw, queries=queries)
         self.lengths, self.ngrams, self.edges = LengthDivergence(raw), NgramFigures(raw), EdgeFigures(raw)
-        self.ends = OriginDestinationDistance(raw, most_pairs=800)
-        self.patterns = FrequentPatterns(raw, tops=(50,), max_length=5)
+        self.ends = OriginDestinationDistance(raw.without_times(), most_pairs=1_000)
+        self.patterns = {pattern for pattern, _ in top_contiguous_patterns(raw, 50)}
 
     def __call__(self, private: Trips) -> dict[str, float]:
-        parts = (self.queries, self.lengths, self.ngrams, self.edges, self.ends, self.patterns)
+        private = private.without_times()
+        parts = (self.queries, self.lengths, self.ngrams, self.edges, self.ends)
+        named = {pattern for pattern, _ in top_contiguous_patterns(private, 50)}
         found = {m.key: m.value for part in parts for m in part.measure(private)}
         return {
             "are_nonempty": found["count_query_error/non-empty"],
             "are_uniform": found["count_query_error/uniform"],
-            "top_50": found["patterns/contiguous/50/found"],
+            "top_50": len(named & self.patterns) / len(self.patterns),
             "length": found["trip_length_jsd"],
             "od_emd": found["od_emd"],
             "f1": found["ngram_3/f1"],

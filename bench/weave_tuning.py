@@ -68,9 +68,8 @@ def main(names: list[str]) -> None:
                 exclude_defaults=True
             )
             print(f"{name:12} {float(np.mean(np.log(ratio))):+.3f}  {changed}", flush=True)
-    print(
-        f"noise of this figure between two runs of the defaults: {abs(log(float(np.mean(figures(Weave()) / base)))):.3f}"
-    )
+    again = float(np.mean(np.log(figures(Weave()) / base)))
+    print(f"the defaults once more: {again:+.3f}, which is how far chance alone moves this figure")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,11 @@ class Shares(BaseModel):
         if not (network and triples):
             left_out.add("two_edges")
         fields = type(self).model_fields
-        return {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
+        found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
+        if not network:
+            # Moves weigh so much there that the number of trips would get next to nothing.
+            found["trips"] *= 4
+        return found
 
 
 def resolution(
