@@ -62,10 +62,12 @@ def count_with_duckdb(trips: Trips) -> tuple[float, int]:
         connection.execute("CREATE TABLE trips AS SELECT * FROM arrays")
         start = time.perf_counter()
         # -1 marks "the trip has ended"; a prefix that ends in it is not a prefix, and is not counted.
-        count = connection.execute(
-            f"SELECT count(*) FROM (SELECT {names}, count(*) FROM trips GROUP BY ROLLUP ({names}))"
-        ).fetchone()[0]
-        return time.perf_counter() - start, count
+        # Counts are written out: a query that only numbers the groups need not count at all.
+        connection.execute(
+            f"CREATE TABLE prefixes AS SELECT {names}, count(*) AS trips FROM trips GROUP BY ROLLUP ({names})"
+        )
+        seconds = time.perf_counter() - start
+        return seconds, connection.execute("SELECT count(*) FROM prefixes").fetchone()[0]
 
 
 def measure(count: int) -> list[dict]:

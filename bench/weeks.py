@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
@@ -69,19 +70,28 @@ def pairs(trips: Trips, bins: TimeBins, height: int) -> np.ndarray:
 
 
 def exact_prefixes(columns: np.ndarray) -> tuple[float, int]:
-    """Seconds that DuckDB takes to count all prefixes with GROUP BY ROLLUP, and how many there are."""
-    import time
+    """Seconds that DuckDB takes to count all prefixes, and how many there are.
 
+    One GROUP BY per length over the trips that are that long. A single ROLLUP would be simpler, but it also groups the
+    padding of short trips, several times as many rows as there are prefixes, and would make us look good.
+    """
     arrays = {f"s{i}": np.ascontiguousarray(columns[:, i]) for i in range(columns.shape[1])}
-    names = ", ".join(arrays)
+    names = list(arrays)
     with duckdb.connect() as connection:
         connection.execute(f"SET threads TO {os.cpu_count()}")
         connection.execute("SET enable_progress_bar = false")
         connection.register("arrays", arrays)
         connection.execute("CREATE TABLE trips AS SELECT * FROM arrays")
         start = time.perf_counter()
-        connection.execute(
-            f"CREATE TABLE prefixes AS SELECT {names}, count(*) AS trips FROM trips GROUP BY ROLLUP ({names})"
-        )
+        for length in range(1, len(names) + 1):
+            head = ", ".join(names[:length])
+            connection.execute(
+                f"CREATE TABLE prefixes_{length} AS SELECT {head}, count(*) AS trips FROM trips "
+                f"WHERE {names[length - 1]} >= 0 GROUP BY {head}"
+            )
         seconds = time.perf_counter() - start
-        return seconds, connection.execute("SELECT count(*) FROM prefixes").fetchone()[0]
+        found = [
+            connection.execute(f"SELECT count(*) FROM prefixes_{length}").fetchone()[0]
+            for length in range(1, len(names) + 1)
+        ]
+        return seconds, sum(found)
