@@ -15,7 +15,19 @@ from rich.console import Console
 from rich.table import Table
 
 HERE = Path(__file__).parent
-SUITES = ("noise", "gtfs", "paths", "simulate", "prefix_tree", "count_queries", "ngrams")
+SUITES = (
+    "noise",
+    "gtfs",
+    "paths",
+    "simulate",
+    "prefix_tree",
+    "tree_family",
+    "tree_growth",
+    "ngrams",
+    "count_queries",
+    "utility",
+    "taps",
+)
 
 
 def main() -> None:

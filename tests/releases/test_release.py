@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from wayveil.errors import BudgetExceededError, InputError, ParameterError
+from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.ppdp import PPDP
+from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
@@ -15,7 +19,9 @@ from wayveil.releases.accounts import DEFAULT_TOTAL_EPSILON, account_for
 from wayveil.releases.release import Release, release
 from wayveil.releases.signing import key_fingerprint, public_text, signing_key
 from wayveil.releases.store import load_datasheet, verify_release
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
+from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 
 WORLD = World.of_symbols("abcdef")
@@ -65,6 +71,16 @@ def test_a_universe_read_off_the_trips_is_called_not_private():
 def test_tuning_on_the_data_is_declared():
     sheet = release(some_trips(), epsilon=1, tuned_on_data=True).datasheet
     assert "NOT covered" in sheet["deployment"]["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+
+
+def test_steps_are_held_to_the_network_and_taps_are_not():
+    rows = SparseSuccessors(np.arange(7), np.roll(np.arange(6), -1))
+    world = World(list("abcdef"), successors=rows)
+    assert NoisyPrefixTree().rule(world).impossible == "cut"
+    assert NoisyPrefixTree(successors="all").rule(world).impossible == "keep"
+    for kind in (SafePath, PPDP, ExhaustiveTimeTree, TapCounts):
+        assert kind().rule(world) == LegalityRule(repeats="keep", impossible="keep")
+    assert NoisyPrefixTree().rule(WORLD).repeats == "keep"
 
 
 def test_two_releases_differ_and_a_public_seed_does_not_make_them_equal():

@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
+from wayveil.world.world import World
 
 
 class Model(Protocol):
@@ -34,6 +36,8 @@ class Mechanism(BaseModel):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    # Whether a trip's moves are steps of the network, where there is one. Taps jump; vehicles do not.
+    steps: ClassVar[bool] = True
 
     def __init__(self, **parameters: Any) -> None:
         try:
@@ -47,6 +51,11 @@ class Mechanism(BaseModel):
     @abstractmethod
     def measure(self, counter: Counter, gate: Gate) -> Model:
         """Ask the gate for noisy counts and build the private model from them."""
+
+    def rule(self, world: World) -> LegalityRule:
+        """What is done to each trip by itself before counting, unless the caller has another rule."""
+        stepwise = world.has_network and self.steps and getattr(self, "successors", "auto") != "all"
+        return LegalityRule() if stepwise else LegalityRule(repeats="keep", impossible="keep")
 
     def describe(self) -> dict[str, object]:
         """Name and public parameters, for the datasheet."""

@@ -49,6 +49,7 @@ class PPDP(Mechanism):
     summary: ClassVar[str] = (
         "noisy counts of prefixes of (stop, time) pairs that the network can reach in time"
     )
+    steps: ClassVar[bool] = False
 
     height: int = Field(12, ge=1, le=200)
     time: TimeAxis = "hour-of-day"

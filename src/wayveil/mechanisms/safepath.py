@@ -56,6 +56,7 @@ class SafePath(Mechanism):
     summary: ClassVar[str] = (
         "noisy counts of prefixes of visits, each found through taxonomies of places and times"
     )
+    steps: ClassVar[bool] = False
 
     height: int = Field(12, ge=1, le=200)
     time: TimeAxis = "hour-of-day"

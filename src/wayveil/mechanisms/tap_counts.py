@@ -43,6 +43,7 @@ class TapCounts(Mechanism):
 
     name: ClassVar[str] = "tap-counts"
     summary: ClassVar[str] = "noisy numbers of visits per stop, per hour, and per stop and hour"
+    steps: ClassVar[bool] = False
 
     time: TimeAxis = "hour-of-day"
     max_visits: int | None = Field(None, ge=1)

@@ -84,7 +84,7 @@ def release(
     epsilon = exact(epsilon)
     mechanism = NoisyPrefixTree() if mechanism is None else mechanism
     unit = default_unit(trips) if unit is None else unit
-    rule = default_rule(trips.world) if rule is None else rule
+    rule = mechanism.rule(trips.world) if rule is None else rule
     if len(trips) == 0:
         raise ParameterError("there are no trips to release")
     actor = getpass.getuser() if actor is None else actor
@@ -106,11 +106,6 @@ def release(
             ledger=None if hold is None else hold.describe(),
         )
     return Release(private, model, datasheet, None if hold is None else hold.reservation)
-
-
-def default_rule(world: World) -> LegalityRule:
-    """Vehicles do not move from a stop to itself, so on a network repeated stops are one; clicks may repeat."""
-    return LegalityRule(repeats="merge" if world.has_network else "keep")
 
 
 def default_unit(trips: Trips) -> Unit:
