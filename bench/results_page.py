@@ -8,6 +8,7 @@ from bench.results import EPSILONS, LEFT_OUT, MOST_TRIPS, REPETITIONS, SETTINGS
 from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE, REFERENCES
 from wayveil.comparison.recommend import recommend
 from wayveil.comparison.results import Comparison
+from wayveil.mechanisms.mechanism import mechanisms
 from wayveil.report.charts import Chart, error_against_epsilon, privacy_utility
 from wayveil.report.comparison_page import number
 
@@ -49,8 +50,9 @@ and divergences are better when low, F1 when high. A dash means that the release
 Made by `python -m bench.results`. At most {most:,} trips of each world, drawn without replacement, so that the run
 ends within an hour: with ten times the trips the same epsilon gives about a tenth of the relative noise, so these
 tables are pessimistic for the large worlds. {queries:,} count queries per workload; the earth mover's distance uses at
-most {pairs} pairs a side; epsilon {epsilons}; planned: {repetitions} repetitions. The unit is the trip, or the rider
-where there are riders (one trip each here).
+most {pairs} pairs a side; epsilon {epsilons}; planned: {repetitions} repetitions, made:
+the number in brackets. The unit is the trip, or the rider where there are riders (at most one trip each). The earth
+mover's distance of so small a sample is mostly sampling noise: compare it with the ceiling, not with 0.
 """
 
 
@@ -87,6 +89,8 @@ def section(world: str, comparison: Comparison) -> list[str]:
     lines += [f"- {one.sentence()}" for one in recommend(comparison) if one.epsilon == SHOWN_EPSILON]
     gaps = [f"- {name}: {reason}" for name, reason in comparison.gaps()]
     gaps += [f"- {name}: left out, {why}" for (where, name), why in LEFT_OUT.items() if where == world]
+    seen = {*comparison.table["mechanism"].unique(), *(name for where, name in LEFT_OUT if where == world)}
+    gaps += [f"- {name}: not run in the time that was given" for name in mechanisms() if name not in seen]
     if gaps:
         lines += ["", "Not measured:", "", *gaps]
     return [*lines, ""]
@@ -96,7 +100,7 @@ def table(comparison: Comparison, epsilon: float) -> list[str]:
     """Mechanisms by headline figures at one epsilon, and the references."""
     measured = {figure["key"] for figure in comparison.figures}
     columns = {head: key for head, key in COLUMNS.items() if key in measured}
-    points = {(p.name, p.key): p for p in comparison.points() if p.epsilon == epsilon}
+    points = {(p.name, p.key): p for p in comparison.points if p.epsilon == epsilon}
     lines = [
         f"At epsilon {epsilon:g}, mean ± half of the 95 % interval (number of releases in brackets):",
         "",

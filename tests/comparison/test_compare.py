@@ -1,8 +1,5 @@
 """Comparisons: planned whole, resumable, beside their references, and honest about what could not be run."""
 
-import os
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -90,7 +87,7 @@ def test_results_have_means_intervals_and_references_for_every_figure(found):
     assert curves["markov"][1].value == pytest.approx(by_hand)
     assert "plain-laplace" in found.curves("operations/stop")
     assert "plain-laplace" not in found.curves("operations/stop", plain_laplace=False)
-    assert found.summary().height == len(found.points())
+    assert found.summary().height == len(found.points)
     assert "Not for publication" in found.notice
 
 
@@ -168,18 +165,11 @@ def test_a_mechanism_that_does_not_fit_is_a_result_and_one_that_breaks_is_tried_
     assert statuses["markov"] == "measured"
 
 
-def test_processes_give_the_same_results_as_one_process(tmp_path):
-    script = tmp_path / "run.py"
-    script.write_text(
-        "import sys\n"
-        f"sys.path.insert(0, {str(os.path.dirname(__file__))!r})\n"
-        "from test_compare import QUICK, TREE, TRIPS, compare\n"
-        "if __name__ == '__main__':\n"
-        "    compare(TRIPS, [TREE], [1], repetitions=2, settings=QUICK, workers=2, out=sys.argv[1])\n"
+def test_processes_give_the_same_results_as_one_process():
+    many, one = (
+        compare(TRIPS, [TREE], [1], repetitions=2, settings=QUICK, workers=workers).table
+        for workers in (2, 1)
     )
-    subprocess.run([sys.executable, script, tmp_path / "out"], check=True, timeout=300)
-    many = Comparison.load(tmp_path / "out").table
-    one = compare(TRIPS, [TREE], [1], repetitions=2, settings=QUICK, workers=1).table
     compared = [c for c in one.columns if not c.endswith("seconds")]
     assert many.select(compared).equals(one.select(compared))
 

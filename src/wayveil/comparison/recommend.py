@@ -81,7 +81,7 @@ def recommend(comparison: Comparison, keys: Sequence[str] | None = None) -> list
             if key not in known:
                 raise ParameterError(f"there is no figure {key!r} in this comparison")
         wanted = {known[key]["label"]: key for key in keys}
-    points = [point for point in comparison.points() if point.mechanism not in REFERENCES]
+    points = [point for point in comparison.points if point.mechanism not in REFERENCES]
     found = []
     for question, key in wanted.items():
         sign = 1 if known[key]["better"] == "lower" else -1

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -73,7 +74,8 @@ class Comparison:
         rows = self._named().filter(~pl.col("mechanism").is_in(REFERENCES))
         return rows["name"].unique(maintain_order=True).to_list()
 
-    def points(self) -> list[Point]:
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
         """Every mechanism, epsilon and figure that has a value."""
         by = ["name", "mechanism", "parameters", "epsilon", "key"]
         rows = self._named().drop_nulls(["key", "value"])
@@ -83,11 +85,11 @@ class Comparison:
             found = row.pop("value")
             mean, low, high = mean_and_interval(found)
             points.append(Point(**row, value=mean, low=low, high=high, repetitions=len(found)))
-        return points
+        return tuple(points)
 
     def summary(self) -> pl.DataFrame:
         """`points` as a table."""
-        return pl.DataFrame([vars(point) for point in self.points()], infer_schema_length=None)
+        return pl.DataFrame([vars(point) for point in self.points], infer_schema_length=None)
 
     def references(self, key: str) -> dict[str, float]:
         """Ceiling, floor and empty release of one figure, where they have a value."""
@@ -98,7 +100,7 @@ class Comparison:
     def curves(self, key: str, *, plain_laplace: bool = True) -> dict[str, list[Point]]:
         """One figure against epsilon: a list of points, ascending, per mechanism."""
         lines: dict[str, list[Point]] = {}
-        for point in self.points():
+        for point in self.points:
             shown = point.mechanism not in REFERENCES or (plain_laplace and point.mechanism == PLAIN_LAPLACE)
             if point.key == key and shown and point.epsilon is not None:
                 lines.setdefault(point.name, []).append(point)

@@ -61,7 +61,7 @@ def headline_charts(comparison: Comparison) -> list[Chart]:
 
 def figure_tables(comparison: Comparison) -> list[dict[str, object]]:
     """Every figure: a row per mechanism, a column per epsilon, and the reference lines."""
-    points = comparison.points()
+    points = comparison.points
     tables: list[dict[str, object]] = []
     for question, figures in groupby(comparison.figures, key=lambda figure: figure["question"]):
         parts = []
