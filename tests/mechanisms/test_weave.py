@@ -17,8 +17,10 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Rider, Trip
+from wayveil.risk.run import EFFORTS, Job, run_job
 from wayveil.synthesis.weave.measurements import Measurements
 from wayveil.trips.trips import Trips
+from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 from weave_city import QUICK, measured, small_town, town_trips
 
@@ -192,3 +194,19 @@ def test_a_week_has_other_hours_than_a_day():
     # The invented riders travel on the first day of the timeline, a Thursday.
     day = (private.time[private.offsets[:-1]] // 86_400 - 4) % 7
     assert np.mean(day == 3) > 0.5
+
+
+def test_where_only_some_moves_are_allowed_no_other_is_made():
+    successors = SparseSuccessors(np.array([0, 2, 3, 4]), np.array([0, 1, 2, 0], np.int32))
+    world = World(["a", "b", "c"], successors=successors)
+    raw = Trips.of_lists([[0, 0, 1, 2], [1, 2, 0], [2]] * 60, world)
+    private = measured(WEAVE, raw, 4)[0].generate(1)
+    for trip in private.to_lists():
+        assert successors.contains(np.array(trip[:-1], int), np.array(trip[1:], int)).all()
+
+
+def test_broken_flows_and_partitions_are_refused_by_the_audits():
+    effort = EFFORTS["fast"]
+    for variant in ("moves not normalised", "cells from the data", "resolution from the data"):
+        assert run_job(Job("weave", "grey box", variant), effort=effort, seed=2).raised
+    assert not run_job(Job("weave", "grey box"), effort=effort, seed=2).raised

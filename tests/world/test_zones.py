@@ -58,3 +58,8 @@ def test_edges_of_a_network_have_zones_of_their_own():
     geography = Geography(network)
     assert len(np.unique(geography.edges.code)) == network.edges
     assert 0 < geography.metres(np.array([0]), np.array([1]))[0] <= geography.widest
+
+
+def test_nothing_has_no_zones():
+    zones = Zones.of_points(np.zeros(0), np.zeros(0))
+    assert (len(zones.code), zones.depth) == (0, 0)

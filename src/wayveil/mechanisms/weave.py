@@ -14,6 +14,8 @@ What it relies on
     only as far as the measured flows force it; `Measurements.weave().diagnostics` says how much stays unexplained.
 """
 
+from fractions import Fraction
+from math import sqrt
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -27,6 +29,7 @@ from wayveil.privacy.units import Contribution
 from wayveil.synthesis.weave.measurements import Answer, Measurements
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, bins_of
+from wayveil.world.network import Network
 from wayveil.world.walk_blocks import Block, WalkBlocks
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
@@ -75,16 +78,14 @@ class Weave(Mechanism):
         always = self.shares.weights(timed=counter.timed, network=network, triples=False)
         first = gate.budget.total * always["trips"] / sum(always.values())
         total = int(gate.histogram("number of trips", counter.trips(), ONE, first).counts[0])
-        trips, scale = max(total, FEWEST_TRIPS), float(gate.scale(ONE, gate.budget.total))
+        trips, scale = max(total, FEWEST_TRIPS), _noise(gate, gate.budget.total)
         self._refuse_noise(trips / scale)
 
         triples = network and trips / scale >= self.triples_from
         weights = self.shares.weights(timed=counter.timed, network=network, triples=triples)
         del weights["trips"]
         prices = dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
-        cells = {
-            name: trips / (self.full_cells * float(gate.scale(ONE, price))) for name, price in prices.items()
-        }
+        cells = {name: trips / (self.full_cells * _noise(gate, price)) for name, price in prices.items()}
         look = resolution(geography, cells, times=times, bands=self.bands, triples=triples)
         price = prices.pop("tree")
         leaves = gate.tree(
@@ -111,7 +112,7 @@ class Weave(Mechanism):
 
 
 def _check_size(world: World) -> None:
-    if not world.has_network and world.size * (world.size + 2) > MOST_CELLS:
+    if not isinstance(world, Network) and world.size * (world.size + 2) > MOST_CELLS:
         raise ParameterError(
             f"{world.size:,} locations without a network have too many possible moves for weave; "
             f"give a network, or use markov"
@@ -120,6 +121,12 @@ def _check_size(world: World) -> None:
 
 def _label(block: Block) -> str:
     return f"trips by {block.name}" if not block.spread else f"trips spread over their {block.name}s"
+
+
+def _noise(gate: Gate, price: Fraction) -> float:
+    """How many trips the noise of such a price amounts to: a scale, or a standard deviation."""
+    scale = float(gate.scale(ONE, price))
+    return sqrt(scale) if gate.budget.currency == "rho" else scale
 
 
 def _variance(gate: Gate, answer: NoisyCounts) -> float:

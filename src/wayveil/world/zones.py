@@ -28,6 +28,8 @@ class Zones:
     @classmethod
     def of_points(cls, x: NDArray[np.float64], y: NDArray[np.float64]) -> "Zones":
         points = np.column_stack([x, y])
+        if len(points) == 0:
+            return cls(np.zeros(0, np.int64), 0)
         depth = max(0, (len(points) - 1).bit_length())
         code = np.zeros(len(points), np.int64)
         groups = [np.arange(len(points))]

@@ -85,6 +85,9 @@ def walked(demand: Demand, moves: Floats, count: int, rng: np.random.Generator) 
     cell = np.flatnonzero(moves > 0)
     begin, end = size, size + 1
     source, target = np.divmod(cell, size)
+    if world.has_network:  # moves that are not allowed can only be noise
+        legal = (source >= size) | world.successors.contains(np.minimum(source, size - 1), target)
+        cell, source, target = cell[legal], source[legal], target[legal]
     context = np.select([source < size, source == size], [source, begin], target)
     symbol = np.where(source == size + 1, end, target)
     walker = Walker.of([Steps(context[:, None], symbol, moves[cell])], (begin,), end)
