@@ -25,7 +25,6 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip, Unit
-from wayveil.releases.release import default_rule
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit
@@ -109,7 +108,7 @@ class Examiner:
 def release_of(mechanism: Mechanism, raw: Trips, epsilon: Fraction, unit: Unit, seed: int) -> Trips:
     """Private trips, with noise as in a release."""
     gate = Gate(unit, Budget(epsilon))
-    counter = LocalCounter(gate.bound(default_rule(raw.world).apply(raw)))
+    counter = LocalCounter(gate.bound(mechanism.rule(raw.world).apply(raw)))
     return mechanism.measure(counter, gate).generate(seed)
 
 
