@@ -137,7 +137,7 @@ class ErrorBars:
         return _half(np.full(answers, cells_each * 2 * self.spends[label] ** 2))
 
 
-def _half(variance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _half(variance: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(NORMAL_95 * np.sqrt(variance))
 
 

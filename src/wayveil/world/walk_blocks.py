@@ -161,7 +161,7 @@ class WalkBlocks:
 
     def _leaf(self, walks: Walks) -> Ints:
         pair = self.geography.places.pair(walks.origin, walks.destination)
-        return np.searchsorted(self.leaves, pair, side="right") - 1  # type: ignore[arg-type]
+        return np.searchsorted(np.asarray(self.leaves), pair, side="right") - 1
 
     def _hours(self) -> list[Block]:
         if self.resolution.times == 0:
