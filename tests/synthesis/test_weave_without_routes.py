@@ -1,7 +1,6 @@
 from utility.utility_worlds import square_city, walks
-from weave_city import QUICK, measured
-
 from wayveil.mechanisms.weave import Weave
+from weave_city import QUICK, measured
 
 
 def test_a_network_that_knows_no_lines_is_woven_too():
