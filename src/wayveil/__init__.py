@@ -43,6 +43,8 @@ _HOMES = {
     "verify_release": "wayveil.releases.store",
     "score": "wayveil.utility.scorecard",
     "write_report": "wayveil.report.page",
+    "compare": "wayveil.comparison.compare",
+    "recommend": "wayveil.comparison.recommend",
     "WayveilError": "wayveil.errors",
 }
 
