@@ -76,32 +76,38 @@ class People(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Doubly linked lists of riders with a tap today, by (stop, role, slot), with a bit for every list in use."""
+    """Doubly linked lists of riders with a tap today, by (stop, kind, slot), with a bit for every list in use.
+
+    The kind is the role, doubled: riders whose primary place is known wait apart, since only they can have the bonus.
+    For all others the search ends much nearer.
+    """
 
     head: NDArray[np.int32]
     after: NDArray[np.int32]
     before: NDArray[np.int32]
     used: NDArray[np.uint64]
-    crowd: NDArray[np.int32]  # riders at each stop
+    crowd: NDArray[np.int32]  # riders at each stop, without and with a primary place
 
 
 @njit(cache=True)
 def put(lists: Waiting, people: People, roles: int, rider: int) -> None:
     stop, slot = people.last[rider], (people.last_time[rider] % DAY) // QUARTER
-    row = stop * roles + people.role[rider]
+    known = int(people.primary[rider] != NOBODY)
+    row = (stop * roles + people.role[rider]) * 2 + known
     at = row * SLOTS + slot
     lists.after[rider], lists.before[rider] = lists.head[at], NOBODY
     if lists.head[at] != NOBODY:
         lists.before[lists.head[at]] = rider
     lists.head[at] = rider
     lists.used[row * WORDS + (slot >> 6)] |= np.uint64(1) << np.uint64(slot & 63)
-    lists.crowd[stop] += 1
+    lists.crowd[2 * stop + known] += 1
 
 
 @njit(cache=True)
 def pull(lists: Waiting, people: People, roles: int, rider: int) -> None:
     stop, slot = people.last[rider], (people.last_time[rider] % DAY) // QUARTER
-    row = stop * roles + people.role[rider]
+    known = int(people.primary[rider] != NOBODY)
+    row = (stop * roles + people.role[rider]) * 2 + known
     at = row * SLOTS + slot
     after, before = lists.after[rider], lists.before[rider]
     if before == NOBODY:
@@ -112,7 +118,7 @@ def pull(lists: Waiting, people: People, roles: int, rider: int) -> None:
         lists.before[after] = before
     if lists.head[at] == NOBODY:
         lists.used[row * WORDS + (slot >> 6)] &= ~(np.uint64(1) << np.uint64(slot & 63))
-    lists.crowd[stop] -= 1
+    lists.crowd[2 * stop + known] -= 1
 
 
 @njit(cache=True)
@@ -253,7 +259,7 @@ def best_rider(
     here, time, roles = taps.location[tap], taps.time[tap], len(rules.taps_a_day)
     second = time % DAY
     best, best_score, best_scenario = NOBODY, np.inf, NEW_RIDER
-    fresh = np.empty(roles, np.int64)
+    fresh, quickest = np.empty(roles, np.int64), rules.low.min()
     for role in range(roles):
         fresh[role] = fresh_purpose(rules, role, weekday, second, taps.draw[tap])
     for at in range(ground.first[here], ground.first[here + 1]):
@@ -279,46 +285,48 @@ def best_rider(
                 score = base + rules.shares[0]
                 if rider != NOBODY and (score < best_score or (score == best_score and rider < best)):
                     best, best_score, best_scenario = rider, score, FIRST
-        if lists.crowd[stop] == 0:
-            continue
-        for role in range(roles):
-            if second >= rules.latest[role]:
+        # One deep loop: a function of its own would count references to all these arrays at every call.
+        for known in range(2):
+            bonus = rules.score[2] * known
+            soonest = base + max(quickest, ground.seconds[at]) * rules.score[0] - bonus
+            if lists.crowd[2 * stop + known] == 0 or soonest > best_score:
                 continue
-            for scenario in range(3):
-                least = max(rules.low[role, scenario], ground.seconds[at])
-                if (
-                    metres > rules.metres[scenario]
-                    or base + least * rules.score[0] - rules.score[2] > best_score
-                ):
+            for role in range(roles):
+                row = (stop * roles + role) * 2 + known
+                nobody = lists.used[row * WORDS] | lists.used[row * WORDS + 1] == np.uint64(0)
+                if nobody or second >= rules.latest[role]:
                     continue
-                looked, newest, oldest = 0, second - least, max(second - rules.high[role, scenario], 0)
-                if newest < oldest:
-                    continue
-                slot = latest_slot(lists.used, stop * roles + role, newest // QUARTER)
-                while slot >= oldest // QUARTER and slot >= 0 and looked < rules.patience:
-                    shortest = max(second - (slot + 1) * QUARTER + 1, least)
-                    if base + shortest * rules.score[0] - rules.score[2] > best_score:
-                        break
-                    rider = lists.head[(stop * roles + role) * SLOTS + slot]
-                    while rider != NOBODY and looked < rules.patience:
-                        looked += 1
-                        gap = time - people.last_time[rider]
-                        if least <= gap <= rules.high[role, scenario]:
-                            purpose = people.last_purpose[rider] if scenario < NEW_TRIP else fresh[role]
-                            if people.taps_for[rider, purpose] < rules.most[role, purpose]:
-                                score = base + gap * rules.score[0]
-                                home = people.primary[rider]
-                                if home != NOBODY:
-                                    away = np.hypot(
-                                        ground.east[home] - ground.east[here],
-                                        ground.north[home] - ground.north[here],
-                                    )
-                                    if away <= rules.score[3]:
+                for scenario in range(3):
+                    least, most = (
+                        max(rules.low[role, scenario], ground.seconds[at]),
+                        rules.high[role, scenario],
+                    )
+                    too_far = metres > rules.metres[scenario] or second < least
+                    if too_far or base + least * rules.score[0] - bonus > best_score:
+                        continue
+                    looked, oldest = 0, max(second - most, 0) // QUARTER
+                    slot = latest_slot(lists.used, row, (second - least) // QUARTER)
+                    while slot >= oldest and looked < rules.patience:
+                        shortest = max(second - (slot + 1) * QUARTER + 1, least)
+                        if base + shortest * rules.score[0] - bonus > best_score:
+                            break
+                        rider = lists.head[row * SLOTS + slot]
+                        while rider != NOBODY and looked < rules.patience:
+                            looked += 1
+                            gap = time - people.last_time[rider]
+                            if least <= gap <= most:
+                                purpose = people.last_purpose[rider] if scenario < NEW_TRIP else fresh[role]
+                                score, place = base + gap * rules.score[0], people.primary[rider]
+                                if known:
+                                    east = ground.east[place] - ground.east[here]
+                                    north = ground.north[place] - ground.north[here]
+                                    if np.hypot(east, north) <= rules.score[3]:
                                         score -= rules.score[2]
-                                if score < best_score or (score == best_score and rider < best):
+                                better = score < best_score or (score == best_score and rider < best)
+                                if better and people.taps_for[rider, purpose] < rules.most[role, purpose]:
                                     best, best_score, best_scenario = rider, score, scenario
-                        rider = lists.after[rider]
-                    slot = latest_slot(lists.used, stop * roles + role, slot - 1) if slot > 0 else -1
+                            rider = lists.after[rider]
+                        slot = latest_slot(lists.used, row, slot - 1) if slot > 0 else -1
     return best, best_scenario
 
 

@@ -149,9 +149,9 @@ def _plans(
 
 def _lists(taps: int, stops: int, roles: int) -> Waiting:
     return Waiting(
-        np.empty(stops * roles * SLOTS, np.int32),
+        np.empty(2 * stops * roles * SLOTS, np.int32),
         np.empty(taps, np.int32),
         np.empty(taps, np.int32),
-        np.empty(stops * roles * WORDS, np.uint64),
-        np.empty(stops, np.int32),
+        np.empty(2 * stops * roles * WORDS, np.uint64),
+        np.empty(2 * stops, np.int32),
     )

@@ -149,12 +149,12 @@ class RiderRules(_Frozen):
     first_km: float = Field(0.4, ge=0)
     hour_weight: float = Field(1.0, ge=0)
     km_weight: float = Field(0.5, ge=0)
-    primary_bonus: float = Field(1.0, ge=0)
+    primary_bonus: float = Field(0.25, ge=0)
     primary_km: float = Field(0.5, ge=0)
     first_hours: float = Field(2.0, ge=0)
     regularity: float = Field(0.65, gt=0, le=1)
     walking: float = Field(1.4, gt=0)
-    patience: int = Field(32, ge=1)
+    patience: int = Field(16, ge=1)
 
     @model_validator(mode="after")
     def _whole(self) -> "RiderRules":
