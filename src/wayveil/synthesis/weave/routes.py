@@ -72,7 +72,8 @@ class Costs:
         wait = self.wait * np.exp(amount * settings.waits * rng.standard_normal(len(self.wait)))
         change = rng.uniform(120.0, 600.0) if perturbed else 300.0
         ride = along[np.maximum(graph.edge, 0)] * line[graph.line]
-        board = np.append(wait, 0.0)[graph.line] + change  # line -1, which no arc of a vehicle has, waits for nothing
+        # Line -1 is no line, which no arc of a vehicle has: it waits for nothing.
+        board = np.append(wait, 0.0)[graph.line] + change
         return np.select([graph.kind == _RIDE, graph.kind == _BOARD], [ride, board], 1.0)
 
 
