@@ -47,7 +47,7 @@ class Generation(BaseModel):
     support: float = Field(3.0, gt=0)
     least: int = Field(60_000, ge=1)
     most: int = Field(400_000, ge=1)
-    early: int = Field(40_000, ge=1)
+    early: int = Field(80_000, ge=1)
     sweeps: int = Field(3, ge=0)
     rounds: int = Field(3, ge=1, le=10)
     feedback: float = Field(0.6, ge=0, le=2)
