@@ -106,6 +106,21 @@ def test_release_score_report_verify(wayveil, city, tmp_path):
     assert (code, "trips.parquet" in err) == (2, True)
 
 
+def test_a_weave_release_can_be_sampled_again_for_free(wayveil, city, tmp_path):
+    out = tmp_path / "woven"
+    code, _, _ = release(
+        wayveil, city, out, "--mechanism", "weave", "--unit", "trip", "--quiet", "--ledger", tmp_path / "l"
+    )
+    assert code == 0
+    more = ("--world", city / "city.zip", "--out", tmp_path / "more.parquet", "--trips", 50, "--json")
+    assert json.loads(wayveil("sample", out, *more)[1])["trips"] == 50
+    assert json.loads(wayveil("ledger", "show", tmp_path / "l", "--json")[1])[0]["spent"] == "1"
+    other = tmp_path / "tree"
+    release(wayveil, city, other, "--quiet", "--ledger", "none")
+    code, _, err = wayveil("sample", other, *more)
+    assert (code, "noisy-prefix-tree" in err) == (2, True)
+
+
 def test_the_first_release_makes_its_ledger_beside_the_data_without_a_warning(wayveil, city, tmp_path):
     data = tmp_path / "trips.parquet"
     data.write_bytes((city / "trips.parquet").read_bytes())

@@ -191,6 +191,33 @@ def export(
     present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
 
 
+def sample(
+    release: ReleaseFolder,
+    world: WorldFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
+    trips: Annotated[
+        int | None, typer.Option(min=1, help="How many; default: as many as the release says there are.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed draws the same trips.")] = None,
+    bbox: BoundingBox = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw more private trips from the measurements of a weave release. They are paid for: this costs nothing."""
+    from wayveil.releases.store import load_datasheet
+    from wayveil.synthesis.weave.measurements import Measurements
+    from wayveil.trips.visits import write_visits
+    from wayveil.world.opening import open_world
+
+    made_by = load_datasheet(release)["mechanism"]["name"]
+    if made_by != "weave":
+        raise ParameterError(f"more trips can be drawn from weave releases; this one was made by {made_by}")
+    with shown(not quiet and not as_json):
+        drawn = Measurements.load(release, open_world(world, bbox=bbox)).generate(seed, trips=trips)
+        write_visits(drawn, out)
+    present({"trips": len(drawn), "written_to": str(out)}, as_json=as_json)
+
+
 def mechanisms(
     name: Annotated[str | None, typer.Argument(help="Show one mechanism with all its parameters.")] = None,
     as_json: AsJson = False,
@@ -255,5 +282,5 @@ def make_unit(name: str, max_trips: int) -> "Unit":
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (release, score, report, export, verify, mechanisms):
+    for command in (release, score, report, export, sample, verify, mechanisms):
         app.command()(command)
