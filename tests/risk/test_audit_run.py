@@ -107,6 +107,18 @@ def test_a_refusal_of_the_data_is_a_failure_of_the_audit(monkeypatch):
     assert "no, thank you" in row.detail
 
 
+def test_a_mechanism_that_breaks_down_fails_every_audit_and_stops_no_other(monkeypatch):
+    plan = replace(audit_plan("noisy-prefix-tree"), mutations=())
+
+    def break_down(*arguments, **options):
+        raise IndexError("nothing there")
+
+    monkeypatch.setattr(type(plan.mechanism), "measure", break_down)
+    rows = [run_job(job, effort=EFFORTS["fast"], seed=1) for job in jobs_of(plan, EFFORTS["fast"])]
+    assert len(rows) > 2
+    assert all(row.raised and "nothing there" in row.detail for row in rows)
+
+
 def test_an_unknown_effort_is_refused():
     with pytest.raises(ParameterError, match="fast"):
         run_audits(effort="heroic")

@@ -107,7 +107,11 @@ def run_job(job: Job, *, effort: Effort, seed: int | None) -> AuditRow:
     plan = audit_plan(job.mechanism)
     bits: Bits = secure_bits() if seed is None else SeededBits(f"{seed} {job}")
     begin = time.process_time()
-    row = _AUDITS[job.audit](plan, job, effort, bits)
+    try:
+        row = _AUDITS[job.audit](plan, job, effort, bits)
+    except Exception as error:
+        # A mechanism that breaks down on legitimate trips is a finding, and no reason to leave the others unaudited.
+        row = _row(job, plan, "loss", inf, True, f"ended in an error: {type(error).__name__}: {error}")
     return replace(row, pair=row.pair or job.pair, seconds=round(time.process_time() - begin, 3))
 
 
