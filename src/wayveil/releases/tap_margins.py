@@ -172,18 +172,24 @@ class TapModel:
         """Taps by pair (rows) and hour of the period (columns): the table that fits all three, proportionally."""
         slots, total = self.settings.days * HOURS, self.total()
         margins = _margins(self.world, self.first, self.settings.days)
-        goals = [onto_total(cells, total) for cells in self.noisy]
+        goals = [onto_total(self.noisy[0], total), self._by_hour(total), onto_total(self.noisy[2], total)]
         goals[1:] = [(1 - EVEN) * goal + EVEN * total / len(goal) for goal in goals[1:]]
         table = np.full((self.world.size, slots), total / (self.world.size * slots))
-        # Noisy margins contradict each other a little. The last one fitted is met exactly: stops and routes, whose few
-        # cells have the least noise for what they hold.
-        for _ in range(rounds):
-            for margin, goal in zip(margins[::-1], goals[::-1], strict=True):
-                cell = margin.code[:, None] * margin.slots + np.arange(slots)[None] % margin.slots
-                now = np.bincount(cell.ravel(), table.ravel(), margin.cells)
-                ratio = np.divide(goal, now, out=np.zeros_like(goal), where=now > 0)
-                table *= ratio[cell]
+        # Stop and hour together are many thin cells, mostly noise: they only shape the start. The other two are fitted
+        # in turn; they contradict each other a little, and the last one, stops and routes, is met exactly.
+        for which in [2, *[1, 0] * rounds]:
+            margin, goal = margins[which], goals[which]
+            cell = margin.code[:, None] * margin.slots + np.arange(slots)[None] % margin.slots
+            now = np.bincount(cell.ravel(), table.ravel(), margin.cells)
+            table *= np.divide(goal, now, out=np.zeros_like(goal), where=now > 0)[cell]
         return table
+
+    def _by_hour(self, total: float) -> Floats:
+        """Route, day and hour without negative cells, hour by hour, so that quiet hours do not keep noise as taps."""
+        noisy = self.noisy[1].reshape(-1, HOURS)
+        hours = [onto_total(noisy[:, hour], float(noisy[:, hour].sum())) for hour in range(HOURS)]
+        goal = np.column_stack(hours).ravel()
+        return goal * (total / goal.sum()) if goal.sum() > 0 else np.full(len(goal), total / len(goal))
 
     def draw_taps(self, seed: int | None = None) -> Taps:
         """Whole taps from the fitted table, at random seconds of their hours."""
