@@ -65,7 +65,10 @@ class Recommendation:
                 f"{self.question}, epsilon {self.epsilon:g}: nothing beats public knowledge or silence "
                 f"(best: {self.name}, {self.value:.3g})"
             )
-        rival = f", clearly before {self.runner_up}" if self.clear else f", about as good as {self.runner_up}"
+        if self.low is None:
+            rival = f", before {self.runner_up} (too few releases for an interval)"
+        else:
+            rival = f", {'clearly before' if self.clear else 'about as good as'} {self.runner_up}"
         return f"{self.question}, epsilon {self.epsilon:g}: {self.name} ({self.value:.3g})" + (
             rival if self.runner_up else ""
         )
