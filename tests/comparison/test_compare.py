@@ -215,6 +215,8 @@ def test_the_recommended_mechanism_is_the_best_and_says_whether_clearly():
     (clear,) = recommend(synthetic({("a", 1.0): [0.3, 0.31], ("c", 1.0): [0.9, 0.91]}, floor=1.0, empty=1.0))
     assert clear.clear
     assert "clearly before c" in clear.sentence()
+    (single,) = recommend(synthetic({("a", 1.0): [0.3], ("c", 1.0): [0.9]}, floor=1.0, empty=1.0))
+    assert "before c (too few releases for an interval)" in single.sentence()
 
 
 def test_a_winner_that_public_knowledge_or_silence_beats_is_not_useful():
