@@ -62,8 +62,8 @@ class VariableNgrams(Mechanism):
     private_moves: bool = False
     moves_share: Fraction = Field(Fraction(1, 50), gt=0, lt=1)
     moves_quantile: Fraction = Field(Fraction(9, 10), gt=0, lt=1)
-    single_share: Fraction = Field(Fraction(1, 4), gt=0, lt=1)
-    double_share: Fraction = Field(Fraction(3, 8), gt=0, lt=1)
+    single_share: Fraction = Field(Fraction(2, 5), gt=0, lt=1)
+    double_share: Fraction = Field(Fraction(3, 10), gt=0, lt=1)
     expected_scales: float = Field(1.0, gt=0)
     spread: float = Field(0.5, gt=0)
     trips_share: Fraction = Field(Fraction(1, 20), gt=0, lt=1)
