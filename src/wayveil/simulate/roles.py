@@ -2,7 +2,8 @@
 
 The study publishes role shares, active days, purposes and the hours of primary trips. It names, but does not give, its
 limits of time, distance and taps; those here are ours, chosen so that a rider of its data set (312,659 taps of six
-days) taps about 4.5 times a week, which the study aims at. Everything is public and none of it is fitted to taps.
+days) taps about 4.5 times a week, which the study aims at. Everything is public; what was tuned was
+tuned on simulated taps.
 """
 
 from typing import Final, NamedTuple
