@@ -42,6 +42,7 @@ class AuditPlan:
     mutations   mistakes that could be made in it
     busy        trips on the busiest path of a tiny world, and in each quarter of a town: far above the threshold
     town        quarters for canaries in one run are a network; False where the mechanism has no use for one
+    largest     quarters of a town at most; fewer for a mechanism whose memory grows with the square of the stops
     """
 
     mechanism: Mechanism
@@ -53,6 +54,7 @@ class AuditPlan:
     busy: int = 12
     busy_in_town: int = 60
     town: bool = True
+    largest: int = 8_000
 
     @property
     def name(self) -> str:

@@ -174,9 +174,10 @@ def _conformance(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> Audit
 
 
 def _one_run(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:
-    pair = f"{effort.quarters:,} canaries"
+    quarters = min(effort.quarters, plan.largest)
+    pair = f"{quarters:,} canaries"
     try:
-        place = town(effort.quarters, plan.busy_in_town)
+        place = town(quarters, plan.busy_in_town)
         found = one_run(plan.subject(plan.units[0], _variant(job)), place, bits, share=0.15, alpha=ALPHA)
     except DivergedError as diverged:
         return _row(job, plan, "epsilon >=", inf, True, str(diverged), pair)

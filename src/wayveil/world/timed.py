@@ -102,7 +102,7 @@ class Reachable(Successors):
         self._before = _pairs_before(least_bins, self.span)
 
     @classmethod
-    @lru_cache(maxsize=2)  # public, and the same for every release on a network
+    @lru_cache(maxsize=1)  # public, and the same for every release on a network
     def on(cls, network: Network, bins: TimeBins, span: int | None = None) -> "Reachable":
         """From the network's minimum travel times: a move fits if it can leave and arrive within its two bins."""
         widths = np.unique(np.diff(bins.edges))

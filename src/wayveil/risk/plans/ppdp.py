@@ -17,5 +17,6 @@ PLAN = AuditPlan(
     ),
     epsilon=Fraction(2),
     worlds=(small_network,),
+    largest=1_500,
     mutations=(*EVERYWHERE, *WITH_QUESTIONS, PEEKING, OVERSPENT),
 )

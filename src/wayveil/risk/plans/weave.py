@@ -122,6 +122,7 @@ PLAN = AuditPlan(
     epsilon=Fraction(12),
     units=(Trip(), Rider(max_trips=2), Rider(max_trips=1, without_id="drop"), RiderDay(max_trips=2)),
     busy_in_town=12,
+    largest=1_500,
     mutations=(
         *EVERYWHERE,
         WHOLE_PRICE,
