@@ -1,22 +1,26 @@
 """docs/results.md and its pictures, from what `bench.results` measured."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from bench.results import EPSILONS, LEFT_OUT, MOST_TRIPS, REPETITIONS, SETTINGS
-from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE, REFERENCES
-from wayveil.comparison.recommend import recommend
-from wayveil.comparison.results import Comparison
+from bench.results import CASES, EPSILONS, GRID, LEFT_OUT, REPETITIONS, Case
+from bench.results_words import HEAD, REASONS, RIDER_LEVEL, WORLDS
+from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE, REFERENCES, display_name
+from wayveil.comparison.results import Comparison, Point
+from wayveil.comparison.standing import Standing, apart, at_best, best_settings, standings
 from wayveil.mechanisms.mechanism import mechanisms
 from wayveil.report.charts import Chart, error_against_epsilon, privacy_utility
 from wayveil.report.comparison_page import number
 
 DOCS = Path(__file__).parents[1] / "docs"
+OURS = "weave"
 SHOWN_EPSILON = 1.0
 # The columns of the tables: a short head for each figure.
 COLUMNS = {
     "count queries": "count_query_error/non-empty",
+    "uniform queries": "count_query_error/uniform",
     "stops": "stop_error",
     "edges": "edge_error",
     "TV of 3-grams": "ngram_tv_3",
@@ -26,50 +30,38 @@ COLUMNS = {
     "lengths, JSD": "trip_length_jsd",
     "zone pairs, JSD": "od_zone_jsd",
     "OD, metres": "od_emd",
+    "OD by hour, metres": "od_emd_by_hour",
     "boardings per stop": "operations/stop",
     "boardings per hour": "operations/hour",
+    "boxes": "range_error",
 }
-WORLDS = {
-    "tube": "Journeys between Tube stations from real OD counts, routed by the fewest stations; no times.",
-    "berlin-10k": "10,000 simulated riders on the Berlin network, with times; one trip each, unit `rider`.",
-    "msnbc": "Page categories of a news site, 17 symbols without a network; no times.",
-    "flights": "Airline itineraries over 175 airports without a network; no times.",
-    "buenos-aires": "Smart-card taps of one day, a card's day as one trip over 1,200 public cells; with hours.",
-}
-HEAD = """# Results: every mechanism on public trips
-
-What this page shows: releases of public or simulated trips with every mechanism at its default parameters,
-measured with the figures of [metrics.md](metrics.md). None of the data are sensitive, so the figures may be shown;
-of your own trips they are not for publication.
-
-How to read it: *ceiling* is a resample of the raw trips, *floor* is trips from public knowledge alone (it is given the
-true number of trips), *empty* is no trips at all, *plain-laplace* answers each question of operations on its own with
-the whole epsilon. A mechanism that does not beat floor and empty has not earned its budget on that question. Errors
-and divergences are better when low, F1 when high. A dash means that the release says nothing about it.
-
-Made by `python -m bench.results`. At most {most:,} trips of each world, drawn without replacement, so that the run
-ends within an hour: with ten times the trips the same epsilon gives about a tenth of the relative noise, so these
-tables are pessimistic for the large worlds. {queries:,} count queries per workload; the earth mover's distance uses at
-most {pairs} pairs a side; epsilon {epsilons}; planned: {repetitions} repetitions, made:
-the number in brackets. The unit is the trip, or the rider where there are riders (at most one trip each). The earth
-mover's distance of so small a sample is mostly sampling noise: compare it with the ceiling, not with 0.
-"""
+# The figures of the table over all epsilons.
+GROWTH = (
+    "count queries",
+    "TV of 3-grams",
+    "top 100 runs, F1",
+    "lengths, JSD",
+    "zone pairs, JSD",
+    "OD, metres",
+)
+RIDER_CASES = [case for case in CASES if case.startswith("berlin-riders")]
 
 
-def write_page(found: dict[str, Comparison]) -> Path:
+def write_page(found: Mapping[str, Comparison]) -> Path:
     """Write docs/results.md and docs/figures/results-*.svg with their csv."""
+    whole = {case: comparison for case, comparison in found.items() if case not in RIDER_CASES}
     parts = [
         HEAD.format(
-            most=MOST_TRIPS,
-            queries=SETTINGS.queries,
-            pairs=SETTINGS.most_pairs,
-            epsilons=", ".join(EPSILONS),
-            repetitions=REPETITIONS,
-        )
+            repetitions=REPETITIONS, epsilons=", ".join(f"{_price(e):g}" for e in EPSILONS), grid=grid_words()
+        ),
+        *summary({case: at_best(comparison) for case, comparison in whole.items()}),
     ]
-    for world, comparison in found.items():
-        parts += section(world, comparison)
-    missing = [world for world in WORLDS if world not in found]
+    for case, comparison in whole.items():
+        parts += section(case, comparison)
+    riders = {case: at_best(found[case]) for case in RIDER_CASES if case in found}
+    if riders:
+        parts += rider_level(riders)
+    missing = [case for case in CASES if case not in found]
     if missing:
         parts.append(f"## Not run\n\n{', '.join(missing)}.\n")
     page = DOCS / "results.md"
@@ -77,64 +69,235 @@ def write_page(found: dict[str, Comparison]) -> Path:
     return page
 
 
-def section(world: str, comparison: Comparison) -> list[str]:
-    """The table, pictures, best choices and gaps of one world."""
+def grid_words() -> str:
+    """The settings of every rival, in a line each."""
+    return "\n".join(
+        f"- {name}: default, "
+        + "; ".join(", ".join(f"{key}={value}" for key, value in setting.items()) for setting in settings)
+        for name, settings in GRID.items()
+    )
+
+
+def summary(tuned: Mapping[str, Comparison]) -> list[str]:
+    """How many figures our own mechanism leads, per world and epsilon."""
+    heads = [f"epsilon {_price(epsilon):g}" for epsilon in EPSILONS]
+    lines = ["| | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
+    for case, comparison in tuned.items():
+        cells = []
+        for epsilon in EPSILONS:
+            own = shown_standings(comparison, _price(epsilon))
+            clear = [
+                sum(one.clear and one.verdict == verdict for one in own) for verdict in ("ahead", "behind")
+            ]
+            leads = sum(one.verdict != "behind" for one in own)
+            cells.append(f"{leads} of {len(own)} (+{clear[0]}, -{clear[1]})" if own else "–")
+        lines.append(f"| [{case}](#{case}) | " + " | ".join(cells) + " |")
+    return [
+        "## Where Weave leads",
+        "",
+        "Figures of the tables below on which Weave is at least as good as the best setting of the best rival; in",
+        "brackets how many leads (+) and how many deficits (-) are beyond the 95 % intervals of both.",
+        "",
+        *lines,
+        "",
+    ]
+
+
+def section(case: str, comparison: Comparison) -> list[str]:
+    """The tables, pictures, words and gaps of one world."""
     raw = comparison.table.filter(pl.col("mechanism") == CEILING)["private_trips"].max()
-    lines = [f"## {world}", "", f"{WORLDS.get(world, '')} {raw:,} trips were used.", ""]
-    lines += table(comparison, SHOWN_EPSILON)
-    for chart in charts(world, comparison):
+    tuned = at_best(comparison)
+    lines = [f"## {case}", "", f"{WORLDS[case]} {raw:,} trips.", ""]
+    lines += [
+        f"At epsilon {SHOWN_EPSILON:g}, mean ± half of the 95 % interval (number of releases in brackets);"
+    ]
+    lines += ["bold: the best of its column; *: beyond the intervals of all others.", ""]
+    lines += table(tuned, SHOWN_EPSILON)
+    lines += [
+        "",
+        "From public knowledge to the ceiling as epsilon grows (in brackets: how much of that way):",
+        "",
+    ]
+    lines += growth(tuned, CASES[case])
+    for chart in charts(case, tuned):
         chart.save(DOCS / "figures")
         lines += ["", f"![{chart.alt}](figures/{chart.name}.svg)"]
-    lines += ["", "Best choices:", ""]
-    lines += [f"- {one.sentence()}" for one in recommend(comparison) if one.epsilon == SHOWN_EPSILON]
-    gaps = [f"- {name}: {reason}" for name, reason in comparison.gaps()]
-    gaps += [f"- {name}: left out, {why}" for (where, name), why in LEFT_OUT.items() if where == world]
-    seen = {*comparison.table["mechanism"].unique(), *(name for where, name in LEFT_OUT if where == world)}
-    gaps += [f"- {name}: not run in the time that was given" for name in mechanisms() if name not in seen]
-    if gaps:
-        lines += ["", "Not measured:", "", *gaps]
+    lines += ["", *losses(case, comparison, tuned)]
+    missing = gaps(case, comparison)
+    if missing:
+        lines += ["", "Not measured:", "", *missing]
     return [*lines, ""]
 
 
-def table(comparison: Comparison, epsilon: float) -> list[str]:
-    """Mechanisms by headline figures at one epsilon, and the references."""
-    measured = {figure["key"] for figure in comparison.figures}
-    columns = {head: key for head, key in COLUMNS.items() if key in measured}
-    points = {(p.name, p.key): p for p in comparison.points if p.epsilon == epsilon}
-    lines = [
-        f"At epsilon {epsilon:g}, mean ± half of the 95 % interval (number of releases in brackets):",
-        "",
-    ]
-    lines += ["| | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
-    for name in [*comparison.mechanisms, PLAIN_LAPLACE]:
+def table(tuned: Comparison, epsilon: float) -> list[str]:
+    """Mechanisms, each at its best, by figures at one epsilon; and the references."""
+    columns = shown(tuned)
+    better = {figure["key"]: figure["better"] for figure in tuned.figures}
+    points = {(p.mechanism, p.key): p for p in tuned.points if p.epsilon == epsilon}
+    rows = ours_first(tuned.mechanisms)
+    lines = ["| | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
+    leaders = {}
+    for key in columns.values():
+        ranked = sorted(
+            (points[name, key] for name in rows if (name, key) in points),
+            key=lambda point: point.value if better[key] == "lower" else -point.value,
+        )
+        if ranked:
+            clear = len(ranked) > 1 and all(apart(ranked[0], other) for other in ranked[1:])
+            leaders[key] = (ranked[0], "*" if clear else "")
+    for name in [*rows, PLAIN_LAPLACE]:
         own = {key: points.get((name, key)) for key in columns.values()}
         count = max((point.repetitions for point in own.values() if point), default=0)
         if not count:
             continue
         cells = []
-        for point in own.values():
-            half = "" if point is None or point.low is None else f" ± {number(point.value - point.low)}"
-            cells.append("–" if point is None else number(point.value) + half)
+        for key, point in own.items():
+            leader, mark = leaders.get(key, (None, ""))
+            text = "–" if point is None else with_interval(point)
+            best = point is not None and leader is not None and point.value == leader.value
+            cells.append(f"**{text}**{mark}" if best and name != PLAIN_LAPLACE else text)
         lines.append(f"| {name} ({count}) | " + " | ".join(cells) + " |")
     for line in (CEILING, FLOOR, EMPTY):
-        values = [comparison.references(key).get(line) for key in columns.values()]
-        cells = ["–" if value is None else number(value) for value in values]
-        lines.append(f"| *{line}* | " + " | ".join(cells) + " |")
+        values = [tuned.references(key).get(line) for key in columns.values()]
+        lines.append(f"| *{line}* | " + " | ".join("–" if v is None else number(v) for v in values) + " |")
     return lines
 
 
-def charts(world: str, comparison: Comparison) -> list[Chart]:
-    """All headline figures together, and the primary one."""
-    if all(name in REFERENCES for name in comparison.mechanisms):
+def growth(tuned: Comparison, about: Case) -> list[str]:
+    """Main figures against epsilon: floor, ours with the share of the way to the ceiling, the best rival, ceiling."""
+    epsilons = [_price(epsilon) for epsilon in about.epsilons]
+    heads = ["floor", *(f"epsilon {epsilon:g}" for epsilon in epsilons), "ceiling"]
+    lines = ["| | | " + " | ".join(heads) + " |", "|---|---|" + "---:|" * len(heads)]
+    measured = shown(tuned)
+    own = {(one.own.key, one.own.epsilon): one for one in standings(tuned, OURS)}
+    for head in GROWTH:
+        key = measured.get(head)
+        if key is None:
+            continue
+        ends = tuned.references(key)
+        low, high = ends.get(FLOOR), ends.get(CEILING)
+        ours, rivals = [], []
+        for epsilon in epsilons:
+            one = own.get((key, epsilon))
+            if one is None:
+                ours.append("–")
+                rivals.append("–")
+                continue
+            part = way(one.own.value, low, high)
+            ours.append(number(one.own.value) + ("" if part is None else f" ({part:.0%})"))
+            rivals.append("–" if one.rival is None else f"{number(one.rival.value)} {one.rival.mechanism}")
+        first, last = ("–" if end is None else number(end) for end in (low, high))
+        lines.append(f"| {head} | {OURS} | {first} | " + " | ".join(ours) + f" | {last} |")
+        lines.append("| | best rival | | " + " | ".join(rivals) + " | |")
+    return lines
+
+
+def way(value: float, low: float | None, high: float | None) -> float | None:
+    """How much of the way from floor to ceiling a value has gone; None where the two do not differ."""
+    if low is None or high is None or abs(high - low) <= 1e-3 * abs(low):
+        return None
+    return (value - low) / (high - low)
+
+
+def losses(case: str, comparison: Comparison, tuned: Comparison) -> list[str]:
+    """In words: what our mechanism leads at the shown epsilon, what it does not lead, and why."""
+    own = shown_standings(tuned, SHOWN_EPSILON)
+    if not own:
+        return ["Weave was not measured here."]
+    heads = {key: head for head, key in COLUMNS.items()}
+    settings = {(m, k): p for m, e, k, p in best_settings(comparison).iter_rows() if e == SHOWN_EPSILON}
+    behind = [one for one in own if one.verdict == "behind"]
+    clear = sum(one.clear and one.verdict == "ahead" for one in own)
+    lines = [
+        f"Weave leads {len(own) - len(behind)} of {len(own)} figures at epsilon {SHOWN_EPSILON:g}, "
+        f"{clear} of them beyond the intervals." + (" It does not lead:" if behind else "")
+    ]
+    lines += [""] if behind else []
+    for one in behind:
+        rival = one.rival
+        if rival is None:
+            continue
+        name = display_name(rival.mechanism, settings[rival.mechanism, rival.key])
+        reason = REASONS.get((case, heads[one.own.key]), REASONS.get(("", heads[one.own.key]), ""))
+        lines.append(
+            f"- {heads[one.own.key]}: {number(one.own.value)}, {name} {number(rival.value)}"
+            + (" (beyond the intervals)" if one.clear else " (within the intervals)")
+            + (f". {reason}" if reason else "")
+        )
+    return lines
+
+
+def gaps(case: str, comparison: Comparison) -> list[str]:
+    """What is not in the tables, and why."""
+    reasons: dict[str, dict[str, None]] = {}
+    for name, reason in comparison.gaps():
+        reasons.setdefault(reason, {})[name] = None
+    lines = [f"- {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    lines += [f"- {name}: left out, {why}" for (where, name), why in LEFT_OUT.items() if where == case]
+    seen = {*comparison.table["mechanism"].unique(), *(name for where, name in LEFT_OUT if where == case)}
+    rest = [name for name in mechanisms() if name not in seen]
+    return [*lines, *([f"- {', '.join(rest)}: not run here"] if rest else [])]
+
+
+def rider_level(tuned: Mapping[str, Comparison]) -> list[str]:
+    """One table for the riders with several trips: a row per bound and mechanism."""
+    first = next(iter(tuned.values()))
+    columns = {head: key for head, key in shown(first).items() if head in GROWTH or head == "edges"}
+    lines = ["| m | | " + " | ".join(columns) + " |", "|---|---|" + "---:|" * len(columns)]
+    for case, comparison in tuned.items():
+        points = {(p.mechanism, p.key): p for p in comparison.points if p.epsilon == SHOWN_EPSILON}
+        for name in ours_first(comparison.mechanisms):
+            own = [points.get((name, key)) for key in columns.values()]
+            count = max((point.repetitions for point in own if point), default=0)
+            if count:
+                cells = ["–" if point is None else with_interval(point) for point in own]
+                lines.append(f"| {case.rpartition('-')[2]} | {name} ({count}) | " + " | ".join(cells) + " |")
+    for line in (CEILING, FLOOR, EMPTY):
+        values = [first.references(key).get(line) for key in columns.values()]
+        lines.append(f"| | *{line}* | " + " | ".join("–" if v is None else number(v) for v in values) + " |")
+    return ["## Rider level", "", RIDER_LEVEL, "", *lines, ""]
+
+
+def charts(case: str, tuned: Comparison) -> list[Chart]:
+    """All headline figures together, and the primary one; every rival at its best."""
+    if all(name in REFERENCES for name in tuned.mechanisms):
         return []
     return [
-        privacy_utility(
-            comparison, name=f"results-{world}-skill", title=f"{world}: all headline figures together"
-        ),
+        privacy_utility(tuned, name=f"results-{case}-skill", title=f"{case}: all headline figures together"),
         error_against_epsilon(
-            comparison,
+            tuned,
             "count_query_error/non-empty",
-            name=f"results-{world}-count-queries",
-            title=f"{world}: count queries drawn from raw trips",
+            name=f"results-{case}-count-queries",
+            title=f"{case}: count queries drawn from raw trips",
         ),
     ]
+
+
+def shown(comparison: Comparison) -> dict[str, str]:
+    """The columns that were measured here."""
+    measured = {
+        figure["key"] for figure in comparison.table.drop_nulls("value").select("key").unique().to_dicts()
+    }
+    return {head: key for head, key in COLUMNS.items() if key in measured}
+
+
+def shown_standings(tuned: Comparison, epsilon: float) -> list[Standing]:
+    """Our mechanism on the figures of the table."""
+    keys = list(COLUMNS.values())
+    own = [one for one in standings(tuned, OURS) if one.own.key in keys and one.own.epsilon == epsilon]
+    return sorted(own, key=lambda one: keys.index(one.own.key))
+
+
+def ours_first(names: Iterable[str]) -> Sequence[str]:
+    """Our mechanism at the top, the others by name."""
+    return sorted(names, key=lambda name: (name != OURS, name))
+
+
+def with_interval(point: Point) -> str:
+    """A mean and half of its interval."""
+    return number(point.value) + ("" if point.low is None else f" ± {number(point.value - point.low)}")
+
+
+def _price(epsilon: str) -> float:
+    above, _, below = epsilon.partition("/")
+    return int(above) / int(below or 1)

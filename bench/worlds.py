@@ -7,17 +7,19 @@ Files come from WAYVEIL_DATA (default ../shared/data from the project's root). W
 `MissingDataError`, and whoever asked says so and goes on.
 """
 
-import gzip
 import os
 import re
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from bench.weeks import week
 from wayveil.simulate.city import simulate_city
+from wayveil.simulate.habit import simulate_habit
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import haversine
 from wayveil.world.gtfs import read_gtfs
@@ -29,6 +31,7 @@ from wayveil.world.world import World
 DATA = Path(os.environ.get("WAYVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 BERLIN = "52.34,13.09,52.68,13.76"
 TUBE_JOURNEYS = 400_000
+MONTREAL_RIDERS = 200_000
 SECONDS_PER_STATION = 120
 GREATER_BUENOS_AIRES = (-35.05, -34.15, -59.10, -57.90)  # south, north, west, east
 CELL_DEGREES = 0.03
@@ -122,25 +125,39 @@ def oyster() -> Trips:
     graph are left out.
     """
     network = tube_network()
-    names = {station_key(name): i for i, name in enumerate(network.ids.tolist())}
-    begun: dict[str, tuple[int, int]] = {}
-    found = []
-    for part in "abcdefghi":
-        with gzip.open(data("london-oyster", f"subwaytestfullweek.csv.a{part}.gz"), "rt") as file:
-            for line in file:
-                fields = line.rstrip().split(",")
-                if fields[2] not in ("BEGINTRIP", "ENDTRIP") or len(fields) < 6:
-                    continue
-                station = names.get(station_key(fields[5]), -1)
-                if fields[2] == "BEGINTRIP":
-                    hour, minute = fields[1].split(":")
-                    moment = WEEKDAYS.index(fields[0]) * DAY + int(hour) * 3600 + int(minute) * 60
-                    begun[fields[3]] = (station, moment)
-                elif fields[3] in begun:
-                    origin, moment = begun.pop(fields[3])
-                    if origin >= 0 and station >= 0 and origin != station:
-                        found.append((origin, station, moment))
-    origin, destination, moment = np.array(found).T
+    index = {station_key(name): i for i, name in enumerate(network.ids.tolist())}
+    parts = [data("london-oyster", f"subwaytestfullweek.csv.a{part}.gz") for part in "abcdefghi"]
+    events = pl.concat(
+        pl.read_csv(
+            part,
+            has_header=False,
+            infer_schema=False,
+            quote_char=None,
+            truncate_ragged_lines=True,
+        )
+        .select(day="column_0", minute="column_1", event="column_2", journey="column_3", station="column_5")
+        .filter(pl.col("event").is_in(["BEGINTRIP", "ENDTRIP"]))
+        for part in parts
+    )
+    where = {name: index.get(station_key(name), -1) for name in events["station"].drop_nulls().unique()}
+    hour, minute = (pl.col("minute").str.split(":").list.get(i).cast(pl.Int64) for i in (0, 1))
+    day = pl.col("day").replace_strict(WEEKDAYS, range(len(WEEKDAYS)), return_dtype=pl.Int64)
+    table = events.select(
+        "journey",
+        pl.col("event") == "BEGINTRIP",
+        pl.col("station").replace_strict(where, default=-1, return_dtype=pl.Int64),
+        moment=day * DAY + hour * 3600 + minute * 60,
+    )
+    begun = [pl.col(name).shift(1).over("journey") for name in ("event", "station", "moment")]
+    ended = table.select("event", "station", before=begun[0], origin=begun[1], moment=begun[2])
+    ended = ended.filter(
+        ~pl.col("event")
+        & pl.col("before")
+        & (pl.col("origin") >= 0)
+        & (pl.col("station") >= 0)
+        & (pl.col("origin") != pl.col("station"))
+    )
+    origin, destination, moment = (ended[name].to_numpy() for name in ("origin", "station", "moment"))
     paths = shortest_paths(network, origin, destination, "stops")
     routed = Trips(paths.location, paths.offsets, network)
     passed = along_paths(network, routed.location, routed.offsets, network.seconds).astype(np.int64)
@@ -148,20 +165,44 @@ def oyster() -> Trips:
     return Trips(routed.location, routed.offsets, network, time).take(paths.reachable)
 
 
-def berlin(riders: int) -> Trips:
-    """Simulated riders on the Berlin network inside the city's box, as in the MobiTrie study."""
-    network = read_gtfs(data("berlin", "gtfs.zip"), bbox=BERLIN, name="Berlin")
-    return simulate_city(network, riders, seed=1).trips
+@cache
+def berlin_network() -> Network:
+    """The Berlin network inside the city's box, as in the MobiTrie study."""
+    return read_gtfs(data("berlin", "gtfs.zip"), bbox=BERLIN, name="Berlin")
 
 
 def berlin_10k() -> Trips:
-    """10,000 riders."""
-    return berlin(10_000)
+    """10,000 riders who take the shortest way, one trip each."""
+    return simulate_city(berlin_network(), 10_000, seed=1).trips
 
 
 def berlin_1m() -> Trips:
-    """A million riders."""
-    return berlin(1_000_000)
+    """A million of them."""
+    return simulate_city(berlin_network(), 1_000_000, seed=1).trips
+
+
+def berlin_habit() -> Trips:
+    """10,000 riders of another kind: they board what comes first, misjudge costs together, and have habits."""
+    return simulate_habit(berlin_network(), 10_000, seed=1)
+
+
+def berlin_riders() -> Trips:
+    """8,000 riders with one to four trips each, as many with one as with four: 20,000 trips or so."""
+    riders, most = 8_000, 4
+    trips = simulate_city(berlin_network(), riders, seed=1, trips_per_rider=most).trips
+    made = np.random.default_rng(1).integers(1, most + 1, riders)
+    return trips.take(np.tile(np.arange(most), riders) < np.repeat(made, most))
+
+
+def montreal_week() -> Trips:
+    """A simulated week of taps at the metro's stations; a trip is a rider's week, as in the SafePath study.
+
+    Whoever taps again is anywhere by then, so what follows what is not bound by the tracks: a plain list of stations.
+    """
+    taps = week("metro", MONTREAL_RIDERS)
+    return Trips(
+        taps.location, taps.offsets, World.of_symbols(taps.world.ids.tolist()), taps.time, taps.rider
+    )
 
 
 def msnbc() -> Trips:
@@ -236,7 +277,10 @@ def buenos_aires() -> Trips:
 WORLDS: dict[str, Callable[[], Trips]] = {
     "tube": tube,
     "berlin-10k": berlin_10k,
+    "berlin-10k-habit": berlin_habit,
+    "berlin-riders": berlin_riders,
     "berlin-1m": berlin_1m,
+    "montreal-week": montreal_week,
     "msnbc": msnbc,
     "flights": flights,
     "buenos-aires": buenos_aires,

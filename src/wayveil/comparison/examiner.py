@@ -43,7 +43,8 @@ SCHEMA: dict[str, Any] = {
 class Settings:
     """How cells are measured; the same for all cells of one folder.
 
-    `most_pairs` bounds the sample of the earth mover's distance, which is the slowest figure by far.
+    `most_pairs` bounds the sample of the earth mover's distance, which is the slowest figure by far; `unasked` are
+    titles of questions to leave out.
     """
 
     suite: Suite = "full"
@@ -51,6 +52,7 @@ class Settings:
     max_length: int = 4
     most_pairs: int = 500
     unit: Unit | None = None
+    unasked: tuple[str, ...] = ()
     seed: int = 0
 
     def describe(self) -> dict[str, object]:
@@ -64,7 +66,7 @@ class Examiner:
     def __init__(self, raw: Trips, settings: Settings) -> None:
         self.raw, self.settings = raw, settings
         self.unit = default_unit(raw) if settings.unit is None else settings.unit
-        self.questions: list[Question] = questions(
+        asked = questions(
             raw,
             suite=settings.suite,
             queries=settings.queries,
@@ -72,6 +74,7 @@ class Examiner:
             most_pairs=settings.most_pairs,
             seed=settings.seed,
         )
+        self.questions: list[Question] = [one for one in asked if one.title not in settings.unasked]
 
     def examine(self, cell: Cell) -> pl.DataFrame:
         """The measures of one cell as rows; one row with a message for a cell that cannot be.

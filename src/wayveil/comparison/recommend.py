@@ -11,6 +11,7 @@ from math import isfinite
 
 from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, REFERENCES
 from wayveil.comparison.results import Comparison, Point
+from wayveil.comparison.standing import apart
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import simulate_city
 from wayveil.trips.trips import Trips
@@ -112,18 +113,12 @@ def _chosen(
         low=best.low,
         high=best.high,
         runner_up=None if second is None else second.name,
-        clear=second is not None and _apart(best, second),
+        clear=second is not None and apart(best, second),
         useful=all(beats),
         ceiling=lines.get(CEILING),
         floor=lines.get(FLOOR),
         empty=lines.get(EMPTY),
     )
-
-
-def _apart(one: Point, other: Point) -> bool:
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return False
-    return one.high < other.low or other.high < one.low
 
 
 def stand_in_trips(world: World, riders: int, *, trips_per_rider: int = 1, seed: int = 0) -> Trips:
