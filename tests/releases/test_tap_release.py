@@ -12,17 +12,20 @@ from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
+from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Event, Trip
+from wayveil.privacy.units import Event, Rider, Trip
 from wayveil.releases.release import Release
-from wayveil.releases.tap_margins import Boardings, TapMargins
 from wayveil.releases.taps import ANY_MOVE, release_taps
 from wayveil.simulate.taps import simulate_taps
-from wayveil.taps.chains import chain_cards
+from wayveil.taps.boardings import Boardings
+from wayveil.taps.chains import chain_cards, sequences
 from wayveil.taps.taps import Taps
+from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
+from wayveil.world.world import World
 
 CITY = ring_of_stops(20, seconds=120, skip=3, routes=3)
 FIRST, DAYS = date(2024, 12, 15), 6
@@ -164,13 +167,43 @@ def test_ways_say_what_they_lack():
         release_taps(ANONYMOUS, "counts-first", epsilon=1)
     with pytest.raises(ParameterError, match="no way"):
         release_taps(ANONYMOUS, "magic", epsilon=1)
-    counter = LocalCounter(ANONYMOUS.as_single_visits())
-    with pytest.raises(ParameterError, match="release_taps"):
-        TapMargins(first_day=FIRST, days=1).measure(counter, Gate(Event(), Budget(Fraction(1))))
-    with pytest.raises(ParameterError, match="protects taps"):
-        TapMargins(first_day=FIRST, days=1).measure(
-            LocalCounter(Boardings(CITY).of(ANONYMOUS)), Gate(Trip(), Budget(Fraction(1)))
-        )
+
+
+def measured(trips, unit=None, epsilon=3000, **settings):
+    gate = Gate(unit or Event(), Budget(Fraction(epsilon)), SeededBits(1))
+    return TapMargins(first_day=FIRST, days=DAYS, **settings).measure(LocalCounter(gate.bound(trips)), gate)
+
+
+def test_margins_refuse_before_the_first_noise_what_they_cannot_protect_or_draw():
+    taps = Boardings(CITY).of(ANONYMOUS)
+    with pytest.raises(ParameterError, match="infinite"):
+        measured(taps, Trip())
+    with pytest.raises(ParameterError, match="public period"):
+        TapMargins().measure(LocalCounter(taps), Gate(Event(), Budget(Fraction(1))))
+    nowhere = Trips.of_lists([[0]], World.of_symbols("ab"), time=np.zeros(1, np.int64))
+    with pytest.raises(ParameterError, match="riders move on a network"):
+        measured(nowhere)
+    untimed = Trips(ANONYMOUS.location, np.arange(6_001), CITY)
+    with pytest.raises(ParameterError, match="no times"):
+        measured(untimed)
+
+
+def test_whole_riders_can_be_protected_where_their_taps_are_capped():
+    days = sequences(MADE, MADE.card, "day")
+    model = measured(days, Rider(max_trips=2), epsilon=6, max_visits=3, riders=False)
+    assert {
+        scale * share for scale, share in zip(model.scales, (2, Fraction(3, 2), Fraction(3, 2)), strict=True)
+    } == {Fraction(5)}
+    assert model.generate(1).lengths.max() == 1
+
+
+def test_trips_without_routes_are_counted_as_taken_by_an_unknown_one():
+    model = measured(ANONYMOUS.as_single_visits())
+    assert model.cells.route_ids == [None]
+    true = np.bincount(ANONYMOUS.location, minlength=CITY.size)
+    assert np.abs(model.noisy[0] - true).max() <= 1
+    assert set(model.draw_taps(1).route.tolist()) == {-1}
+    assert model.generate(1).world is CITY
 
 
 def test_a_release_of_each_way_can_be_saved_and_loaded(tmp_path):

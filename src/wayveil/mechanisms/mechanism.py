@@ -73,6 +73,7 @@ _HOMES = {
     "SafePath": "safepath",
     "PPDP": "ppdp",
     "TapCounts": "tap_counts",
+    "TapMargins": "tap_margins",
     "Weave": "weave",
 }
 

@@ -17,13 +17,14 @@ from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.budget import Rational
 from wayveil.privacy.units import Event, Rider, Trip
 from wayveil.releases.datasheet import disclaim
 from wayveil.releases.release import Release, release
-from wayveil.releases.tap_margins import Boardings, TapMargins
 from wayveil.simulate.riders import reconstruct_riders
 from wayveil.simulate.roles import RiderRules
+from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import Period, chain_cards, sequences
 from wayveil.taps.taps import Taps
 from wayveil.trips.legality import LegalityRule

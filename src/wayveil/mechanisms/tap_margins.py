@@ -1,0 +1,95 @@
+"""Tap margins: noisy counts of taps by stop, route and time, from which taps and riders are drawn.
+
+Guarantee
+    epsilon-differential privacy for the unit that the release names (pure, no delta).
+    Reason: one visit adds one to one cell of each of three histograms over public cells (stop and route; route, day
+    and hour; stop and hour of day). A unit of visits (event, points, window) moves a histogram by as many visits as
+    it has; a unit of trips by at most `max_visits` per trip, since only the first `max_visits` visits of a trip are
+    counted. Each histogram is noised over all its cells and paid with its share of epsilon. Fitting a table to the
+    three, drawing taps from it and giving those taps to riders never sees the data.
+    Attacked by the audits registered for `tap-margins`.
+
+With the unit `event`, somebody who taps k times is protected with k times epsilon.
+"""
+
+from datetime import date
+from fractions import Fraction
+from typing import ClassVar
+
+from pydantic import Field
+
+from wayveil.counting.protocol import Counter
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Contribution, Points, Unit, Window
+from wayveil.simulate.roles import RiderRules
+from wayveil.synthesis.tap_model import TapModel
+from wayveil.taps.boardings import TapCells
+from wayveil.taps.chains import Period
+from wayveil.world.network import Network
+
+EPOCH = date(1970, 1, 1)
+
+
+class TapMargins(Mechanism):
+    """Noisy taps by stop and route, by route, day and hour, and by stop and hour of day.
+
+    first_day, days   the public period; taps outside are not counted. There is no default: a period taken from the
+                      taps would tell when the first and the last one was
+    max_visits        visits of a trip that are counted, the first ones (public). Units of trips or riders need it
+    shares            of epsilon for the three histograms
+    riders            whether the drawn taps are given to riders; otherwise each is a trip of its own
+    rules, period     how riders are made of the drawn taps, and whether a trip is a rider's day or week
+    """
+
+    name: ClassVar[str] = "tap-margins"
+    summary: ClassVar[str] = (
+        "noisy numbers of taps by stop, route and time, and riders made from taps drawn from them"
+    )
+    steps: ClassVar[bool] = False
+
+    first_day: date | None = None
+    days: int | None = Field(None, ge=1, le=400)
+    max_visits: int | None = Field(None, ge=1)
+    shares: tuple[Fraction, Fraction, Fraction] = (Fraction(2, 5), Fraction(3, 10), Fraction(3, 10))
+    riders: bool = True
+    rules: RiderRules = RiderRules()
+    period: Period = "day"
+
+    def measure(self, counter: Counter, gate: Gate) -> TapModel:
+        """Three histograms of the same visits."""
+        if self.first_day is None or self.days is None:
+            raise ParameterError(
+                "tap-margins needs the public period: first_day and days. Taken from the taps, it would tell when the "
+                "first and the last one was"
+            )
+        contribution = self.contribution(gate.unit)
+        cells = TapCells(counter.world, (self.first_day - EPOCH).days, self.days)
+        if self.riders and not isinstance(cells.places, Network):
+            raise ParameterError(
+                "riders move on a network; open the world from a GTFS feed, or set riders to false for single taps"
+            )
+        noisy = []
+        for margin, price in zip(cells.margins(), gate.budget.split(list(self.shares)), strict=True):
+            exact = counter.visits(margin, margin.cells, self.max_visits)
+            noisy.append(gate.histogram(margin.label, exact, contribution, price))
+        return TapModel(
+            cells,
+            tuple(answer.counts for answer in noisy),
+            tuple(answer.question.scale for answer in noisy),
+            self.rules if self.riders else None,
+            self.period,
+        )
+
+    def contribution(self, unit: Unit) -> Contribution:
+        """What one trip and one visit can do to each histogram."""
+        if self.max_visits is not None:
+            # A visit that comes first can push another over the limit: one in, one out.
+            return Contribution(per_trip=self.max_visits, per_cell=self.max_visits, per_visit=2)
+        if not isinstance(unit, Points | Window):
+            raise ParameterError(
+                f"tap-margins: a {unit.name} can hold any number of taps, so its noise would have to be infinite; set "
+                f"max_visits to the number of visits of a trip that count, or protect single taps (unit `event`)"
+            )
+        return Contribution(per_trip=1, per_visit=1)
