@@ -18,6 +18,7 @@ from wayveil.risk.conformance import (
     uniform_p_value,
 )
 from wayveil.risk.likelihood import GaussianLaw, LaplaceLaw
+from wayveil.risk.mutants import SAME_NOISE
 from wayveil.risk.recording import Exchange, Subject, record
 from wayveil.risk.tiny_worlds import crowd, plain_world
 
@@ -107,6 +108,27 @@ def test_dependent_numbers_are_rejected_whatever_the_law_of_the_first():
     assert independence_p_value(np.stack([first, second], 1)) > 1e-4
     mixed = np.where(rng.random(20_000) < 0.1, first, second)
     assert independence_p_value(np.stack([first, mixed], 1)) < 1e-6
+
+
+@dataclass(frozen=True)
+class OneAndMany:
+    """One cell, then many others: neither the cells nor their number agree."""
+
+    threshold: int | None
+
+    def measure(self, counter, gate):
+        gate.histogram("one", SparseCounts.dense(np.array([30])), ONE, gate.budget.total / 10)
+        exact = SparseCounts(300, np.arange(100, 200), np.full(100, 5))
+        gate.histogram("many", exact, ONE, gate.budget.total * 9 / 10, threshold=self.threshold)
+
+
+@pytest.mark.parametrize("threshold", [None, 3])
+def test_noise_used_twice_shows_where_one_of_two_questions_has_a_single_cell(threshold):
+    sound = Subject(OneAndMany(threshold), Trip(), Fraction(1))
+    assert conformance(sound, TRIPS, SeededBits(1), draws=1000).smallest[1] > 1e-4
+    found = conformance(SAME_NOISE.of(sound), TRIPS, SeededBits(1), draws=1000)
+    assert found.smallest[0] == "independence of the next question"
+    assert found.smallest[1] < 1e-6
 
 
 def test_too_few_numbers_say_nothing():

@@ -22,8 +22,9 @@ from wayveil.risk.likelihood import node_chances, noise_law
 from wayveil.risk.recording import Exchange, Subject, record
 from wayveil.trips.trips import Trips
 
-BINS, PAIR_BINS = 50, 8
-FEWEST_RUNS = 16  # else there are too few pairs of runs
+BINS, PAIR_BINS = 50, (8, 4)
+FEWEST_RUNS = 16  # else there are too few pairs of runs,
+FEWEST_PAIRS = 240  # and so many pairs of answers, even where one of the two has a single cell
 MOST_CELLS = 1_000_000  # of one answer; an audit belongs on a tiny world
 
 Floats = NDArray[np.float64]
@@ -55,7 +56,7 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
     pairs: dict[str, list[Floats]] = {"next cell": [], "next question": [], "next run": []}
     earlier_run: list[Floats] = []
     done = runs = 0
-    while done < draws or runs < FEWEST_RUNS:
+    while done < draws or runs < FEWEST_RUNS or _too_few(pairs["next question"], runs):
         transcript, _ = record(subject, trips, bits, runs)
         run = []
         for exchange in transcript.exchanges:
@@ -71,11 +72,11 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
             counted.append(values[cells.counted & ~cells.rare])
             empty.append(values[~cells.counted & ~cells.rare])
             pairs["next cell"].append(_adjacent(values[~cells.rare]))
-            run.append(values[cells.counted] if cells.counted.any() else values)
+            run.append(values[_drawn(exchange)])
         if not run:
             raise ParameterError("this mechanism asked for no counts, so there is no noise to test")
-        # Disjoint pairs: the first answer with the second, the third with the fourth; likewise the runs.
-        pairs["next question"].extend(_alongside(run[:-1:2], run[1::2]))
+        # Every answer with the next one, as a chain of transitions; runs in disjoint pairs.
+        pairs["next question"].extend(_alongside(run[:-1], run[1:]))
         pairs["next run"].extend(_alongside(earlier_run, run) if runs % 2 else ())
         earlier_run, runs = run, runs + 1
     p_values = {
@@ -166,13 +167,16 @@ def uniform_p_value(values: Floats) -> float:
 
 
 def independence_p_value(pairs: Floats) -> float:
-    """Chi-square of disjoint pairs: whatever the first number is, the second must be uniform.
+    """Chi-square of pairs: whatever the first number is, the second must be uniform.
 
     The first one may be distributed in any way: which questions come later depends on earlier noise, and rightly so.
+    It may also be the second number of an earlier pair, as in the transitions of a chain: what is tested is the law of
+    a number given all that came before it. Few pairs are sorted into fewer bins.
     """
-    cell = np.clip((pairs * PAIR_BINS).astype(int), 0, PAIR_BINS - 1)
-    table = np.bincount(cell[:, 0] * PAIR_BINS + cell[:, 1], minlength=PAIR_BINS**2).reshape(-1, PAIR_BINS)
-    table = table[table.sum(axis=1) >= 10 * PAIR_BINS]
+    bins = next((each for each in PAIR_BINS if len(pairs) >= 20 * each**2), PAIR_BINS[-1])
+    cell = np.clip((pairs * bins).astype(int), 0, bins - 1)
+    table = np.bincount(cell[:, 0] * bins + cell[:, 1], minlength=bins**2).reshape(-1, bins)
+    table = table[table.sum(axis=1) >= 10 * bins]
     return _chi_square_p(table) if len(table) else 1.0
 
 
@@ -186,6 +190,21 @@ def _chi_square_p(table: NDArray[np.intp]) -> float:
 def _adjacent(values: Floats) -> Floats:
     """Disjoint pairs of neighbours: with overlapping ones the statistic would not follow chi-square."""
     return values[: len(values) // 2 * 2].reshape(-1, 2)
+
+
+def _drawn(exchange: Exchange) -> NDArray[np.int64]:
+    """The cells in the order in which their noise is drawn: with a threshold, those that somebody is in come first.
+
+    So noise that is used again is found at the same place of two answers, whatever cells these are about.
+    """
+    dense = exchange.question.threshold is None or len(exchange.exact.keys) == 0
+    return np.arange(exchange.question.universe) if dense else exchange.exact.keys
+
+
+def _too_few(pairs: list[Floats], runs: int) -> bool:
+    """Whether a mechanism that asks several questions was not run often enough to compare their noise."""
+    found = sum(map(len, pairs))
+    return 0 < found < FEWEST_PAIRS and runs < FEWEST_PAIRS
 
 
 def _alongside(run: list[Floats], later: list[Floats]) -> Iterator[Floats]:

@@ -216,5 +216,5 @@ OBSERVED_WORLD = Mutation(
 
 # Mistakes that can be made around any mechanism.
 EVERYWHERE = (HALF_NOISE, SILENT_END, EMPTY_SKIPPED, ZEROS_SPECIAL, NO_BOUND, SHARED_NOISE, SEEDED, TOTAL)
-# Those that need more: several questions, thresholds, a world without a network.
+# Those that need several questions.
 WITH_QUESTIONS = (WHOLE_PRICE, SAME_NOISE)

@@ -7,7 +7,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.gate import SparseCounts
-from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, OBSERVED_WORLD, WHOLE_PRICE, Mutation
+from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, OBSERVED_WORLD, WITH_QUESTIONS, Mutation
 from wayveil.risk.registry import AuditPlan
 from wayveil.world.marked_ngrams import MarkedNgrams
 
@@ -26,7 +26,7 @@ PLAN = AuditPlan(
     epsilon=Fraction(2),
     mutations=(
         *EVERYWHERE,
-        WHOLE_PRICE,
+        *WITH_QUESTIONS,
         OBSERVED_WORLD,
         Mutation(
             "contributions not normalised",

@@ -8,7 +8,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts
-from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, OBSERVED_WORLD, PEEKING, WHOLE_PRICE, Mutation
+from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, OBSERVED_WORLD, PEEKING, WITH_QUESTIONS, Mutation
 from wayveil.risk.registry import AuditPlan
 from wayveil.world.marked_ngrams import MarkedNgrams
 
@@ -46,5 +46,5 @@ PLAN = AuditPlan(
         MobiTrie(n=4, most=1),
         MobiTrie(successors="all"),
     ),
-    mutations=(*EVERYWHERE, WHOLE_PRICE, OBSERVED_WORLD, PEEKING, NO_CAP, OBSERVED_ONLY),
+    mutations=(*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD, PEEKING, NO_CAP, OBSERVED_ONLY),
 )

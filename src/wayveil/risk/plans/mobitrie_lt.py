@@ -7,7 +7,7 @@ from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.mobitrie import MobiTrieSearch
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.gate import Gate
-from wayveil.risk.mutants import EVERYWHERE, GREY, OBSERVED_WORLD, Mutation, only_in_audits
+from wayveil.risk.mutants import EVERYWHERE, GREY, OBSERVED_WORLD, SAME_NOISE, Mutation, only_in_audits
 from wayveil.risk.plans.mobitrie import NO_CAP, OBSERVED_ONLY
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
@@ -45,6 +45,7 @@ PLAN = AuditPlan(
     epsilon=Fraction(2),
     mutations=(
         *EVERYWHERE,
+        SAME_NOISE,
         OBSERVED_WORLD,
         NO_CAP,
         OBSERVED_ONLY,

@@ -8,7 +8,15 @@ from wayveil.counting.protocol import Counter
 from wayveil.counting.runs import LocalRuns
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.gate import Gate
-from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, OBSERVED_WORLD, WHOLE_PRICE, Mutation, only_in_audits
+from wayveil.risk.mutants import (
+    EVERYWHERE,
+    GAME,
+    GREY,
+    OBSERVED_WORLD,
+    WITH_QUESTIONS,
+    Mutation,
+    only_in_audits,
+)
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
 from wayveil.synthesis.ngram_model import NgramModel
@@ -50,7 +58,7 @@ PLAN = AuditPlan(
     epsilon=Fraction(4),
     mutations=(
         *EVERYWHERE,
-        WHOLE_PRICE,
+        *WITH_QUESTIONS,
         OBSERVED_WORLD,
         Mutation(
             "trips not cut",

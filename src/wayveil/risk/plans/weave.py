@@ -19,7 +19,7 @@ from wayveil.risk.mutants import (
     GREY,
     LAW,
     OBSERVED_WORLD,
-    WHOLE_PRICE,
+    WITH_QUESTIONS,
     Mutation,
     only_in_audits,
 )
@@ -125,7 +125,7 @@ PLAN = AuditPlan(
     largest=1_500,
     mutations=(
         *EVERYWHERE,
-        WHOLE_PRICE,
+        *WITH_QUESTIONS,
         OBSERVED_WORLD,
         Mutation("moves not normalised", _counter(_WholeMoves), (GREY, GAME), "the longest trip"),
         Mutation("cells from the data", _counter(_ObservedCells), (GREY, GAME), "a stop nobody visits"),
