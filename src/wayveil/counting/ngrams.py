@@ -79,7 +79,9 @@ def _count(trips: Trips, universe: MarkedNgrams, piece: Callable[[Ints], Piece])
     cuts = np.unique(np.searchsorted(trips.offsets, np.arange(0, trips.visits + PIECE, PIECE), side="left"))
     cuts = np.unique(np.append(np.minimum(cuts, len(trips)), [0, len(trips)]))
     works = (piece(trips.offsets[first : last + 1]) for first, last in pairwise(cuts))
-    tallies = [_tally(universe.size) for _ in range(WORKERS)]
+    # Threads cost more than a few pieces do, and a table of a large universe more than a piece.
+    workers = WORKERS if len(cuts) > 2 * WORKERS else 1
+    tallies = [_tally(universe.size, trips.visits) for _ in range(workers)]
     lock = Lock()
 
     def run(tally: "_Table | _Sorted") -> None:
@@ -90,8 +92,11 @@ def _count(trips: Trips, universe: MarkedNgrams, piece: Callable[[Ints], Piece])
                 return
             tally.add(*work())
 
-    with ThreadPoolExecutor(WORKERS) as pool:
-        list(pool.map(run, tallies))
+    if workers == 1:
+        run(tallies[0])
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(run, tallies))
     for other in tallies[1:]:
         counts = other.counts()
         tallies[0].add(counts.keys, counts.counts)
@@ -246,8 +251,10 @@ class _Sorted:
         return SparseCounts(self._universe, self._keys, self._counts)
 
 
-def _tally(universe: int) -> "_Table | _Sorted":
-    return _Table(universe) if universe <= TABLE_CELLS else _Sorted(universe)
+def _tally(universe: int, visits: int) -> "_Table | _Sorted":
+    """A table of all cells, unless they are too many at all or far more than there is to count."""
+    dense = universe <= TABLE_CELLS and universe <= max(16 * visits, 1 << 16)
+    return _Table(universe) if dense else _Sorted(universe)
 
 
 @njit(cache=True, nogil=True)
