@@ -2,9 +2,11 @@ from collections import Counter as Tally
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wayveil.counting import prefixes
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Frontier
 from wayveil.trips.trips import Trips
@@ -40,8 +42,15 @@ def walk(trips, successors, keep):
         paths = [every[i] for i in kept]
 
 
-@given(lists, st.booleans(), st.integers(0, 2**16))
-def test_prefix_counts_are_those_of_a_tally(trips, network, salt):
+@given(lists, st.booleans(), st.integers(0, 2**16), st.sampled_from([3, 100]), st.sampled_from([1, 2, 6]))
+def test_prefix_counts_are_those_of_a_tally(trips, network, salt, trips_per_thread, ahead):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prefixes, "TRIPS_PER_THREAD", trips_per_thread)
+        patch.setattr(prefixes, "AHEAD", ahead)
+        check_prefix_counts(trips, network, salt)
+
+
+def check_prefix_counts(trips, network, salt):
     successors = ring() if network else CompleteSuccessors(SYMBOLS)
 
     def keep(path):

@@ -1,87 +1,128 @@
-"""Exact prefix counts on this machine: every trip walks down the tree, one symbol per level."""
+"""Exact prefix counts on this machine: trips walk down the tree, those that go the same way as one."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.counting.companies import companies, staying
 from wayveil.counting.protocol import Encoding, Frontier
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors
 
+# How many visits ahead trips are compared. More makes fewer passes over the trips, and fewer of them go together.
+AHEAD = 6
+# Fewer trips than this are not worth a thread of their own.
+TRIPS_PER_THREAD = 100_000
+
+Result = TypeVar("Result")
+
 
 class LocalPrefixes:
-    """A cursor through the tree of prefixes: for every trip that is still inside it, the node it has reached.
-
-    Visits are encoded when they are reached and only for the trips that reach them: most trips leave the tree long
-    before they end, and memory stays that of the trips themselves.
-    """
+    """A cursor through the tree of prefixes, with a walking party for each core."""
 
     def __init__(self, trips: Trips, encoding: Encoding | None = None) -> None:
+        threads = max(1, min(os.cpu_count() or 1, len(trips) // TRIPS_PER_THREAD))
+        bounds = np.linspace(0, len(trips), threads + 1).astype(np.int64)
+        self._parties = [_Party(trips, begin, end, encoding) for begin, end in pairwise(bounds.tolist())]
+
+    def count(self, frontier: Frontier) -> SparseCounts:
+        found = self._all(lambda party: party.count(frontier))
+        if len(found) == 1:
+            return found[0]
+        keys = np.concatenate([part.keys for part in found])
+        return SparseCounts.of_keys(frontier.universe, keys, np.concatenate([part.counts for part in found]))
+
+    def descend(self, kept: NDArray[np.int64]) -> None:
+        self._all(lambda party: party.descend(kept))
+
+    def _all(self, work: Callable[["_Party"], Result]) -> list[Result]:
+        if len(self._parties) == 1:
+            return [work(self._parties[0])]
+        with ThreadPoolExecutor(len(self._parties)) as pool:
+            return list(pool.map(work, self._parties))
+
+
+class _Party:
+    """Some of the trips, walking as companies.
+
+    Companies are formed once for a few levels, in one pass over the trips that are still inside the tree; each level
+    then moves companies, which are far fewer than trips. Visits are encoded when they are reached and only for the
+    trips that reach them: memory stays that of the trips themselves.
+    """
+
+    def __init__(self, trips: Trips, begin: int, end: int, encoding: Encoding | None) -> None:
         self._trips = trips
         self._encoding = encoding
-        self._position = trips.offsets[:-1]
-        self._end = trips.offsets[1:]
-        self._node = np.zeros(len(trips), np.int32)
+        self._position = trips.offsets[begin:end]
+        self._end = trips.offsets[begin + 1 : end + 1]
+        self._company = np.zeros(end - begin, np.int32)
+        # Of each company: its node (-1: it has left the tree), trips, cell, and symbols to come, the next one last.
+        self._node = np.zeros(1, np.int32)
+        self._size = np.zeros(1, np.int64)
         self._cell = np.zeros(0, np.int64)
-        self._starts = np.zeros(2, np.int64)
-        # Symbols of the current visit that are still to come, the next one last.
         self._symbols: list[NDArray[np.int32]] = []
-        self._keep(self._position < self._end)
+        self._starts = np.zeros(2, np.int64)
 
     def count(self, frontier: Frontier) -> SparseCounts:
         if not self._symbols:
-            self._symbols = self._encode()
-        symbol = self._symbols.pop()
-        self._cell = _cells(frontier, self._node, symbol)
-        legal = self._cell >= 0
-        if not legal.all():
-            # The public alphabet has no such move: the trip ends here, whatever else is in the data.
-            self._keep(legal)
-            self._cell = self._cell[legal]
+            self._form_companies()
+        self._cell = _cells(frontier, self._node, self._symbols.pop())
         self._starts = frontier.starts
-        return SparseCounts.of_keys(frontier.universe, self._cell)
+        # Where the public alphabet has no such move a company ends here, whatever else is in the data.
+        legal = np.flatnonzero(self._cell >= 0)
+        return SparseCounts.of_keys(frontier.universe, self._cell[legal], self._size[legal])
 
     def descend(self, kept: NDArray[np.int64]) -> None:
-        universe = int(self._starts[-1])
-        if universe <= max(4 * len(self._cell), 1 << 16):
-            table = np.full(universe, -1, np.int32)
-            table[kept] = np.arange(len(kept), dtype=np.int32)
-            self._node = table[self._cell]
-        else:
-            # The kept children of a node lie side by side: a trip looks among its own node's children only.
-            self._node = _child(kept, np.searchsorted(kept, self._starts), self._node, self._cell)
-        inside = self._node >= 0
-        if not self._symbols:
-            self._position = self._position + 1
-            inside &= self._position < self._end
-        self._keep(inside)
+        # The kept children of a node lie side by side: a company looks among its own node's children only.
+        self._node = _child(kept, np.searchsorted(kept, self._starts), self._node, self._cell)
 
-    def _encode(self) -> list[NDArray[np.int32]]:
-        location = self._trips.location[self._position]
+    def _form_companies(self) -> None:
+        self._position, self._end, node = staying(self._position, self._end, self._company, self._node)
         if self._encoding is None:
-            return [location]
-        time = None if self._trips.time is None else self._trips.time[self._position]
-        return self._encoding.encode(location, time)[::-1]
+            symbols, begin, end, visits, width = self._trips.location, self._position, self._end, AHEAD, AHEAD
+        else:
+            location = self._trips.location[self._position]
+            time = None if self._trips.time is None else self._trips.time[self._position]
+            symbols = np.column_stack(self._encoding.encode(location, time)).ravel()
+            visits, width = 1, self._encoding.width
+            begin = np.arange(len(node), dtype=np.int64) * width
+            end = begin + width
+        self._company, first = companies(node, symbols, begin, end, width)
+        self._node = node[first]
+        self._size = np.bincount(self._company, minlength=len(first))
+        columns = [_column(symbols, begin[first] + j, end[first]) for j in range(width)]
+        self._symbols = columns[::-1]
+        self._position = self._position + visits
 
-    def _keep(self, stay: NDArray[np.bool_]) -> None:
-        index = np.flatnonzero(stay)
-        if len(index) == len(stay):
-            return
-        self._position, self._end, self._node = self._position[index], self._end[index], self._node[index]
-        self._symbols = [column[index] for column in self._symbols]
+
+def _column(
+    symbols: NDArray[np.int32], place: NDArray[np.int64], end: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """The symbols at the places, -1 after the end."""
+    return np.where(place < end, symbols[np.minimum(place, len(symbols) - 1)], -1).astype(np.int32)
 
 
 def _cells(frontier: Frontier, node: NDArray[np.int32], symbol: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The cell of the frontier that each trip moves to, -1 where there is none."""
+    """The cell of the frontier that each company moves to, -1 where there is none."""
     moves = frontier.successors
     if isinstance(moves, SparseSuccessors):  # most trips on networks: worth a loop of its own
         return _edge_cells(moves.indptr, moves.indices, frontier.states, frontier.starts, node, symbol)
-    rank = moves.rank(frontier.states[node], symbol)
-    return np.where(rank >= 0, frontier.starts[node] + rank, -1)
+    out = np.full(len(node), -1, np.int64)
+    inside = np.flatnonzero((node >= 0) & (symbol >= 0))
+    at = node[inside]
+    rank = moves.rank(frontier.states[at], symbol[inside])
+    out[inside] = np.where(rank >= 0, frontier.starts[at] + rank, -1)
+    return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _edge_cells(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -90,8 +131,10 @@ def _edge_cells(
     node: NDArray[np.int32],
     symbol: NDArray[np.int32],
 ) -> NDArray[np.int64]:
-    out = np.empty(len(symbol), np.int64)
+    out = np.full(len(symbol), -1, np.int64)
     for i in range(len(symbol)):
+        if node[i] < 0 or symbol[i] < 0:
+            continue
         state = states[node[i]]
         first, end = indptr[state], indptr[state + 1]
         low, size = first, end - first
@@ -100,18 +143,20 @@ def _edge_cells(
             half = size >> 1
             low += half * (indices[low + half] <= symbol[i])
             size -= half
-        found = size > 0 and indices[low] == symbol[i]
-        out[i] = starts[node[i]] + (low - first) if found else -1
+        if size > 0 and indices[low] == symbol[i]:
+            out[i] = starts[node[i]] + (low - first)
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _child(
     kept: NDArray[np.int64], children: NDArray[np.int64], node: NDArray[np.int32], cell: NDArray[np.int64]
 ) -> NDArray[np.int32]:
     """Where each cell stands among the kept ones (ascending), -1 if it was not kept."""
-    out = np.empty(len(cell), np.int32)
+    out = np.full(len(cell), -1, np.int32)
     for i in range(len(cell)):
+        if cell[i] < 0:
+            continue
         low, high = children[node[i]], children[node[i] + 1]
         end = high
         while low < high:
@@ -120,5 +165,6 @@ def _child(
                 low = middle + 1
             else:
                 high = middle
-        out[i] = low if low < end and kept[low] == cell[i] else -1
+        if low < end and kept[low] == cell[i]:
+            out[i] = low
     return out

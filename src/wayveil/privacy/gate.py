@@ -47,15 +47,19 @@ class SparseCounts:
         return cls(len(counts), np.arange(len(counts)), np.asarray(counts, np.int64))
 
     @classmethod
-    def of_keys(cls, universe: int, keys: NDArray[np.int64]) -> "SparseCounts":
-        """How often each key occurs."""
+    def of_keys(
+        cls, universe: int, keys: NDArray[np.int64], times: NDArray[np.int64] | None = None
+    ) -> "SparseCounts":
+        """How often each key occurs, when the i-th entry stands for `times[i]` occurrences (None: for one)."""
         # A table of all cells is quickest while it is not much larger than the data.
         if universe <= max(4 * len(keys), 1 << 16):
-            table = np.bincount(keys, minlength=universe)
-            found = np.flatnonzero(table)
-            return cls(universe, found, table[found].astype(np.int64))
-        found, counts = np.unique(keys, return_counts=True)
-        return cls(universe, found.astype(np.int64), counts.astype(np.int64))
+            found, place = np.arange(universe), keys
+        else:
+            found, place = np.unique(keys, return_inverse=True)
+        # Weighted sums are floats, exact below 2^53: no dataset has so many visits.
+        counts = np.bincount(place, times, len(found)).astype(np.int64)
+        present = np.flatnonzero(counts)
+        return cls(universe, found[present].astype(np.int64), counts[present])
 
 
 @dataclass(frozen=True)

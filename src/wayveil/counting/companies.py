@@ -1,0 +1,96 @@
+"""Trips that stand at the same node of a tree and go on in the same way: a company, which walks as one."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def staying(
+    position: NDArray[np.int64], end: NDArray[np.int64], company: NDArray[np.int32], node: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """Position, end and node of the trips whose company has a node and that have visits to come."""
+    positions, ends, nodes = np.empty_like(position), np.empty_like(end), np.empty_like(company)
+    count = 0
+    for i in range(len(company)):
+        at = node[company[i]]
+        positions[count], ends[count], nodes[count] = position[i], end[i], at
+        count += (at >= 0) & (position[i] < end[i])
+    return positions[:count].copy(), ends[:count].copy(), nodes[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def companies(
+    node: NDArray[np.int32],
+    symbols: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    ahead: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The company of each trip, and the first trip of each company.
+
+    Trip i is at `node[i]` and its next symbols are `symbols[begin[i]:end[i]]`, of which `ahead` at most are compared.
+    A hash table with open addressing, never more than half full. It grows with the companies, not with the trips, and
+    so stays in the processor's cache.
+    """
+    bits = 12
+    table = np.full(1 << bits, -1, np.int32)
+    company = np.empty(len(node), np.int32)
+    first = np.empty(1 << (bits - 1), np.int64)
+    hashes = np.empty(1 << (bits - 1), np.uint64)
+    count = 0
+    for i in range(len(node)):
+        width = min(ahead, end[i] - begin[i])
+        value = np.uint64(node[i] + 1)
+        for j in range(width):
+            value = (value ^ np.uint64(symbols[begin[i] + j])) * np.uint64(0x9E3779B97F4A7C15)
+            value ^= value >> np.uint64(32)
+        if count == len(first):
+            bits += 1
+            table = _table(hashes, bits)
+            first = np.concatenate((first, np.empty_like(first)))
+            hashes = np.concatenate((hashes, np.empty_like(hashes)))
+        mask = np.uint64((1 << bits) - 1)
+        place = value & mask
+        while table[place] >= 0:
+            known = table[place]
+            if hashes[known] == value and _same(node, symbols, begin, end, ahead, first[known], i):
+                break
+            place = (place + np.uint64(1)) & mask
+        if table[place] < 0:
+            table[place], first[count], hashes[count] = count, i, value
+            count += 1
+        company[i] = table[place]
+    return company, first[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _same(
+    node: NDArray[np.int32],
+    symbols: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    ahead: int,
+    one: int,
+    other: int,
+) -> bool:
+    width = min(ahead, end[one] - begin[one])
+    if node[one] != node[other] or width != min(ahead, end[other] - begin[other]):
+        return False
+    same = True
+    for j in range(width):
+        same &= symbols[begin[one] + j] == symbols[begin[other] + j]
+    return same
+
+
+@njit(cache=True, nogil=True)
+def _table(hashes: NDArray[np.uint64], bits: int) -> NDArray[np.int32]:
+    """A larger table with all companies so far."""
+    table = np.full(1 << bits, -1, np.int32)
+    mask = np.uint64((1 << bits) - 1)
+    for k in range(len(hashes)):
+        place = hashes[k] & mask
+        while table[place] >= 0:
+            place = (place + np.uint64(1)) & mask
+        table[place] = k
+    return table
