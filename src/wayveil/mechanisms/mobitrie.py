@@ -135,7 +135,7 @@ class MobiTrieSearch(_Tries):
         universe, exact = self._count(counter, gate)
         number = self._number(counter, gate)
 
-        def draw(inner: Gate) -> tuple[Trie, Fraction]:
+        def draw(inner: Gate) -> tuple[NoisyCounts, Fraction]:
             counts, quality = inner.budget.split([self.count_share, 1 - self.count_share])
             scale = inner.scale(self._contribution, counts)
             threshold = (
@@ -145,14 +145,13 @@ class MobiTrieSearch(_Tries):
             )
             label = f"{self.n}-grams"
             answer = inner.histogram(label, exact, self._contribution, counts, threshold=threshold)
-            score = self._score(inner, exact, answer, quality)
-            return self._trie(counter, universe, answer, number), score
+            return answer, self._score(inner, exact, answer, quality)
 
         found = gate.search(
             f"trie with F1 of {self.quality}", draw, self.quality, gate.budget.remaining, stopping
         )
         if found is not None:
-            return found
+            return self._trie(counter, universe, found, number)
         none = NgramTable(np.zeros((0, self.n), np.int64), np.zeros(0, np.int64), np.zeros(0), Fraction(0))
         return Trie(counter.world, none, universe.begins, 0.0, self.longest, accepted=False)
 
