@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from wayveil.simulate.riders import reconstruct_riders
 from wayveil.simulate.roles import RiderRules
+from wayveil.synthesis.fitting import Sums, fit_sums
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.taps.boardings import HOURS, TapCells
@@ -18,8 +20,10 @@ from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
 
 Floats = NDArray[np.float64]
-# A cell that noise pushed to zero in one histogram may hold taps in another; a trace everywhere lets all be met.
-EVEN = 0.001
+# A cell that noise pushed to zero in one histogram may hold taps in another; a trace of what its stop, route and hour
+# let expect keeps it open.
+TRACE = 1e-3
+ROUNDS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,17 @@ class TapModel:
     rules: RiderRules | None = None
     period: Period = "day"
 
+    @cached_property
+    def _sides(self) -> tuple[dict[str, NDArray[np.int64]], ...]:
+        """For each histogram, which stop, route and hour of the day its cells belong to, as far as they tell."""
+        hour = np.arange(self.cells.slots) % HOURS
+        routes, stops = len(self.cells.route_ids), self.cells.places.size
+        return (
+            {"stop": self.cells.stop, "route": self.cells.route},
+            {"route": np.repeat(np.arange(routes), len(hour)), "hour": np.tile(hour, routes)},
+            {"stop": np.repeat(np.arange(stops), HOURS), "hour": np.tile(np.arange(HOURS), stops)},
+        )
+
     def total(self) -> float:
         """Taps in all: the three sums, weighted by how little noise each has."""
         variance = [
@@ -44,28 +59,38 @@ class TapModel:
         weight = 1 / np.array(variance)
         return max(float(np.dot(weight, [cells.sum() for cells in self.noisy]) / weight.sum()), 1.0)
 
-    def expected(self, rounds: int = 12) -> Floats:
-        """Taps by place to board (rows) and hour of the period (columns): the table that fits all three."""
-        size, slots, total = self.cells.world.size, self.cells.slots, self.total()
-        margins = self.cells.margins()
-        goals = [onto_total(self.noisy[0], total), self._by_hour(total), onto_total(self.noisy[2], total)]
-        goals[1:] = [(1 - EVEN) * goal + EVEN * total / len(goal) for goal in goals[1:]]
-        table = np.full((size, slots), total / (size * slots))
-        # Stop and hour together are many thin cells, mostly noise: they only shape the start. The other two are fitted
-        # in turn; they contradict each other a little, and the last one, stops and routes, is met exactly.
-        for which in [2, *[1, 0] * rounds]:
-            margin, goal = margins[which], goals[which]
-            cell = margin.code[:, None] * margin.slots + np.arange(slots)[None] % margin.slots
-            now = np.bincount(cell.ravel(), table.ravel(), margin.cells)
-            table *= np.divide(goal, now, out=np.zeros_like(goal), where=now > 0)[cell]
-        return table
+    def agreed(self, side: str) -> Floats:
+        """Taps per `stop`, `route` or `hour`, not negative: two histograms tell each, weighted by their noise."""
+        size = {"stop": self.cells.places.size, "route": len(self.cells.route_ids), "hour": HOURS}[side]
+        value, weight = np.zeros(size), np.zeros(size)
+        for sides, cells, scale in zip(self._sides, self.noisy, self.scales, strict=True):
+            if side in sides:
+                many = np.bincount(sides[side], minlength=size)
+                precision = 1 / (np.maximum(many, 1) * float(scale) ** 2) * (many > 0)
+                value += precision * np.bincount(sides[side], cells, size)
+                weight += precision
+        return onto_total(value / weight, self.total())
 
-    def _by_hour(self, total: float) -> Floats:
-        """Route, day and hour without negative cells, hour by hour, so that quiet hours do not keep noise as taps."""
-        noisy = self.noisy[1].reshape(-1, HOURS)
-        hours = [onto_total(noisy[:, hour], float(noisy[:, hour].sum())) for hour in range(HOURS)]
-        goal = np.column_stack(hours).ravel()
-        return goal * (total / goal.sum()) if goal.sum() > 0 else np.full(len(goal), total / len(goal))
+    def expected(self, rounds: int = ROUNDS) -> Floats:
+        """Taps by place to board (rows) and hour of the period (columns): the table that fits all three.
+
+        Each histogram is first brought to what all agree on for stops, routes and hours. Fitted as they are, they
+        would contradict each other, and whichever came last would move the sums of the others by more than the noise.
+        """
+        total = self.total()
+        agreed = {side: self.agreed(side) for side in ("stop", "route", "hour")}
+        goals = []
+        for sides, noisy in zip(self._sides, self.noisy, strict=True):
+            even = np.prod([agreed[side][index] / total for side, index in sides.items()], axis=0)
+            start = onto_total(noisy, total) + TRACE * total * even
+            goals.append(fit_sums(start, [Sums(sides[side], agreed[side]) for side in sides], rounds))
+        size, slots = self.cells.world.size, np.arange(self.cells.slots)
+        pairs, by_route, by_stop = (
+            Sums((margin.code[:, None] * margin.slots + slots % margin.slots).ravel(), goal)
+            for margin, goal in zip(self.cells.margins(), goals, strict=True)
+        )
+        table = np.full(size * len(slots), total / (size * len(slots)))
+        return fit_sums(table, [by_stop, by_route, pairs], rounds).reshape(size, -1)
 
     def draw_taps(self, seed: int | None = None) -> Taps:
         """Whole taps from the fitted table, at random seconds of their hours."""

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.synthesis.fitting import Sums, fit_sums
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.synthesis.tree import timed_trips
@@ -16,7 +17,6 @@ from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
 ROUNDS = 50
-CLOSE = 1e-9
 TRACE = 1e-3
 
 
@@ -83,15 +83,7 @@ class TapTable:
         # A trace of "stop and time are independent" keeps cells open that a margin needs and noise has closed.
         trace = TRACE * margins[0][stop] * margins[1][bin_] / self.total
         cells = onto_total(self.counts, self.total) + trace
-        for _ in range(ROUNDS):
-            worst = 0.0
-            for index, wanted in ((stop, margins[0]), (bin_, margins[1])):
-                have = np.bincount(index, cells, len(wanted))
-                factor = np.divide(wanted, have, out=np.ones(len(wanted)), where=have > 0)
-                worst = max(worst, float(np.abs(have - np.where(have > 0, wanted, 0)).max(initial=0)))
-                cells = cells * factor[index]
-            if worst <= CLOSE * max(self.total, 1.0):
-                break
+        cells = fit_sums(cells, [Sums(stop, margins[0]), Sums(bin_, margins[1])], ROUNDS)
         have = cells.sum()
         return cells * (self.total / have) if have > 0 else cells
 

@@ -1,7 +1,9 @@
 """Answers to an agency's questions from a release: every visit of a released trip is a tap-in.
 
-Answers with error bars may be published like the release itself. Given the raw trips as well, the true answer and that
-of the plain Laplace mechanism, which spends all of epsilon on this one question, stand beside: then they are internal.
+A release of tap counts is answered straight from its noisy counts, whose error bars hold (see `tap_estimates`); a
+release of trips by counting its trips. Answers with error bars may be published like the release itself. Given the raw
+trips as well, the true answer and that of the plain Laplace mechanism, which spends all of epsilon on this one
+question, stand beside: then they are internal.
 """
 
 from dataclasses import dataclass
@@ -13,12 +15,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.privacy.bits import Bits
+from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.noise import laplace_interval
 from wayveil.privacy.units import Contribution, Event, Rider, RiderDay, Trip, Unit
+from wayveil.releases.error_bars import ErrorBars, Spread
+from wayveil.releases.tap_estimates import Key
 from wayveil.trips.trips import Trips
-from wayveil.utility.error_bars import ErrorBars, Spread
 from wayveil.utility.question import check_comparable
 from wayveil.utility.windows import gram_counts
 from wayveil.world.network import Network
@@ -37,8 +41,24 @@ QUESTIONS: Final = {
     "routes": "tap-ins per route",
     "load": "tap-ins per scheduled seat of each route",
 }
+GROUPED: Final[dict[str, tuple[Key, ...]]] = {
+    "total": (),
+    "stops": ("stop",),
+    "most-used": ("stop",),
+    "least-used": ("stop",),
+    "hours": ("hour",),
+    "stop-hours": ("stop", "hour"),
+}
+TIMETABLE: Final = "Routes are not in this release: tap-ins are shared out by the timetable. No bars."
 NOTICE: Final = "Not for publication: raw answers stand beside the released ones."
 SEATS: Final = 38
+COUNTED: Final = "Bars hold the true number in 95 of 100 cases."
+KEPT: Final = (
+    "Bars: 95 % of the noise in what was kept. Taps below the thresholds are missing and not in the bars."
+)
+MADE_UP: Final = (
+    "This release counted single taps: which one follows which comes from rules, not from the data. No bars."
+)
 PLAIN_VISITS: Final = 20  # visits of a trip that the plain mechanism counts where the unit is a trip or rider
 
 
@@ -77,12 +97,13 @@ class Asked:
             check_comparable(raw, self.trips)
         bars = ErrorBars(self.model, self.datasheet, self.trips.world)
         keys, values, spread, note = self._counted(question, bars, top, seats)
-        columns: dict[str, Any] = {**keys, "answer": values}
+        columns: dict[str, Any] = {**keys, "answer": np.maximum(values, 0)}
         unknown = pl.Series([None] * len(values), dtype=pl.Float64)
+        # Nobody taps a negative number of times, so cutting at zero loses no true number.
         columns["low"] = unknown if spread is None else np.maximum(values - spread, 0)
-        columns["high"] = unknown if spread is None else values + spread
+        columns["high"] = unknown if spread is None else np.maximum(values + spread, 0)
         if raw is not None:
-            columns |= self._beside(question, keys, raw, raw_routes, bits)
+            columns |= self._beside(question, keys, raw, raw_routes, seats, bits)
         table = pl.DataFrame(columns)
         if question in ("most-used", "least-used"):
             table = table.sort(["answer", "stop_id"], descending=[question == "most-used", False]).head(top)
@@ -93,36 +114,29 @@ class Asked:
     def _counted(
         self, question: str, bars: ErrorBars, top: int, seats: int
     ) -> tuple[dict[str, Any], NDArray[np.float64], Spread, str]:
-        world, note = self.trips.world, "Bars: 95 % of the noise alone."
+        world, counted = self.trips.world, bool(bars.taps.histograms)
         if question in ("pairs", "triples"):
             grams = top_patterns(self.trips, 2 if question == "pairs" else 3, top)
             counts = pattern_counts(self.trips, grams)
-            return _gram_keys(world, grams), counts, bars.patterns(grams), note
+            return _gram_keys(world, grams), counts, bars.patterns(grams), MADE_UP if counted else KEPT
         if question in ("routes", "load"):
             network = _network(world)
-            flow, spread = route_boardings(self.trips, network), bars.routes(network.route_ids)
-            if spread is not None:
-                counted = self.model.filter(pl.col("margin") == "taps by stop and route")
-                found = dict(counted.group_by("route_id").agg(pl.col("noisy_count").sum()).iter_rows())
-                flow = np.array(
-                    [max(found.get(name, 0), 0) for name in network.route_ids.tolist()], np.float64
-                )
-            else:
-                note = "Routes are not in this release: tap-ins are shared out by the timetable. No bars."
+            found = bars.taps.per("route")
+            flow, spread, note = route_boardings(self.trips, network), None, TIMETABLE
+            if found is not None:
+                flow, spread, note = found.values, found.half, COUNTED
             keys = {"route_id": network.route_ids.tolist(), "route": network.route_names.tolist()}
-            if question == "load":
-                places = np.maximum(scheduled_runs(network) * seats, 1)
-                return keys, flow / places, None if spread is None else spread / places, note
-            return keys, flow, spread, note
-        spread = {
-            "total": bars.total,
-            "stops": bars.stops,
-            "most-used": bars.stops,
-            "least-used": bars.stops,
-            "hours": bars.hours,
-            "stop-hours": bars.stop_hours,
-        }[question]()
-        return _keys(question, world), visit_counts(question, self.trips), spread, note
+            places = _seats(network, seats) if question == "load" else np.ones(len(flow))
+            return keys, flow / places, None if spread is None else spread / places, note
+        grouped: tuple[Key, ...] = GROUPED[question]
+        found, keys = bars.taps.per(*grouped), _keys(question, world)
+        if found is not None:
+            return keys, found.values, found.half, COUNTED
+        values = visit_counts(question, self.trips)
+        spread = {(): bars.total, ("stop",): bars.stops, ("hour",): bars.hours}.get(
+            grouped, bars.stop_hours
+        )()
+        return keys, values, spread, KEPT
 
     def _beside(
         self,
@@ -130,10 +144,11 @@ class Asked:
         keys: dict[str, Any],
         raw: Trips,
         raw_routes: NDArray[np.float64] | None,
+        seats: int,
         bits: Bits | None,
     ) -> dict[str, Any]:
         """The true answer, and the plain Laplace answer at the release's epsilon."""
-        unit, cap = self._unit(raw)
+        unit, cap = self._unit(with_riders=raw.rider is not None)
         if question in ("pairs", "triples"):
             names = [name for name in keys if name.startswith("stop")]
             grams = np.stack([raw.world.index_of(keys[name]) for name in names], axis=1)
@@ -141,30 +156,58 @@ class Asked:
             def count(trips: Trips) -> NDArray[np.float64]:
                 return pattern_counts(trips, grams)
         elif question in ("routes", "load"):
-            true = route_boardings(raw, _network(raw.world)) if raw_routes is None else raw_routes
-            return {"raw": true} if question == "routes" else {}
+            network = _network(raw.world)
+            places = _seats(network, seats) if question == "load" else np.ones(len(network.route_ids))
+            if raw_routes is None or cap is not None:
+                # A tap that is shared out by the timetable moves many routes; the plain mechanism has no answer to it.
+                true = route_boardings(raw, network) if raw_routes is None else raw_routes
+                return {"raw": true / places}
+            noisy = self._plain(unit, cap, raw_routes, bits)
+            return {"raw": raw_routes / places, "plain_laplace": noisy / places}
         else:
 
             def count(trips: Trips) -> NDArray[np.float64]:
                 return visit_counts(question, trips)
 
-        gate = Gate(unit, Budget(Fraction(self.datasheet["guarantee"]["epsilon"])), bits)
-        counted = gate.bound(raw if cap is None else raw.head(cap))
-        contribution = Contribution(per_trip=cap or 1, per_visit=1 if cap is None else None)
-        exact = SparseCounts.dense(count(counted).astype(np.int64))
-        noisy = gate.histogram(question, exact, contribution, gate.budget.remaining)
-        return {"raw": count(raw), "plain_laplace": np.maximum(noisy.counts, 0)}
+        counted = unit.bound(raw if cap is None else raw.head(cap), secure_bits() if bits is None else bits)
+        return {"raw": count(raw), "plain_laplace": self._plain(unit, cap, count(counted), bits)}
 
-    def _unit(self, raw: Trips) -> tuple[Unit, int | None]:
+    def _plain(
+        self, unit: Unit, cap: int | None, counts: NDArray[np.float64], bits: Bits | None
+    ) -> NDArray[np.int64]:
+        """Counts with the noise of all of epsilon on this one question."""
+        gate = Gate(unit, Budget(Fraction(self.datasheet["guarantee"]["epsilon"])), bits)
+        exact = SparseCounts.dense(counts.astype(np.int64))
+        noisy = gate.histogram("plain", exact, _contribution(cap), gate.budget.remaining)
+        return np.maximum(noisy.counts, 0)
+
+    def plain_half_width(self) -> int | None:
+        """95 % of the noise of the plain Laplace mechanism, which spends all of epsilon on one question.
+
+        Known from its law without any data, so it may be published; None where the price is not in epsilon.
+        """
+        epsilon = self.datasheet["guarantee"].get("epsilon")
+        if epsilon is None:
+            return None
+        unit, cap = self._unit(with_riders=True)
+        return laplace_interval(unit.sensitivity(_contribution(cap)).l1 / Fraction(epsilon), 0.95)
+
+    def _unit(self, *, with_riders: bool) -> tuple[Unit, int | None]:
+        """The unit of the release, and the visits of a trip that the plain mechanism counts (None: all)."""
         guarantee = self.datasheet["guarantee"]
         bounds = guarantee["bounds"]
         if guarantee["unit"] == "event":
             return Event(), None
-        cap = int(self.datasheet["mechanism"]["parameters"].get("height", PLAIN_VISITS))
-        if guarantee["unit"] == "trip" or raw.rider is None:
+        settings = self.datasheet["mechanism"]["parameters"]
+        cap = int(settings.get("height") or settings.get("max_visits") or PLAIN_VISITS)
+        if guarantee["unit"] == "trip" or not with_riders:
             return Trip(), cap
         kind = RiderDay if guarantee["unit"] == "rider-day" else Rider
         return kind(max_trips=int(bounds["max_trips"])), cap
+
+
+def _contribution(cap: int | None) -> Contribution:
+    return Contribution(per_trip=cap or 1, per_visit=1 if cap is None else None)
 
 
 def visit_counts(question: str, trips: Trips) -> NDArray[np.float64]:
@@ -220,6 +263,11 @@ def scheduled_runs(network: Network) -> NDArray[np.float64]:
     runs = np.zeros(len(network.route_ids))
     np.maximum.at(runs, network.route, (network.runs / sharing)[edge])
     return runs
+
+
+def _seats(network: Network, seats: int) -> NDArray[np.float64]:
+    """Seats of each route in the feed; at least one, so that a route without a run has a load."""
+    return np.maximum(scheduled_runs(network) * seats, 1)
 
 
 def _keys(question: str, world: World) -> dict[str, Any]:
