@@ -24,6 +24,7 @@ from wayveil.simulate.taps import simulate_taps
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import sequences
 from wayveil.trips.trips import Trips
+from wayveil.utility.answer_sheet import answer_sheet
 from wayveil.utility.answers import (
     COUNTED,
     Asked,
@@ -258,3 +259,36 @@ def test_unknown_questions_and_worlds_without_routes_are_refused():
         one.answer("why")
     with pytest.raises(ParameterError, match="no routes"):
         one.answer("routes")
+
+
+def test_a_sheet_has_every_answer_beside_the_plain_one_and_says_what_cannot_be_answered():
+    made = release_taps(TAPS, "counts-first", epsilon=3, first_day=date(2024, 12, 15), days=6, seed=1)
+    one = Asked(made.trips, made.model.table(), made.datasheet)
+    public = answer_sheet(one, top=4)
+    assert not public.internal
+    assert set(public.table.columns) == {"question", "what", "answer", "low", "high", "plain_laplace_noise"}
+    sizes = dict(public.table.group_by("question").len().iter_rows())
+    assert sizes == {
+        "total": 1,
+        "hours": 24,
+        "most-used": 4,
+        "least-used": 4,
+        "routes": 2,
+        "load": 2,
+        "pairs": 4,
+        "triples": 4,
+    }
+    noise = public.table.filter(pl.col("question") == "routes")["plain_laplace_noise"].unique().to_list()
+    assert noise == [1.0]  # Laplace noise of scale 1/3 is within 1 in 95 of 100 cases
+    assert "08:00" in public.table["what"].to_list()
+
+    true = np.bincount(TAPS.route, minlength=2).astype(float)
+    beside = answer_sheet(one, raw=RAW, raw_routes=true, bits=SeededBits(1))
+    assert beside.internal
+    routes = beside.table.filter(pl.col("question").is_in(["routes", "load"]))
+    assert routes["plain_laplace"].null_count() == 0
+    assert "rules" in beside.notes["pairs"]
+
+    untimed = answer_sheet(asked(NoisyPrefixTree(height=2, successors="all")))
+    assert "no times" in untimed.unanswered["hours"]
+    assert "hours" not in untimed.table["question"].to_list()

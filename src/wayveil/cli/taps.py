@@ -80,7 +80,7 @@ def clean(
             everywhere = open_world(world, bbox=bbox)
             city = open_world(world, bbox=bbox, service_date=date)
         else:
-            city = _open(world, grid, cell, bbox)
+            city = open_places(world, grid, cell, bbox)
         table: Any = fill if fill in ("none", "same-bus") else VehicleTable.of_file(fill)
         made = read_taps(
             file,
@@ -152,7 +152,7 @@ def riders(
     from wayveil.trips.tables import replacing, table_suffix
 
     with shown(not quiet and not as_json):
-        city = _open(world, grid, cell, None, walk_radius)
+        city = open_places(world, grid, cell, None, walk_radius)
         read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill))
         made = reconstruct_riders(read.taps, _rules(rules), seed=seed)
         with replacing(out) as draft:
@@ -213,7 +213,7 @@ def release(
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):
-        taps = _read(file, _open(world, grid, cell, None), columns, mapped, grid, cell)
+        taps = _read(file, open_places(world, grid, cell, None), columns, mapped, grid, cell)
         name = dataset or file.name
         made = release_taps(
             taps,
@@ -245,7 +245,7 @@ def ask(
     question: Annotated[
         str,
         typer.Argument(
-            help="total, stops, hours, stop-hours, most-used, least-used, pairs, triples, routes or load."
+            help="total, stops, hours, stop-hours, most-used, least-used, pairs, triples, routes or load; or `all`."
         ),
     ],
     world: OptionalWorld = None,
@@ -267,30 +267,47 @@ def ask(
     import polars as pl
 
     from wayveil.releases.store import load_datasheet, load_release_trips
+    from wayveil.utility.answer_sheet import answer_sheet
     from wayveil.utility.answers import QUESTIONS, Asked
 
-    if question not in QUESTIONS:
-        raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
+    if question not in (*QUESTIONS, "all"):
+        raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)} and all")
     with shown(not quiet and not as_json):
-        city = _open(world, grid, cell, None)
+        city = open_places(world, grid, cell, None)
         asked = Asked(
             load_release_trips(release, city),
             pl.read_parquet(release / "model.parquet"),
             load_datasheet(release),
         )
-        beside = None if raw is None else _raw_trips(raw, city, grid, cell)
-        answer = asked.answer(question, top=top, seats=seats, raw=beside)
+        beside, routes = (
+            (None, None) if raw is None else _raw_answers(_read(raw, city, None, None, grid, cell))
+        )
+        if question == "all":
+            sheet = answer_sheet(asked, top=top, seats=seats, raw=beside, raw_routes=routes)
+            table, title = sheet.table, "answers"
+            notes = [*dict.fromkeys(sheet.notes.values()), *sheet.unanswered.values()]
+        else:
+            answer = asked.answer(question, top=top, seats=seats, raw=beside, raw_routes=routes)
+            table, title, notes = answer.table, QUESTIONS[question], [answer.note]
     if out is not None:
-        answer.table.write_parquet(out) if out.suffix == ".parquet" else answer.table.write_csv(out)
-    rows = answer.table if as_json else answer.table.head(top).with_columns(pl.selectors.float().round(2))
-    present_rows(rows.to_dicts(), as_json=as_json, title=QUESTIONS[question])
+        table.write_parquet(out) if out.suffix == ".parquet" else table.write_csv(out)
+    shortened = as_json or question in ("all", "hours")
+    rows = table if shortened else table.head(top)
     if not as_json:
+        rows = rows.with_columns(pl.selectors.float().round(2))
+    present_rows(rows.to_dicts(), as_json=as_json, title=title)
+    if not as_json:
+        if rows.height < table.height:
+            remark(
+                f"{table.height - rows.height:,} more rows: --top, or all of them with --out.", quiet=quiet
+            )
         if not asked.datasheet["private"]:
             remark(asked.datasheet["guarantee"]["sentence"], quiet=quiet)
-        remark(answer.note, quiet=quiet)
+        for note in notes:
+            remark(note, quiet=quiet)
 
 
-def _open(
+def open_places(
     world: Path | None, grid: str | None, cell: float, bbox: str | None, walk_radius: float | None = None
 ) -> "World":
     from wayveil.taps.cells import grid_of_cells
@@ -330,12 +347,24 @@ def _reach(grid: str | None, cell: float) -> float:
     return 500.0 if grid is None else 0.75 * cell * 111_195.0
 
 
-def _raw_trips(path: Path, city: "World", grid: str | None, cell: float) -> Any:
+def raw_taps_as_trips(path: Path, city: "World", grid: str | None, cell: float) -> Any:
     """Raw tap sequences: of cards where there are any, else every tap by itself."""
-    from wayveil.taps.chains import sequences
+    return _raw_answers(_read(path, city, None, None, grid, cell))[0]
 
-    taps = _read(path, city, None, None, grid, cell)
-    return taps.as_single_visits() if taps.card is None else sequences(taps, taps.card, "day")
+
+def _raw_answers(taps: "Taps") -> tuple[Any, Any]:
+    """Sequences of taps, and taps per route where the taps tell it."""
+    import numpy as np
+
+    from wayveil.taps.chains import sequences
+    from wayveil.world.network import Network
+
+    routes = None
+    if taps.route is not None and isinstance(taps.world, Network):
+        known = taps.route[taps.route >= 0]
+        routes = np.bincount(known, minlength=len(taps.world.route_ids)).astype(np.float64)
+    trips = taps.as_single_visits() if taps.card is None else sequences(taps, taps.card, "day")
+    return trips, routes
 
 
 def _filling(file: Path, fill: str) -> Any:
