@@ -11,8 +11,9 @@ from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE, REFER
 from wayveil.comparison.results import Comparison, Point
 from wayveil.comparison.standing import Standing, apart, at_best, best_settings, standings
 from wayveil.mechanisms.mechanism import mechanisms
-from wayveil.report.charts import Chart, error_against_epsilon, privacy_utility
-from wayveil.report.comparison_page import number
+from wayveil.report.chart import Chart
+from wayveil.report.charts import error_against_epsilon, privacy_utility
+from wayveil.report.comparison_section import number
 
 DOCS = Path(__file__).parents[1] / "docs"
 OURS = "weave"
@@ -35,6 +36,8 @@ COLUMNS = {
     "boardings per hour": "operations/hour",
     "boxes": "range_error",
 }
+HEADS = {key: head for head, key in COLUMNS.items()}
+WITHOUT_NETWORK = ("montreal-week", "buenos-aires", "flights", "msnbc")
 # The figures of the table over all epsilons.
 GROWTH = (
     "count queries",
@@ -111,7 +114,7 @@ def section(case: str, comparison: Comparison) -> list[str]:
     lines += [
         f"At epsilon {SHOWN_EPSILON:g}, mean ± half of the 95 % interval (number of releases in brackets);"
     ]
-    lines += ["bold: the best of its column; *: beyond the intervals of all others.", ""]
+    lines += ["bold: the best of its column; †: beyond the intervals of all others.", ""]
     lines += table(tuned, SHOWN_EPSILON)
     lines += [
         "",
@@ -122,7 +125,7 @@ def section(case: str, comparison: Comparison) -> list[str]:
     for chart in charts(case, tuned):
         chart.save(DOCS / "figures")
         lines += ["", f"![{chart.alt}](figures/{chart.name}.svg)"]
-    lines += ["", *losses(case, comparison, tuned)]
+    lines += ["", *words(case, comparison, tuned)]
     missing = gaps(case, comparison)
     if missing:
         lines += ["", "Not measured:", "", *missing]
@@ -144,7 +147,7 @@ def table(tuned: Comparison, epsilon: float) -> list[str]:
         )
         if ranked:
             clear = len(ranked) > 1 and all(apart(ranked[0], other) for other in ranked[1:])
-            leaders[key] = (ranked[0], "*" if clear else "")
+            leaders[key] = (ranked[0], " †" if clear else "")
     for name in [*rows, PLAIN_LAPLACE]:
         own = {key: points.get((name, key)) for key in columns.values()}
         count = max((point.repetitions for point in own.values() if point), default=0)
@@ -199,12 +202,11 @@ def way(value: float, low: float | None, high: float | None) -> float | None:
     return (value - low) / (high - low)
 
 
-def losses(case: str, comparison: Comparison, tuned: Comparison) -> list[str]:
-    """In words: what our mechanism leads at the shown epsilon, what it does not lead, and why."""
+def words(case: str, comparison: Comparison, tuned: Comparison) -> list[str]:
+    """What our mechanism leads at the shown epsilon; what it does not lead, and why; and what needed no data."""
     own = shown_standings(tuned, SHOWN_EPSILON)
     if not own:
         return ["Weave was not measured here."]
-    heads = {key: head for head, key in COLUMNS.items()}
     settings = {(m, k): p for m, e, k, p in best_settings(comparison).iter_rows() if e == SHOWN_EPSILON}
     behind = [one for one in own if one.verdict == "behind"]
     clear = sum(one.clear and one.verdict == "ahead" for one in own)
@@ -214,17 +216,56 @@ def losses(case: str, comparison: Comparison, tuned: Comparison) -> list[str]:
     ]
     lines += [""] if behind else []
     for one in behind:
-        rival = one.rival
-        if rival is None:
-            continue
-        name = display_name(rival.mechanism, settings[rival.mechanism, rival.key])
-        reason = REASONS.get((case, heads[one.own.key]), REASONS.get(("", heads[one.own.key]), ""))
-        lines.append(
-            f"- {heads[one.own.key]}: {number(one.own.value)}, {name} {number(rival.value)}"
-            + (" (beyond the intervals)" if one.clear else " (within the intervals)")
-            + (f". {reason}" if reason else "")
-        )
-    return lines
+        rival, head = one.rival, HEADS[one.own.key]
+        if rival is not None:
+            name = display_name(rival.mechanism, settings[rival.mechanism, rival.key])
+            reason = REASONS.get((case, head), REASONS.get(("", head), ""))
+            lines.append(
+                f"- {head}: {number(one.own.value)} against {number(rival.value)} of {name}"
+                + (f" ({certainty(one.own, rival)})")
+                + (f". {reason}" if reason else "")
+            )
+    return [*lines, "", *without_data(tuned, own), *below_markov(case, tuned)]
+
+
+def without_data(tuned: Comparison, own: Sequence[Standing]) -> list[str]:
+    """Figures on which no data at all is at least as good as our mechanism."""
+    found: dict[str, list[str]] = {FLOOR: [], EMPTY: []}
+    for one in own:
+        for line, value in tuned.references(one.own.key).items():
+            if line in found and not better_than(tuned, one.own, value):
+                found[line].append(f"{HEADS[one.own.key]} ({number(value)})")
+    named = {FLOOR: "Public knowledge alone", EMPTY: "Silence"}
+    return [
+        f"{named[line]} is at least as good on: {', '.join(some)}." for line, some in found.items() if some
+    ]
+
+
+def below_markov(case: str, tuned: Comparison) -> list[str]:
+    """Where there is no network: the figures on which the Markov line is ahead, at any epsilon."""
+    if case not in WITHOUT_NETWORK:
+        return []
+    points = {(p.mechanism, p.epsilon, p.key): p for p in tuned.points if p.key in HEADS}
+    below: dict[float, list[str]] = {epsilon: [] for epsilon in tuned.epsilons}
+    for (name, epsilon, key), own in points.items():
+        line = points.get(("markov", epsilon, key))
+        if name == OURS and epsilon and line is not None and better_than(tuned, line, own.value):
+            below[epsilon].append(HEADS[key] + (" (beyond the intervals)" if apart(own, line) else ""))
+    found = [f"at {epsilon:g}: {', '.join(heads)}" for epsilon, heads in below.items() if heads]
+    return ["", f"Below the Markov line (at its best setting) {'; '.join(found) or 'nowhere'}."]
+
+
+def certainty(own: Point, rival: Point) -> str:
+    """What the spread says about a difference."""
+    if min(own.repetitions, rival.repetitions) == 1:
+        return "too few releases for an interval"
+    return "beyond the intervals" if apart(own, rival) else "within the intervals"
+
+
+def better_than(comparison: Comparison, own: Point, value: float) -> bool:
+    """Whether a point is better than a value of the same figure, whichever way is better."""
+    lower = next(one["better"] for one in comparison.figures if one["key"] == own.key) == "lower"
+    return own.value < value if lower else own.value > value
 
 
 def gaps(case: str, comparison: Comparison) -> list[str]:
@@ -295,7 +336,8 @@ def ours_first(names: Iterable[str]) -> Sequence[str]:
 
 def with_interval(point: Point) -> str:
     """A mean and half of its interval."""
-    return number(point.value) + ("" if point.low is None else f" ± {number(point.value - point.low)}")
+    half = 0.0 if point.low is None else float(f"{point.value - point.low:.2g}")
+    return number(point.value) + ("" if point.low is None else f" ± {number(half)}")
 
 
 def _price(epsilon: str) -> float:

@@ -1,13 +1,21 @@
 """Every utility figure on a million trips: seconds per candidate, against a named straightforward way.
 
-The baseline runs on a slice of the trips (or of the queries) and is scaled up; the last row is a release of the same
-trips, because no figure should take much longer than what it judges.
+    python -m bench.utility                     all of them
+    python -m bench.utility patterns gps        some of them
+
+Rows are printed and kept as they come, so that a run that was stopped goes on where it was. Where the baseline is
+hopeless on all trips it runs on a slice of them (or of the queries), the row says so, and its seconds are scaled up.
+The last row is a release of the same trips, because no figure should take much longer than what it judges.
 """
 
+import json
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -16,15 +24,16 @@ from prefixspan import PrefixSpan
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import pdist
 
-from bench.count_queries import SIDE, street_trips
+from bench.count_queries import SIDE, straightforward, street_trips
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.releases.release import release
 from wayveil.trips.trips import Trips
+from wayveil.utility.count_queries import CountQueryError
 from wayveil.utility.edges import EdgeFigures
 from wayveil.utility.feasibility import Feasibility
 from wayveil.utility.fitness import ReplayFitness
 from wayveil.utility.gps import GpsFigures
-from wayveil.utility.lengths import LengthsByHour
+from wayveil.utility.lengths import LengthDivergence, LengthsByHour
 from wayveil.utility.ngrams import NgramFigures
 from wayveil.utility.operations import Operations
 from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDistance, ZonePairs
@@ -86,76 +95,100 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 class Baselines:
-    """The straightforward ways, each as (name, seconds scaled up to all trips)."""
+    """The straightforward ways, each as (name, seconds on all trips or scaled up to them)."""
 
-    def __init__(self, trips: Trips) -> None:
-        self.trips = trips
-        self.lists = trips.take(np.arange(SLICE)).to_lists()
+    def __init__(self, trips: Trips, network: Network) -> None:
+        self.trips, self.network = trips, network
         self.scale = len(trips) / SLICE
-        network = trips.world
-        if not isinstance(network, Network):
-            raise TypeError("the baselines need coordinates")
-        self.network = network
-        self.graph = nx.DiGraph(zip(network.sources.tolist(), network.indices.tolist(), strict=True))
-        self.visits = pl.DataFrame(
+
+    @cached_property
+    def lists(self) -> list[list[int]]:
+        return self.trips.take(np.arange(SLICE)).to_lists()
+
+    @cached_property
+    def graph(self) -> nx.DiGraph:
+        return nx.DiGraph(zip(self.network.sources.tolist(), self.network.indices.tolist(), strict=True))
+
+    @cached_property
+    def visits(self) -> pl.DataFrame:
+        return pl.DataFrame(
             {
-                "trip": trips.trip_of_visit(),
-                "stop": trips.location,
-                "hour": trips.time // 3600 % 24,
-                "lat": network.lat[trips.location],
-                "lon": network.lon[trips.location],
+                "trip": self.trips.trip_of_visit(),
+                "stop": self.trips.location,
+                "hour": self.trips.time // 3600 % 24,
+                "lat": self.network.lat[self.trips.location],
+                "lon": self.network.lon[self.trips.location],
             }
         )
+
+    def _timed(self, work: Callable[[pl.DataFrame], object]) -> float:
+        visits = self.visits  # made before the clock starts
+        return seconds(lambda: work(visits))
+
+    def filtered(self) -> tuple[str, float]:
+        table = pl.DataFrame({"stops": self.lists})
+        queries = [trip[3:30:9] for trip in self.lists[:QUERIES]]
+        spent = seconds(lambda: straightforward(table, queries))
+        return sliced("polars filter + Python", f"{QUERIES} queries"), spent * self.scale * 80_000 / QUERIES
 
     def substring(self) -> tuple[str, float]:
         text = pl.Series([" " + " ".join(map(str, trip)) + " " for trip in self.lists])
         queries = [" " + " ".join(map(str, trip[3:7])) + " " for trip in self.lists[:QUERIES]]
         spent = seconds(lambda: [text.str.contains(query, literal=True).sum() for query in queries])
-        return f"polars str.contains, {QUERIES} queries", spent * self.scale * 100_000 / QUERIES
+        return sliced("polars str.contains", f"{QUERIES} queries"), spent * self.scale * 100_000 / QUERIES
 
     def counter(self, lengths: tuple[int, ...]) -> tuple[str, float]:
+        lists = self.lists
+
         def work() -> None:
             for n in lengths:
-                Counter(tuple(trip[i : i + n]) for trip in self.lists for i in range(len(trip) - n + 1))
+                Counter(tuple(trip[i : i + n]) for trip in lists for i in range(len(trip) - n + 1))
 
-        return "collections.Counter", seconds(work) * self.scale
+        return sliced("collections.Counter"), seconds(work) * self.scale
 
     def has_edge(self) -> tuple[str, float]:
         has = self.graph.has_edge
-        return "networkx has_edge", seconds(
-            lambda: [sum(has(a, b) for a, b in pairwise(trip)) for trip in self.lists]
-        ) * self.scale
+        lists = self.lists
+        spent = seconds(lambda: [sum(has(a, b) for a, b in pairwise(trip)) for trip in lists])
+        return sliced("networkx has_edge"), spent * self.scale
 
     def prefixspan(self) -> tuple[str, float]:
         package = PrefixSpan(self.lists[:SMALL_SLICE])
         package.minlen, package.maxlen = 2, 3
         spent = seconds(lambda: package.topk(100))
-        return "prefixspan, patterns of 2-3 only", spent * len(self.trips) / SMALL_SLICE
+        name = f"prefixspan, {SMALL_SLICE} trips, gapped patterns of 2 and 3 stops only"
+        return name, spent * len(self.trips) / SMALL_SLICE
 
     def group_by(self, *columns: str) -> tuple[str, float]:
-        return "polars group_by", seconds(lambda: self.visits.group_by(*columns).len())
+        return "polars group_by", self._timed(lambda visits: visits.group_by(*columns).len())
 
     def moves(self) -> tuple[str, float]:
         pair = pl.struct("stop", pl.col("stop").shift(-1).over("trip").alias("next"))
-        return "polars shift + group_by", seconds(lambda: self.visits.group_by(pair).len())
+        return "polars shift + group_by", self._timed(lambda visits: visits.group_by(pair).len())
+
+    def sizes(self) -> tuple[str, float]:
+        return "polars group_by trip", self._timed(lambda visits: visits.group_by("trip").len())
 
     def firsts(self) -> tuple[str, float]:
-        work = lambda: self.visits.group_by("trip").agg(pl.col("stop", "hour").first(), pl.len())  # noqa: E731
-        return "polars group_by trip", seconds(work)
+        first = pl.col("stop", "hour").first()
+        return "polars group_by trip", self._timed(
+            lambda visits: visits.group_by("trip").agg(first, pl.len())
+        )
 
     def boxes(self) -> tuple[str, float]:
-        def work() -> None:
+        def work(visits: pl.DataFrame) -> None:
             for i in range(QUERIES):
                 south = pl.col("lat").is_between(52.4 + 0.003 * i, 52.45 + 0.003 * i)
                 west, morning = pl.col("lon").is_between(13.3, 13.4), pl.col("hour").is_between(6, 9)
-                self.visits.filter(south & west & morning)
+                visits.filter(south & west & morning)
 
-        return f"polars filter, {QUERIES} boxes", seconds(work) * 2_000 / QUERIES
+        return f"polars filter, {QUERIES} boxes", self._timed(work) * 2_000 / QUERIES
 
     def diameters(self) -> tuple[str, float]:
         points = np.column_stack([self.network.lat, self.network.lon])
-        spent = seconds(lambda: [pdist(points[trip]).max() for trip in self.lists])
-        return "scipy pdist, diameters alone", spent * self.scale
+        lists = self.lists
+        spent = seconds(lambda: [pdist(points[trip]).max() for trip in lists])
+        return sliced("scipy pdist", "diameters alone"), spent * self.scale
 
     def assignment(self) -> tuple[str, float]:
         rng = np.random.default_rng(0)
@@ -172,55 +205,99 @@ class Baselines:
         return "scipy linear_sum_assignment, 25 times", 25 * seconds(work)
 
 
-def run() -> list[dict]:
-    """Rows {figure, value, baseline, baseline value, ratio}; values are seconds."""
+Row = dict[str, object]
+Asked = dict[str, tuple[Callable[[Trips], Question], Callable[[], tuple[str, float]]]]
+
+
+def sliced(name: str, *more: str) -> str:
+    """The name of a baseline that ran on a slice."""
+    return ", ".join([name, *more, f"{SLICE:,} trips"])
+
+
+def figures(base: Baselines) -> Asked:
+    """Every question and what it is measured against."""
+    return {
+        "count-queries": (CountQueryError, base.filtered),
+        "subsequences": (SubsequenceError, base.substring),
+        "ngrams": (NgramFigures, lambda: base.counter((2, 3))),
+        "fitness": (ReplayFitness, base.has_edge),
+        "patterns": (FrequentPatterns, base.prefixspan),
+        "lengths": (LengthDivergence, base.sizes),
+        "lengths-by-hour": (LengthsByHour, base.firsts),
+        "stops": (StopFigures, lambda: base.group_by("stop")),
+        "edges": (EdgeFigures, base.moves),
+        "zone-pairs": (ZonePairs, base.firsts),
+        "od-distance": (OriginDestinationDistance, base.assignment),
+        "operations": (Operations, base.firsts),
+        "range-counts": (RangeCounts, base.boxes),
+        "gps": (GpsFigures, base.diameters),
+        "feasibility": (Feasibility, base.has_edge),
+    }
+
+
+RELEASE = "release"
+
+
+def run(wanted: list[str] | None = None, kept: Path | None = None) -> list[Row]:
+    """Rows {name, figure, value, baseline, baseline value, ratio}; values are seconds.
+
+    `kept` is a file of rows that an earlier run got done: they are not measured again, and new ones are added.
+    """
+    rows: dict[str, Row] = json.loads(kept.read_text()) if kept is not None and kept.exists() else {}
     city = street_city()
     raw, other = timed_trips(TRIPS, 1, city), timed_trips(TRIPS, 2, city)
-    base = Baselines(raw)
-    tiny = raw.take(np.arange(200))
-    asked: list[tuple[Callable[[Trips], Question], Callable[[], tuple[str, float]]]] = [
-        (SubsequenceError, base.substring),
-        (NgramFigures, lambda: base.counter((2, 3))),
-        (ReplayFitness, base.has_edge),
-        (FrequentPatterns, base.prefixspan),
-        (LengthsByHour, base.firsts),
-        (StopFigures, lambda: base.group_by("stop")),
-        (EdgeFigures, base.moves),
-        (ZonePairs, base.firsts),
-        (OriginDestinationDistance, base.assignment),
-        (Operations, base.firsts),
-        (RangeCounts, base.boxes),
-        (GpsFigures, base.diameters),
-        (Feasibility, base.has_edge),
-    ]
-    rows = []
-    for make, baseline in asked:
-        make(tiny).measure(tiny)  # compile
-        question = make(raw)
-        own = seconds(lambda asked=question: asked.measure(other))
-        name, theirs = baseline()
-        rows.append(
-            {
-                "figure": f"{question.title}: seconds on {len(other):,} trips",
-                "value": own,
-                "baseline": name,
-                "baseline value": theirs,
-                "ratio": theirs / own,
-            }
-        )
-    released = seconds(lambda: release(raw, NoisyPrefixTree(), epsilon=1))
-    slowest = max(row["value"] for row in rows)
-    rows.append(
-        {
-            "figure": "the slowest of these figures",
-            "value": slowest,
-            "baseline": "a release of the same trips (noisy prefix tree)",
-            "baseline value": released,
-            "ratio": released / slowest,
+    base = Baselines(raw, city)
+    asked = figures(base)
+    for name in [*asked, RELEASE] if wanted is None else wanted:
+        if name in rows:
+            continue
+        rows[name] = judged(raw) if name == RELEASE else measured(name, raw, other, *asked[name])
+        print(json.dumps(rows[name]), flush=True)
+        if kept is not None:
+            kept.write_text(json.dumps(rows, indent=2))
+    if wanted is None or "patterns" in wanted:
+        _check(base)
+    if RELEASE in rows:
+        slowest = max((row for name, row in rows.items() if name != RELEASE), key=lambda row: row["value"])
+        rows[RELEASE] |= {
+            "figure": f"the slowest of these ({slowest['name']})",
+            "value": slowest["value"],
+            "ratio": rows[RELEASE]["baseline value"] / slowest["value"],
         }
-    )
-    _check(base)
-    return rows
+    return list(rows.values())
+
+
+def measured(
+    name: str,
+    raw: Trips,
+    other: Trips,
+    make: Callable[[Trips], Question],
+    baseline: Callable[[], tuple[str, float]],
+) -> Row:
+    """One figure, after a run on a few trips that compiles it."""
+    few = raw.take(np.arange(200))
+    make(few).measure(few)
+    question = make(raw)
+    own = seconds(lambda: question.measure(other))
+    label, theirs = baseline()
+    return {
+        "name": name,
+        "figure": f"{question.title}: seconds on {len(other):,} trips",
+        "value": own,
+        "baseline": label,
+        "baseline value": theirs,
+        "ratio": theirs / own,
+    }
+
+
+def judged(raw: Trips) -> Row:
+    """The release that figures are held against."""
+    spent = seconds(lambda: release(raw, NoisyPrefixTree(), epsilon=1))
+    return {
+        "name": RELEASE,
+        "baseline": "a release of the same trips (noisy prefix tree)",
+        "baseline value": spent,
+    }
 
 
 def _check(base: Baselines) -> None:
@@ -235,6 +312,7 @@ def _check(base: Baselines) -> None:
 
 
 if __name__ == "__main__":
-    from bench.__main__ import show
+    from bench.__main__ import HERE, show
 
-    show("utility", run())
+    (HERE / "results").mkdir(exist_ok=True)
+    show("utility", run(sys.argv[1:] or None, HERE / "results" / "utility.rows.json"))

@@ -43,6 +43,7 @@ _HOMES = {
     "verify_release": "wayveil.releases.store",
     "score": "wayveil.utility.scorecard",
     "write_report": "wayveil.report.page",
+    "write_pictures": "wayveil.report.contents",
     "compare": "wayveil.comparison.compare",
     "recommend": "wayveil.comparison.recommend",
     "WayveilError": "wayveil.errors",

@@ -2,8 +2,8 @@
 
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
-import numpy as np
 import polars as pl
 import pytest
 from report_world import grid_city, random_trips
@@ -17,8 +17,10 @@ from wayveil.errors import ParameterError
 from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.report.charts import error_against_epsilon, matrices, privacy_utility, profiles
-from wayveil.report.comparison_page import figure_tables, number, write_comparison_page
+from wayveil.report.charts import error_against_epsilon, privacy_utility
+from wayveil.report.comparison_page import figure_tables, write_comparison_page
+from wayveil.report.comparison_section import number
+from wayveil.report.page import report_html, write_report
 
 CITY = grid_city(4)
 
@@ -57,21 +59,6 @@ def test_skill_is_one_at_the_ceiling_and_zero_at_the_floor(found):
     assert data.height == 4
 
 
-def test_matrices_show_both_sides_and_their_difference():
-    raw, private = np.array([[3, 1], [0, 0]]), np.array([[2, 0], [2, 0]])
-    chart = matrices({"raw": raw, "private": private}, ["a", "b"], name="od")
-    rows = chart.data.filter(pl.col("side") == "difference").sort("origin", "destination")
-    assert rows["share"].to_list() == [-0.25, -0.25, 0.5]
-    assert chart.svg.count("<image") == 3
-
-
-def test_profiles_are_shares_of_each_side():
-    chart = profiles(
-        {"raw": np.array([1, 3]), "private": np.array([0, 0])}, name="hours", axis="hour of the day"
-    )
-    assert chart.data["share"].to_list() == [0.25, 0.75, 0, 0]
-
-
 class Page(HTMLParser):
     """Collects what the page would fetch, and its ids."""
 
@@ -100,6 +87,21 @@ def test_the_page_is_whole_internal_and_fetches_nothing(found, tmp_path):
     assert "<script" not in text
     for link in re.findall(r'href="(charts/[^"]+)"', text):
         assert (tmp_path / link).exists()
+
+
+def test_the_internal_report_shows_the_comparison_and_the_public_one_does_not(found, tmp_path):
+    raw, release = (
+        random_trips(CITY, 100, seed=2),
+        SimpleNamespace(trips=random_trips(CITY, 90, seed=3), datasheet={}),
+    )
+    both = {"network": CITY, "raw": raw, "release": release, "comparison": found}
+    page = write_report(tmp_path / "in.html", **both, audience="internal").read_text()
+    assert "Other mechanisms and budgets" in page
+    assert "seqpt height=2</strong>: this mechanism releases times" in page
+    links = re.findall(r'href="([^"#][^"]*csv)"', page)
+    assert any("privacy-utility" in link for link in links)
+    assert all((tmp_path / link).exists() for link in links)
+    assert "Other mechanisms and budgets" not in report_html(**both)
 
 
 def test_numbers_are_short():

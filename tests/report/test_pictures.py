@@ -1,4 +1,4 @@
-"""Scales, maps, histograms and the words of the datasheet."""
+"""Scales, maps, histograms, rankings and the error table."""
 
 import re
 
@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_world import DATASHEET, grid_city
+from report_world import grid_city
 
-from wayveil.report import datasheet_view
 from wayveil.report.accuracy import accuracy_rows, verdict
 from wayveil.report.flow_scale import CLASSES, FlowScale
-from wayveil.report.rankings import move_ranking, ranking
-from wayveil.report.svg_histogram import LengthBins, length_chart
-from wayveil.report.svg_map import Canvas, PairFlows, flow_map, network_symbol
+from wayveil.report.rankings import journey_ranking, move_ranking, ranking, ranking_table
+from wayveil.report.svg_histogram import LengthBins, column_chart, shares
+from wayveil.report.svg_map import Canvas, PairFlows, flow_map, network_group
+from wayveil.report.svg_matrix import class_labels, matrix_svg, ranks
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import edge_flows
 from wayveil.utility.scorecard import Figure, Scorecard
@@ -61,11 +61,11 @@ def draw(city, lists, labels=()):
     pairs = PairFlows.of(edge_flows(Trips.of_lists(lists, city)))
     return flow_map(
         Canvas.of(city),
-        pairs,
+        {"flows": pairs},
         FlowScale.up_to(100),
         name="m",
         title="t",
-        hover=lambda a, b, there, back: f"{a}-{b}: {there}/{back}",
+        hover=lambda a, b: f"line {a}-{b}",
         labels=list(labels),
         label_size=20,
     )
@@ -73,14 +73,14 @@ def draw(city, lists, labels=()):
 
 def test_busier_lines_are_in_higher_classes_and_say_their_numbers():
     picture = draw(grid_city(4), [[0, 1]] * 100 + [[4, 5]] * 3)
-    assert re.search(r'class="f5"><path d="[^"]*"><title>0-1: 100/0', picture)
-    assert re.search(r'class="f0"><path d="[^"]*"><title>4-5: 3/0', picture)
+    assert re.search(r'class="f5"><path d="[^"]*"><title>line 0-1<', picture)
+    assert re.search(r'class="f0"><path d="[^"]*"><title>line 4-5<', picture)
 
 
 def test_lines_without_hover_text_are_still_drawn(monkeypatch):
     monkeypatch.setattr("wayveil.report.svg_map.MAX_HOVERS", 1)
     picture = draw(grid_city(4), [[0, 1]] * 100 + [[4, 5]] * 3 + [[5, 6]] * 3)
-    assert picture.count("<title>") == 1
+    assert picture.count("<title>line") == 1
     assert re.search(r'class="f0"><path d="M[^M"]*M[^M"]*"/>', picture)
 
 
@@ -96,7 +96,7 @@ def test_labels_do_not_cover_each_other_and_long_names_are_cut():
 
 def test_the_network_underneath_draws_each_served_pair_once():
     city = grid_city(3)
-    assert network_symbol(city, Canvas.of(city)).split('class="net" d="')[1].split('"')[0].count("M") == 12
+    assert network_group(city, Canvas.of(city)).split('class="net" d="')[1].split('"')[0].count("M") == 12
 
 
 @given(
@@ -108,14 +108,49 @@ def test_histogram_bins_lose_no_trip(left, right):
     bins = LengthBins.over(left, right)
     assert bins.count <= 40
     for side in (left, right):
-        assert bins.shares(side).sum() == pytest.approx(1 if side.sum() else 0)
+        assert bins.counts(side).sum() == side.sum()
 
 
-def test_histogram_shares_are_in_the_hover_text():
-    chart = length_chart(np.array([0, 1, 3]), np.array([0, 1, 1]))
-    assert "1 stops: 25 % of released trips, 50 % of raw trips" in chart
-    assert "raw" not in length_chart(np.array([0, 1, 3]))
-    assert length_chart(np.zeros(1, np.int64)).startswith("<svg")
+def columns(private, raw=None, spread=None):
+    labels = [str(i) for i in range(len(private))]
+    return column_chart(labels, private, raw, name="c", title="t", axis="stops", what="trips", spread=spread)
+
+
+def test_shares_and_their_noise_are_in_the_hover_text():
+    private, raw = shares(np.array([0, 1, 3])), shares(np.array([0, 1, 1]))
+    assert "1 stops: 25 % of released trips, 50 % of raw trips" in columns(private, raw)
+    assert "raw" not in columns(private)
+    assert 'class="whisker"' not in columns(private)
+    barred = columns(private, spread=np.full(3, 0.1))
+    assert "1 stops: 25 % of released trips ± 10 %" in barred
+    assert barred.count("M", barred.index('class="whisker"')) == 3
+    assert columns(np.zeros(1)).startswith("<svg")
+
+
+def test_columns_reach_as_high_as_their_share():
+    tops = re.findall(r'class="bar" d="M[\d.]+ ([\d.]+)V([\d.]+)', columns(np.array([0.2, 0.4, 0.4])))
+    heights = [float(floor) - float(top) for floor, top in tops]
+    assert heights == pytest.approx([heights[0], 2 * heights[0], 2 * heights[0]], abs=0.2)
+
+
+def test_matrix_classes_halve_and_signs_have_their_own_colours():
+    assert ranks(np.array([1.0, 0.5, 0.49, 0.25, 1 / 33, 0]), 1.0).tolist() == [5, 5, 4, 4, 0, 0]
+    assert class_labels(0.64)[0] == (0, "below 2 %")
+    assert class_labels(0.64)[-1] == (5, "32 %+")
+    plain = matrix_svg(np.array([[0.5, 0], [0.25, 0.25]]), ["a<", "b"], 0.5, name="m", title="t")
+    assert "<title>a&lt; to a&lt;: 50 %" in plain
+    assert plain.count(" to ") == 3
+    signed = matrix_svg(np.array([[-0.5, 0], [0.5, 0]]), ["a", "b"], 0.5, name="m", title="t", signed=True)
+    assert 'class="less m5"' in signed
+    assert 'class="more m5"' in signed
+
+
+def test_differences_are_split_by_sign_and_cover_pairs_of_either_side():
+    world = World.of_symbols(list("abcd"))
+    of = lambda lists: PairFlows.of(edge_flows(Trips.of_lists(lists, world)))  # noqa: E731
+    more, less = of([[0, 1]] * 5 + [[1, 2]]).less(of([[1, 0]] * 2 + [[1, 2]] + [[2, 3]] * 4))
+    assert (more.a.tolist(), more.b.tolist(), more.total.tolist()) == ([0], [1], [3])
+    assert (less.a.tolist(), less.b.tolist(), less.total.tolist()) == ([2], [3], [4])
 
 
 def test_a_ranking_follows_raw_where_it_may_and_says_the_private_rank():
@@ -126,6 +161,26 @@ def test_a_ranking_follows_raw_where_it_may_and_says_the_private_rank():
         ("c", None, "-100.0 %"),
     ]
     assert [row.name for row in ranking(lambda i: "abc"[i], np.array([1, 9, 0]), None, 3)] == ["b", "a"]
+
+
+def test_a_ranking_asks_for_the_noise_of_what_it_shows_only():
+    asked = []
+    noise = lambda shown: asked.append(shown.tolist()) or shown * 10.0  # noqa: E731
+    rows = ranking(lambda i: "abc"[i], np.array([0, 9, 1]), None, 3, noise)
+    assert asked == [[1, 2]]
+    assert [row.bar for row in rows] == ["± 10", "± 20"]
+    table = ranking_table(rows, "stop")
+    assert table.columns == ["rank", "stop", "private", "noise_95"]
+    assert "raw" in ranking_table(ranking(str, np.array([1]), np.array([2]), 1), "stop").columns
+
+
+def test_journeys_are_pairs_of_ends():
+    world = World.of_symbols(list("abc"))
+    private = Trips.of_lists([[0, 1, 2]] * 3 + [[1]], world)
+    rows = journey_ranking(world.ids, private, Trips.of_lists([[2, 0]], world), 5)
+    assert [(row.name, row.raw, row.private) for row in rows] == [("c → a", 1, 0)]
+    rows = journey_ranking(world.ids, private, None, 5)
+    assert [(row.name, row.private) for row in rows] == [("a → c", 3), ("b → b", 1)]
 
 
 def test_moves_of_both_sides_are_ranked_together():
@@ -167,38 +222,3 @@ def test_strips_show_intervals_and_leave_missing_values_out():
     assert 'class="spread"' in row.strip
     assert 'class="empty"' not in row.strip
     assert row.empty == "–"
-
-
-def test_the_promise_is_explained_in_plain_words():
-    promise = datasheet_view.promise(DATASHEET)
-    assert promise.holds
-    assert promise.amount == "1"
-    assert "any one rider" in promise.meaning
-    assert "2.72" in promise.meaning
-    assert "`" not in promise.sentence
-    small = datasheet_view.promise({"guarantee": {"epsilon": "1/10", "unit": "trip"}})
-    assert "1.11" in small.meaning
-
-
-def test_no_stated_guarantee_is_no_promise():
-    promise = datasheet_view.promise({})
-    assert not promise.holds
-    assert "without a stated privacy guarantee" in promise.sentence
-    rho = datasheet_view.promise({"guarantee": {"rho": "1/2", "unit": "rider"}})
-    assert (rho.currency, rho.amount, rho.meaning) == ("rho", "1/2", "")
-
-
-def test_spends_become_a_table_with_shares_of_the_whole():
-    table = datasheet_view.spends(DATASHEET)
-    assert table.titles == ("Bought", "Price", "Sensitivity", "Noise scale", "95 % of noise within ±")
-    assert table.shares == (25, 75)
-    assert datasheet_view.spends({}) is None
-    odd = datasheet_view.spends({"spends": [{"label": "x", "price": "?", "new_field": 3}]})
-    assert odd.titles[-1] == "New field"
-
-
-def test_fields_that_nobody_foresaw_are_shown_as_they_stand():
-    assert datasheet_view.rest({**DATASHEET, "novelty": {"a": 1}}) == {
-        "noise": DATASHEET["noise"],
-        "novelty": {"a": 1},
-    }

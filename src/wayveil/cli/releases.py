@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, present_rows, remark
+from wayveil.cli.taps import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
+Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workload.")]
+Full = Annotated[
+    bool,
+    typer.Option(
+        "--full",
+        help="Ask every question that fits: also n-grams, replay, frequent patterns, origins and destinations, the "
+        "agency's operations, ranges, the GPS set, feasibility. Minutes on a million trips; without it, seconds.",
+    ),
+]
 
 
 def release(
@@ -100,13 +110,20 @@ def score(
     trips: RawFile,
     release: ReleaseFolder,
     world: WorldFile,
+    full: Full = False,
     bbox: BoundingBox = None,
-    queries: Annotated[int, typer.Option(min=1, help="Count queries of each workload.")] = 40_000,
+    queries: Queries = 40_000,
     seed: Annotated[int, typer.Option(help="Seed of the queries and reference lines.")] = 0,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a release with the raw trips: error of count queries, lengths, stops. NOT for publication."""
+    """Compare a release with the raw trips. NOT for publication.
+
+    Every figure stands between three lines. The **ceiling** is a resample of the raw trips: nothing private can be
+    expected to beat it. The **floor** is made from public knowledge alone: a release that does not beat it tells
+    nothing about these riders. The **empty** release has no trips at all: a figure on which silence does well is easy.
+    Read the error of *non-empty* count queries first. docs/metrics.md defines every figure.
+    """
     from wayveil.releases.release import Release
     from wayveil.trips.read import read_trips
     from wayveil.utility.scorecard import score as score_release
@@ -114,41 +131,81 @@ def score(
 
     with shown(not quiet and not as_json):
         city = open_world(world, bbox=bbox)
-        card = score_release(read_trips(trips, city), Release.load(release, city), queries=queries, seed=seed)
+        card = score_release(
+            read_trips(trips, city),
+            Release.load(release, city),
+            suite="full" if full else "core",
+            queries=queries,
+            seed=seed,
+        )
     typer.echo(card.to_json() if as_json else str(card))
+    if not full:
+        remark("The short list; --full asks every question that fits the data.", quiet=quiet or as_json)
 
 
 def report(
     release: ReleaseFolder,
-    world: WorldFile,
+    world: OptionalWorld = None,
     raw: Annotated[
         Path | None, typer.Option(help="The raw trips: adds the comparison and makes the report internal.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file.")] = Path("report.html"),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The HTML file; its pictures and their csv go beside it.")
+    ] = Path("report.html"),
+    full: Full = False,
+    comparison: Annotated[
+        Path | None,
+        typer.Option(help="Folder of `wayveil compare`, shown in the internal report (with --raw)."),
+    ] = None,
+    taps: Annotated[
+        bool,
+        typer.Option(
+            "--taps", help="The release is one of taps: add the agency's answers. With --raw, a file of taps."
+        ),
+    ] = False,
+    grid: Grid = None,
+    cell: Cell = 0.02,
     bbox: BoundingBox = None,
-    queries: Annotated[int, typer.Option(min=1, help="Count queries of each workload.")] = 40_000,
+    queries: Queries = 40_000,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a self-contained HTML report: map, rankings, lengths, datasheet; with --raw also the errors."""
+    """Write a self-contained HTML report, and beside it every picture as SVG with its numbers as csv.
+
+    Without --raw it may be published: maps, rankings with error bars, origins and destinations, hours, lengths,
+    patterns, the datasheet. With --raw it is for internal eyes: all of that beside the raw trips, and the errors.
+    """
+    import polars as pl
+
+    from wayveil.cli.taps import open_places, raw_taps_as_trips
+    from wayveil.comparison.results import Comparison
     from wayveil.releases.release import Release
     from wayveil.report.page import write_report
     from wayveil.trips.read import read_trips
     from wayveil.utility.scorecard import score as score_release
-    from wayveil.world.opening import open_world
 
+    if comparison is not None and raw is None:
+        raise ParameterError(
+            "a comparison was made from raw trips and goes into the internal report: give --raw too"
+        )
     with shown(not quiet and not as_json):
-        city = open_world(world, bbox=bbox)
+        city = open_places(world, grid, cell, bbox)
         private = Release.load(release, city)
+        shared: dict[str, Any] = {
+            "network": city,
+            "release": private,
+            "model": pl.read_parquet(release / "model.parquet"),
+            "taps": taps or None,
+        }
         if raw is None:
-            write_report(out, network=city, raw=None, release=private, audience="public")
+            write_report(out, **shared, audience="public")
         else:
-            trips = read_trips(raw, city)
-            card = score_release(trips, private, queries=queries)
-            write_report(out, network=city, raw=trips, release=private, scorecard=card, audience="internal")
-    present(
-        {"report": str(out), "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json
-    )
+            trips = raw_taps_as_trips(raw, city, grid, cell) if taps else read_trips(raw, city)
+            card = score_release(trips, private, suite="full" if full else "core", queries=queries)
+            compared = None if comparison is None else Comparison.load(comparison)
+            write_report(out, **shared, raw=trips, scorecard=card, comparison=compared, audience="internal")
+    facts = {"report": str(out), "figures": str(out.with_name(f"{out.stem}-figures"))}
+    present({**facts, "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json)
 
 
 def verify(

@@ -1,14 +1,45 @@
-"""The datasheet as a page that a privacy officer can read, print and sign."""
+"""The datasheet as a page that a privacy officer can read, print and sign. The report shows the same parts."""
 
 from importlib.resources import files
 
-from jinja2 import Environment
+from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound
 
 from wayveil.releases.datasheet import Datasheet
+from wayveil.releases.datasheet_view import DatasheetView, words
 
 
 def datasheet_page(datasheet: Datasheet) -> str:
     """A self-contained HTML page: no script, nothing from elsewhere."""
-    text = files("wayveil.releases").joinpath("datasheet.html.j2").read_text(encoding="utf-8")
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
-    return template.render(sheet=datasheet)
+    deployment = datasheet["deployment"]
+    origin = [deployment["data_curator"], deployment["publication_date"]]
+    origin.append(f"Wayveil {datasheet['wayveil']['version']}")
+    return (
+        templates("wayveil.releases")
+        .get_template("datasheet.html.j2")
+        .render(
+            name=deployment["name"],
+            origin=" · ".join(filter(None, origin)),
+            view=DatasheetView.of(datasheet),
+        )
+    )
+
+
+def templates(*rooms: str) -> Environment:
+    """The templates of these rooms: everything is escaped, and a name that is missing is an error."""
+    folders = [files(room).joinpath("templates") for room in rooms]
+
+    def load(name: str) -> str:
+        for folder in folders:
+            if (file := folder.joinpath(name)).is_file():
+                return file.read_text(encoding="utf-8")
+        raise TemplateNotFound(name)
+
+    environment = Environment(
+        loader=FunctionLoader(load),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters["words"] = words
+    return environment

@@ -1,13 +1,10 @@
-"""Charts as SVG, each with its data and a text for those who do not see it.
+"""Charts of a comparison as SVG, each with its data and a text for those who do not see it.
 
 Drawn with matplotlib. Colours are those of Okabe and Ito, which people with colour-blindness tell apart; where
 there are more lines than colours, markers and dashes go on. The same data give the same bytes.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -16,11 +13,11 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE
 from wayveil.comparison.recommend import HEADLINES
 from wayveil.comparison.results import Comparison, Point
+from wayveil.report.chart import Chart
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h")
@@ -28,25 +25,6 @@ DASHES = ("-", "--", "-.", ":")
 REFERENCE_STYLE = {CEILING: "-", FLOOR: "--", EMPTY: ":"}
 GREY = "#6b6b6b"
 _LEAST_FOR_A_BAND = 3  # the interval of two values is wider than any picture
-
-
-@dataclass(frozen=True, eq=False)
-class Chart:
-    """A picture, the numbers in it, and what it shows in words."""
-
-    name: str
-    svg: str
-    data: pl.DataFrame
-    alt: str
-
-    def save(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write `name.svg` and, beside it, `name.csv`."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        picture, numbers = folder / f"{self.name}.svg", folder / f"{self.name}.csv"
-        picture.write_text(self.svg, encoding="utf-8")
-        self.data.write_csv(numbers)
-        return picture, numbers
 
 
 def error_against_epsilon(comparison: Comparison, key: str, *, name: str, title: str = "") -> Chart:
@@ -120,60 +98,6 @@ def privacy_utility(comparison: Comparison, *, name: str, title: str = "") -> Ch
         rows, schema={"name": pl.String, "epsilon": pl.Float64, "skill": pl.Float64, "figures": pl.Int64}
     )
     return Chart(name, _svg(picture, name), data, alt)
-
-
-def matrices(
-    sides: Mapping[str, NDArray[np.integer]], zones: Sequence[str], *, name: str, title: str = ""
-) -> Chart:
-    """Origin-destination matrices side by side on one scale of shares, and the difference of the first two."""
-    shares = {label: np.asarray(m, np.float64) / max(float(np.sum(m)), 1) for label, m in sides.items()}
-    panels = dict(shares)
-    if len(shares) == 2:
-        first, second = shares.values()
-        panels["difference"] = second - first
-    picture = Figure(figsize=(3.1 * len(panels), 3.2), layout="constrained")
-    FigureCanvasSVG(picture)
-    top = max((float(m.max()) for m in shares.values()), default=1.0) or 1.0
-    rows = []
-    for place, (label, matrix) in enumerate(panels.items(), 1):
-        axes = picture.add_subplot(1, len(panels), place)
-        signed = label == "difference"
-        axes.imshow(matrix, cmap="PuOr" if signed else "cividis", vmin=-top if signed else 0, vmax=top)
-        axes.set_title(label, fontsize=9)
-        axes.set_xlabel("destination", fontsize=8)
-        axes.set_ylabel("origin", fontsize=8)
-        axes.tick_params(labelsize=6)
-        rows += [
-            {"side": label, "origin": zones[o], "destination": zones[d], "share": float(matrix[o, d])}
-            for o, d in np.argwhere(matrix != 0)
-        ]
-    picture.suptitle(title, fontsize=10)
-    alt = f"{title + ': ' if title else ''}origin-destination matrices of {', '.join(panels)}."
-    return Chart(name, _svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
-
-
-def profiles(
-    sides: Mapping[str, NDArray[np.integer]], *, name: str, axis: str, title: str = "", first: int = 0
-) -> Chart:
-    """Shares over hours of the day or over lengths, a stepped line per side."""
-    picture, axes = _canvas()
-    rows = []
-    for number, (label, counts) in enumerate(sides.items()):
-        share = np.asarray(counts, np.float64) / max(float(np.sum(counts)), 1)
-        x = np.arange(first, first + len(share))
-        style = _style(number)
-        axes.step(x, share, where="mid", label=label, color=style["color"], linestyle=DASHES[number % 4])
-        rows += [
-            {"side": label, axis: int(at), "trips": int(c), "share": float(s)}
-            for at, c, s in zip(x, counts, share, strict=True)
-        ]
-    axes.set_xlabel(axis, fontsize=8)
-    axes.set_ylabel("share of trips", fontsize=8)
-    axes.set_ylim(bottom=0)
-    axes.set_title(title, fontsize=10, loc="left")
-    axes.legend(fontsize=7, frameon=False)
-    alt = f"{title + ': ' if title else ''}share of trips by {axis}, for {', '.join(sides)}."
-    return Chart(name, _svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
 
 
 def _canvas() -> tuple[Figure, Axes]:

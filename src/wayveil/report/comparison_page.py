@@ -1,16 +1,12 @@
 """A comparison as one HTML file: who is best at what, every figure, what could not be run."""
 
-import os
 from itertools import groupby
 from pathlib import Path
 
-from markupsafe import Markup
-
 from wayveil.comparison.cells import CEILING, EMPTY, FLOOR
-from wayveil.comparison.recommend import HEADLINES, recommend
 from wayveil.comparison.results import Comparison, Point
-from wayveil.report.charts import Chart, error_against_epsilon, privacy_utility
-from wayveil.report.page import environment
+from wayveil.report.comparison_section import ComparisonSection, number
+from wayveil.report.page_files import environment, write_page
 
 
 def write_comparison_page(
@@ -22,10 +18,7 @@ def write_comparison_page(
     that were compared, which may be simulated ones.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    charts = headline_charts(comparison)
-    for chart in charts:
-        chart.save(path.parent / "charts")
+    section = ComparisonSection.of(comparison)
     page = (
         environment()
         .get_template("comparison.html.j2")
@@ -34,29 +27,15 @@ def write_comparison_page(
             tuned_on=tuned_on,
             notice=comparison.notice,
             facts=_facts(comparison),
-            charts=[(chart.alt, Markup(chart.svg), f"charts/{chart.name}.csv") for chart in charts],
-            choices=recommend(comparison),
+            section=section,
             number=number,
-            gaps=list(comparison.gaps()),
             tables=figure_tables(comparison),
             epsilons=[f"{epsilon:g}" for epsilon in comparison.epsilons],
         )
     )
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(page, encoding="utf-8")
-    os.replace(draft, path)
+    write_page(path, page)
+    section.save(path.parent / "charts")
     return path
-
-
-def headline_charts(comparison: Comparison) -> list[Chart]:
-    """The privacy-utility picture, then error against epsilon for each headline figure that was measured."""
-    measured = {figure["key"] for figure in comparison.figures}
-    charts = [privacy_utility(comparison, name="privacy-utility", title="All headline figures together")]
-    for question, key in HEADLINES.items():
-        if key in measured and comparison.curves(key, plain_laplace=False):
-            name = "epsilon-" + key.replace("/", "-").replace("_", "-")
-            charts.append(error_against_epsilon(comparison, key, name=name, title=question.capitalize()))
-    return charts
 
 
 def figure_tables(comparison: Comparison) -> list[dict[str, object]]:
@@ -82,11 +61,6 @@ def _cell(points: list[Point], name: str, epsilon: float) -> str:
             half = "" if point.low is None else f" ± {number(point.value - point.low)}"
             return number(point.value) + half
     return "–"
-
-
-def number(value: float) -> str:
-    """Three digits are enough."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _facts(comparison: Comparison) -> list[tuple[str, str]]:

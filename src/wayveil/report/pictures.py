@@ -1,71 +1,138 @@
-"""The pictures that people expect of raw trips beside a release, each with its data as csv. Internal."""
+"""The pictures that people expect of a release, each with its data as csv; beside the raw trips where they are given.
 
-from pathlib import Path
+Without raw trips everything here is computed from the release and may be published with it.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.report.charts import Chart, matrices, profiles
+from wayveil.report.chart import Chart
+from wayveil.report.noise_bars import NoiseBars
+from wayveil.report.svg_histogram import LengthBins, column_chart, shares
+from wayveil.report.svg_matrix import class_labels, matrix_svg
 from wayveil.trips.trips import Trips
 from wayveil.utility.grid import Grid
 from wayveil.utility.lengths import length_histogram
-from wayveil.utility.origin_destination import ZONE_SIDE, start_bins
+from wayveil.utility.origin_destination import ZONE_SIDE
 from wayveil.utility.patterns import Ranked, supports, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns
-from wayveil.utility.question import check_comparable
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
 MOST_ZONES = 40
+_CAPTIONS = {"raw": "Raw trips", "private": "Private release", "difference": "Private less raw"}
+
+Sides = dict[str, Trips]
 
 
-def write_pictures(folder: str | Path, raw: Trips, private: Trips, *, top: int = 20) -> list[Path]:
-    """Origin-destination matrices, departures by hour, trip lengths, and tables of the most frequent patterns.
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """Origin-destination matrices by caption, on scales they share, and what their colours mean."""
 
-    Every picture lies beside its numbers. They show raw trips: not for publication.
-    """
-    check_comparable(raw, private)
-    folder = Path(folder)
-    written = [path for chart in side_by_side(raw, private) for path in chart.save(folder)]
-    for kind in ("contiguous", "gapped"):
-        path = folder / f"top-{kind}.csv"
-        top_table(raw, private, top, gapped=kind == "gapped").write_csv(path)
-        written.append(path)
-    return written
+    pictures: list[tuple[str, Chart]]
+    legend: list[tuple[int, str]]
+    difference: list[tuple[int, str]]
 
 
-def side_by_side(raw: Trips, private: Trips) -> list[Chart]:
-    """The charts; departures only where both sides carry times."""
-    sides = {"raw": raw, "private": private}
-    zone, names = zones(raw.world)
-    charts = [
-        matrices(
-            {label: zone_matrix(trips, zone, len(names)) for label, trips in sides.items()},
-            names,
-            name="od-matrices",
-            title="Share of trips by origin and destination",
+def length_chart(private: Trips, raw: Trips | None = None) -> Chart:
+    """Trips by number of stops."""
+    sides = _sides(private, raw)
+    histograms = {label: length_histogram(trips) for label, trips in sides.items()}
+    bins = LengthBins.over(*histograms.values())
+    counts = {label: bins.counts(histogram) for label, histogram in histograms.items()}
+    labels = [bins.label(i) for i in range(bins.count)]
+    title = "Histogram of stops per trip"
+    svg = column_chart(
+        labels,
+        shares(counts["private"]),
+        None if raw is None else shares(counts["raw"]),
+        name="lengths",
+        title=title,
+        axis="stops per trip",
+        what="trips",
+    )
+    wide = max(len(histogram) for histogram in histograms.values())
+    padded = {label: np.pad(histogram, (0, wide - len(histogram))) for label, histogram in histograms.items()}
+    data = _shares_table("stops_per_trip", np.arange(wide), "trips", padded)
+    return Chart("lengths", svg, data, title, plain=True)
+
+
+def hour_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None = None) -> Chart | None:
+    """Visits by hour of the day, where the release has times; raw ones beside where they have."""
+    if private.time is None:
+        return None
+    sides = _sides(private, raw if raw is not None and raw.time is not None else None)
+    counts = {label: visits_by_hour(trips) for label, trips in sides.items()}
+    half = None if bars is None else bars.hours()
+    title = "Visits by hour of the day"
+    svg = column_chart(
+        [f"{hour}" for hour in range(24)],
+        shares(counts["private"]),
+        shares(counts["raw"]) if "raw" in counts else None,
+        name="hours",
+        title=title,
+        axis="o'clock",
+        what="visits",
+        spread=None if half is None else half / max(float(counts["private"].sum()), 1.0),
+    )
+    data = _shares_table("hour", np.arange(24), "visits", counts)
+    if half is not None:
+        noise = np.concatenate([half if label == "private" else np.full(24, np.nan) for label in counts])
+        data = data.with_columns(pl.Series("noise_95", noise).fill_nan(None))
+    return Chart("hours", svg, data, title, plain=True)
+
+
+def visits_by_hour(trips: Trips) -> NDArray[np.int64]:
+    """Visits in each of the 24 hours; none where trips have no times."""
+    time = np.empty(0, np.int64) if trips.time is None else trips.time
+    return np.bincount(TimeBins.hour_of_day().bin_of(time), minlength=24).astype(np.int64)
+
+
+def od_matrices(private: Trips, raw: Trips | None = None) -> Matrices:
+    """Shares of trips by zone of origin and of destination; zones are public."""
+    zone, names = zones(private.world)
+    counts = {label: zone_matrix(trips, zone, len(names)) for label, trips in _sides(private, raw).items()}
+    panels = {label: shares(matrix) for label, matrix in counts.items()}
+    top = max(float(panel.max(initial=0)) for panel in panels.values())
+    tops = dict.fromkeys(panels, top)
+    if raw is not None:
+        panels["difference"] = panels["private"] - panels["raw"]
+        tops["difference"] = float(np.abs(panels["difference"]).max(initial=0))
+    pictures = []
+    for label, panel in panels.items():
+        title = f"{_CAPTIONS[label]}: share of trips by origin and destination"
+        svg = matrix_svg(
+            panel, names, tops[label], name=f"od-{label}", title=title, signed=label == "difference"
         )
-    ]
-    width = max(int(trips.lengths.max(initial=0)) for trips in sides.values()) + 1
-    lengths = {label: np.pad(h := length_histogram(t), (0, width - len(h))) for label, t in sides.items()}
-    charts.append(profiles(lengths, name="lengths", axis="stops per trip", title="Trip lengths"))
-    if all(trips.time is not None for trips in sides.values()):
-        hours = TimeBins.hour_of_day()
-        departures = {
-            label: np.bincount(start_bins(trips, hours), minlength=hours.count)
-            for label, trips in sides.items()
-        }
-        charts.append(profiles(departures, name="departures", axis="hour of the day", title="Departures"))
-    return charts
+        origin, destination = np.nonzero(panel)
+        data = pl.DataFrame(
+            {
+                "origin": [names[o] for o in origin],
+                "destination": [names[d] for d in destination],
+                "share": panel[origin, destination],
+            },
+            schema={"origin": pl.String, "destination": pl.String, "share": pl.Float64},
+        )
+        pictures.append((_CAPTIONS[label], Chart(f"od-{label}", svg, data, title, plain=True)))
+    return Matrices(pictures, class_labels(top), class_labels(tops["difference"]) if raw is not None else [])
 
 
 def zones(world: World) -> tuple[NDArray[np.int64], list[str]]:
-    """The zone of each location and the names of the zones: grid cells, or blocks of ids without coordinates."""
+    """The zone of each location and the names of the zones that have one.
+
+    With coordinates: the squares of a public grid, A1 in the north-west, letters going south and numbers going east.
+    Without: blocks of ids, in their order.
+    """
     if isinstance(world, Network):
-        grid = Grid(ZONE_SIDE)
-        return grid.cells(world).astype(np.int64), [f"cell {cell}" for cell in range(grid.size)]
+        side = Grid(ZONE_SIDE).side
+        south, east = np.divmod(Grid(ZONE_SIDE).cells(world).astype(np.int64), side)
+        square = (side - 1 - south) * side + east
+        used, zone = np.unique(square, return_inverse=True)
+        return zone.astype(np.int64), [f"{chr(ord('A') + at // side)}{at % side + 1}" for at in used.tolist()]
     count = min(world.size, MOST_ZONES)
     zone = np.arange(world.size) * count // world.size
     first = np.searchsorted(zone, np.arange(count))
@@ -79,18 +146,45 @@ def zone_matrix(trips: Trips, zone: NDArray[np.int64], count: int) -> NDArray[np
     return np.bincount(key, minlength=count * count).reshape(count, count)
 
 
-def top_table(raw: Trips, private: Trips, top: int, *, gapped: bool) -> pl.DataFrame:
-    """The most frequent patterns of either side: stops, rank and support on both."""
-    find = top_gapped_patterns if gapped else top_contiguous_patterns
-    sides: list[Ranked] = [find(trips, top) for trips in (raw, private)]
-    patterns = list(dict.fromkeys(pattern for side in sides for pattern, _ in side))
-    ranks = [{pattern: i for i, (pattern, _) in enumerate(side, 1)} for side in sides]
-    names = raw.world.names if isinstance(raw.world, Network) else raw.world.ids
-    columns = {
-        "stops": [" > ".join(str(names[stop]) for stop in pattern) for pattern in patterns],
-        "raw_rank": [ranks[0].get(pattern) for pattern in patterns],
-        "private_rank": [ranks[1].get(pattern) for pattern in patterns],
-        "raw_support": supports(raw, patterns, gapped=gapped).tolist(),
-        "private_support": supports(private, patterns, gapped=gapped).tolist(),
+def top_table(
+    private: Trips, raw: Trips | None, top: int, *, gapped: bool, bars: NoiseBars | None = None
+) -> pl.DataFrame:
+    """The most frequent patterns of either side: stops, rank and support on each, and the noise of the release's."""
+    sides = _sides(private, raw)
+    tops = {label: _top(trips, top, gapped) for label, trips in sides.items()}
+    patterns = list(dict.fromkeys(pattern for side in tops.values() for pattern, _ in side))
+    names = private.world.names if isinstance(private.world, Network) else private.world.ids
+    columns: dict[str, object] = {
+        "stops": [" > ".join(str(names[stop]) for stop in pattern) for pattern in patterns]
     }
-    return pl.DataFrame(columns, schema_overrides={"raw_rank": pl.Int64, "private_rank": pl.Int64})
+    for label, side in tops.items():
+        place = {pattern: i for i, (pattern, _) in enumerate(side, 1)}
+        columns[f"{label}_rank"] = pl.Series([place.get(p) for p in patterns], dtype=pl.Int64)
+        columns[f"{label}_support"] = supports(sides[label], patterns, gapped=gapped)
+    noise = None if gapped or bars is None else bars.runs(patterns)
+    if noise is not None:
+        columns["noise_95"] = noise
+    return pl.DataFrame(columns, schema_overrides={"stops": pl.String})
+
+
+def _top(trips: Trips, top: int, gapped: bool) -> Ranked:
+    runs = top_contiguous_patterns(trips, top)
+    if not gapped:
+        return runs
+    # A run of stops is also a gapped pattern, so that the k-th run bounds the search from below.
+    return top_gapped_patterns(trips, top, at_least=runs[-1][1] if len(runs) == top else 1)
+
+
+def _sides(private: Trips, raw: Trips | None) -> Sides:
+    return {"private": private} if raw is None else {"raw": raw, "private": private}
+
+
+def _shares_table(
+    axis: str, at: NDArray[np.int64], what: str, sides: dict[str, NDArray[np.int64]]
+) -> pl.DataFrame:
+    return pl.concat(
+        pl.DataFrame({axis: at, what: counts, "share": shares(counts)}).select(
+            pl.lit(label).alias("side"), pl.all()
+        )
+        for label, counts in sides.items()
+    )

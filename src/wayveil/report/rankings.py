@@ -1,12 +1,17 @@
-"""Tables of the busiest stops and moves, released beside raw where raw may be shown."""
+"""Tables of the busiest stops, moves and journeys: the release with its error bars, raw beside where it may be."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.releases.error_bars import Spread
+from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.svg_map import PairFlows
+from wayveil.trips.trips import Trips
+from wayveil.utility.origin_destination import od_pairs
 from wayveil.utility.stops import busiest
 
 Counts = NDArray[np.int64]
@@ -23,18 +28,34 @@ class Row:
     private_rank: int | None
     raw: int | None
     raw_share: float | None
+    noise: float | None = None
 
     @property
     def difference(self) -> str:
         """How far the release is off, in percent of the raw count."""
         return f"{(self.private - self.raw) / self.raw * 100:+.1f} %" if self.raw else ""
 
+    @property
+    def bar(self) -> str:
+        """95 % of the noise, for people; nothing where it is not known."""
+        return f"± {self.noise:,.0f}" if self.noise else ""
 
-def ranking(name: Callable[[int], str], private: Counts, raw: Counts | None, top: int) -> list[Row]:
-    """The largest counts: of the raw trips where they may be shown, else of the release."""
+
+def ranking(
+    name: Callable[[int], str],
+    private: Counts,
+    raw: Counts | None,
+    top: int,
+    noise: Callable[[Counts], Spread] | None = None,
+) -> list[Row]:
+    """The largest counts: of the raw trips where they may be shown, else of the release. `noise` gives the bars of
+    the positions that are shown.
+    """
     largest = max(int(private.max(initial=0)), 0 if raw is None else int(raw.max(initial=0)), 1)
     place = np.empty(len(private), np.int64)
     place[np.argsort(-private, kind="stable")] = np.arange(1, len(private) + 1)
+    shown = busiest(private if raw is None else raw, top)
+    spread = None if noise is None or len(shown) == 0 else noise(shown)
     return [
         Row(
             rank=rank,
@@ -44,26 +65,61 @@ def ranking(name: Callable[[int], str], private: Counts, raw: Counts | None, top
             private_rank=int(place[i]) if private[i] > 0 else None,
             raw=None if raw is None else int(raw[i]),
             raw_share=None if raw is None else round(100 * int(raw[i]) / largest, 1),
+            noise=None if spread is None else float(spread[rank - 1]),
         )
-        for rank, i in enumerate(busiest(private if raw is None else raw, top), 1)
+        for rank, i in enumerate(shown.tolist(), 1)
     ]
 
 
-def move_ranking(names: NDArray[np.str_], private: PairFlows, raw: PairFlows | None, top: int) -> list[Row]:
+def ranking_table(rows: list[Row], what: str) -> pl.DataFrame:
+    """The ranking as data; columns of raw counts only where they are shown."""
+    columns: dict[str, list[object]] = {
+        "rank": [row.rank for row in rows],
+        what: [row.name for row in rows],
+        "private": [row.private for row in rows],
+        "noise_95": [row.noise for row in rows],
+    }
+    if any(row.raw is not None for row in rows):
+        columns |= {"raw": [row.raw for row in rows], "private_rank": [row.private_rank for row in rows]}
+    return pl.DataFrame(columns, schema_overrides={"noise_95": pl.Float64}, strict=False)
+
+
+def move_ranking(
+    names: NDArray[np.str_],
+    private: PairFlows,
+    raw: PairFlows | None,
+    top: int,
+    bars: NoiseBars | None = None,
+) -> list[Row]:
     """The busiest pairs of consecutive stops, both directions together."""
-    size = len(names)
+    size = np.int64(len(names))
     keys = private.a * size + private.b
     if raw is not None:
         keys = np.union1d(keys, raw.a * size + raw.b)
-
-    def totals(pairs: PairFlows) -> Counts:
-        out = np.zeros(len(keys), np.int64)
-        out[np.searchsorted(keys, pairs.a * size + pairs.b)] = pairs.total
-        return out
-
     return ranking(
         lambda i: f"{names[keys[i] // size]} – {names[keys[i] % size]}",
-        totals(private),
-        None if raw is None else totals(raw),
+        private.at(keys, size),
+        None if raw is None else raw.at(keys, size),
         top,
+        None if bars is None else lambda shown: bars.moves(keys[shown] // size, keys[shown] % size),
+    )
+
+
+def journey_ranking(
+    names: NDArray[np.str_], private: Trips, raw: Trips | None, top: int, bars: NoiseBars | None = None
+) -> list[Row]:
+    """The busiest pairs of origin and destination."""
+    size = len(names)
+    found = [np.unique(od_pairs(side), return_counts=True) for side in (private, raw) if side is not None]
+    keys = np.unique(np.concatenate([pairs for pairs, _ in found]))
+    counts = []
+    for pairs, count in found:
+        counts.append(np.zeros(len(keys), np.int64))
+        counts[-1][np.searchsorted(keys, pairs)] = count
+    return ranking(
+        lambda i: f"{names[keys[i] // size]} → {names[keys[i] % size]}",
+        counts[0],
+        None if raw is None else counts[1],
+        top,
+        None if bars is None else lambda shown: bars.journeys(keys[shown]),
     )

@@ -1,5 +1,6 @@
-"""Trip lengths as an inline SVG histogram: bars for the release, a stepped line for the raw trips."""
+"""Shares as inline SVG columns: bars for the release, a stepped line for the raw trips, whiskers for its noise."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -9,6 +10,9 @@ from numpy.typing import NDArray
 _WIDTH, _HEIGHT = 1000, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 24, 16, 52
 _MAX_BARS = 40
+_LABELS = 8
+
+Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,12 @@ class LengthBins:
         step = ceil((last - first + 1) / _MAX_BARS)
         return cls(first, step, ceil((last - first + 1) / step))
 
-    def shares(self, histogram: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Share of trips per bin."""
-        padded = np.zeros(self.first + self.step * self.count, np.float64)
+    def counts(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Trips per bin."""
+        padded = np.zeros(self.first + self.step * self.count, np.int64)
         size = min(len(histogram), len(padded))
         padded[:size] = histogram[:size]
-        binned = padded[self.first :].reshape(self.count, self.step).sum(axis=1)
-        return np.asarray(binned / max(binned.sum(), 1))
+        return padded[self.first :].reshape(self.count, self.step).sum(axis=1)
 
     def label(self, index: int) -> str:
         """The lengths of one bin."""
@@ -42,15 +45,28 @@ class LengthBins:
         return f"{low}" if self.step == 1 else f"{low}–{low + self.step - 1}"
 
 
-def length_chart(private: NDArray[np.int64], raw: NDArray[np.int64] | None = None) -> str:
-    """Shares of trips by number of stops."""
-    bins = LengthBins.over(private) if raw is None else LengthBins.over(private, raw)
-    bars = bins.shares(private)
-    line = None if raw is None else bins.shares(raw)
-    top = float(max(bars.max(), 0 if line is None else line.max(), 1e-9))
+def shares(counts: NDArray[np.integer]) -> Shares:
+    """Each count as a part of the whole; of nothing, nothing."""
+    return np.asarray(counts / max(float(counts.sum()), 1.0), np.float64)
+
+
+def column_chart(
+    labels: Sequence[str],
+    private: Shares,
+    raw: Shares | None = None,
+    *,
+    name: str,
+    title: str,
+    axis: str,
+    what: str,
+    spread: Shares | None = None,
+) -> str:
+    """Columns of shares. `axis` says what the labels are, `what` is counted; `spread` is half a 95 % noise bar."""
+    reach = private if spread is None else private + spread
+    top = float(max(reach.max(initial=0), 0 if raw is None else raw.max(initial=0), 1e-9))
     tick = _round_step(top / 4)
     ceiling = tick * ceil(top / tick - 1e-9)
-    slot = (_WIDTH - _LEFT - _RIGHT) / bins.count
+    slot = (_WIDTH - _LEFT - _RIGHT) / max(len(labels), 1)
     floor = _HEIGHT - _BOTTOM
 
     def y(share: float) -> str:
@@ -58,39 +74,47 @@ def length_chart(private: NDArray[np.int64], raw: NDArray[np.int64] | None = Non
 
     parts = [
         f'<path class="grid" d="M{_LEFT} {y(i * tick)}H{_WIDTH - _RIGHT}"/>'
-        f'<text x="{_LEFT - 8}" y="{y(i * tick)}" dy=".34em" text-anchor="end">{_percent(i * tick)}</text>'
+        f'<text x="{_LEFT - 8}" y="{y(i * tick)}" dy=".34em" text-anchor="end">{percent(i * tick)}</text>'
         for i in range(round(ceiling / tick) + 1)
     ]
-    for i, share in enumerate(bars):
+    for i, share in enumerate(private):
         x, wide = _LEFT + i * slot, slot - min(2.0, slot / 4)
-        text = f"{bins.label(i)} stops: {_percent(share)} of released trips"
-        if line is not None:
-            text += f", {_percent(line[i])} of raw trips"
+        text = f"{labels[i]} {axis}: {percent(share)} of released {what}"
+        if spread is not None:
+            text += f" ± {percent(spread[i])}"
+        if raw is not None:
+            text += f", {percent(raw[i])} of raw {what}"
         parts.append(
             f'<path class="bar" d="M{x:.1f} {floor}V{y(share)}h{wide:.1f}V{floor}z"><title>{text}</title></path>'
         )
-    if line is not None:
-        steps = "".join(f"V{y(share)}h{slot:.1f}" for share in line)
+    if spread is not None:
+        whiskers = "".join(
+            f"M{_LEFT + (i + 0.5) * slot:.1f} {y(max(share - half, 0))}V{y(share + half)}"
+            for i, (share, half) in enumerate(zip(private, spread, strict=True))
+        )
+        parts.append(f'<path class="whisker" d="{whiskers}"/>')
+    if raw is not None:
+        steps = "".join(f"V{y(share)}h{slot:.1f}" for share in raw)
         parts.append(f'<path class="step" d="M{_LEFT} {floor}{steps}V{floor}"/>')
-    every = ceil(bins.count / 8)
+    every = ceil(len(labels) / _LABELS)
     parts += [
-        f'<text x="{_LEFT + (i + 0.5) * slot:.1f}" y="{floor + 20}" text-anchor="middle">{bins.label(i)}</text>'
-        for i in range(0, bins.count, every)
+        f'<text x="{_LEFT + (i + 0.5) * slot:.1f}" y="{floor + 22}" text-anchor="middle">{labels[i]}</text>'
+        for i in range(0, len(labels), max(every, 1))
     ]
     parts.append(
-        f'<text class="axis" x="{(_LEFT + _WIDTH) / 2:.0f}" y="{_HEIGHT - 8}" text-anchor="middle">'
-        "stops per trip</text>"
+        f'<text class="axis" x="{(_LEFT + _WIDTH) / 2:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">{axis}</text>'
     )
     return (
-        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="lengths-title">'
-        f'<title id="lengths-title">Histogram of stops per trip</title>{"".join(parts)}</svg>'
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="{name}-title">'
+        f'<title id="{name}-title">{title}</title>{"".join(parts)}</svg>'
     )
+
+
+def percent(share: float) -> str:
+    """Three digits are enough."""
+    return f"{share * 100:.3g} %"
 
 
 def _round_step(wish: float) -> float:
     power = 10.0 ** np.floor(np.log10(wish))
     return float(min(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= wish - 1e-12))
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.3g} %"

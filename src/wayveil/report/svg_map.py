@@ -12,6 +12,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.report.chart import GROUND
 from wayveil.report.flow_scale import FlowScale
 from wayveil.utility.edges import EdgeFlows
 from wayveil.world.geo import project
@@ -76,32 +77,62 @@ class PairFlows:
         order = np.argsort(-self.total, kind="stable")[:count]
         return PairFlows(self.a[order], self.b[order], self.there[order], self.back[order])
 
+    def less(self, other: "PairFlows") -> tuple["PairFlows", "PairFlows"]:
+        """Where this has more than `other`, and by how many trips; and where it has fewer."""
+        size = np.int64(max(int(self.b.max(initial=0)), int(other.b.max(initial=0))) + 1)
+        keys = np.union1d(self.a * size + self.b, other.a * size + other.b)
+        difference = self.at(keys, size) - other.at(keys, size)
+        none = np.zeros(len(keys), np.int64)
+        both = [PairFlows(keys // size, keys % size, sign * difference, none) for sign in (1, -1)]
+        return both[0]._kept(difference > 0), both[1]._kept(difference < 0)
 
-def network_symbol(network: Network, canvas: Canvas) -> str:
-    """The stops and scheduled edges underneath every map, to be placed once per page."""
+    def at(self, keys: NDArray[np.int64], size: np.int64 | int) -> NDArray[np.int64]:
+        """The totals of the pairs a x size + b; 0 where nobody moved."""
+        out = np.zeros(len(keys), np.int64)
+        out[np.searchsorted(keys, self.a * size + self.b)] = self.total
+        return out
+
+    def _kept(self, which: NDArray[np.bool_]) -> "PairFlows":
+        return PairFlows(self.a[which], self.b[which], self.there[which], self.back[which])
+
+
+def network_group(network: Network, canvas: Canvas) -> str:
+    """The stops and scheduled edges underneath every map."""
     a, b = np.minimum(network.sources, network.indices), np.maximum(network.sources, network.indices)
     served = ~network.walk
     keys = np.unique(a[served] * np.int64(network.size) + b[served])
     lines = _lines(canvas, keys // network.size, keys % network.size)
     dots = "".join(f"M{_number(x)} {_number(y)}h0" for x, y in zip(canvas.x, canvas.y, strict=True))
-    return (
-        '<svg width="0" height="0" class="offstage" aria-hidden="true"><defs><g id="network">'
-        f'<path class="net" d="{"".join(lines)}"/><path class="dots" d="{dots}"/></g></defs></svg>'
-    )
+    return f'<path class="net" d="{"".join(lines)}"/><path class="dots" d="{dots}"/>'
 
 
 def flow_map(
     canvas: Canvas,
-    pairs: PairFlows,
+    layers: dict[str, PairFlows],
     scale: FlowScale,
     *,
     name: str,
     title: str,
-    hover: Callable[[int, int, int, int], str],
+    hover: Callable[[int, int], str],
     labels: list[tuple[int, str]],
     label_size: float,
 ) -> str:
-    """One map. `hover` makes the text of a line from (a, b, there, back); `labels` are stops, busiest first."""
+    """One map of flows, or of several layers, each drawn in a class of the style sheet.
+
+    `hover` makes the text of a line from its two stops; `labels` are stops, busiest first. The network underneath is
+    that which the page has drawn once.
+    """
+    drawn = "".join(
+        f'<g class="{kind}">{_layer(canvas, pairs, scale, hover)}</g>' for kind, pairs in layers.items()
+    )
+    return (
+        f'<svg class="map" viewBox="0 0 {WIDTH:g} {canvas.height:g}" role="img" '
+        f'aria-labelledby="{name}-title"><title id="{name}-title">{escape(title, quote=False)}</title>'
+        f"{GROUND}{drawn}{_labels(canvas, labels, label_size)}{_scale_bar(canvas)}</svg>"
+    )
+
+
+def _layer(canvas: Canvas, pairs: PairFlows, scale: FlowScale, hover: Callable[[int, int], str]) -> str:
     shown = pairs.busiest(MAX_LINES)
     classes, lines = scale.class_of(shown.total), _lines(canvas, shown.a, shown.b)
     groups = []
@@ -110,15 +141,10 @@ def flow_map(
         quiet = "".join(lines[i] for i in members[members >= MAX_HOVERS])
         parts = [f'<path d="{quiet}"/>'] if quiet else []
         for i in members[members < MAX_HOVERS][::-1]:
-            text = hover(int(shown.a[i]), int(shown.b[i]), int(shown.there[i]), int(shown.back[i]))
-            parts.append(f'<path d="{lines[i]}"><title>{escape(text, quote=False)}</title></path>')
+            text = escape(hover(int(shown.a[i]), int(shown.b[i])), quote=False)
+            parts.append(f'<path d="{lines[i]}"><title>{text}</title></path>')
         groups.append(f'<g class="f{rank}">{"".join(parts)}</g>')
-    return (
-        f'<svg class="map" viewBox="0 0 {WIDTH:g} {canvas.height:g}" role="img" '
-        f'aria-labelledby="{name}-title"><title id="{name}-title">{escape(title, quote=False)}</title>'
-        f'<use href="#network"/><g class="flows">{"".join(groups)}</g>'
-        f"{_labels(canvas, labels, label_size)}{_scale_bar(canvas)}</svg>"
-    )
+    return "".join(groups)
 
 
 def _number(value: float) -> str:

@@ -4,15 +4,51 @@ The height of a branch is its share of the counts, so that the picture reads lik
 gathered into one grey bar per node. Plain SVG without script, for the report and for papers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
+
+import polars as pl
+
+from wayveil.report.chart import Chart
+from wayveil.world.network import Network
+from wayveil.world.world import World
 
 COLUMN, GAP, HEAD = 150, 3, 26
 SHORTEST = 15  # pixels; a lower bar has no room for its name
 # Light to dark, one per depth, told apart without colour vision as well.
 FILLS = ("#d9e6f2", "#b6d0e8", "#8fb8dc", "#6aa0ce", "#4a88bd", "#326fa3")
+
+
+def trie_chart(table: pl.DataFrame, world: World) -> Chart:
+    """The picture of a released trie from its table (`length`, `ngram`, `count`), with the names of the stops."""
+    names = (
+        dict(zip(world.ids.tolist(), world.names.tolist(), strict=True)) if isinstance(world, Network) else {}
+    )
+    deepest = table.filter(pl.col("length") == pl.col("length").max(), pl.col("count") > 0)
+    rows = list(zip(deepest["ngram"].to_list(), deepest["count"].to_list(), strict=True))
+    title = "Released n-grams: ^ begins and $ ends a trip"
+    nested = {"count": sum(count for _, count in rows), "children": nested_children(rows, names)}
+    data = deepest.with_columns(pl.col("ngram").list.join(" > ")).sort("count", descending=True)
+    return Chart("trie", trie_picture(nested, title=title), data, title)
+
+
+def nested_children(rows: list[tuple[list[str], float]], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """N-grams with their counts as nodes within nodes, the most frequent first."""
+    branches: dict[str, list[tuple[list[str], float]]] = {}
+    for gram, count in rows:
+        if gram:
+            branches.setdefault(gram[0], []).append((gram[1:], count))
+    nodes = [
+        {
+            "stop": names.get(symbol, symbol),
+            "count": sum(count for _, count in below),
+            "children": nested_children(below, names),
+        }
+        for symbol, below in branches.items()
+    ]
+    return sorted(nodes, key=lambda node: -node["count"])
 
 
 @dataclass(frozen=True)
@@ -31,11 +67,14 @@ def trie_picture(nested: dict[str, Any], *, height: int = 640, title: str = "Rel
     width = max(depth, 1) * COLUMN
     bars = list(_bars(nested, 0, float(HEAD), float(height - HEAD), ()))
     drawn = "".join(_drawn(bar) for bar in bars)
-    empty = "" if bars else f'<text x="8" y="{HEAD + 20}">nothing stood out from the noise</text>'
+    empty = (
+        "" if bars else f'<text class="head" x="8" y="{HEAD + 20}">nothing stood out from the noise</text>'
+    )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" font-family="system-ui, sans-serif" font-size="11"><title>{escape(title)}</title>'
-        f'<text x="4" y="16" font-size="13" font-weight="600">{escape(title)}</text>{drawn}{empty}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="trie" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-labelledby="trie-title" font-family="system-ui, sans-serif" font-size="11">'
+        f'<title id="trie-title">{escape(title)}</title>'
+        f'<text class="head" x="4" y="16" font-size="13" font-weight="600">{escape(title)}</text>{drawn}{empty}</svg>'
     )
 
 

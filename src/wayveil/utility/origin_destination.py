@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
+from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts
 from wayveil.utility.grid import Grid
@@ -119,7 +120,7 @@ class OriginDestinationDistance(Question):
         timed = private.time is not None or private.visits == 0
         hours = start_bins(private, self.bins) if timed else np.zeros(len(pairs), np.int32)
         values, weights, used = [], [], 0
-        for hour in np.unique(own):
+        for hour in track(np.unique(own), "earth mover's distance by hour"):
             mine = self.pairs[own == hour]
             value, trips = (
                 self.distance(mine, pairs[hours == hour]) if timed else (np.nan, min(len(mine), self.most))

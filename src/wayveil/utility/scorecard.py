@@ -11,7 +11,7 @@ import polars as pl
 from scipy.stats import t as student
 
 from wayveil.errors import ParameterError
-from wayveil.progress import step, track
+from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
 from wayveil.utility.reference import ceiling, empty, floor
@@ -125,25 +125,27 @@ def score(
     candidates = [_trips_of(one) for one in (release if isinstance(release, Sequence) else [release])]
     if not candidates:
         raise ParameterError("there is no release to score")
-    with step("raw answers"):
-        asked = questions(
-            trips,
-            suite=suite,
-            queries=queries,
-            max_length=max_length,
-            bins=bins,
-            unordered=unordered,
-            seed=seed,
-        )
+    asked = questions(
+        trips,
+        suite=suite,
+        queries=queries,
+        max_length=max_length,
+        bins=bins,
+        unordered=unordered,
+        seed=seed,
+    )
     if suite == "full" and trips.time is not None:
         bins = TimeBins.hour_of_day() if bins is None else bins  # the floor then knows of time as well
-    subjects = _subjects(trips, candidates, bins, seed)
+    subjects = len(candidates) + _REFERENCES
+    pairs = ((subject, one) for subject in _subjects(trips, candidates, bins, seed) for one in asked)
     answers = [
-        [(question, measure) for question in asked for measure in question.measure(subject)]
-        for subject in track(subjects, "scoring", total=len(candidates) + _REFERENCES)
+        (question, measure)
+        for subject, question in track(pairs, "scoring", total=subjects * len(asked))
+        for measure in question.measure(subject)
     ]
+    size = len(answers) // subjects
     figures = []
-    for row in zip(*answers, strict=True):
+    for row in zip(*(answers[at : at + size] for at in range(0, len(answers), size)), strict=True):
         question, first = row[0]
         *values, top, bottom, nothing = (measure.value for _, measure in row)
         mean, low, high = mean_and_interval(values)

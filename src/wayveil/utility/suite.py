@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
+from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, CountQueryError
 from wayveil.utility.edges import EdgeFigures
@@ -67,4 +68,4 @@ def questions(
                 lambda: RangeCounts(raw, seed=seed),
                 lambda: GpsFigures(raw, seed=seed),
             ]
-    return [make() for make in made]
+    return [make() for make in track(made, "raw answers")]

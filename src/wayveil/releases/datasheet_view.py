@@ -17,17 +17,19 @@ _SPEND_TITLES = {
     "error_95": "95 % of noise within ±",
     "group": "Disjoint group",
 }
-_SHOWN_APART = {
-    "guarantee",
-    "private",
-    "not_private_because",
-    "spends",
-    "mechanism",
-    "public_inputs",
-    "not_protected",
-    "limitations",
-    "wayveil",
+# The parts that a reader looks for, in this order; the rest stands behind a fold.
+_PARTS = {
+    "guarantee": "Who is protected",
+    "mechanism": "Mechanism and public parameters",
+    "before": "Before counting",
+    "public_inputs": "Public inputs",
+    "not_protected": "Not protected",
+    "limitations": "Limitations",
+    "noise": "Noise",
+    "ledger": "Ledger",
 }
+_BEFORE = "pre_processing_eda_hyperparameter_tuning"
+_SAID_ELSEWHERE = {"private", "not_private_because", "spends", "wayveil"}
 
 
 @dataclass(frozen=True)
@@ -86,13 +88,32 @@ def spends(sheet: Mapping[str, Any]) -> Spends | None:
     )
 
 
-def rest(sheet: Mapping[str, Any]) -> dict[str, Any]:
-    """All parts that the page does not show in a place of their own."""
-    return {
-        key: value
-        for key, value in sheet.items()
-        if key not in _SHOWN_APART and value not in (None, "", [], {})
-    }
+@dataclass(frozen=True)
+class DatasheetView:
+    """A whole datasheet as pages show it: the promise, the spends, the parts with a title, and the rest."""
+
+    promise: Promise
+    spends: Spends | None
+    parts: tuple[tuple[str, Any], ...]
+    rest: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, sheet: Mapping[str, Any]) -> "DatasheetView":
+        """Sort the parts of a datasheet; those that nobody foresaw are in the rest."""
+        filled = {key: part for key, part in sheet.items() if part not in (None, "", [], {})}
+        if "guarantee" in filled:
+            # The promise says the sentence in larger letters.
+            filled["guarantee"] = {k: v for k, v in filled["guarantee"].items() if k != "sentence"}
+        before = filled.get("deployment", {}).get("implementation", {}).get(_BEFORE)
+        if before:
+            filled["before"] = before
+        parts = tuple((title, filled[key]) for key, title in _PARTS.items() if key in filled)
+        rest = tuple(
+            (words(key), part)
+            for key, part in filled.items()
+            if key not in _PARTS and key not in _SAID_ELSEWHERE
+        )
+        return cls(promise(sheet), spends(sheet), parts, rest)
 
 
 def words(key: object) -> str:

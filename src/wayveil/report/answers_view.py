@@ -1,0 +1,64 @@
+"""The agency's questions as a section of a report, one table each: every visit of the release is a tap-in."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from wayveil.trips.trips import Trips
+from wayveil.utility.answer_sheet import answer_sheet
+from wayveil.utility.answers import QUESTIONS, Asked
+
+# Mechanisms that count taps; any other release has to be called one of taps by its holder.
+TAP_MECHANISMS = ("tap-counts", "tap-margins")
+_NAMED = ("most-used", "least-used", "routes", "load")  # ids, then names: people read the names
+_HEADS = {"plain_laplace_noise": "Plain Laplace noise", "raw": "Raw", "plain_laplace": "Plain Laplace"}
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerTable:
+    """One question: its rows as text for the page, and its numbers."""
+
+    name: str
+    title: str
+    heads: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    note: str
+    data: pl.DataFrame
+
+
+def answer_tables(
+    asked: Asked, raw: Trips | None = None, *, top: int = 20
+) -> tuple[list[AnswerTable], list[str]]:
+    """The answers, and a word on every question that this release or its world cannot answer.
+
+    Given raw trips, the true and the plain Laplace answers stand beside: not for publication.
+    """
+    sheet = answer_sheet(asked, raw=raw, top=top)
+    tables = [
+        _table(question, sheet.table.filter(pl.col("question") == question), note)
+        for question, note in sheet.notes.items()
+    ]
+    return tables, [f"{QUESTIONS[question]}: {reason}" for question, reason in sheet.unanswered.items()]
+
+
+def _table(question: str, data: pl.DataFrame, note: str) -> AnswerTable:
+    shown = [name for name in _HEADS if name in data.columns and data[name].null_count() < data.height]
+    rows = []
+    for row in data.iter_rows(named=True):
+        what = row["what"].partition(" > ")[2] or row["what"] if question in _NAMED else row["what"]
+        known = row["high"] is not None and row["high"] > row["low"]
+        bar = f"{_number(row['low'])} – {_number(row['high'])}" if known else "–"
+        rows.append((what, _number(row["answer"]), bar, *(_beside(name, row[name]) for name in shown)))
+    heads = ("", "Answer", "95 % of the noise", *(_HEADS[name] for name in shown))
+    title = QUESTIONS[question]
+    return AnswerTable(question, title[:1].upper() + title[1:], heads, rows, note, data)
+
+
+def _beside(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"± {value:,.0f}" if name == "plain_laplace_noise" else _number(value)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) or value >= 10 else f"{value:.3g}"

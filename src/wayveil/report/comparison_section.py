@@ -1,0 +1,57 @@
+"""A comparison as a part of a page: error against epsilon, who is best at what, what could not be run. Internal."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from wayveil.comparison.recommend import HEADLINES, Recommendation, recommend
+from wayveil.comparison.results import Comparison
+from wayveil.report.chart import Chart
+from wayveil.report.charts import error_against_epsilon, privacy_utility
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonSection:
+    """What both the report and the page of a comparison show."""
+
+    scope: str
+    pictures: list[Chart]
+    choices: list[Recommendation]
+    gaps: list[tuple[str, str]]
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> "ComparisonSection":
+        """Draw the charts and find the best."""
+        epsilons = ", ".join(f"{epsilon:g}" for epsilon in comparison.epsilons)
+        repetitions = (comparison.table["repetition"].max() or 0) + 1  # type: ignore[operator]
+        scope = f"{len(comparison.mechanisms)} mechanisms, epsilon {epsilons}, {repetitions} releases of each"
+        return cls(scope, headline_charts(comparison), recommend(comparison), list(comparison.gaps()))
+
+    def charts(self, folder: str | None) -> list[tuple[str, Markup, str | None]]:
+        """Text, picture, and where its numbers lie."""
+        return [
+            (chart.alt, Markup(chart.svg), None if folder is None else f"{folder}/{chart.name}.csv")
+            for chart in self.pictures
+        ]
+
+    def save(self, folder: str | Path) -> None:
+        """Every chart as SVG and csv."""
+        for chart in self.pictures:
+            chart.save(folder)
+
+
+def headline_charts(comparison: Comparison) -> list[Chart]:
+    """The privacy-utility picture, then error against epsilon for each headline figure that was measured."""
+    measured = {figure["key"] for figure in comparison.figures}
+    charts = [privacy_utility(comparison, name="privacy-utility", title="All headline figures together")]
+    for question, key in HEADLINES.items():
+        if key in measured and comparison.curves(key, plain_laplace=False):
+            name = "epsilon-" + key.replace("/", "-").replace("_", "-")
+            charts.append(error_against_epsilon(comparison, key, name=name, title=question.capitalize()))
+    return charts
+
+
+def number(value: float) -> str:
+    """Three digits are enough."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,0 +1,177 @@
+"""Everything a report shows of trips: pictures, rankings, patterns and answers, each with its numbers.
+
+Made from a release alone, all of it may be published with the release. Given the raw trips, they stand beside, and
+nothing of it may.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.report.answers_view import TAP_MECHANISMS, AnswerTable, answer_tables
+from wayveil.report.chart import Chart
+from wayveil.report.maps import Maps, flow_maps
+from wayveil.report.noise_bars import NoiseBars
+from wayveil.report.pictures import Matrices, hour_chart, length_chart, od_matrices, top_table
+from wayveil.report.rankings import Row, journey_ranking, move_ranking, ranking, ranking_table
+from wayveil.report.svg_map import PairFlows
+from wayveil.report.trie_picture import trie_chart
+from wayveil.trips.trips import Trips
+from wayveil.utility.answers import Asked
+from wayveil.utility.edges import edge_flows
+from wayveil.utility.question import check_comparable
+from wayveil.utility.stops import stop_counts
+from wayveil.world.network import Network
+
+TOP = 20
+_TRIES = ("mobitrie", "mobitrie-lt")
+_KINDS = {"contiguous": "Stops in a row", "gapped": "Stops in order, others in between"}
+_HEADS = {
+    "raw_rank": "#",
+    "stops": "Stops",
+    "raw_support": "Raw trips",
+    "private_support": "Private trips",
+    "noise_95": "95 % of the noise",
+    "private_rank": "Private rank",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PatternTable:
+    """Patterns as text for the page, and as data."""
+
+    kind: str
+    title: str
+    heads: list[str]
+    rows: list[list[str]]
+    data: pl.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What a page shows of a release (and of the raw trips, where they may be seen)."""
+
+    maps: Maps | None
+    matrices: Matrices
+    hours: Chart | None
+    lengths: Chart
+    trie: Chart | None
+    stops: list[Row]
+    moves: list[Row]
+    journeys: list[Row]
+    patterns: list[PatternTable]
+    answers: list[AnswerTable]
+    unanswered: list[str]
+    bars: NoiseBars
+
+    @classmethod
+    def of(
+        cls,
+        private: Trips,
+        raw: Trips | None = None,
+        *,
+        model: pl.DataFrame | None = None,
+        datasheet: dict[str, Any] | None = None,
+        taps: bool | None = None,
+        top: int = TOP,
+    ) -> "Contents":
+        """Compute all of it. `model` is the released model's table, for error bars and the trie; `taps` says that the
+        trips are taps, whose agency has questions (unless said, the datasheet tells).
+        """
+        if raw is not None:
+            check_comparable(raw, private)
+        sheet = datasheet or {}
+        world = private.world
+        names: NDArray[np.str_] = world.names if isinstance(world, Network) else world.ids
+        bars = NoiseBars(private, model if sheet.get("spends") else None, sheet)
+        made_by = sheet.get("mechanism", {}).get("name")
+        tables: list[AnswerTable] = []
+        unanswered: list[str] = []
+        if model is not None and (made_by in TAP_MECHANISMS if taps is None else taps):
+            tables, unanswered = answer_tables(Asked(private, model, sheet), raw, top=top)
+        spread = bars.stops()
+        return cls(
+            maps=flow_maps(world, private, raw) if isinstance(world, Network) else None,
+            matrices=od_matrices(private, raw),
+            hours=hour_chart(private, raw, bars),
+            lengths=length_chart(private, raw),
+            trie=trie_chart(model, world) if made_by in _TRIES and model is not None else None,
+            stops=ranking(
+                lambda i: str(names[i]),
+                stop_counts(private),
+                None if raw is None else stop_counts(raw),
+                top,
+                None if spread is None else lambda shown: spread[shown],
+            ),
+            moves=move_ranking(
+                names,
+                PairFlows.of(edge_flows(private)),
+                None if raw is None else PairFlows.of(edge_flows(raw)),
+                top,
+                bars,
+            ),
+            journeys=journey_ranking(names, private, raw, top, bars),
+            patterns=[_patterns(kind, private, raw, top, bars) for kind in _KINDS],
+            answers=tables,
+            unanswered=unanswered,
+            bars=bars,
+        )
+
+    def charts(self) -> list[Chart]:
+        """Every picture."""
+        maps = [] if self.maps is None else [chart for _, chart in self.maps.pictures]
+        single = [chart for chart in (self.hours, self.lengths, self.trie) if chart is not None]
+        return [*maps, *(chart for _, chart in self.matrices.pictures), *single]
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write every picture as SVG with its numbers as csv beside it, and every table as csv."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [path for chart in self.charts() for path in chart.save(folder)]
+        tables = {
+            "stops": ranking_table(self.stops, "stop"),
+            "moves": ranking_table(self.moves, "stops"),
+            "journeys": ranking_table(self.journeys, "from_and_to"),
+            **{f"top-{table.kind}": table.data for table in self.patterns},
+            **{f"answer-{table.name}": table.data for table in self.answers},
+        }
+        for name, table in tables.items():
+            table.write_csv(folder / f"{name}.csv")
+            written.append(folder / f"{name}.csv")
+        return written
+
+
+def write_pictures(
+    folder: str | Path, private: Trips, raw: Trips | None = None, *, top: int = TOP
+) -> list[Path]:
+    """Maps, origin-destination matrices, visits by hour, trip lengths and tables of what is most frequent.
+
+    Every picture lies beside its numbers as csv. With the raw trips, which then stand beside, it is not for
+    publication.
+    """
+    return Contents.of(private, raw, top=top).save(folder)
+
+
+def _patterns(kind: str, private: Trips, raw: Trips | None, top: int, bars: NoiseBars) -> PatternTable:
+    data = top_table(private, raw, top, gapped=kind == "gapped", bars=bars)
+    order = _HEADS if raw is not None else ("private_rank", *_HEADS)
+    shown = [name for name in dict.fromkeys(order) if name in data.columns]
+    rows = [
+        [_cell(name, row[name]) for name in shown]
+        for row in data.iter_rows(named=True)
+        if raw is None or row["raw_rank"] is not None
+    ]
+    heads = ["#", *(_HEADS[name] for name in shown[1:])]
+    return PatternTable(kind, _KINDS[kind], heads, rows, data)
+
+
+def _cell(name: str, value: Any) -> str:
+    if name == "noise_95":
+        return f"± {value:,.0f}" if value else "–"
+    return (
+        "–" if value is None else f"{value:,}" if isinstance(value, int) else str(value).replace(" > ", " › ")
+    )

@@ -1,0 +1,111 @@
+"""The maps of a report: the release; for internal eyes also the raw trips and the difference, on scales they share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.report.chart import Chart
+from wayveil.report.flow_scale import FlowScale
+from wayveil.report.svg_map import MAX_HOVERS, MAX_LINES, Canvas, PairFlows, flow_map, network_group
+from wayveil.trips.trips import Trips
+from wayveil.utility.edges import edge_flows
+from wayveil.utility.stops import busiest, stop_counts
+from wayveil.world.network import Network
+
+_CAPTIONS = {"raw": "Raw trips", "private": "Private release", "difference": "Private less raw"}
+_LABELLED = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """Pictures by caption, the network they share, and what the colours of flows and of differences mean."""
+
+    symbol: str
+    pictures: list[tuple[str, Chart]]
+    legend: list[tuple[int, str]]
+    difference: list[tuple[int, str]]
+    lines_left_out: int
+    hovers: int | None
+
+
+def flow_maps(network: Network, private: Trips, raw: Trips | None = None) -> Maps:
+    """Trips between neighbouring stops, both directions together. With raw trips it is not for publication."""
+    canvas, names = Canvas.of(network), network.names
+    sides = {"private": PairFlows.of(edge_flows(private))}
+    if raw is not None:
+        sides = {"raw": PairFlows.of(edge_flows(raw)), **sides}
+    scale = FlowScale.up_to(max(int(side.total.max(initial=0)) for side in sides.values()))
+    data = flow_table(network, sides)
+    layers = {side: {"flows": pairs} for side, pairs in sides.items()}
+    scales = dict.fromkeys(sides, scale)
+    if raw is not None:
+        more, less = sides["private"].less(sides["raw"])
+        layers["difference"] = {"flows less": less, "flows more": more}
+        scales["difference"] = FlowScale.up_to(
+            max(int(more.total.max(initial=0)), int(less.total.max(initial=0)))
+        )
+    hover = _hover(names, sides)
+    labels = [(int(i), str(names[i])) for i in busiest(stop_counts(private), _LABELLED)]
+    ground = network_group(network, canvas)
+    pictures = []
+    for side, drawn in layers.items():
+        svg = flow_map(
+            canvas,
+            drawn,
+            scales[side],
+            name=f"map-{side}",
+            title=f"Map of {network.name}: {_CAPTIONS[side].lower()}, trips per pair of neighbouring stops",
+            hover=hover,
+            labels=labels,
+            label_size=15 if raw is None else 25,
+        )
+        own = data if side == "difference" else data.select("from", "to", side)
+        pictures.append(
+            (_CAPTIONS[side], Chart(f"map-{side}", svg, own, _CAPTIONS[side], plain=True, ground=ground))
+        )
+    symbol = f'<defs><g id="network">{ground}</g></defs>'
+    return Maps(
+        f'<svg width="0" height="0" class="offstage" aria-hidden="true">{symbol}</svg>',
+        pictures,
+        list(zip(scale.ranks, scale.labels, strict=True)),
+        list(zip(scales["difference"].ranks, scales["difference"].labels, strict=True)) if raw else [],
+        max(max(len(side.a) - MAX_LINES, 0) for side in sides.values()),
+        MAX_HOVERS if any(len(side.a) > MAX_HOVERS for side in sides.values()) else None,
+    )
+
+
+def flow_table(network: Network, sides: dict[str, PairFlows]) -> pl.DataFrame:
+    """A row per pair of stops that either side connects: trips on each side, both directions together."""
+    size = np.int64(network.size)
+    keys = np.unique(np.concatenate([side.a * size + side.b for side in sides.values()]))
+    columns = {name: side.at(keys, size) for name, side in sides.items()}
+    if len(columns) == 2:
+        columns["difference"] = columns["private"] - columns["raw"]
+    return pl.DataFrame({"from": network.ids[keys // size], "to": network.ids[keys % size], **columns})
+
+
+def _hover(names: NDArray[np.str_], sides: dict[str, PairFlows]) -> Callable[[int, int], str]:
+    """The text of a line: both directions of the release, or both sides where raw may be shown."""
+    found = {
+        side: dict(
+            zip(
+                zip(p.a.tolist(), p.b.tolist(), strict=True),
+                zip(p.there.tolist(), p.back.tolist(), strict=True),
+                strict=True,
+            )
+        )
+        for side, p in sides.items()
+    }
+
+    def text(a: int, b: int) -> str:
+        ends = f"{names[a]} – {names[b]}"
+        counts = {side: known.get((a, b), (0, 0)) for side, known in found.items()}
+        if len(counts) == 1:
+            there, back = counts["private"]
+            return f"{ends}: {there:,} →, {back:,} ←"
+        return f"{ends}: " + ", ".join(f"{side} {sum(both):,}" for side, both in counts.items())
+
+    return text

@@ -1,0 +1,41 @@
+"""Pages as files: their templates, and writing that leaves a whole page or none."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from wayveil.errors import InputError
+from wayveil.releases.datasheet_page import templates
+
+
+def environment() -> Environment:
+    """The templates of the report, and those of the datasheet that it shows."""
+    made = templates("wayveil.report", "wayveil.releases")
+    made.filters["code"] = _code
+    return made
+
+
+def write_page(path: str | Path, html: str) -> Path:
+    """Write a page; the file appears whole or not at all."""
+    path = Path(path)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(html, encoding="utf-8")
+        os.replace(draft, path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise InputError(f"the page cannot be written here ({error.strerror})", file=path) from error
+    return path
+
+
+def _code(text: str) -> Markup:
+    """Words between backticks as code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts)
+    )

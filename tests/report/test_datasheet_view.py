@@ -1,0 +1,68 @@
+"""The words of the datasheet, on its own page and in the report."""
+
+from types import SimpleNamespace
+
+from report_world import DATASHEET, grid_city, random_trips
+
+from wayveil.releases import datasheet_view
+from wayveil.releases.datasheet_page import datasheet_page
+from wayveil.report.page import report_html
+
+
+def test_the_promise_is_explained_in_plain_words():
+    promise = datasheet_view.promise(DATASHEET)
+    assert promise.holds
+    assert promise.amount == "1"
+    assert "any one rider" in promise.meaning
+    assert "2.72" in promise.meaning
+    assert "`" not in promise.sentence
+    small = datasheet_view.promise({"guarantee": {"epsilon": "1/10", "unit": "trip"}})
+    assert "1.11" in small.meaning
+
+
+def test_no_stated_guarantee_is_no_promise():
+    promise = datasheet_view.promise({})
+    assert not promise.holds
+    assert "without a stated privacy guarantee" in promise.sentence
+    rho = datasheet_view.promise({"guarantee": {"rho": "1/2", "unit": "rider"}})
+    assert (rho.currency, rho.amount, rho.meaning) == ("rho", "1/2", "")
+
+
+def test_spends_become_a_table_with_shares_of_the_whole():
+    table = datasheet_view.spends(DATASHEET)
+    assert table.titles == ("Bought", "Price", "Sensitivity", "Noise scale", "95 % of noise within ±")
+    assert table.shares == (25, 75)
+    assert datasheet_view.spends({}) is None
+    odd = datasheet_view.spends({"spends": [{"label": "x", "price": "?", "new_field": 3}]})
+    assert odd.titles[-1] == "New field"
+
+
+def test_fields_that_nobody_foresaw_are_shown_as_they_stand():
+    view = datasheet_view.DatasheetView.of({**DATASHEET, "novelty": {"a": 1}, "nothing": []})
+    assert view.rest == (("Novelty", {"a": 1}),)
+    titles = [title for title, _ in view.parts]
+    assert titles[0] == "Who is protected"
+    assert "Limitations" in titles
+    assert "Ledger" not in titles
+
+
+def test_the_page_of_the_datasheet_and_the_report_show_the_same_parts(tmp_path):
+    sheet = {
+        **DATASHEET,
+        "deployment": {
+            "name": "A <b>",
+            "data_curator": "",
+            "publication_date": "2026-11-16",
+            "implementation": {"pre_processing_eda_hyperparameter_tuning": "Nothing was looked at."},
+        },
+    }
+    page = datasheet_page(sheet)
+    assert "A &lt;b&gt;" in page
+    assert "Nothing was looked at." in page
+    assert "<script" not in page
+    city = grid_city(3)
+    release = SimpleNamespace(trips=random_trips(city, 20, seed=1), datasheet=sheet)
+    report = report_html(network=city, release=release)
+    for part in ("What was paid for", "Who is protected", "Before counting", "Several releases add up."):
+        assert part in page
+        assert part in report

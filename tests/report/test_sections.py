@@ -1,0 +1,160 @@
+"""Sections that only some releases have: error bars, hours, the trie, answers; and what the page says it lacks."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from report_world import grid_city, random_trips
+
+from ring_networks import ring_of_stops
+from wayveil.mechanisms.mobitrie import MobiTrie
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.units import Event, Trip
+from wayveil.releases.release import Release, release
+from wayveil.releases.taps import ANY_MOVE
+from wayveil.report.answers_view import answer_tables
+from wayveil.report.page import report_html, write_report
+from wayveil.report.trie_picture import nested_children
+from wayveil.report.unmeasured import unmeasured
+from wayveil.simulate.taps import simulate_taps
+from wayveil.trips.trips import Trips
+from wayveil.utility.answers import Asked
+from wayveil.utility.scorecard import score
+
+CITY = grid_city(4)
+RAW = random_trips(CITY, 400, seed=1)
+RING = ring_of_stops(8, seconds=300, skip=2, routes=2)
+TAPS = simulate_taps(RING, 3_000, seed=2).taps
+
+
+def made(trips, mechanism, unit, **options) -> Release:
+    return release(trips, mechanism, epsilon=4, unit=unit, bits=SeededBits(3), seed=1, **options)
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return made(RAW, NoisyPrefixTree(height=3), Trip())
+
+
+@pytest.fixture(scope="module")
+def trie():
+    return made(RAW, MobiTrie(), Trip())
+
+
+@pytest.fixture(scope="module")
+def tap_trips():
+    single = TAPS.as_single_visits()
+    return Trips(single.location, single.offsets, RING, TAPS.time)
+
+
+@pytest.fixture(scope="module")
+def counts(tap_trips):
+    return made(tap_trips, TapCounts(), Event(), rule=ANY_MOVE)
+
+
+def test_released_numbers_carry_the_bars_of_their_noise(tree, tmp_path):
+    page = report_html(network=CITY, release=tree)
+    assert "95 % of the noise" in page
+    table = tree.model.table()
+    write_report(tmp_path / "r.html", network=CITY, release=tree)
+    stops = pl.read_csv(tmp_path / "r-figures" / "stops.csv")
+    assert (stops["noise_95"] > 0).all()
+    # The same bars where the model was read back from its table.
+    loaded = Release(tree.trips, None, tree.datasheet)
+    assert report_html(network=CITY, release=loaded, model=table) == page
+    assert "95 % of the noise" not in report_html(network=CITY, release=loaded)
+
+
+def test_more_noise_makes_wider_bars(tree):
+    def widest(one):
+        page = report_html(network=CITY, release=one)
+        return max(float(bar.replace(",", "")) for bar in re.findall(r"± ([\d,]+)</td>", page))
+
+    quiet = release(RAW, NoisyPrefixTree(height=3), epsilon=40, unit=Trip(), bits=SeededBits(3), seed=1)
+    assert widest(tree) > 4 * widest(quiet)
+
+
+def test_a_released_trie_is_drawn_and_a_tree_is_not(trie, tree):
+    page = report_html(network=CITY, release=trie)
+    assert 'id="trie"' in page
+    assert 'class="trie"' in page
+    assert "Street 0 / Avenue 0" in page[page.index('class="trie"') :]
+    assert 'id="trie"' not in report_html(network=CITY, release=tree)
+
+
+def test_the_trie_of_a_table_is_the_trie_itself(trie):
+    table = trie.model.table().filter(pl.col("count") > 0)
+    rows = list(zip(table["ngram"].to_list(), table["count"].to_list(), strict=True))
+
+    def flat(nodes, path=()):
+        for node in nodes:
+            yield (*path, node["stop"]), round(node["count"], 6)
+            yield from flat(node["children"], (*path, node["stop"]))
+
+    whole = trie.model.nested()
+    assert dict(flat(nested_children(rows, {}))) == {key: n for key, n in flat(whole["children"]) if n > 0}
+
+
+def test_tap_releases_answer_the_agency_beside_plain_noise(counts, tmp_path):
+    page = write_report(tmp_path / "r.html", network=RING, release=counts).read_text()
+    assert "Answers for the agency" in page
+    assert "Plain Laplace noise" in page
+    for title in ("Tap-ins in all", "Tap-ins per hour of the day", "The stops with the fewest tap-ins"):
+        assert title in page
+    answers = pl.read_csv(tmp_path / "r-figures" / "answer-hours.csv")
+    assert {"what", "answer", "low", "high", "plain_laplace_noise"} <= set(answers.columns)
+    assert 'id="hours"' in page
+    seen = page[page.index("<body>") : page.index('id="datasheet"')]
+    assert "raw" not in seen.lower().replace("drawn", "")
+
+
+def test_answers_beside_raw_ones_are_internal(counts, tap_trips):
+    asked = Asked(counts.trips, counts.model.table(), counts.datasheet)
+    public, _ = answer_tables(asked)
+    inside, _ = answer_tables(asked, tap_trips)
+    assert not any("Raw" in table.heads for table in public)
+    total = next(table for table in inside if table.name == "total")
+    row = dict(zip(total.heads, total.rows[0], strict=True))
+    assert row["Raw"] == f"{tap_trips.visits:,}"
+    assert row["Plain Laplace"].replace(",", "").isdigit()
+
+
+def test_only_releases_of_taps_answer_unless_told(tree):
+    assert "Answers for the agency" not in report_html(network=CITY, release=tree)
+    page = report_html(network=CITY, release=tree, taps=True)
+    assert "Answers for the agency" in page
+    assert "Tap-ins per hour of the day: this release has no times" in page
+
+
+def test_the_page_says_what_it_lacks(tree):
+    page = report_html(network=CITY, release=tree)
+    assert "Times: this release has none" in page
+    assert "it is not in a page that may be published" in page
+    card = score(RAW, tree, queries=50)
+    inside = report_html(network=CITY, raw=RAW, release=tree, scorecard=card, audience="internal")
+    assert "the short list of four questions" in inside
+    assert "<code>--comparison</code> shows its results here" in inside
+    full = score(RAW, [tree, tree], queries=50, suite="full")
+    said = unmeasured(
+        tree.trips, raw=RAW, scorecard=full, compared=True, bars=True, unanswered=["loads: unknown"]
+    )
+    assert said[0] == "Loads: unknown."
+    assert not any("short list" in sentence or "one release" in sentence for sentence in said)
+    assert any("Accuracy: no scorecard" in s for s in _without_card())
+
+
+def _without_card():
+    return unmeasured(RAW, raw=RAW, scorecard=None, compared=False, bars=False, unanswered=[])
+
+
+def test_the_plain_bar_follows_from_unit_and_epsilon_alone(counts, tree):
+    table = tree.model.table()
+    asked = Asked(tree.trips, table, tree.datasheet)
+    # Height 3 and epsilon 4: noise of scale 3/4, of which 95 % stay within 2.
+    assert asked.plain_half_width() == 2
+    rho = {**tree.datasheet, "guarantee": {"unit": "trip", "rho": "1", "bounds": {}}}
+    assert Asked(tree.trips, table, rho).plain_half_width() is None
+    assert np.isfinite(Asked(counts.trips, counts.model.table(), counts.datasheet).plain_half_width())
