@@ -16,8 +16,11 @@ def values(question, trips):
     return {measure.key: measure.value for measure in question.measure(trips)}
 
 
-def square_city(side: int = 4, *, routes: bool = True) -> Network:
-    """A grid of stops, 1/100 degree apart, with edges both ways; every row of streets is a route of its own."""
+def square_city(side: int = 4, *, routes: bool = True, jitter: int | None = None) -> Network:
+    """A grid of stops, 1/100 degree apart, with edges both ways; every row of streets is a route of its own.
+
+    With `jitter`, a seed, stops stand a little beside their crossings.
+    """
     size = side * side
     stop = np.arange(size)
     rows = []
@@ -43,7 +46,10 @@ def square_city(side: int = 4, *, routes: bool = True) -> Network:
         np.arange(count + 1) if routes else np.zeros(count + 1, np.int64),
         line.astype(np.int32) if routes else np.empty(0, np.int32),
     )
-    places = Places(ids, ids, 50 + 0.01 * (stop // side), 10 + 0.01 * (stop % side))
+    off = (
+        np.zeros((2, size)) if jitter is None else np.random.default_rng(jitter).uniform(0, 0.004, (2, size))
+    )
+    places = Places(ids, ids, 50 + 0.01 * (stop // side) + off[0], 10 + 0.01 * (stop % side) + off[1])
     return Network(places, edges, lines, Platforms(ids, stop.astype(np.int32)), name="Square")
 
 
