@@ -101,7 +101,13 @@ def test_coarse_blocks_are_unions_of_their_finer_ones():
     blocks = blocks_of(world)
     walks = Walks(np.array([0, 1, 2, 4, 7, 8, 10, 3], np.int32), np.array([0, 4, 7, 8]), np.array([3, 4, 5]))
     coarse = [block for block in blocks.values() if block.finer]
-    assert {block.name for block in coarse} == {"distance", "origin zone", "destination zone", "edge zone"}
+    assert {block.name for block in coarse} == {
+        "distance",
+        "origin zone",
+        "destination zone",
+        "edge zone",
+        "hour",
+    }
     for block in coarse:
         assert np.array_equal(block.union[blocks[block.finer].of(walks)], block.of(walks))
 

@@ -32,6 +32,7 @@ class Shares(BaseModel):
     destination_zone: Fraction = Field(Fraction(2, 100), gt=0)
     tree: Fraction = Field(Fraction(7, 100), gt=0)
     pair: Fraction = Field(Fraction(16, 100), gt=0)
+    hour: Fraction = Field(Fraction(2, 100), gt=0)
     hour_at_origin: Fraction = Field(Fraction(3, 100), gt=0)
     hour_at_destination: Fraction = Field(Fraction(3, 100), gt=0)
     band_of_pair: Fraction = Field(Fraction(5, 100), gt=0)
@@ -45,7 +46,7 @@ class Shares(BaseModel):
         """The weights of the questions that are asked, by the name of the block; the number of trips is first."""
         left_out = set()
         if not timed:
-            left_out |= {"hour_at_origin", "hour_at_destination", "band_of_pair"}
+            left_out |= {"hour", "hour_at_origin", "hour_at_destination", "band_of_pair"}
         left_out |= {"move"} if network else {"edge", "edge_zone"}
         if not (network and triples):
             left_out.add("two_edges")

@@ -168,6 +168,8 @@ class WalkBlocks:
             return []
         zones, look = self.geography.places, self.resolution
 
+        hour = np.repeat(np.arange(look.times), 1 << look.hours)
+
         def at_origin(walks: Walks) -> Ints:
             return (_bins(walks) << look.hours) + zones.zone(walks.origin, look.hours)
 
@@ -183,6 +185,7 @@ class WalkBlocks:
 
         return [
             Block("hour at origin", look.times << look.hours, at_origin),
+            Block("hour", look.times, _bins, finer="hour at origin", union=hour),
             Block("hour at destination", look.times << look.hours, at_destination),
             Block("band of pair", look.bands << 2 * look.pairs, of_pair),
         ]

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+
 # How much a unit of misfit in each block counts, relative to the variance of its noise. Found on simulated cities.
 TRUST = {
     "distance": 0.01,
@@ -10,6 +11,7 @@ TRUST = {
     "destination": 0.05,
     "destination zone": 0.01,
     "pair": 0.02,
+    "hour": 0.01,
     "hour at origin": 0.02,
     "hour at destination": 0.02,
     "band of pair": 0.015,
@@ -34,10 +36,12 @@ class Generation(BaseModel):
     least_share      of a way to choose a route in the early rounds, so that it can come back
     rare             ways with a smaller share are not drawn in the last round
     anywhere         share of the support whose ends are drawn independently of each other
+    least_kinds      ways to choose a route among the trips to one destination, at least
     graphs           perturbed graphs per way of counting costs
     trees            of those, how many are tried for each destination
     lines            log-normal spread of the cost of each line, edges: of each edge, waits: of each wait
     trust            variance allowed per unit of noise variance, by block
+    ends_off         share by which the ends of the support are thought to be off at a place
     model_error      variance allowed per trip, beside the noise: what no support can express
     iterations       most steps of the solver, clip: largest log weight
     """
@@ -56,12 +60,14 @@ class Generation(BaseModel):
     least_share: float = Field(0.01, ge=0, lt=0.1)
     rare: float = Field(0.08, ge=0, lt=1)
     anywhere: float = Field(0.1, ge=0, lt=1)
+    least_kinds: int = Field(4, ge=1)
     graphs: int = Field(6, ge=1)
     trees: int = Field(2, ge=1)
     lines: float = Field(0.2, ge=0)
     edges: float = Field(0.15, ge=0)
     waits: float = Field(0.2, ge=0)
     trust: dict[str, float] = Field(default_factory=lambda: dict(TRUST))
+    ends_off: float = Field(0.5, gt=0)
     model_error: float = Field(0.2, ge=0)
     iterations: int = Field(300, ge=1)
     clip: float = Field(14.0, gt=0)

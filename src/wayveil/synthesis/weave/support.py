@@ -32,6 +32,8 @@ KINDS = (
     *(Kind(way, perturbed) for way in (METRES, SECONDS, LINES) for perturbed in (False, True)),
     *(Kind(way, True, via=True) for way in (METRES, LINES)),
 )
+# A shortest-path tree should be worth growing.
+TRIPS_PER_TREE = 16
 _PERTURBED = np.array([kind.perturbed for kind in KINDS])
 _VIA = np.array([kind.via for kind in KINDS])
 
@@ -61,7 +63,7 @@ def routed(
     """About `count` trips over a network; `kinds` are the shares of the ways to choose a route."""
     origin, destination = demand.ends(count, settings.anywhere, rng)
     bins = demand.bins(origin, destination, rng)
-    kind = rng.choice(len(KINDS), len(origin), p=kinds)
+    kind = _kinds(destination, costs.network.size, kinds, settings, rng)
     via = np.flatnonzero(_VIA[kind] & (origin != destination))
     between = _near_the_way(demand, origin[via], destination[via], rng)
     # Legs: one per trip, and a second one for those that go via somewhere.
@@ -96,6 +98,15 @@ def walked(demand: Demand, moves: Floats, count: int, rng: np.random.Generator) 
     walks = Walks(location, offsets)
     bins = demand.bins(walks.origin.astype(np.int64), walks.destination.astype(np.int64), rng)
     return Support(Walks(location, offsets, bins), np.zeros(len(walks), np.int64))
+
+
+def _kinds(
+    destination: Ints, places: int, shares: Floats, settings: Generation, rng: np.random.Generator
+) -> Ints:
+    """A kind for each trip. Trips to one destination have few of them between them, so that few trees have to grow."""
+    slots = max(settings.least_kinds, len(destination) // (TRIPS_PER_TREE * places))
+    table = rng.choice(len(KINDS), (places, slots), p=shares)
+    return table[destination, rng.integers(0, slots, len(destination))]
 
 
 def _near_the_way(demand: Demand, origin: Ints, destination: Ints, rng: np.random.Generator) -> Ints:

@@ -1,6 +1,7 @@
 """The loop of Weave: draw plausible trips, weight them to explain the measurements, learn costs, and again."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +18,16 @@ from wayveil.synthesis.weave.times import with_times
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.world import World
+from wayveil.world.zones import Geography
 
 if TYPE_CHECKING:
     from wayveil.synthesis.weave.measurements import Measurements
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+# Blocks that trips of the support were drawn from cell by cell.
+DRAWN_FROM = ("origin", "destination")
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,20 @@ class Woven:
     times: int
     diagnostics: Diagnostics
 
+    @cached_property
+    def order(self) -> Ints:
+        """The trips of the support sorted by origin, destination and time: whole trips are drawn at equal steps along
+        this order, so that likes stand in for each other and their numbers come out as the weights say.
+        """
+        walks, code = self.support.walks, Geography(self.world).places.code
+        bins = np.zeros(len(walks)) if walks.bins is None else walks.bins
+        return np.lexsort((walks.lengths, bins, code[walks.destination], code[walks.origin]))
+
     def sample(self, trips: int, rng: np.random.Generator) -> Trips:
         """Exactly so many trips, each of the support as often as its weight says, up to one, in random order."""
         share = self.weight / self.weight.sum()
-        copies = round_keeping_total(share * trips, rng)
-        chosen = np.repeat(np.arange(len(copies)), copies)
+        copies = round_keeping_total(share[self.order] * trips, rng)
+        chosen = np.repeat(self.order, copies)
         missing = max(0, trips - len(chosen))  # rounding may be off by one
         chosen = rng.permutation(np.append(chosen, rng.choice(len(copies), missing, p=share)))[:trips]
         walks = self.support.walks
@@ -99,9 +113,17 @@ class _Loom:
         self.count = int(np.clip(settings.support * self.total, settings.least, settings.most))
 
     def _allowed(self, name: str) -> Floats:
-        """The variance of a block's misfit: its noise, and what no support can express."""
+        """The variance that the misfit of each cell of a block may have: a part of its noise's, as answers are trusted
+        more than the support, and what no support can express.
+
+        The support is drawn from the ends as measured, so what is left of them is mostly noise where there are few
+        trips per place: a guess that is off by a share r of m trips deserves 1 / (r^2 m) of the noise's variance.
+        """
         noisy, settings = self.noisy[name], self.settings
-        return settings.trust[name] * (noisy.deviation**2 + settings.model_error * np.maximum(noisy.value, 0))
+        trust = settings.trust[name]
+        if name in DRAWN_FROM:
+            trust = min(1.0, max(trust, len(noisy.value) / self.total / settings.ends_off**2))
+        return trust * (noisy.deviation**2 + settings.model_error * np.maximum(noisy.value, 0))
 
     def on_moves(self, rng: np.random.Generator) -> _Fitted:
         """Without a network: walks over the noisy moves."""
