@@ -1,9 +1,10 @@
 """The compiled loop that gives every anonymous tap to a rider.
 
 For each tap the study's loop reviews all riders. Here riders with a tap today wait in lists by (stop, role, quarter of
-an hour of the last tap), those still at home in lists by (home, role), and stops are tried from the nearest outwards
-until even a perfect candidate farther out would lose. The result is that of reviewing everybody (lowest score; among
-equals the first rider), except that at most `patience` riders of one stop, role and scenario are looked at.
+an hour of the last tap), those still at home in lists by (home, role). Zones and their stops are tried from the nearest
+outwards, and one is left out if even the last who tapped there would lose. The result is that of reviewing everybody
+(lowest score; among equals the first rider), except that at most `patience` riders of one stop, role and scenario are
+looked at.
 """
 
 from typing import NamedTuple
@@ -14,13 +15,21 @@ from numpy.typing import NDArray
 
 from wayveil.simulate.roles import RuleArrays
 from wayveil.simulate.surroundings import Surroundings
+from wayveil.simulate.waiting import (
+    KINDS,
+    NOBODY,
+    QUARTER,
+    SLOTS,
+    People,
+    Waiting,
+    empty,
+    latest_slot,
+    pull,
+    put,
+)
 from wayveil.world.timebins import DAY, HOUR
 
 TRANSFER, RETURN, NEW_TRIP, FIRST, NEW_RIDER = range(5)
-QUARTER = 900
-SLOTS = DAY // QUARTER
-WORDS = 2  # of 64 slots each
-NOBODY = -1
 WORKING_DAYS = 5
 
 
@@ -36,107 +45,6 @@ class TapArrays(NamedTuple):
     role: NDArray[np.int8]
     plan: NDArray[np.uint8]
     draw: NDArray[np.float64]  # three per tap, for purposes
-
-
-class People(NamedTuple):
-    """Riders as columns, as many as there could be, and for each tap its rider, purpose and scenario."""
-
-    role: NDArray[np.int8]
-    plan: NDArray[np.uint8]
-    home: NDArray[np.int32]
-    primary: NDArray[np.int32]
-    last: NDArray[np.int32]
-    last_time: NDArray[np.int64]
-    last_purpose: NDArray[np.int8]
-    today: NDArray[np.int64]
-    taps_today: NDArray[np.int8]
-    taps_for: NDArray[np.int8]
-    rider: NDArray[np.int32]
-    purpose: NDArray[np.int8]
-    scenario: NDArray[np.int8]
-
-    @classmethod
-    def nobody_yet(cls, taps: int, purposes: int) -> "People":
-        """Room for one rider per tap."""
-        return cls(
-            np.zeros(taps, np.int8),
-            np.zeros(taps, np.uint8),
-            np.zeros(taps, np.int32),
-            np.full(taps, NOBODY, np.int32),
-            np.zeros(taps, np.int32),
-            np.zeros(taps, np.int64),
-            np.zeros(taps, np.int8),
-            np.full(taps, -(1 << 60), np.int64),
-            np.zeros(taps, np.int8),
-            np.zeros((taps, purposes), np.int8),
-            np.full(taps, NOBODY, np.int32),
-            np.zeros(taps, np.int8),
-            np.zeros(taps, np.int8),
-        )
-
-
-class Waiting(NamedTuple):
-    """Doubly linked lists of riders with a tap today, by (stop, kind, slot), with a bit for every list in use.
-
-    The kind is the role, doubled: riders whose primary place is known wait apart, since only they can have the bonus.
-    For all others the search ends much nearer.
-    """
-
-    head: NDArray[np.int32]
-    after: NDArray[np.int32]
-    before: NDArray[np.int32]
-    used: NDArray[np.uint64]
-    crowd: NDArray[np.int32]  # riders at each stop, without and with a primary place
-
-
-@njit(cache=True)
-def put(lists: Waiting, people: People, roles: int, rider: int) -> None:
-    stop, slot = people.last[rider], (people.last_time[rider] % DAY) // QUARTER
-    known = int(people.primary[rider] != NOBODY)
-    row = (stop * roles + people.role[rider]) * 2 + known
-    at = row * SLOTS + slot
-    lists.after[rider], lists.before[rider] = lists.head[at], NOBODY
-    if lists.head[at] != NOBODY:
-        lists.before[lists.head[at]] = rider
-    lists.head[at] = rider
-    lists.used[row * WORDS + (slot >> 6)] |= np.uint64(1) << np.uint64(slot & 63)
-    lists.crowd[2 * stop + known] += 1
-
-
-@njit(cache=True)
-def pull(lists: Waiting, people: People, roles: int, rider: int) -> None:
-    stop, slot = people.last[rider], (people.last_time[rider] % DAY) // QUARTER
-    known = int(people.primary[rider] != NOBODY)
-    row = (stop * roles + people.role[rider]) * 2 + known
-    at = row * SLOTS + slot
-    after, before = lists.after[rider], lists.before[rider]
-    if before == NOBODY:
-        lists.head[at] = after
-    else:
-        lists.after[before] = after
-    if after != NOBODY:
-        lists.before[after] = before
-    if lists.head[at] == NOBODY:
-        lists.used[row * WORDS + (slot >> 6)] &= ~(np.uint64(1) << np.uint64(slot & 63))
-    lists.crowd[2 * stop + known] -= 1
-
-
-@njit(cache=True)
-def latest_slot(used: NDArray[np.uint64], row: int, slot: int) -> int:
-    """The last slot in use that is not after `slot`, or -1."""
-    word = slot >> 6
-    bits = used[row * WORDS + word] & (~np.uint64(0) >> np.uint64(63 - (slot & 63)))
-    while bits == np.uint64(0):
-        word -= 1
-        if word < 0:
-            return -1
-        bits = used[row * WORDS + word]
-    top = 0
-    for step in (32, 16, 8, 4, 2, 1):
-        if bits >> np.uint64(step) != np.uint64(0):
-            bits >>= np.uint64(step)
-            top += step
-    return (word << 6) + top
 
 
 @njit(cache=True)
@@ -193,7 +101,7 @@ def assign(taps: TapArrays, ground: Surroundings, rules: RuleArrays, people: Peo
         weekday = (today + 3) % 7  # 1970-01-01 was a Thursday
         starts, queue = line_up(people, riders, today, rules.shares[3], stops, roles)
         ahead = starts[:-1].copy()
-        lists.head[:], lists.used[:], lists.crowd[:] = NOBODY, 0, 0
+        empty(lists)
         for tap in range(taps.days[block], taps.days[block + 1]):
             rider, scenario = best_rider(
                 tap, today, weekday, taps, ground, rules, people, lists, starts, queue, ahead
@@ -204,10 +112,10 @@ def assign(taps: TapArrays, ground: Surroundings, rules: RuleArrays, people: Peo
                 people.role[rider], people.plan[rider] = taps.role[tap], taps.plan[tap]
                 people.home[rider] = taps.location[tap]
             elif people.today[rider] == today:
-                pull(lists, people, roles, rider)
+                pull(lists, people, rules, ground.zone_of, rider)
             give(tap, rider, scenario, today, weekday, taps, rules, people)
             if people.taps_today[rider] < rules.taps_a_day[people.role[rider]]:
-                put(lists, people, roles, rider)
+                put(lists, people, rules, ground.zone_of, rider)
     return riders
 
 
@@ -259,20 +167,22 @@ def best_rider(
     here, time, roles = taps.location[tap], taps.time[tap], len(rules.taps_a_day)
     second = time % DAY
     best, best_score, best_scenario = NOBODY, np.inf, NEW_RIDER
-    fresh, quickest = np.empty(roles, np.int64), rules.low.min()
+    fresh = np.empty(roles, np.int64)
     for role in range(roles):
         fresh[role] = fresh_purpose(rules, role, weekday, second, taps.draw[tap])
-    for at in range(ground.first[here], ground.first[here + 1]):
-        stop, metres = ground.near[at], ground.metres[at]
-        base = metres * rules.score[1]
-        if base - rules.score[2] > best_score:
+    # Who has not tapped today has the same score everywhere but for the distance, and sets the mark for all others.
+    for group in range(ground.around[here], ground.around[here + 1]):
+        if ground.metres[ground.begin[group]] > rules.metres[FIRST]:
             break
-        if metres <= rules.metres[FIRST] and base + rules.shares[0] <= best_score:
+        for at in range(ground.begin[group], ground.begin[group + 1]):
+            score = ground.metres[at] * rules.score[1] + rules.shares[0]
+            if ground.metres[at] > rules.metres[FIRST] or score > best_score:
+                break
             for role in range(roles):
                 if second >= rules.latest[role] or rules.most[role, fresh[role]] < 1:
                     continue
                 rider = next_in_line(
-                    stop * roles + role,
+                    ground.near[at] * roles + role,
                     today,
                     time,
                     ground.longest,
@@ -282,51 +192,70 @@ def best_rider(
                     queue,
                     ahead,
                 )
-                score = base + rules.shares[0]
                 if rider != NOBODY and (score < best_score or (score == best_score and rider < best)):
                     best, best_score, best_scenario = rider, score, FIRST
-        # One deep loop: a function of its own would count references to all these arrays at every call.
-        for known in range(2):
-            bonus = rules.score[2] * known
-            soonest = base + max(quickest, ground.seconds[at]) * rules.score[0] - bonus
-            if lists.crowd[2 * stop + known] == 0 or soonest > best_score:
+    # One deep loop: a function of its own would count references to all these arrays at every call.
+    soonest = (
+        rules.low.min(),
+        rules.low[:, NEW_TRIP].min(),
+    )  # of riders who may go on, and of those who may not
+    for group in range(ground.around[here], ground.around[here + 1]):
+        nearest = ground.metres[ground.begin[group]] * rules.score[1]
+        if nearest + soonest[0] * rules.score[0] - rules.score[2] > best_score:
+            break
+        for kind in range(KINDS):
+            known, shut = kind >> 1, kind & 1
+            bonus, zone = rules.score[2] * known, ground.zone[group] * KINDS + kind
+            if second < soonest[shut]:
                 continue
-            for role in range(roles):
-                row = (stop * roles + role) * 2 + known
-                nobody = lists.used[row * WORDS] | lists.used[row * WORDS + 1] == np.uint64(0)
-                if nobody or second >= rules.latest[role]:
+            slot = latest_slot(lists.by_zone, zone, (second - soonest[shut]) // QUARTER)
+            shortest = max(second - (slot + 1) * QUARTER + 1, soonest[shut])
+            if slot < 0 or nearest + shortest * rules.score[0] - bonus > best_score:
+                continue
+            for at in range(ground.begin[group], ground.begin[group + 1]):
+                metres = ground.metres[at]
+                base, site = metres * rules.score[1], ground.near[at] * KINDS + kind
+                gap = max(soonest[shut], ground.seconds[at])
+                if base + gap * rules.score[0] - bonus > best_score or second < gap:
                     continue
-                for scenario in range(3):
-                    least, most = (
-                        max(rules.low[role, scenario], ground.seconds[at]),
-                        rules.high[role, scenario],
-                    )
-                    too_far = metres > rules.metres[scenario] or second < least
-                    if too_far or base + least * rules.score[0] - bonus > best_score:
+                slot = latest_slot(lists.by_stop, site, (second - gap) // QUARTER)
+                shortest = max(second - (slot + 1) * QUARTER + 1, gap)
+                if slot < 0 or base + shortest * rules.score[0] - bonus > best_score:
+                    continue
+                for role in range(roles):
+                    row = site * roles + role
+                    if second >= rules.latest[role]:
                         continue
-                    looked, oldest = 0, max(second - most, 0) // QUARTER
-                    slot = latest_slot(lists.used, row, (second - least) // QUARTER)
-                    while slot >= oldest and looked < rules.patience:
-                        shortest = max(second - (slot + 1) * QUARTER + 1, least)
-                        if base + shortest * rules.score[0] - bonus > best_score:
-                            break
-                        rider = lists.head[row * SLOTS + slot]
-                        while rider != NOBODY and looked < rules.patience:
-                            looked += 1
-                            gap = time - people.last_time[rider]
-                            if least <= gap <= most:
-                                purpose = people.last_purpose[rider] if scenario < NEW_TRIP else fresh[role]
-                                score, place = base + gap * rules.score[0], people.primary[rider]
-                                if known:
-                                    east = ground.east[place] - ground.east[here]
-                                    north = ground.north[place] - ground.north[here]
-                                    if np.hypot(east, north) <= rules.score[3]:
-                                        score -= rules.score[2]
-                                better = score < best_score or (score == best_score and rider < best)
-                                if better and people.taps_for[rider, purpose] < rules.most[role, purpose]:
-                                    best, best_score, best_scenario = rider, score, scenario
-                            rider = lists.after[rider]
-                        slot = latest_slot(lists.used, row, slot - 1) if slot > 0 else -1
+                    for scenario in range(NEW_TRIP if shut else TRANSFER, NEW_TRIP + 1):
+                        least = max(rules.low[role, scenario], ground.seconds[at])
+                        most = rules.high[role, scenario]
+                        too_far = metres > rules.metres[scenario] or second < least
+                        if too_far or base + least * rules.score[0] - bonus > best_score:
+                            continue
+                        looked, oldest = 0, max(second - most, 0) // QUARTER
+                        slot = latest_slot(lists.by_role, row, (second - least) // QUARTER)
+                        while slot >= oldest and looked < rules.patience:
+                            shortest = max(second - (slot + 1) * QUARTER + 1, least)
+                            if base + shortest * rules.score[0] - bonus > best_score:
+                                break
+                            rider = lists.head[row * SLOTS + slot]
+                            while rider != NOBODY and looked < rules.patience:
+                                looked += 1
+                                gap = time - people.last_time[rider]
+                                if least <= gap <= most:
+                                    going_on = scenario < NEW_TRIP
+                                    purpose = people.last_purpose[rider] if going_on else fresh[role]
+                                    score, place = base + gap * rules.score[0], people.primary[rider]
+                                    if known:
+                                        east = ground.east[place] - ground.east[here]
+                                        north = ground.north[place] - ground.north[here]
+                                        if np.hypot(east, north) <= rules.score[3]:
+                                            score -= rules.score[2]
+                                    better = score < best_score or (score == best_score and rider < best)
+                                    if better and people.taps_for[rider, purpose] < rules.most[role, purpose]:
+                                        best, best_score, best_scenario = rider, score, scenario
+                                rider = lists.after[rider]
+                            slot = latest_slot(lists.by_role, row, slot - 1) if slot > 0 else -1
     return best, best_scenario
 
 

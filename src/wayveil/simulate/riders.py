@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.progress import step
-from wayveil.simulate.assignment import SLOTS, WORDS, People, TapArrays, Waiting, assign
+from wayveil.simulate.assignment import TapArrays, assign
 from wayveil.simulate.roles import PURPOSES, SCENARIOS, RiderRules
 from wayveil.simulate.surroundings import Surroundings, surroundings
+from wayveil.simulate.waiting import People, Waiting
 from wayveil.taps.chains import Period, sequences
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
@@ -103,7 +104,11 @@ def reconstruct_riders(
     people = People.nobody_yet(len(taps), len(PURPOSES))
     with step("giving taps to riders"):
         count = assign(
-            arrays, ground, rules.compiled(), people, _lists(len(taps), taps.world.size, len(rules.roles))
+            arrays,
+            ground,
+            rules.compiled(),
+            people,
+            Waiting.nobody_yet(len(taps), taps.world.size, int(ground.zone_of.max()) + 1, len(rules.roles)),
         )
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
@@ -145,13 +150,3 @@ def _plans(
     rank[np.flatnonzero(allowed), weekday[allowed]] = -1.0
     chosen = rank.argsort(axis=1).argsort(axis=1) < count[:, None]
     return np.packbits(chosen, axis=1, bitorder="little")[:, 0]
-
-
-def _lists(taps: int, stops: int, roles: int) -> Waiting:
-    return Waiting(
-        np.empty(2 * stops * roles * SLOTS, np.int32),
-        np.empty(taps, np.int32),
-        np.empty(taps, np.int32),
-        np.empty(2 * stops * roles * WORDS, np.uint64),
-        np.empty(2 * stops, np.int32),
-    )
