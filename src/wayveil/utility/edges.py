@@ -29,6 +29,11 @@ class EdgeFlows:
         """One ascending number per pair."""
         return self.source * np.int64(self.size) + self.target
 
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """Where the pairs of every source begin, and one past the last: for `place_of`."""
+        return np.searchsorted(self.source, np.arange(self.size + 1))
+
     def at(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """The counts of these pairs, 0 where nobody moved."""
         out = np.zeros(len(keys), np.int64)
@@ -67,6 +72,20 @@ def _count_moves(location: NDArray[np.int32], offsets: NDArray[np.int64], size: 
         for visit in range(offsets[trip] + 1, offsets[trip + 1]):
             dense[np.int64(location[visit - 1]) * size + location[visit]] += 1
     return dense
+
+
+@njit(cache=True)
+def place_of(first: NDArray[np.int64], target: NDArray[np.int32], here: int, there: int) -> int:
+    """The position of a pair among ascending pairs, -1 if it is not there."""
+    low, high = first[here], first[here + 1]
+    beyond = high
+    while low < high:
+        middle = (low + high) >> 1
+        if target[middle] < there:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < beyond and target[low] == there else -1
 
 
 class EdgeFigures(Question):

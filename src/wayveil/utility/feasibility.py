@@ -1,43 +1,66 @@
 """Could the released trips have happened? Moves that the network has, and moves faster than it allows."""
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
+from wayveil.utility.edges import EdgeFlows, edge_flows, place_of
 from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
-from wayveil.utility.windows import window_starts
 from wayveil.world.network import Network
 from wayveil.world.trees import travel_seconds
 
 _ROWS_AT_ONCE = 256
 
 
-def legal_moves(trips: Trips) -> NDArray[np.bool_]:
-    """For every move (two visits in a row of one trip): whether the public world has it."""
-    start = window_starts(trips, 2)
-    return trips.world.successors.contains(trips.location[start], trips.location[start + 1])
+def legal_share(flows: EdgeFlows, trips: Trips) -> float:
+    """Share of moves (two visits in a row of one trip) that the public world has; not a number without moves."""
+    legal = trips.world.successors.contains(flows.source, flows.target)
+    return float(flows.count[legal].sum() / flows.count.sum()) if len(flows.count) else float("nan")
 
 
-def too_fast(trips: Trips, network: Network) -> NDArray[np.bool_]:
-    """For every move: whether it takes less time than the fastest way on the network between its stops.
+def too_fast_share(flows: EdgeFlows, trips: Trips, network: Network) -> float:
+    """Share of moves that take less time than the fastest way on the network between their stops.
 
-    Where there is no way at all, any time is too short. Trips without times have no such moves.
+    Where there is no way at all, any time is too short. Trips without times have no share.
     """
-    if trips.time is None:
-        return np.zeros(0, bool)
-    start = window_starts(trips, 2)
-    taken = trips.time[start + 1] - trips.time[start]
-    source, target = trips.location[start], trips.location[start + 1]
-    fast = np.zeros(len(start), bool)
-    order = np.argsort(source, kind="stable")
-    sources, first = np.unique(source[order], return_index=True)
-    bounds = np.append(first, len(order))
+    if trips.time is None or len(flows.count) == 0:
+        return float("nan")
+    fastest = fastest_seconds(flows, network)
+    fast = _count_fast(trips.location, trips.offsets, trips.time, flows.first, flows.target, fastest)
+    return float(fast / flows.count.sum())
+
+
+def fastest_seconds(flows: EdgeFlows, network: Network) -> NDArray[np.float64]:
+    """Least travel time of every pair of stops that has a flow; infinite where there is no way."""
+    seconds = np.empty(len(flows.count))
+    sources, first = np.unique(flows.source, return_index=True)
+    bounds = np.append(first, len(seconds))
     for low in range(0, len(sources), _ROWS_AT_ONCE):
-        rows = travel_seconds(network, sources[low : low + _ROWS_AT_ONCE])
-        here = order[bounds[low] : bounds[min(low + _ROWS_AT_ONCE, len(sources))]]
-        row = np.searchsorted(sources[low : low + _ROWS_AT_ONCE], source[here])
-        fast[here] = taken[here] < rows[row, target[here]]
-    return fast
+        some = sources[low : low + _ROWS_AT_ONCE]
+        here = slice(bounds[low], bounds[low + len(some)])
+        rows = travel_seconds(network, some)
+        seconds[here] = rows[np.searchsorted(some, flows.source[here]), flows.target[here]]
+    return seconds
+
+
+@njit(cache=True)
+def _count_fast(
+    location: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    time: NDArray[np.int64],
+    first: NDArray[np.int64],
+    target: NDArray[np.int32],
+    fastest: NDArray[np.float64],
+) -> int:
+    """Moves below the time of their pair; every move has one."""
+    count = 0
+    for trip in range(len(offsets) - 1):
+        for visit in range(offsets[trip] + 1, offsets[trip + 1]):
+            pair = place_of(first, target, location[visit - 1], location[visit])
+            if time[visit] - time[visit - 1] < fastest[pair]:
+                count += 1
+    return count
 
 
 class Feasibility(Question):
@@ -57,16 +80,10 @@ class Feasibility(Question):
 
     def measure(self, private: Trips) -> list[Measure]:
         check_comparable(self.raw, private)
-        measures = [
-            Measure(
-                "feasible_moves", "share of moves that the world has", _mean(legal_moves(private)), "higher"
-            )
-        ]
+        flows = edge_flows(private)
+        share = legal_share(flows, private)
+        measures = [Measure("feasible_moves", "share of moves that the world has", share, "higher")]
         if self.timed and self.network is not None:
-            share = _mean(too_fast(private, self.network))
-            measures.append(Measure("too_fast", "share of timed moves faster than the network", share))
+            fast = too_fast_share(flows, private, self.network)
+            measures.append(Measure("too_fast", "share of timed moves faster than the network", fast))
         return measures
-
-
-def _mean(values: NDArray[np.bool_]) -> float:
-    return float(values.mean()) if len(values) else float("nan")

@@ -1,12 +1,34 @@
 """Can the raw trips be replayed on the release? Share of their moves that released trips also make."""
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
-from wayveil.utility.edges import EdgeFlows, edge_flows
+from wayveil.utility.edges import EdgeFlows, edge_flows, place_of
 from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
-from wayveil.utility.windows import window_starts
+
+
+def replayed(trips: Trips, model: EdgeFlows) -> NDArray[np.float64]:
+    """Share of the moves that the model allows, for every trip that moves."""
+    known = _known_moves(trips.location, trips.offsets, model.first, model.target)
+    moving = trips.lengths > 1
+    return np.asarray(known[moving] / (trips.lengths[moving] - 1))
+
+
+@njit(cache=True)
+def _known_moves(
+    location: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    first: NDArray[np.int64],
+    target: NDArray[np.int32],
+) -> NDArray[np.int64]:
+    known = np.zeros(len(offsets) - 1, np.int64)
+    for trip in range(len(known)):
+        for visit in range(offsets[trip] + 1, offsets[trip + 1]):
+            if place_of(first, target, location[visit - 1], location[visit]) >= 0:
+                known[trip] += 1
+    return known
 
 
 class ReplayFitness(Question):
@@ -21,23 +43,10 @@ class ReplayFitness(Question):
     def __init__(self, raw: Trips) -> None:
         check_not_empty(raw)
         self.raw = raw
-        self.flows = edge_flows(raw)
-        start = window_starts(raw, 2)
-        move = raw.location[start] * np.int64(raw.world.size) + raw.location[start + 1]
-        self.edge = np.searchsorted(self.flows.keys, move)  # the place of every move among the raw edges
-        self.first = np.concatenate([[0], np.cumsum(np.maximum(raw.lengths - 1, 0))])
-        self.moving = np.flatnonzero(raw.lengths > 1)
-
-    def replayed(self, model: EdgeFlows) -> NDArray[np.float64]:
-        """Share of the moves that the model allows, for every trip that moves."""
-        allowed = (model.at(self.flows.keys) > 0)[self.edge]
-        running = np.concatenate([[0], np.cumsum(allowed)])
-        hits = running[self.first[self.moving + 1]] - running[self.first[self.moving]]
-        return np.asarray(hits / (self.raw.lengths[self.moving] - 1))
 
     def measure(self, private: Trips) -> list[Measure]:
         check_comparable(self.raw, private)
-        share = self.replayed(edge_flows(private))
+        share = replayed(self.raw, edge_flows(private))
         mean = float(share.mean()) if len(share) else 1.0
         whole = float((share == 1).mean()) if len(share) else 1.0
         return [
