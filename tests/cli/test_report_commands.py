@@ -1,0 +1,128 @@
+"""`score` and `report` on the command line: the short list and all of it, comparisons, taps, and csv beside pages."""
+
+import json
+import re
+
+import polars as pl
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from ring_networks import ring_of_stops
+from wayveil.cli import compare, releases, taps
+from wayveil.errors import InputError, ParameterError
+from wayveil.simulate.city import simulate_city
+from wayveil.trips.visits import write_visits
+
+app = typer.Typer()
+for commands in (releases, compare, taps):
+    commands.register(app)
+run = CliRunner()
+CITY = ring_of_stops(20, seconds=120, skip=3, routes=3)
+
+
+def invoke(*arguments):
+    done = run.invoke(app, [str(one) for one in arguments])
+    if done.exception is not None:
+        raise done.exception
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A city, trips on it, and a release of them."""
+    folder = tmp_path_factory.mktemp("place")
+    CITY.save(folder / "city.npz")
+    write_visits(simulate_city(CITY, 300, seed=1).trips, folder / "trips.parquet", riders=True)
+    given = (folder / "trips.parquet", "-w", folder / "city.npz", "--epsilon", 4, "--ledger", "none")
+    invoke("release", *given, "--set", "height=3", "-o", folder / "release", "-q")
+    return folder
+
+
+def scored(place, *more):
+    files = (place / "trips.parquet", place / "release", "-w", place / "city.npz")
+    return json.loads(invoke("score", *files, "--queries", 100, "--json", *more))
+
+
+def test_the_short_list_has_four_questions_and_full_has_all(place):
+    short = {figure["question"] for figure in scored(place)["figures"]}
+    assert short == {"Count queries", "Trip lengths", "Stops", "Edges"}
+    every = {figure["question"] for figure in scored(place, "--full")["figures"]}
+    assert short < every
+    assert {"N-grams", "Operations", "GPS standard set", "Feasibility", "Origins and destinations"} <= every
+
+
+def test_the_help_teaches_how_to_read_the_figures():
+    text = re.sub(r"\s+", " ", run.invoke(app, ["score", "--help"], env={"COLUMNS": "200"}).output)
+    for word in ("ceiling", "floor", "empty", "--full", "non-empty"):
+        assert word in text
+
+
+def test_a_published_report_has_its_pictures_beside_it_and_nothing_raw(place, tmp_path):
+    page = tmp_path / "report.html"
+    facts = json.loads(invoke("report", place / "release", "-w", place / "city.npz", "-o", page, "--json"))
+    assert facts["for"] == "publication"
+    links = re.findall(r'href="([^"#][^"]*)"', page.read_text())
+    assert {"report-figures/map-private.csv", "report-figures/lengths.csv"} <= set(links)
+    assert all((tmp_path / link).exists() for link in links)
+    assert not list((tmp_path / "report-figures").glob("*raw*"))
+    assert pl.read_csv(tmp_path / "report-figures" / "stops.csv")["noise_95"].min() > 0
+
+
+def test_the_internal_report_takes_all_figures_and_a_comparison(place, tmp_path):
+    files = (place / "trips.parquet", "-w", place / "city.npz", "-o", tmp_path / "compared")
+    invoke(
+        "compare",
+        *files,
+        "-m",
+        "markov",
+        "-e",
+        "1,4",
+        "--repetitions",
+        1,
+        "--queries",
+        50,
+        "--workers",
+        1,
+        "-q",
+    )
+    page = tmp_path / "inside.html"
+    invoke(
+        *("report", place / "release", "-w", place / "city.npz", "--raw", place / "trips.parquet", "--full"),
+        *("--comparison", tmp_path / "compared", "--queries", 50, "-o", page, "-q"),
+    )
+    text = page.read_text()
+    assert "INTERNAL" in text
+    assert "Other mechanisms and budgets" in text
+    assert "GPS standard set" in text
+    assert (tmp_path / "inside-figures" / "map-difference.csv").exists()
+    assert (tmp_path / "inside-figures" / "privacy-utility.csv").exists()
+
+
+def test_a_comparison_without_raw_trips_is_refused(place, tmp_path):
+    with pytest.raises(ParameterError, match="internal report"):
+        invoke("report", place / "release", "-w", place / "city.npz", "--comparison", tmp_path)
+    with pytest.raises(InputError, match="results of a comparison"):
+        invoke(
+            *("report", place / "release", "-w", place / "city.npz", "--raw", place / "trips.parquet"),
+            *("--comparison", tmp_path, "--queries", 50, "-o", tmp_path / "r.html", "-q"),
+        )
+
+
+def test_taps_have_their_answers_in_both_reports(place, tmp_path):
+    world = ("-w", place / "city.npz")
+    invoke("taps", "simulate", place / "city.npz", "-o", tmp_path / "vendor.csv", "--taps", 2000, "-q")
+    invoke("taps", "clean", tmp_path / "vendor.csv", *world, "-o", tmp_path / "taps.parquet", "-q")
+    invoke(
+        *("taps", "release", tmp_path / "taps.parquet", *world, "--epsilon", 4, "--way", "counts"),
+        *("--ledger", "none", "-o", tmp_path / "release", "-q"),
+    )
+    public, inside = tmp_path / "public.html", tmp_path / "inside.html"
+    invoke("report", tmp_path / "release", *world, "-o", public, "-q")
+    assert "Plain Laplace noise" in public.read_text()
+    invoke(
+        *("report", tmp_path / "release", *world, "--taps", "--raw", tmp_path / "taps.parquet"),
+        *("--queries", 50, "-o", inside, "-q"),
+    )
+    answers = pl.read_csv(tmp_path / "inside-figures" / "answer-total.csv")
+    assert {"answer", "raw", "plain_laplace"} <= set(answers.columns)
