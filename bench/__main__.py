@@ -27,6 +27,7 @@ SUITES = (
     "count_queries",
     "utility",
     "taps",
+    "tap_study",
 )
 
 

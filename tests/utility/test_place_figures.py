@@ -308,6 +308,31 @@ def test_silence_about_time_is_no_answer_and_no_trips_are_no_most_used_stops():
     assert "operations/hour" not in values(Operations(SILENT), OTHER)
 
 
+def test_every_visit_of_a_sequence_of_taps_is_a_boarding():
+    question = Operations(RAW, taps=True)
+    assert question.true["total"].tolist() == [RAW.visits]
+    assert question.true["stop"].tolist() == np.bincount(RAW.location, minlength=16).tolist()
+    assert question.true["hour"].tolist() == np.bincount(RAW.time // 3600 % 24, minlength=24).tolist()
+    assert question.true["stop_hour"].sum() == RAW.visits
+    assert {m.label for m in question.measure(RAW)} >= {
+        "error of tap-ins in all",
+        "error of tap-ins per stop",
+    }
+    trips = Operations(RAW)
+    assert trips.true["total"].tolist() == [np.count_nonzero(RAW.lengths)]
+    # Where a rider taps up to twenty times, the plain answer needs twenty times the noise.
+    one, many = (
+        np.mean(
+            [
+                {m.key: m.value for m in q.plain_laplace(Fraction(1, 5), seed=s)}["operations/total"]
+                for s in range(40)
+            ]
+        )
+        for q in (trips, question)
+    )
+    assert many > 3 * one
+
+
 def test_the_plain_mechanism_errs_by_its_noise():
     city = square_city(3)
     raw = walks(city, 4000, 5, longest=4)

@@ -1,8 +1,9 @@
 """The agency's questions: boardings in all, by stop, by hour; the most and least used stops; flows.
 
-A trip boards once, where and when it begins. Every answer stands beside that of the plain Laplace mechanism,
-which puts the whole epsilon on this one question and nothing on any other: what a release of trips gives up for
-answering everything at once.
+What a boarding is depends on the data. A trip through the stops of a network boards once, where and when it begins. A
+sequence of taps boards at every visit (`taps=True`): trips alone do not tell which they are. Every answer stands beside
+that of the plain Laplace mechanism, which puts the whole epsilon on this one question and nothing on any other: what a
+release of trips gives up for answering everything at once.
 """
 
 from fractions import Fraction
@@ -36,12 +37,15 @@ class Operations(Question):
 
     Patterns are the 100 most frequent pairs and triples of stops in a row, counted in trips; the flow of a route
     is the sum over its edges, where an edge with several routes counts for each in equal parts.
+
+    taps   every visit is a boarding, as in sequences of taps; otherwise only the first visit of a trip is
     """
 
     title = "Operations"
 
-    def __init__(self, raw: Trips, *, top: int = DEFAULT_TOP) -> None:
+    def __init__(self, raw: Trips, *, top: int = DEFAULT_TOP, taps: bool = False) -> None:
         check_not_empty(raw)
+        self.taps = taps
         self.raw, self.top = raw, min(top, max(raw.world.size // 2, 1))
         self.timed = raw.time is not None
         self.network = raw.world if isinstance(raw.world, Network) and len(raw.world.route) else None
@@ -56,22 +60,28 @@ class Operations(Question):
     def answers(self, trips: Trips) -> Answers:
         """One array of counts per question; of time, not a number where the trips carry none."""
         size = self.raw.world.size
-        origin = trips.origins()[trips.lengths > 0]
+        place = trips.location if self.taps else trips.origins()[trips.lengths > 0]
         found: dict[str, NDArray[np.integer] | NDArray[np.float64]] = {
-            "total": np.array([len(origin)]),
-            "stop": np.bincount(origin, minlength=size),
+            "total": np.array([len(place)]),
+            "stop": np.bincount(place, minlength=size),
         }
         if self.timed:
             silent = trips.time is None and trips.visits > 0
-            hour = np.zeros(len(origin), np.int64) if silent else start_bins(trips, TimeBins.hour_of_day())
+            hour = np.zeros(len(place), np.int64) if silent else self._hours(trips)
             found["hour"] = np.bincount(hour, minlength=_HOURS)
-            found["stop_hour"] = np.bincount(origin.astype(np.int64) * _HOURS + hour, minlength=size * _HOURS)
+            found["stop_hour"] = np.bincount(place.astype(np.int64) * _HOURS + hour, minlength=size * _HOURS)
             if silent:
                 found |= {key: np.full(len(found[key]), np.nan) for key in ("hour", "stop_hour")}
         found |= {name: trie.trips_containing(trips) for name, trie in self.tries.items()}
         if self.network is not None:
             found["route"] = route_flows(trips, self.network)
         return {key: np.asarray(values, np.float64) for key, values in found.items()}
+
+    def _hours(self, trips: Trips) -> NDArray[np.int64]:
+        bins = TimeBins.hour_of_day()
+        if self.taps and trips.time is not None:
+            return bins.bin_of(trips.time).astype(np.int64)
+        return start_bins(trips, bins).astype(np.int64)
 
     def measure(self, private: Trips) -> list[Measure]:
         check_comparable(self.raw, private)
@@ -80,13 +90,14 @@ class Operations(Question):
     def plain_laplace(self, epsilon: Fraction, *, trips_per_unit: int = 1, seed: int = 0) -> list[Measure]:
         """The same figures for noisy exact answers, each question with all of epsilon for itself.
 
-        For patterns and routes, where a trip adds to many cells, trips are cut after 20 stops to bound that.
+        Where a trip adds to many cells (patterns, routes, and all of it where every visit is a boarding), trips are cut
+        after 20 stops to bound that.
         """
         bits = SeededBits(f"plain-laplace {seed}")
         cut = self.answers(self.raw.head(PLAIN_LENGTH))
         noisy = {}
         for key, true in self.true.items():
-            many = key.startswith("patterns") or key == "route"
+            many = self.taps or key.startswith("patterns") or key == "route"
             scale = Fraction(trips_per_unit * (PLAIN_LENGTH if many else 1)) / epsilon
             noisy[key] = np.maximum(
                 (cut[key] if many else true) + discrete_laplace(len(true), scale, bits), 0
@@ -96,11 +107,12 @@ class Operations(Question):
     def compared(self, answers: Answers) -> list[Measure]:
         """The figures of some answers."""
         sanity = sanity_bound(self.raw)
+        boardings = "tap-ins" if self.taps else "boardings"
         labels = {
-            "total": "boardings in all",
-            "stop": "boardings per stop",
-            "hour": "boardings per hour",
-            "stop_hour": "boardings per stop and hour",
+            "total": f"{boardings} in all",
+            "stop": f"{boardings} per stop",
+            "hour": f"{boardings} per hour",
+            "stop_hour": f"{boardings} per stop and hour",
             "patterns_2": f"trips on the {PATTERNS} busiest pairs of stops",
             "patterns_3": f"trips on the {PATTERNS} busiest triples of stops",
             "route": "flow per route",
