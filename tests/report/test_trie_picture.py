@@ -40,8 +40,18 @@ def test_branches_are_as_high_as_their_share_and_inside_their_parents():
 
 def test_branches_that_are_too_thin_are_counted_in_one_bar():
     drawn = bars(trie_picture(NESTED, height=640))
-    assert "other beginnings: 1 more" in drawn
+    assert "other beginnings: 1 more, 1 together" in drawn
     assert "d: 1" not in drawn
+
+
+def test_a_wide_trie_shows_as_many_of_its_most_frequent_branches_as_can_be_read():
+    wide = {"count": 5050.0, "children": [node(f"s{n}", float(n)) for n in range(100, 0, -1)]}
+    drawn = bars(trie_picture(wide, height=640))
+    shown = [title for title in drawn if "more" not in title]
+    assert len(shown) > 20
+    assert shown[0] == "s100: 100"
+    assert min(bar["height"] for bar in drawn.values()) >= 12
+    assert sum(bar["height"] for bar in drawn.values()) < 640
 
 
 def test_the_picture_stands_alone():

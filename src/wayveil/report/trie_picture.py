@@ -1,7 +1,8 @@
 """A picture of a released trie: its most frequent branches, from the root on the left to the leaves on the right.
 
-The height of a branch is its share of the counts, so that the picture reads like a flow; what is too thin to be read is
-gathered into one grey bar per node. Plain SVG without script, for the report and for papers.
+The picture reads like a flow: branches of a node are as high as their shares of what is shown of it. As many of the
+most frequent ones are shown as have room for their names; a grey bar per node counts the others. Plain SVG without
+script, for the report and for papers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +16,9 @@ from wayveil.report.chart import Chart
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
-COLUMN, GAP, HEAD = 150, 3, 26
-SHORTEST = 15  # pixels; a lower bar has no room for its name
+COLUMN, GAP, HEAD = 230, 3, 26
+NAME = 34  # characters that fit a column
+SHORTEST = 16  # pixels; a lower bar has no room for its name
 # Light to dark, one per depth, told apart without colour vision as well.
 FILLS = ("#d9e6f2", "#b6d0e8", "#8fb8dc", "#6aa0ce", "#4a88bd", "#326fa3")
 
@@ -86,27 +88,38 @@ def _bars(
     node: dict[str, Any], depth: int, top: float, height: float, path: tuple[str, ...]
 ) -> Iterator[_Bar]:
     """The children of a node, stacked inside its height, then their children inside theirs."""
-    whole = max(node["count"], sum(child["count"] for child in node["children"]), 1e-9)
-    used, hidden = 0.0, 0
-    for child in node["children"]:
-        tall = height * child["count"] / whole
-        if tall < SHORTEST:
-            hidden += 1
-            continue
+    children = [child for child in node["children"] if child["count"] > 0]
+    kept, room = _kept(children, height)
+    whole = sum(child["count"] for child in kept)
+    for child in kept:
+        tall = room * child["count"] / whole
         here = (*path, child["stop"])
-        yield _Bar(depth, top + used, tall, child["stop"], f"{' › '.join(here)}: {child['count']:,.0f}")
-        yield from _bars(child, depth + 1, top + used, tall, here)
-        used += tall
-    if hidden and height - used >= GAP:
-        title = f"{' › '.join(path) or 'other beginnings'}: {hidden:,} more"
-        yield _Bar(depth, top + used, height - used, f"{hidden:,} more", title, rest=True)
+        yield _Bar(depth, top, tall, child["stop"], f"{' › '.join(here)}: {child['count']:,.0f}")
+        yield from _bars(child, depth + 1, top, tall, here)
+        top += tall
+    hidden = len(children) - len(kept)
+    if hidden:
+        rest = sum(child["count"] for child in children[len(kept) :])
+        title = f"{' › '.join(path) or 'other beginnings'}: {hidden:,} more, {rest:,.0f} together"
+        yield _Bar(depth, top, height - room, f"{hidden:,} more", title, rest=True)
+
+
+def _kept(children: list[dict[str, Any]], height: float) -> tuple[list[dict[str, Any]], float]:
+    """As many of the first (most frequent) children as can be read, and the height that is left to them."""
+    whole = 0.0
+    for shown, child in enumerate(children):
+        whole += child["count"]
+        last = shown + 1 == len(children)
+        if (height if last else height - SHORTEST) * child["count"] / whole < SHORTEST:
+            return children[:shown], height - SHORTEST if shown else 0.0
+    return children, height
 
 
 def _drawn(bar: _Bar) -> str:
     x, tall = bar.depth * COLUMN, max(bar.height - GAP, 1.0)
     fill = "#eeeeee" if bar.rest else FILLS[min(bar.depth, len(FILLS) - 1)]
     ink = "#ffffff" if bar.depth >= 4 and not bar.rest else "#1b2733"
-    name = bar.label if len(bar.label) <= 22 else bar.label[:21] + "…"
+    name = bar.label if len(bar.label) <= NAME else bar.label[: NAME - 1] + "…"
     text = ""
     if tall >= SHORTEST - GAP:
         text = f'<text x="{x + 6}" y="{bar.top + tall / 2 + 4:.1f}" fill="{ink}">{escape(name)}</text>'
