@@ -48,7 +48,14 @@ def test_a_wide_trie_shows_as_many_of_its_most_frequent_branches_as_can_be_read(
     wide = {"count": 5050.0, "children": [node(f"s{n}", float(n)) for n in range(100, 0, -1)]}
     drawn = bars(trie_picture(wide, height=640))
     shown = [title for title in drawn if "more" not in title]
-    assert len(shown) > 20
+    assert len(shown) > 20  # one level only: a line each
+    deep = {
+        "count": 5050.0,
+        "children": [node(f"s{n}", n, node("a", n, node("b", n))) for n in range(100, 0, -1)],
+    }
+    below = bars(trie_picture(deep, height=640))
+    assert "s100 › a › b: 100" in below
+    assert "s95 › a › b: 95" in below
     assert shown[0] == "s100: 100"
     assert min(bar["height"] for bar in drawn.values()) >= 12
     assert sum(bar["height"] for bar in drawn.values()) < 640

@@ -10,7 +10,6 @@ from wayveil.utility.answers import QUESTIONS, Asked
 
 # Mechanisms that count taps; any other release has to be called one of taps by its holder.
 TAP_MECHANISMS = ("tap-counts", "tap-margins")
-_NAMED = ("most-used", "least-used", "routes", "load")  # ids, then names: people read the names
 _HEADS = {"plain_laplace_noise": "Plain Laplace noise", "raw": "Raw", "plain_laplace": "Plain Laplace"}
 
 
@@ -45,10 +44,9 @@ def _table(question: str, data: pl.DataFrame, note: str) -> AnswerTable:
     shown = [name for name in _HEADS if name in data.columns and data[name].null_count() < data.height]
     rows = []
     for row in data.iter_rows(named=True):
-        what = row["what"].partition(" > ")[2] or row["what"] if question in _NAMED else row["what"]
         known = row["high"] is not None and row["high"] > row["low"]
         bar = f"{_number(row['low'])} – {_number(row['high'])}" if known else "–"
-        rows.append((what, _number(row["answer"]), bar, *(_beside(name, row[name]) for name in shown)))
+        rows.append((row["what"], _number(row["answer"]), bar, *(_beside(name, row[name]) for name in shown)))
     heads = ("", "Answer", "95 % of the noise", *(_HEADS[name] for name in shown))
     title = QUESTIONS[question]
     return AnswerTable(question, title[:1].upper() + title[1:], heads, rows, note, data)

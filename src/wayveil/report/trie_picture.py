@@ -67,7 +67,7 @@ def trie_picture(nested: dict[str, Any], *, height: int = 640, title: str = "Rel
     """The SVG of a trie as `Trie.nested` returns it: `count`, and `children` with `stop`, `count`, `children`."""
     depth = _depth(nested)
     width = max(depth, 1) * COLUMN
-    bars = list(_bars(nested, 0, float(HEAD), float(height - HEAD), ()))
+    bars = list(_bars(nested, 0, float(HEAD), float(height - HEAD), (), depth))
     drawn = "".join(_drawn(bar) for bar in bars)
     empty = (
         "" if bars else f'<text class="head" x="8" y="{HEAD + 20}">nothing stood out from the noise</text>'
@@ -85,17 +85,18 @@ def _depth(node: dict[str, Any]) -> int:
 
 
 def _bars(
-    node: dict[str, Any], depth: int, top: float, height: float, path: tuple[str, ...]
+    node: dict[str, Any], depth: int, top: float, height: float, path: tuple[str, ...], levels: int
 ) -> Iterator[_Bar]:
     """The children of a node, stacked inside its height, then their children inside theirs."""
     children = [child for child in node["children"] if child["count"] > 0]
-    kept, room = _kept(children, height)
+    # A branch has room for at least two of its own, and each of these for two.
+    kept, room = _kept(children, height, SHORTEST * 2.0 ** min(levels - 1 - depth, 2))
     whole = sum(child["count"] for child in kept)
     for child in kept:
         tall = room * child["count"] / whole
         here = (*path, child["stop"])
         yield _Bar(depth, top, tall, child["stop"], f"{' › '.join(here)}: {child['count']:,.0f}")
-        yield from _bars(child, depth + 1, top, tall, here)
+        yield from _bars(child, depth + 1, top, tall, here, levels)
         top += tall
     hidden = len(children) - len(kept)
     if hidden:
@@ -104,13 +105,15 @@ def _bars(
         yield _Bar(depth, top, height - room, f"{hidden:,} more", title, rest=True)
 
 
-def _kept(children: list[dict[str, Any]], height: float) -> tuple[list[dict[str, Any]], float]:
-    """As many of the first (most frequent) children as can be read, and the height that is left to them."""
+def _kept(children: list[dict[str, Any]], height: float, least: float) -> tuple[list[dict[str, Any]], float]:
+    """The first (most frequent) children that are at least so high, the first of all if it can be read, and the
+    height that is left to them.
+    """
     whole = 0.0
     for shown, child in enumerate(children):
         whole += child["count"]
-        last = shown + 1 == len(children)
-        if (height if last else height - SHORTEST) * child["count"] / whole < SHORTEST:
+        room = height if shown + 1 == len(children) else height - SHORTEST
+        if room * child["count"] / whole < (least if shown else SHORTEST):
             return children[:shown], height - SHORTEST if shown else 0.0
     return children, height
 
