@@ -40,7 +40,15 @@ def main() -> None:
     for name in wanted:
         rows = importlib.import_module(f"bench.{name}").run()
         (HERE / "results" / f"{name}.json").write_text(json.dumps(rows, indent=2, default=str))
-        show(name, rows)
+        show_tables(name, rows)
+
+
+def show_tables(name: str, rows: list[dict]) -> None:
+    """Print rows as one table, or as several where they say which one each belongs to (`table`)."""
+    titles = [row.get("table", name) for row in rows]
+    for title in dict.fromkeys(titles):
+        mine = [row for row, of in zip(rows, titles, strict=True) if of == title]
+        show(title, [{key: value for key, value in row.items() if key != "table"} for row in mine])
 
 
 def show(name: str, rows: list[dict]) -> None:

@@ -287,7 +287,7 @@ def run(taps: int = STUDY_TAPS, quick: bool = False) -> list[dict]:
 
 
 if __name__ == "__main__":
-    from bench.__main__ import show
+    from bench.__main__ import show_tables
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--taps", type=int, default=STUDY_TAPS)
@@ -296,6 +296,5 @@ if __name__ == "__main__":
     result = run(chosen.taps, chosen.quick)
     (HERE / "results").mkdir(exist_ok=True)
     (HERE / "results" / "tap_study.json").write_text(json.dumps(result, indent=2, default=str))
-    for name in dict.fromkeys(row["table"] for row in result):
-        show(name, [row for row in result if row["table"] == name])
+    show_tables("tap_study", result)
     print(json.dumps(STUDY, indent=2))

@@ -125,8 +125,8 @@ def _counts_first(
         raise ParameterError("counts by route need a network; read the taps over a GTFS feed")
     if first_day is None or days is None:
         raise ParameterError(
-            "counts-first needs the public period: first_day and days. Taken from the taps, it would tell when "
-            "the first and the last one was"
+            "counts-first needs the public period: first_day and days (--first-day and --days). Taken from the taps, "
+            "it would tell when the first and the last one was"
         )
     chosen = RiderRules() if rules is None else rules
     margins = TapMargins(first_day=first_day, days=days, rules=chosen, period=period)

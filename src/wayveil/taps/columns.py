@@ -168,7 +168,7 @@ def _guessed(header: Sequence[str], file: Path) -> ColumnMap:
             return preset.within(header)
     raise InputError(
         f"no known layout fits its columns {', '.join(map(repr, header))}; known are "
-        f"{', '.join(PRESETS)}. Say which column is which, for example time=ts stop=stopId",
+        f"{', '.join(PRESETS)}. Say which column is which, for example --map time=ts --map stop=stopId",
         file=file,
     )
 

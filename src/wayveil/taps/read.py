@@ -230,8 +230,10 @@ class _Cleaner:
 
     def result(self) -> CleanTaps:
         if not self.alive.any():
+            reasons = [str(rule) for rule in self.report.rules if rule.done == "dropped" and rule.rows]
             raise InputError(
-                "no valid row is left. " + ". ".join(self.report.lines()[1:]), file=self.report.file
+                f"no valid row is left of {self.report.rows_in:,}. " + ". ".join(reasons),
+                file=self.report.file,
             )
         keep = np.flatnonzero(self.alive)
         vehicle = self.text.get("vehicle", self.text.get("bus"))

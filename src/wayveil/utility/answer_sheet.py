@@ -21,7 +21,8 @@ class AnswerSheet:
     the noise that a plain Laplace answer would have (empty where it has none). With raw trips also `raw` and
     `plain_laplace`; the sheet is then internal.
 
-    `notes` has a word on every answer, `unanswered` why this release or its world cannot answer a question.
+    `notes` has a word on every answer that has rows, `unanswered` says why this release or its world cannot answer a
+    question.
     """
 
     table: pl.DataFrame
@@ -51,7 +52,8 @@ def answer_sheet(
         except ParameterError as error:
             unanswered[question] = str(error)
             continue
-        notes[question] = answer.note
+        if answer.table.height:
+            notes[question] = answer.note
         parts.append(_rows(answer, None if question == "load" else asked.plain_half_width(), top))
     return AnswerSheet(
         pl.concat(parts, how="diagonal") if parts else pl.DataFrame(), notes, unanswered, raw is not None
@@ -63,10 +65,7 @@ def _rows(answer: Answer, plain: int | None, top: int) -> pl.DataFrame:
     table = answer.table if answer.question == "hours" else answer.table.head(top)
     numbers = [name for name in ("answer", "low", "high", "raw", "plain_laplace") if name in table.columns]
     keys = [name for name in table.columns if name not in numbers]
-    what = [
-        f"{row[0]:02d}:00" if answer.question == "hours" else " > ".join(map(str, row))
-        for row in table.select(keys).iter_rows()
-    ]
+    what = [_named(answer.question, row) for row in table.select(keys).iter_rows(named=True)]
     if not keys:
         what = [QUESTIONS[answer.question]] * table.height
     return pl.DataFrame(
@@ -78,3 +77,13 @@ def _rows(answer: Answer, plain: int | None, top: int) -> pl.DataFrame:
         *(table[name].cast(pl.Float64) for name in numbers),
         plain_laplace_noise=pl.lit(plain, pl.Float64),
     )
+
+
+def _named(question: str, row: dict[str, object]) -> str:
+    """An hour of the clock, a name with its id, or the stops of a pattern in their order."""
+    if question == "hours":
+        return f"{row['hour']:02d}:00"
+    names = [str(value) for value in row.values()]
+    if question in ("pairs", "triples") or len(names) < 2:
+        return " > ".join(names)
+    return names[1] if names[0] == names[1] else f"{names[1]} ({names[0]})"

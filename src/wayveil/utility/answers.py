@@ -97,11 +97,14 @@ class Asked:
             check_comparable(raw, self.trips)
         bars = ErrorBars(self.model, self.datasheet, self.trips.world)
         keys, values, spread, note = self._counted(question, bars, top, seats)
-        columns: dict[str, Any] = {**keys, "answer": np.maximum(values, 0)}
-        unknown = pl.Series([None] * len(values), dtype=pl.Float64)
-        # Nobody taps a negative number of times, so cutting at zero loses no true number.
-        columns["low"] = unknown if spread is None else np.maximum(values - spread, 0)
-        columns["high"] = unknown if spread is None else np.maximum(values + spread, 0)
+        whole = question != "load"
+        columns: dict[str, Any] = {**keys, "answer": np.maximum(np.rint(values) if whole else values, 0)}
+        columns["low"] = columns["high"] = pl.Series([None] * len(values), dtype=pl.Float64)
+        if spread is not None:
+            low, high = values - spread, values + spread
+            # Nobody taps a negative number of times, so cutting at zero loses no true number.
+            columns["low"] = np.maximum(np.floor(low) if whole else low, 0)
+            columns["high"] = np.maximum(np.ceil(high) if whole else high, 0)
         if raw is not None:
             columns |= self._beside(question, keys, raw, raw_routes, seats, bits)
         table = pl.DataFrame(columns)
