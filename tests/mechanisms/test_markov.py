@@ -88,6 +88,23 @@ def test_pairs_decide_where_they_are_frequent():
     assert wrong(second) < 0.05
 
 
+def test_trips_are_too_short_unless_their_lengths_are_bought():
+    rng = np.random.default_rng(0)
+    lengths = np.where(rng.random(5000) < 0.5, 2, 11)
+    trips = Trips.of_lists([rng.integers(0, 4, length).tolist() for length in lengths], small_list())
+    plain, _ = measured(Markov(), trips, 10)
+    bought, gate = measured(Markov(lengths_share="1/10"), trips, 10)
+    assert [spend.label for spend in gate.budget.spends] == ["trips by length", "moves"]
+    assert gate.budget.remaining == 0
+    assert plain.generate(seed=0).lengths.mean() < 0.8 * lengths.mean()
+    assert bought.generate(seed=0).lengths.mean() == pytest.approx(lengths.mean(), rel=0.03)
+
+
+def test_shares_that_leave_nothing_for_the_moves_are_refused():
+    with pytest.raises(ParameterError, match="leave nothing"):
+        Markov(lengths_share="1/2", trips_share="1/2")
+
+
 def test_a_table_too_large_to_write_out_returns_what_stands_out(monkeypatch):
     monkeypatch.setattr(markov, "DENSE_CELLS", 10)
     model, gate = measured(Markov(), Trips.of_lists([[0, 1]] * 1000, small_list()), 1)

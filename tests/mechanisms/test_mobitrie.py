@@ -66,7 +66,8 @@ def test_more_symbols_remember_more():
     world = small_list()
     trips = Trips.of_lists([[0, 1, 2], [3, 1, 0]] * 500, world)
     model, _ = measured(MobiTrie(n=3), trips, 50)
-    assert {tuple(trip) for trip in model.generate(seed=0).to_lists()} == {(0, 1, 2), (3, 1, 0)}
+    generated = [tuple(trip) for trip in model.generate(seed=0).to_lists()]
+    assert np.mean([trip in {(0, 1, 2), (3, 1, 0)} for trip in generated]) > 0.99
 
 
 def test_the_threshold_lets_in_the_wanted_share_of_noise():

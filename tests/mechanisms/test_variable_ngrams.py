@@ -133,6 +133,19 @@ def test_single_symbols_come_as_often_as_was_measured():
     assert model.table().filter(length=1)["ngram"].to_list()[-1] == ["$"]
 
 
+def test_trips_are_as_long_as_was_measured_beyond_the_moves_that_count_too():
+    world = small_list()
+    rng = np.random.default_rng(0)
+    lengths = np.where(rng.random(6000) < 0.3, 3, rng.integers(12, 16, 6000))
+    lists = [rng.integers(0, 4, length).tolist() for length in lengths]
+    model, _ = measured(VariableNgrams(n_max=3, moves=6), Trips.of_lists(lists, world), 20)
+    private = np.bincount(model.generate(seed=0).lengths, minlength=17)
+    raw = np.bincount(lengths, minlength=17)
+    assert private[3] == pytest.approx(raw[3], rel=0.05)
+    assert private[12:16].sum() == pytest.approx(raw[12:16].sum(), rel=0.05)
+    assert private[[1, 2, 4, 5, 6, 7, 8, 9, 10]].sum() < 60
+
+
 def test_a_list_with_too_many_moves_is_refused_before_anything_is_spent(monkeypatch):
     monkeypatch.setattr(variable_ngrams, "DENSE_CELLS", 10)
     gate = Gate(Trip(), Budget(1), SeededBits(0))
@@ -152,7 +165,7 @@ def test_the_parts_of_the_tree_together_cost_what_one_of_them_would():
     parts = [spend for spend in gate.budget.spends if spend.group == "n-grams"]
     assert len(parts) > 3
     assert len({spend.label for spend in parts}) == len(parts)
-    assert {spend.price for spend in parts} == {Fraction(19, 20)}
+    assert {spend.price for spend in parts} == {Fraction(9, 10)}
 
 
 @settings(max_examples=60)

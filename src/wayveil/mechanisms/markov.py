@@ -11,7 +11,8 @@ Guarantee
 What it measures
     Moves weighted by one over the length of their trip. No length has to be cut off, and nobody's commute of three
     stops counts less than somebody's journey of sixty; but the generated trips have the *harmonic* mean of the raw
-    lengths, which is below the usual mean where lengths differ.
+    lengths, which is below the usual mean where lengths differ, unless `lengths_share` buys a histogram of them (each
+    trip is in one class, so it costs that share).
 """
 
 from fractions import Fraction
@@ -19,13 +20,14 @@ from math import ceil, log, sqrt
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Contribution
+from wayveil.synthesis.lengths import LengthClasses, NoisyLengths
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.marked_ngrams import MarkedNgrams
@@ -44,6 +46,8 @@ class Markov(Mechanism):
     successors     possible moves: those of the `network`, `all`, or `auto` (network where there is one)
     trips_share    share of epsilon that buys the number of trips; not spent where the total of the table, which is
                    free, is more exact
+    lengths_share  share of epsilon that buys how long trips are, so that walks end accordingly; 0 = not bought, and
+                   trips are as long as the table makes them (see below)
     longest        most stops of a generated trip (public)
     parts          whole numbers in which a trip spreads its weight of one: more than the moves of any trip
     false_moves    in a table too large to be written out: false moves that noise may add, per location
@@ -55,6 +59,7 @@ class Markov(Mechanism):
     order: Literal[1, 2] = 1
     successors: Literal["auto", "network", "all"] = "auto"
     trips_share: Fraction = Field(Fraction(1, 50), gt=0, lt=1)
+    lengths_share: Fraction = Field(Fraction(0), ge=0, lt=1)
     longest: int = Field(200, ge=1, le=100_000)
     parts: int = Field(1 << 20, ge=1, le=1 << 30)
     false_moves: float = Field(0.1, gt=0)
@@ -69,6 +74,9 @@ class Markov(Mechanism):
         if bought:
             price = gate.budget.total * self.trips_share
             number = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price).counts[0]
+        lengths = None
+        if self.lengths_share > 0:
+            lengths = noisy_lengths(counter, gate, self.longest, gate.budget.total * self.lengths_share)
         answers = []
         for universe, price in zip(universes, gate.budget.split([1] * self.order), strict=True):
             exact = counter.normalised_ngrams(universe, self.parts)
@@ -82,7 +90,13 @@ class Markov(Mechanism):
         if self.order == 2:
             tables[1] = self._frequent_pairs(tables[1], universes[1].end)
         end = universes[0].end
-        return NgramModel(counter.world, tuple(tables), (end - 1,), end, trips, self.longest)
+        return NgramModel(counter.world, tuple(tables), (end - 1,), end, trips, self.longest, lengths=lengths)
+
+    @model_validator(mode="after")
+    def _something_is_left(self) -> "Markov":
+        if self.trips_share + self.lengths_share >= 1:
+            raise ValueError("the shares leave nothing for the moves")
+        return self
 
     @property
     def _spread(self) -> Contribution:
@@ -117,6 +131,14 @@ class Markov(Mechanism):
         return NgramTable(
             table.symbols[clear], table.noisy[clear], table.count[clear], table.scale, table.threshold
         )
+
+
+def noisy_lengths(counter: Counter, gate: Gate, longest: int, price: Fraction) -> NoisyLengths:
+    """Trips by classes of their length: every trip is in one class."""
+    classes = LengthClasses.up_to(longest)
+    exact = SparseCounts.of_keys(len(classes), classes.of(counter.lengths()))
+    answer = gate.histogram("trips by length", exact, ONE_TRIP, price)
+    return NoisyLengths(classes, answer.counts, answer.question.scale)
 
 
 def public_successors(world: World, which: str) -> Successors:

@@ -26,7 +26,7 @@ from pydantic import Field, model_validator
 
 from wayveil.counting.protocol import Counter, Frontier, RunCounter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, public_successors
+from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths, public_successors
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Contribution
@@ -52,6 +52,8 @@ class VariableNgrams(Mechanism):
     expected_scales  children are counted if so many are expected, in noise scales; others follow the shorter context
     spread           how far counts are thought to lie from what the shorter context makes expect, as a ratio
     trips_share      share of epsilon that buys the number of trips
+    lengths_share    share that buys how long they are, in classes up to `longest` stops
+    longest          most stops of a generated trip (public)
     """
 
     name: ClassVar[str] = "variable-ngrams"
@@ -67,6 +69,7 @@ class VariableNgrams(Mechanism):
     expected_scales: float = Field(1.0, gt=0)
     spread: float = Field(0.5, gt=0)
     trips_share: Fraction = Field(Fraction(1, 20), gt=0, lt=1)
+    lengths_share: Fraction = Field(Fraction(1, 20), gt=0, lt=1)
     successors: Literal["auto", "network", "all"] = "auto"
     longest: int = Field(200, ge=1, le=100_000)
 
@@ -80,9 +83,9 @@ class VariableNgrams(Mechanism):
                 f"or use `markov` or `mobitrie`"
             )
         total = gate.budget.total
-        trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, total * self.trips_share).counts[
-            0
-        ]
+        price = total * self.trips_share
+        trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price).counts[0]
+        lengths = noisy_lengths(counter, gate, self.longest, total * self.lengths_share)
         moves = self._moves(counter, gate, total * self.moves_share)
         asker = _Asker(gate, gate.budget.remaining, moves, counter.runs(moves))
         single, double = round(UNITS * self.single_share), round(UNITS * self.double_share)
@@ -98,12 +101,13 @@ class VariableNgrams(Mechanism):
             left = self._deepen(tree, asker, length, left)
             if not left.any():
                 break
-        return tree.model(counter.world, self.longest)
+        return tree.model(counter.world, self.longest, lengths)
 
     @model_validator(mode="after")
     def _something_is_left(self) -> "VariableNgrams":
+        bought = self.trips_share + self.lengths_share + self.moves_share
         units = [round(UNITS * share) for share in (self.single_share, self.double_share)]
-        if min(units) < 1 or sum(units) >= UNITS or self.trips_share + self.moves_share >= 1:
+        if min(units) < 1 or sum(units) >= UNITS or bought >= 1:
             raise ValueError(f"the shares leave nothing for longer n-grams, or one is below 1/{UNITS}")
         return self
 

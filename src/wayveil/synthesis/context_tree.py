@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.synthesis.lengths import NoisyLengths
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.successors import Successors
@@ -149,7 +150,7 @@ class ContextTree:
         self._children, self._child_ids = self._children[order], self._child_ids[order]
         self.levels.append(level)
 
-    def model(self, world: World, longest: int) -> NgramModel:
+    def model(self, world: World, longest: int, lengths: NoisyLengths) -> NgramModel:
         """The walks of this tree."""
         names = np.append(np.arange(world.size), world.size + 1)[:, None]
         tables = [NgramTable(names, self.singles.noisy, self.visits, self.singles.scale)]
@@ -161,7 +162,7 @@ class ContextTree:
             kept = level.weight > 0
             tables.append(NgramTable(symbols[kept], level.noisy[kept], level.weight[kept], level.scale))
         begin, end = world.size, world.size + 1
-        return NgramModel(world, tuple(tables), (begin,), end, self.trips, longest, self.moves)
+        return NgramModel(world, tuple(tables), (begin,), end, self.trips, longest, self.moves, lengths)
 
     def _link(self, parent: Ints, symbol: Ints) -> Ints:
         """The longest known context that ends `parent` + `symbol` and is shorter: follow the parent's own links."""

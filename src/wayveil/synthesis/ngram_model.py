@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.synthesis.lengths import NoisyLengths
 from wayveil.synthesis.walks import Steps, Walker
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -49,6 +50,7 @@ class NgramModel:
     end      the symbol of the end mark
     trips    how many trips there are, from noisy counts
     longest  most stops of a trip (public)
+    lengths  how long the trips are, where that was asked; walks then end accordingly
     """
 
     world: World
@@ -58,6 +60,7 @@ class NgramModel:
     trips: float
     longest: int
     moves: int | None = None
+    lengths: NoisyLengths | None = None
 
     def steps(self) -> list[Steps]:
         """What may follow what."""
@@ -67,12 +70,13 @@ class NgramModel:
     def generate(self, seed: int | None = None) -> Trips:
         """Walk from begin to end mark, as many times as there are trips."""
         walker = Walker.of(self.steps(), self.start, self.end)
+        hazard = None if self.lengths is None else self.lengths.hazard(self.trips)
         for table in self.tables:
             if table.n == 1 and self.moves is not None:
                 wanted = np.full(self.end + 1, np.nan)
                 wanted[table.symbols[:, 0]] = table.count
-                walker = walker.calibrated(wanted, self.trips, self.moves)
-        return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed))
+                walker = walker.calibrated(wanted, self.trips, self.moves, hazard)
+        return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed), hazard)
 
     def table(self) -> pl.DataFrame:
         """One row per n-gram: its length, its stops with ^ and $ for the marks, noisy and cleaned count."""

@@ -4,6 +4,10 @@ A *context* is what a walk remembers: the last few symbols. In every context the
 after each of them the walk is in the longest known context that what it now remembers ends with. A walk starts at the
 begin mark and ends at the end mark. With contexts of one symbol this is a Markov chain; longer contexts, where a
 model has them, make it follow longer patterns and fall back to shorter ones elsewhere.
+
+All walks take their steps together. Those in the same context stand side by side, ordered by where they come from, and
+share out its next symbols by evenly spread points instead of drawing each on its own: what they do together is then
+nearer to the weights than independent draws, of one symbol as of longer patterns (L'Ecuyer's array-RQMC).
 """
 
 from collections.abc import Sequence
@@ -64,38 +68,92 @@ class Walker:
         ]
         return cls(first, symbol[order], weight[order], follow[order], found[0] if found else -1, end)
 
-    def calibrated(self, wanted: Floats, trips: float, moves: int, rounds: int = 40) -> "Walker":
+    def calibrated(
+        self, wanted: Floats, trips: float, moves: int, hazard: Floats | None = None, rounds: int = 40
+    ) -> "Walker":
         """The walker that comes `wanted[x]` times to symbol x within the first moves of `trips` walks, if it can.
 
         Back-off and noise make walks drift from the counts of single symbols, which are the most exact ones. Steps to
         a symbol are made more or less likely, wherever they start (except at the beginning), until expected visits
-        agree. NaN = no wish.
+        agree. NaN = no wish. `hazard` as in `walk`; where there is one it decides about ends.
         """
         if self.start < 0:
             return self
+        hazard = _padded(hazard, moves)
+        wanted = wanted.copy()
+        if not np.isnan(hazard).all():
+            wanted[self.end] = np.nan
         weight = self.weight.copy()
         fixed = np.zeros(len(weight), bool)
         fixed[self.first[self.start] : self.first[self.start + 1]] = True
         for _ in range(rounds):
             expected = trips * _visits(
-                self.first, self.symbol, self.follow, weight, self.start, self.end, moves
+                self.first, self.symbol, self.follow, weight, self.start, self.end, hazard
             )
             ratio = np.sqrt(np.clip((wanted + 1) / (expected + 1), 0.25, 4.0))
             ratio[np.isnan(ratio)] = 1.0
             weight = np.where(fixed, weight, weight * ratio[self.symbol])
         return replace(self, weight=weight)
 
-    def walk(self, world: World, trips: float, longest: int, rng: np.random.Generator) -> Trips:
-        """About `trips` walks of at most `longest` stops. First stops are spread exactly by their weights."""
+    def walk(
+        self,
+        world: World,
+        trips: float,
+        longest: int,
+        rng: np.random.Generator,
+        hazard: Floats | None = None,
+    ) -> Trips:
+        """About `trips` walks of at most `longest` stops. First stops are spread exactly by their weights.
+
+        hazard   of the walks with 0, 1, 2, ... stops, the share that ends there: the end is then made more or less
+                 likely by so much, and the weights say at which places. NaN or None = the weights decide alone
+        """
         if self.start < 0 or trips < 1:
             return Trips(np.zeros(0, np.int32), np.zeros(1, np.int64), world)
+        hazard = _padded(hazard, longest)
         begin = slice(self.first[self.start], self.first[self.start + 1])
         share = self.weight[begin] / self.weight[begin].sum()
-        copies = round_keeping_total(share * trips, rng)
-        origin = np.repeat(np.arange(begin.start, begin.stop), copies)
+        step = np.repeat(np.arange(begin.start, begin.stop), round_keeping_total(share * trips, rng))
         total = np.concatenate([[0.0], np.cumsum(self.weight)])
-        location, offsets = _walk(origin, self.first, self.symbol, self.follow, total, self.end, longest, rng)
+        ending = _ending(self.first, self.symbol, total, self.end)
+        stops = np.zeros(len(step), np.int64)
+        walker = np.arange(len(step))
+        visits: list[tuple[Ints, NDArray[np.int32]]] = []
+        for count in range(longest):
+            goes_on = self.symbol[step] != self.end
+            walker, step = walker[goes_on], step[goes_on]
+            visits.append((walker, self.symbol[step].astype(np.int32)))
+            stops[walker] += 1
+            state = self.follow[step]
+            known = state >= 0
+            walker, state = walker[known], state[known]
+            if len(walker) == 0 or count == longest - 1:
+                break
+            order = _by_state(state, len(ending))
+            walker, state = walker[order], state[order]
+            odds = 1.0
+            if not np.isnan(hazard[count + 1]):
+                odds = _odds(
+                    np.bincount(state, minlength=len(ending)), ending, hazard[count + 1] * len(state)
+                )
+            step = _share_out(state, self.first, self.symbol, total, self.end, odds, rng)
+        offsets = np.concatenate([[0], np.cumsum(stops)])
+        location = np.empty(offsets[-1], np.int32)
+        for count, (walker, symbol) in enumerate(visits):
+            location[offsets[walker] + count] = symbol
         return Trips(location, offsets, world)
+
+
+def _padded(hazard: Floats | None, longest: int) -> Floats:
+    padded = np.full(longest + 1, np.nan)
+    known = np.zeros(0) if hazard is None else hazard[: longest + 1]
+    padded[: len(known)] = known
+    return padded
+
+
+def _by_state(state: Ints, states: int) -> Ints:
+    """The order that brings walks in the same state together and leaves them in order there."""
+    return _counting_sort(state, states) if states < 8 * len(state) else np.argsort(state, kind="stable")
 
 
 def _positive(part: Steps) -> Steps:
@@ -142,54 +200,109 @@ class _Book:
 
 
 @njit(cache=True)
-def _walk(origin, first, symbol, follow, total, end, longest, rng):  # type: ignore[no-untyped-def]
-    location = np.empty(16 * len(origin) + longest, np.int32)
-    offsets = np.zeros(len(origin) + 1, np.int64)
-    used = 0
-    for trip in range(len(origin)):
-        if used + longest > len(location):
-            larger = np.empty(2 * len(location) + longest, np.int32)
-            larger[:used] = location[:used]
-            location = larger
-        step = origin[trip]
-        stop = used + longest
-        while symbol[step] != end:
-            location[used] = symbol[step]
-            used += 1
-            state = follow[step]
-            if used == stop or state < 0:
-                break
-            low, high = first[state], first[state + 1] - 1
-            drawn = total[low] + rng.random() * (total[high + 1] - total[low])
-            while low < high:
-                middle = (low + high) >> 1
-                if total[middle + 1] > drawn:
-                    high = middle
-                else:
-                    low = middle + 1
-            step = low
-        offsets[trip + 1] = used
-    return location[:used].copy(), offsets
+def _counting_sort(state, states):  # type: ignore[no-untyped-def]
+    place = np.zeros(states + 1, np.int64)
+    for i in range(state.size):
+        place[state[i] + 1] += 1
+    for i in range(states):
+        place[i + 1] += place[i]
+    order = np.empty(state.size, np.int64)
+    for i in range(state.size):
+        order[place[state[i]]] = i
+        place[state[i]] += 1
+    return order
 
 
 @njit(cache=True)
-def _visits(first, symbol, follow, weight, start, end, moves):  # type: ignore[no-untyped-def]
-    """Expected visits of each symbol within the first moves of one walk."""
+def _ending(first, symbol, total, end):  # type: ignore[no-untyped-def]
+    """The share of the end among what may follow each state. The end is the largest symbol, so it comes last."""
+    ending = np.zeros(first.size - 1)
+    for state in range(ending.size):
+        last = first[state + 1] - 1
+        whole = total[last + 1] - total[first[state]]
+        if whole > 0 and symbol[last] == end:
+            ending[state] = (total[last + 1] - total[last]) / whole
+    return ending
+
+
+@njit(cache=True)
+def _odds(mass, ending, wanted):  # type: ignore[no-untyped-def]
+    """By how much the end has to become more likely, against everything else, for so much of the mass to end."""
+    low, high = -40.0, 40.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        odds = np.exp(middle)
+        ends = 0.0
+        for state in range(mass.size):
+            if mass[state] > 0 and ending[state] > 0:
+                ends += mass[state] * odds * ending[state] / (1 - ending[state] + odds * ending[state])
+        if ends < wanted:
+            low = middle
+        else:
+            high = middle
+    return np.exp((low + high) / 2)
+
+
+@njit(cache=True)
+def _share_out(state, first, symbol, total, end, odds, rng):  # type: ignore[no-untyped-def]
+    """The next step of every walk; those in one state stand side by side.
+
+    They get the points of a sequence that is spread evenly wherever one cuts it (multiples of the golden ratio), from a
+    random one on: so all of them together, and those with the same past, take each step as often as its weight says.
+    """
+    golden = 0.6180339887498949
+    taken = np.empty(state.size, np.int64)
+    point, before = 0.0, -1
+    for i in range(state.size):
+        begin, stop = first[state[i]], first[state[i] + 1]
+        if symbol[stop - 1] == end:
+            stop -= 1
+        rest = total[stop] - total[begin]
+        point = rng.random() if state[i] != before else (point + golden) % 1.0
+        before = state[i]
+        drawn = point * (rest + odds * (total[first[state[i] + 1]] - total[stop]))
+        low, high = begin, stop - 1
+        if drawn >= rest and stop < first[state[i] + 1]:
+            low = high = stop
+        drawn += total[begin]
+        while low < high:
+            middle = (low + high) >> 1
+            if total[middle + 1] > drawn:
+                high = middle
+            else:
+                low = middle + 1
+        taken[i] = low
+    return taken
+
+
+@njit(cache=True)
+def _visits(first, symbol, follow, weight, start, end, hazard):  # type: ignore[no-untyped-def]
+    """Expected visits of each symbol within the first moves of one walk, one fewer than there are hazards."""
     states = len(first) - 1
-    total = np.zeros(states)
-    for state in range(states):
-        for step in range(first[state], first[state + 1]):
-            total[state] += weight[step]
+    total = np.zeros(len(weight) + 1)
+    for step in range(len(weight)):
+        total[step + 1] = total[step] + weight[step]
+    ending = _ending(first, symbol, total, end)
     visits = np.zeros(end + 1)
     here = np.zeros(states)
     here[start] = 1.0
-    for _ in range(moves):
+    for count in range(len(hazard) - 1):
+        odds = 1.0
+        if not np.isnan(hazard[count]) and count > 0:
+            odds = _odds(here, ending, hazard[count] * here.sum())
         there = np.zeros(states)
         for state in range(states):
-            if here[state] == 0.0 or total[state] == 0.0:
+            if here[state] == 0.0:
                 continue
-            for step in range(first[state], first[state + 1]):
-                mass = here[state] * weight[step] / total[state]
+            begin, stop = first[state], first[state + 1]
+            ends = symbol[stop - 1] == end
+            whole = total[stop - 1] - total[begin] + weight[stop - 1] * (odds if ends else 1.0)
+            if whole <= 0.0:
+                continue
+            for step in range(begin, stop):
+                mass = here[state] * weight[step] / whole
+                if symbol[step] == end:
+                    mass *= odds
                 visits[symbol[step]] += mass
                 if follow[step] >= 0:
                     there[follow[step]] += mass

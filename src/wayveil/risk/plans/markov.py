@@ -22,7 +22,11 @@ class _WholeMoves(LocalCounter):
 
 PLAN = AuditPlan(
     Markov(order=2, parts=12),
-    also=(Markov(), Markov(order=2, trips_share=Fraction(1, 2)), Markov(successors="all")),
+    also=(
+        Markov(),
+        Markov(order=2, trips_share=Fraction(1, 2)),
+        Markov(successors="all", lengths_share=Fraction(1, 10)),
+    ),
     epsilon=Fraction(2),
     mutations=(
         *EVERYWHERE,
