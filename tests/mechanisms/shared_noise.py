@@ -1,12 +1,21 @@
 """The engine with noise that is a function of a node's path, so that a slow tree can draw the same."""
 
+import os
+
 import numpy as np
+from hypothesis import settings
 
 from wayveil.counting.local import LocalCounter
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts
 from wayveil.privacy.units import Trip
+
+
+def random_worlds(everyday):
+    """So many examples in the everyday run, five times as many in `make audit`, new ones every time."""
+    exploring = os.environ.get("HYPOTHESIS_PROFILE") == "exploring"
+    return settings(max_examples=everyday * (5 if exploring else 1))
 
 
 def path_noise(salt, spread=3):

@@ -3,8 +3,9 @@ from math import ceil, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from shared_noise import random_worlds
 from slow_prefix_tree import paths_of, settle_weighted, slow_tree
 
 from wayveil.counting.local import LocalCounter
@@ -54,7 +55,8 @@ class FixedNoise(Gate):
         return NoisyCounts(question, kept, noisy[kept])
 
 
-@settings(max_examples=400)
+@pytest.mark.reference
+@random_worlds(400)
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5), min_size=1, max_size=20),
     st.integers(1, 4),

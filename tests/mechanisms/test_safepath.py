@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared_noise import measured, path_noise
+from shared_noise import measured, path_noise, random_worlds
 from slow_timed_trees import ends, everything, slow_grow, slow_settle
 
 from ring_networks import ring_of_stops
@@ -55,7 +55,8 @@ def slow_levels(height, places, times):
     return [children_of] * (height * width), width
 
 
-@settings(max_examples=500)
+@pytest.mark.reference
+@random_worlds(500)
 @given(
     st.lists(st.lists(visit, max_size=3), max_size=12),
     st.integers(1, 2),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared_noise import measured, path_noise
+from shared_noise import measured, path_noise, random_worlds
 from slow_timed_trees import ends, everything, slow_grow, slow_settle
 
 from ring_networks import ring_of_stops
@@ -36,7 +36,8 @@ def trips_of(stops):
     return st.lists(st.lists(visit, max_size=4), max_size=15)
 
 
-@settings(max_examples=500)
+@pytest.mark.reference
+@random_worlds(500)
 @given(trips_of(3), st.integers(1, 3), st.booleans(), st.integers(0, 10**6))
 def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, height, network, salt):
     world = ring_of_stops(3) if network else World(["a", "b", "c"])

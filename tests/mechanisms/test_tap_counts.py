@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared_noise import random_worlds
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
@@ -48,7 +49,8 @@ visits = st.lists(
 )
 
 
-@settings(max_examples=300)
+@pytest.mark.reference
+@random_worlds(300)
 @given(visits, st.none() | st.integers(1, 4))
 def test_the_three_histograms_are_tallies_of_the_first_visits(lists, cap):
     table = measure(TapCounts(max_visits=cap), taps(lists), Silent(Event(), Budget(1), SeededBits(0)))

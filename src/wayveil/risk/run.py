@@ -49,7 +49,7 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(20, 40_000, 1_500, (50, 200), (50, 200), every_audit=False),
-    "full": Effort(400, 400_000, 8_000, (300, 2_500), (200, 1_000), every_audit=True),
+    "full": Effort(400, 200_000, 8_000, (150, 1_000), (120, 700), every_audit=True),
 }
 
 
