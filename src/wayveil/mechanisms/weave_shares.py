@@ -12,7 +12,10 @@ TREE = "tree"
 
 # Bins of distance and growth of bins of length in percent, from coarse to fine.
 LENGTH_OPTIONS = ((1, 100), (2, 60), (3, 40), (4, 25), (5, 18), (6, 12), (8, 8), (10, 5), (12, 3), (16, 1))
+# Without a network only the same place is near, and it is lengths that matter.
+PLAIN_LENGTH_OPTIONS = ((1, 100), (2, 60), (2, 40), (2, 25), (2, 12), (2, 8), (2, 5), (2, 3), (2, 1))
 MOST_BITS = 12
+NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zone")
 
 
 class Shares(BaseModel):
@@ -47,14 +50,16 @@ class Shares(BaseModel):
         left_out = set()
         if not timed:
             left_out |= {"hour", "hour_at_origin", "hour_at_destination", "band_of_pair"}
-        left_out |= {"move"} if network else {"edge", "edge_zone"}
+        left_out |= {"move"} if network else set(NETWORK_ONLY)
         if not (network and triples):
             left_out.add("two_edges")
         fields = type(self).model_fields
         found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
         if not network:
-            # Moves weigh so much there that the number of trips would get next to nothing.
+            # Moves weigh so much there that these would get next to nothing.
             found["trips"] *= 4
+            for name in ("length", "origin", "destination"):
+                found[name] *= 4
         return found
 
 
@@ -73,11 +78,12 @@ def resolution(
         return found
 
     depth = min(geography.places.depth, MOST_BITS)
-    options = [option for option in LENGTH_OPTIONS if geography.network is not None or option[0] <= 2]
+    options = LENGTH_OPTIONS if geography.network is not None else PLAIN_LENGTH_OPTIONS
     fits = [
         option
         for option in options
-        if option[0] * len(length_edges(option[1])) <= cells["length"] and option[0] <= cells["distance"]
+        if option[0] * len(length_edges(option[1])) <= cells["length"]
+        and option[0] <= cells.get("distance", option[0])
     ]
     distances, growth = fits[-1] if fits else options[0]
     return Resolution(

@@ -119,25 +119,37 @@ class WalkBlocks:
         self.distance_edges = distance_edges(geography, resolution.distances)
 
     def all(self) -> dict[str, Block]:
-        """The blocks that apply: hours only with times, edges only with a network."""
+        """The blocks that apply: hours only with times, zones, distances and edges only with a network."""
         blocks = [
+            *self._lengths(),
             *self._ends(),
+            *self._pairs(),
             *self._hours(),
             *(self._edges() if self.geography.network else self._moves()),
         ]
         return {block.name: block for block in blocks}
 
+    def _lengths(self) -> list[Block]:
+        lengths, bins = len(self.length_edges), self.resolution.distances
+        found = [Block("length", bins * lengths, self._length)]
+        if self.geography.network:
+            distance = np.repeat(np.arange(bins), lengths)
+            found.append(Block("distance", bins, self.distance, finer="length", union=distance))
+        return found
+
     def _ends(self) -> list[Block]:
         size, zones, bits = self.geography.world.size, self.geography.places, self.resolution.ends
-        zone = zones.zone(np.arange(size), bits)
-        lengths = len(self.length_edges)
-        distance = np.repeat(np.arange(self.resolution.distances), lengths)
         found = [
-            Block("length", self.resolution.distances * lengths, self._length),
-            Block("distance", self.resolution.distances, self.distance, finer="length", union=distance),
             Block("origin", size, lambda walks: walks.origin.astype(np.int64)),
-            Block("origin zone", 1 << bits, lambda walks: zone[walks.origin], finer="origin", union=zone),
             Block("destination", size, lambda walks: walks.destination.astype(np.int64)),
+        ]
+        if self.geography.network is None:
+            return found
+        zone = zones.zone(np.arange(size), bits)
+        return [
+            found[0],
+            Block("origin zone", 1 << bits, lambda walks: zone[walks.origin], finer="origin", union=zone),
+            found[1],
             Block(
                 "destination zone",
                 1 << bits,
@@ -146,9 +158,9 @@ class WalkBlocks:
                 union=zone,
             ),
         ]
-        if self.leaves is not None:
-            found.append(Block("pair", len(self.leaves), self._leaf))
-        return found
+
+    def _pairs(self) -> list[Block]:
+        return [] if self.leaves is None else [Block("pair", len(self.leaves), self._leaf)]
 
     def distance(self, walks: Walks) -> Ints:
         """The bin of the distance between the ends of each walk."""

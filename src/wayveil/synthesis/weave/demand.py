@@ -52,8 +52,13 @@ class Demand:
         self, geography: Geography, blocks: WalkBlocks, noisy: dict[str, Noisy], total: float
     ) -> None:
         self.geography, self.blocks, self.noisy, self.total = geography, blocks, noisy, total
-        zones = geography.places
-        zone = zones.zone(np.arange(geography.world.size), blocks.resolution.ends)
+        if geography.network is None:
+            # Where walks begin and end is part of the table of moves.
+            size = geography.world.size
+            moves = onto_total(noisy["move"].value, total)
+            self.origin, self.destination = moves[size * size :].reshape(2, size) + 1e-9 * total / size
+            return
+        zone = geography.places.zone(np.arange(geography.world.size), blocks.resolution.ends)
         self.origin = two_levels(noisy["origin"], noisy["origin zone"], zone, total)
         self.destination = two_levels(noisy["destination"], noisy["destination zone"], zone, total)
 
@@ -66,11 +71,11 @@ class Demand:
         destination = rng.choice(place, drawn, p=self.destination / self.destination.sum())
         bound = np.flatnonzero(~free)
         if self.blocks.leaves is not None and len(bound):
-            origin[bound], destination[bound] = self._in_leaves(len(bound), rng)
+            origin[bound], destination[bound] = self.in_leaves(len(bound), rng)
         kept = np.flatnonzero(rng.random(drawn) < self._likely_distance(origin, destination))
         return origin[kept], destination[kept]
 
-    def _in_leaves(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    def in_leaves(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """A leaf by its mass, then an origin and a destination inside by theirs."""
         zones, starts = self.geography.places, self.blocks.leaves
         if starts is None:

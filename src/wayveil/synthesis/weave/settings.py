@@ -2,7 +2,6 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-
 # How much a unit of misfit in each block counts, relative to the variance of its noise. Found on simulated cities.
 TRUST = {
     "distance": 0.01,

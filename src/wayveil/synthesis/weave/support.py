@@ -9,7 +9,6 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from wayveil.synthesis.walks import Steps, Walker
 from wayveil.synthesis.weave.demand import Demand
 from wayveil.synthesis.weave.routes import LINES, METRES, SECONDS, Costs, routes
 from wayveil.synthesis.weave.settings import Generation
@@ -45,7 +44,7 @@ def first_shares(detours: float) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Walks, and the kind of route choice that made each (all zero where there is no network)."""
+    """Walks, and the kind of route choice, or of walk where there is no network, that made each."""
 
     walks: Walks
     kind: Ints
@@ -74,30 +73,10 @@ def routed(
     location, offsets = _joined(*_legs(costs, kind[trip], trip, start, end, learnt, settings, rng), len(via))
     found = np.flatnonzero((np.diff(offsets) > 0) & (np.diff(offsets) <= LONGEST))
     if len(found) < len(origin):
-        location, offsets = _only(location, offsets, found)
+        location, offsets = only(location, offsets, found)
         bins = None if bins is None else bins[found]
         kind = kind[found]
     return Support(Walks(location, offsets, bins), kind)
-
-
-def walked(demand: Demand, moves: Floats, count: int, rng: np.random.Generator) -> Support:
-    """About `count` walks over a table of moves: pairs of places, then beginnings, then ends."""
-    world = demand.geography.world
-    size = world.size
-    cell = np.flatnonzero(moves > 0)
-    begin, end = size, size + 1
-    source, target = np.divmod(cell, size)
-    if world.has_network:  # moves that are not allowed can only be noise
-        legal = (source >= size) | world.successors.contains(np.minimum(source, size - 1), target)
-        cell, source, target = cell[legal], source[legal], target[legal]
-    context = np.select([source < size, source == size], [source, begin], target)
-    symbol = np.where(source == size + 1, end, target)
-    walker = Walker.of([Steps(context[:, None], symbol, moves[cell])], (begin,), end)
-    trips = walker.walk(world, count, 200, rng)
-    location, offsets = _only(trips.location, trips.offsets, np.flatnonzero(trips.lengths > 0))
-    walks = Walks(location, offsets)
-    bins = demand.bins(walks.origin.astype(np.int64), walks.destination.astype(np.int64), rng)
-    return Support(Walks(location, offsets, bins), np.zeros(len(walks), np.int64))
 
 
 def _kinds(
@@ -177,7 +156,8 @@ def _put(stops, lengths, place, location):  # type: ignore[no-untyped-def]
         start += lengths[i]
 
 
-def _only(location: NDArray[np.int32], offsets: Ints, chosen: Ints) -> tuple[NDArray[np.int32], Ints]:
+def only(location: NDArray[np.int32], offsets: Ints, chosen: Ints) -> tuple[NDArray[np.int32], Ints]:
+    """Some of the walks that lie end to end."""
     lengths = np.diff(offsets)[chosen]
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return location[np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], lengths)], ends

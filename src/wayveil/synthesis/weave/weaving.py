@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.progress import step
-from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.synthesis.weave.demand import Demand
 from wayveil.synthesis.weave.fit import Features, Fit, fit
+from wayveil.synthesis.weave.moves import Moves, cleaned, walked
 from wayveil.synthesis.weave.routes import Costs
-from wayveil.synthesis.weave.support import KINDS, Support, first_shares, routed, walked
+from wayveil.synthesis.weave.support import Support, first_shares, routed
 from wayveil.synthesis.weave.times import with_times
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
@@ -105,6 +105,9 @@ class _Loom:
         self.settings, self.signal = measured.settings, measured.signal
         self.total = float(max(measured.total, 10))
         self.noisy = {name: answer.in_trips() for name, answer in measured.answers.items()}
+        if "move" in self.noisy:
+            # Walks go over what is left of the table when noise is taken out; that is what they can be fitted to.
+            self.noisy["move"] = cleaned(self.noisy["move"], measured.world.size, self.total)
         self.cells = {name: block for name, block in blocks.all().items() if name in self.noisy}
         self.wanted = np.concatenate([self.noisy[name].value for name in self.cells])
         self.variance = np.concatenate([self._allowed(name) for name in self.cells])
@@ -120,16 +123,20 @@ class _Loom:
         trips per place: a guess that is off by a share r of m trips deserves 1 / (r^2 m) of the noise's variance.
         """
         noisy, settings = self.noisy[name], self.settings
-        trust = settings.trust[name]
+        # Walks over noisy moves are drawn from the answers themselves, which are then worth what their noise says.
+        trust = settings.trust[name] if "edge" in self.noisy else 1.0
+        beyond = settings.trust[name] * settings.model_error * np.maximum(noisy.value, 0)
         if name in DRAWN_FROM:
             trust = min(1.0, max(trust, len(noisy.value) / self.total / settings.ends_off**2))
-        return trust * (noisy.deviation**2 + settings.model_error * np.maximum(noisy.value, 0))
+        return trust * noisy.deviation**2 + beyond
 
     def on_moves(self, rng: np.random.Generator) -> _Fitted:
         """Without a network: walks over the noisy moves."""
         with step("weaving"):
-            support = walked(self.demand, onto_total(self.noisy["move"].value, self.total), self.count, rng)
-            return self._fit(support, first_shares(0.0), None, sweeps=0, iterations=self.settings.iterations)
+            moves = Moves.of_table(self.demand.geography.world, self.noisy["move"])
+            kinds = np.full(3, 1 / 3)
+            support = walked(self.demand, moves, self.noisy["length"], self.count, kinds, rng)
+            return self._fit(support, kinds, None, self.settings.sweeps, self.settings.iterations)
 
     def on_network(self, network: Network, rng: np.random.Generator) -> _Fitted:
         """Routes, in rounds: each learns from the fit how riders choose, and what edges really cost."""
@@ -171,7 +178,7 @@ class _Loom:
                 clip=self.settings.clip,
             )
             dual = found.dual
-            kinds = np.bincount(support.kind, found.weight, len(KINDS)) / found.weight.sum()
+            kinds = np.bincount(support.kind, found.weight, len(drawn)) / found.weight.sum()
         return _Fitted(support, features, found, kinds)
 
     def _cheaper(self, found: _Fitted) -> Floats:
