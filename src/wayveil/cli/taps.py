@@ -1,4 +1,4 @@
-"""Commands about taps: `taps clean`, `taps simulate`, `taps riders`, `taps release`, and `ask`."""
+"""Commands about taps: `taps clean`, `taps simulate`, `taps riders` and `taps release`."""
 
 import datetime
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WalkRadius, present, present_rows, remark
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WalkRadius, present, remark
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import shown
 
@@ -213,7 +213,7 @@ def release(
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):
-        taps = _read(file, open_places(world, grid, cell, None), columns, mapped, grid, cell)
+        taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell)
         name = dataset or file.name
         made = release_taps(
             taps,
@@ -238,73 +238,6 @@ def release(
         "written_to": str(folder),
     }
     present(facts, as_json=as_json)
-
-
-def ask(
-    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
-    question: Annotated[
-        str,
-        typer.Argument(
-            help="total, stops, hours, stop-hours, most-used, least-used, pairs, triples, routes or load; or `all`."
-        ),
-    ],
-    world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
-    top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20,
-    seats: Annotated[int, typer.Option(min=1, help="Seats of a vehicle, for `load`.")] = 38,
-    raw: Annotated[
-        Path | None,
-        typer.Option(help="Clean taps (with cards) or trips: adds true and plain Laplace answers. Internal."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the whole table here (.csv, .parquet).")
-    ] = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Answer an agency's question from a release, with error bars that cost no budget."""
-    import polars as pl
-
-    from wayveil.releases.store import load_datasheet, load_release_trips
-    from wayveil.utility.answer_sheet import answer_sheet
-    from wayveil.utility.answers import QUESTIONS, Asked
-
-    if question not in (*QUESTIONS, "all"):
-        raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)} and all")
-    with shown(not quiet and not as_json):
-        city = open_places(world, grid, cell, None)
-        asked = Asked(
-            load_release_trips(release, city),
-            pl.read_parquet(release / "model.parquet"),
-            load_datasheet(release),
-        )
-        beside, routes = (
-            (None, None) if raw is None else _raw_answers(_read(raw, city, None, None, grid, cell))
-        )
-        if question == "all":
-            sheet = answer_sheet(asked, top=top, seats=seats, raw=beside, raw_routes=routes)
-            table, title = sheet.table, "answers"
-            notes = [*dict.fromkeys(sheet.notes.values()), *sheet.unanswered.values()]
-        else:
-            answer = asked.answer(question, top=top, seats=seats, raw=beside, raw_routes=routes)
-            table, title, notes = answer.table, QUESTIONS[question], [answer.note]
-    if out is not None:
-        table.write_parquet(out) if out.suffix == ".parquet" else table.write_csv(out)
-    shortened = as_json or question in ("all", "hours")
-    rows = table if shortened else table.head(top)
-    if not as_json:
-        rows = rows.with_columns(pl.selectors.float().round(2))
-    present_rows(rows.to_dicts(), as_json=as_json, title=title)
-    if not as_json:
-        if rows.height < table.height:
-            remark(
-                f"{table.height - rows.height:,} more rows: --top, or all of them with --out.", quiet=quiet
-            )
-        if not asked.datasheet["private"]:
-            remark(asked.datasheet["guarantee"]["sentence"], quiet=quiet)
-        for note in notes:
-            remark(note, quiet=quiet)
 
 
 def open_places(
@@ -334,7 +267,7 @@ def _layout(columns: str | None, mapped: list[str] | None) -> Any:
     return {our.strip(): their.strip() for our, _, their in pairs}
 
 
-def _read(
+def read_clean(
     file: Path, city: "World", columns: str | None, mapped: list[str] | None, grid: str | None, cell: float
 ) -> "Taps":
     from wayveil.taps.read import read_taps
@@ -349,10 +282,10 @@ def _reach(grid: str | None, cell: float) -> float:
 
 def raw_taps_as_trips(path: Path, city: "World", grid: str | None, cell: float) -> Any:
     """Raw tap sequences: of cards where there are any, else every tap by itself."""
-    return _raw_answers(_read(path, city, None, None, grid, cell))[0]
+    return raw_answers(read_clean(path, city, None, None, grid, cell))[0]
 
 
-def _raw_answers(taps: "Taps") -> tuple[Any, Any]:
+def raw_answers(taps: "Taps") -> tuple[Any, Any]:
     """Sequences of taps, and taps per route where the taps tell it."""
     import numpy as np
 
@@ -408,5 +341,7 @@ def _period(first_day: str, days: int) -> tuple[datetime.date, datetime.date]:
 
 def register(app_: typer.Typer) -> None:
     """Add the commands."""
+    from wayveil.cli.ask import ask
+
     app_.add_typer(app, name="taps")
     app_.command()(ask)

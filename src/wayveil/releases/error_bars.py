@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wayveil.mechanisms.time_axis import time_bins
 from wayveil.releases.noise_sums import half_width
-from wayveil.releases.tap_estimates import HOURS, Estimate, TapEstimates
+from wayveil.releases.tap_estimates import HOURS, Estimate, TapEstimates, hour_of_bins
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
@@ -43,7 +43,10 @@ def visit_scales(datasheet: dict[str, Any]) -> NDArray[np.float64] | None:
 
 
 class ErrorBars:
-    """Half widths of 95 % intervals, from the model's table and the spends of the datasheet. None: not known."""
+    """Half widths of 95 % intervals, from the model's table and the spends of the datasheet. None: not known.
+
+    Zero is for numbers that sum no noisy count of the model: nothing is known of them either.
+    """
 
     def __init__(self, model: pl.DataFrame, datasheet: dict[str, Any], world: World) -> None:
         self.world = world
@@ -65,10 +68,12 @@ class ErrorBars:
             fourth=pl.Series(12 * scale**4),
             stop=pl.Series(self.world.index_of(model["stop_id"].fill_null("")).astype(np.int64)),
         )
-        if "time_bin" not in model.columns:
+        time = datasheet["mechanism"]["parameters"].get("time")
+        hour_of = None if time is None else hour_of_bins(time_bins(str(time)))
+        if "time_bin" not in model.columns or hour_of is None:
             return nodes
-        hour = model["time_bin"].str.extract(r"(\d\d):").cast(pl.Int64)
-        return nodes.with_columns(hour=hour.fill_null(-1))
+        hour = model["time_bin"].replace_strict(hour_of, default=-1, return_dtype=pl.Int64)
+        return nodes.with_columns(hour=hour)
 
     def total(self) -> Spread:
         """Of the number of all taps."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from wayveil.mechanisms.time_axis import time_bins
 from wayveil.releases.noise_sums import half_width
 from wayveil.world.network import Network
-from wayveil.world.timebins import DAY, HOUR
+from wayveil.world.timebins import DAY, HOUR, TimeBins
 from wayveil.world.world import World
 
 Floats = NDArray[np.float64]
@@ -103,8 +103,7 @@ def _of_tap_counts(
 ) -> list[_Histogram]:
     """The histograms of tap counts: rows without a time bin are stops, rows without a stop are time bins."""
     bins = time_bins(time)
-    hour_of = bins.start % DAY // HOUR if np.all((bins.end - 1) // HOUR == bins.start // HOUR) else None
-    number = {label: at for at, label in enumerate(bins.labels)}
+    hour_of = hour_of_bins(bins)
     no_time, no_stop = pl.col("time_bin").is_null(), pl.col("stop_id").is_null()
     parts = {
         "visits per stop": model.filter(no_time),
@@ -119,6 +118,13 @@ def _of_tap_counts(
         if label != "visits per time bin":
             keys["stop"] = world.index_of(part["stop_id"]).astype(np.int64)
         if label != "visits per stop" and hour_of is not None:
-            keys["hour"] = hour_of[[number[name] for name in part["time_bin"].to_list()]]
+            keys["hour"] = np.array([hour_of[name] for name in part["time_bin"].to_list()], np.int64)
         made.append(_Histogram(keys, part["noisy_count"].to_numpy(), scales[label]))
     return made
+
+
+def hour_of_bins(bins: TimeBins) -> dict[str, int] | None:
+    """The hour of the day of each time bin, by its label; None where a bin is longer than an hour."""
+    if np.any((bins.end - 1) // HOUR != bins.start // HOUR):
+        return None
+    return dict(zip(bins.labels, (bins.start % DAY // HOUR).tolist(), strict=True))

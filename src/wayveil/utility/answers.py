@@ -53,6 +53,10 @@ TIMETABLE: Final = "Routes are not in this release: tap-ins are shared out by th
 NOTICE: Final = "Not for publication: raw answers stand beside the released ones."
 SEATS: Final = 38
 COUNTED: Final = "Bars hold the true number in 95 of 100 cases."
+CUT: Final = (
+    "Bars hold the number of the taps that were counted in 95 of 100 cases: the first {visits} of a trip, and of a "
+    "rider as many trips as the bound allows. Others are missing."
+)
 KEPT: Final = (
     "Bars: 95 % of the noise in what was kept. Taps below the thresholds are missing and not in the bars."
 )
@@ -97,14 +101,7 @@ class Asked:
             check_comparable(raw, self.trips)
         bars = ErrorBars(self.model, self.datasheet, self.trips.world)
         keys, values, spread, note = self._counted(question, bars, top, seats)
-        whole = question != "load"
-        columns: dict[str, Any] = {**keys, "answer": np.maximum(np.rint(values) if whole else values, 0)}
-        columns["low"] = columns["high"] = pl.Series([None] * len(values), dtype=pl.Float64)
-        if spread is not None:
-            low, high = values - spread, values + spread
-            # Nobody taps a negative number of times, so cutting at zero loses no true number.
-            columns["low"] = np.maximum(np.floor(low) if whole else low, 0)
-            columns["high"] = np.maximum(np.ceil(high) if whole else high, 0)
+        columns: dict[str, Any] = {**keys, **_with_bars(values, spread, whole=question != "load")}
         if raw is not None:
             columns |= self._beside(question, keys, raw, raw_routes, seats, bits)
         table = pl.DataFrame(columns)
@@ -127,19 +124,24 @@ class Asked:
             found = bars.taps.per("route")
             flow, spread, note = route_boardings(self.trips, network), None, TIMETABLE
             if found is not None:
-                flow, spread, note = found.values, found.half, COUNTED
+                flow, spread, note = found.values, found.half, self._counted_note()
             keys = {"route_id": network.route_ids.tolist(), "route": network.route_names.tolist()}
             places = _seats(network, seats) if question == "load" else np.ones(len(flow))
             return keys, flow / places, None if spread is None else spread / places, note
         grouped: tuple[Key, ...] = GROUPED[question]
         found, keys = bars.taps.per(*grouped), _keys(question, world)
         if found is not None:
-            return keys, found.values, found.half, COUNTED
+            return keys, found.values, found.half, self._counted_note()
         values = visit_counts(question, self.trips)
         spread = {(): bars.total, ("stop",): bars.stops, ("hour",): bars.hours}.get(
             grouped, bars.stop_hours
         )()
         return keys, values, spread, KEPT
+
+    def _counted_note(self) -> str:
+        """What the bars of counted taps hold."""
+        visits = self.datasheet["mechanism"]["parameters"].get("max_visits")
+        return COUNTED if visits is None else CUT.format(visits=visits)
 
     def _beside(
         self,
@@ -211,6 +213,23 @@ class Asked:
 
 def _contribution(cap: int | None) -> Contribution:
     return Contribution(per_trip=cap or 1, per_visit=1 if cap is None else None)
+
+
+def _with_bars(values: NDArray[np.float64], spread: Spread, *, whole: bool) -> dict[str, pl.Series]:
+    """Answers with the ends of their bars, in whole taps if asked; empty where nothing is known of the noise.
+
+    Nobody taps a negative number of times, so cutting at zero loses no true number.
+    """
+    half = np.zeros(len(values)) if spread is None else spread
+    ends = np.stack([values, values - half, values + half])
+    if whole:
+        ends = np.stack([np.rint(ends[0]), np.floor(ends[1]), np.ceil(ends[2])])
+    ends = np.maximum(ends, 0)
+    # A number that sums no noisy count of the model has no bar: what noise kept out may be there.
+    ends[1:, half == 0] = np.nan
+    kind = pl.Int64 if whole else pl.Float64
+    named = zip(("answer", "low", "high"), ends, strict=True)
+    return {name: pl.Series(name, column).fill_nan(None).cast(kind) for name, column in named}
 
 
 def visit_counts(question: str, trips: Trips) -> NDArray[np.float64]:
