@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from report_world import DATASHEET, grid_city, random_trips
 
@@ -50,6 +51,18 @@ def test_the_public_report_is_the_same_with_and_without_raw_trips(tmp_path, raw,
     )
     assert len(without) > 10
     assert with_raw == without
+
+
+def test_a_public_report_leaves_no_picture_of_an_internal_one_beside_it(tmp_path, raw, release):
+    write_report(tmp_path / "r.html", network=CITY, raw=raw, release=release, audience="internal")
+    figures = tmp_path / "r-figures"
+    assert (figures / "map-raw.csv").exists()
+    (figures / "notes.txt").write_text("mine")
+    write_report(tmp_path / "r.html", network=CITY, release=release)
+    left = {path.name for path in figures.iterdir()}
+    assert not any("raw" in name or "difference" in name for name in left)
+    assert {"map-private.csv", "notes.txt"} <= left
+    assert "raw" not in pl.read_csv(figures / "stops.csv").columns
 
 
 def test_the_public_report_has_no_word_on_raw_trips_and_no_errors(public):

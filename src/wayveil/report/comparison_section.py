@@ -35,10 +35,9 @@ class ComparisonSection:
             for chart in self.pictures
         ]
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: str | Path) -> list[Path]:
         """Every chart as SVG and csv."""
-        for chart in self.pictures:
-            chart.save(folder)
+        return [path for chart in self.pictures for path in chart.save(folder)]
 
 
 def headline_charts(comparison: Comparison) -> list[Chart]:

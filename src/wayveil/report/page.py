@@ -47,10 +47,12 @@ class _Report:
         return environment().get_template("report.html.j2").render(**self.fields, data=data)
 
     def save(self, folder: Path) -> None:
-        """Every picture and its numbers."""
-        self.contents.save(folder)
+        """Every picture and its numbers; those of an earlier report, which may have shown raw trips, go."""
+        written = self.contents.save(folder)
         if self.comparison is not None:
-            self.comparison.save(folder)
+            written += self.comparison.save(folder)
+        for path in {*folder.glob("*.svg"), *folder.glob("*.csv")} - set(written):
+            path.unlink()
 
 
 def write_report(
