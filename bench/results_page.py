@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from bench.results import CASES, EPSILONS, GRID, LEFT_OUT, REPETITIONS, Case
+from bench.results import CASES, EPSILONS, GRID, LEFT_OUT, NO_TRIPS, REPETITIONS, Case
 from bench.results_words import HEAD, REASONS, RIDER_LEVEL, WORLDS
 from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE, REFERENCES, display_name
 from wayveil.comparison.results import Comparison, Point
@@ -271,12 +271,14 @@ def better_than(comparison: Comparison, own: Point, value: float) -> bool:
 def gaps(case: str, comparison: Comparison) -> list[str]:
     """What is not in the tables, and why."""
     reasons: dict[str, dict[str, None]] = {}
+    measured = set(comparison.table.drop_nulls("value")["mechanism"])
     for name, reason in comparison.gaps():
-        reasons.setdefault(reason, {})[name] = None
+        mechanism = name.partition(" ")[0]
+        reasons.setdefault(reason, {})[name if mechanism in measured else mechanism] = None
     lines = [f"- {', '.join(names)}: {reason}" for reason, names in reasons.items()]
     lines += [f"- {name}: left out, {why}" for (where, name), why in LEFT_OUT.items() if where == case]
     seen = {*comparison.table["mechanism"].unique(), *(name for where, name in LEFT_OUT if where == case)}
-    rest = [name for name in mechanisms() if name not in seen]
+    rest = [name for name in mechanisms() if name not in seen and name not in NO_TRIPS]
     return [*lines, *([f"- {', '.join(rest)}: not run here"] if rest else [])]
 
 

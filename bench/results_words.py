@@ -43,7 +43,7 @@ WORLDS = {
 
 RIDER_LEVEL = """Riders of the Berlin network with one to four trips each (8,000 riders, about 20,000 trips), epsilon 1
 for everything a rider does: at most m trips of a rider are counted and the noise is m times as large. A small m loses
-trips, a large one adds noise. The other epsilon is in the store of the bench."""
+trips, a large one adds noise."""
 
 # (world, figure) or ("", figure): why Weave does not lead there.
 REASONS: dict[tuple[str, str], str] = {}

@@ -71,14 +71,14 @@ class Comparison:
     @property
     def mechanisms(self) -> list[str]:
         """Names of the mechanisms with what was set, in the order of the plan; no reference lines."""
-        rows = self._named().filter(~pl.col("mechanism").is_in(REFERENCES))
+        rows = self._named.filter(~pl.col("mechanism").is_in(REFERENCES))
         return rows["name"].unique(maintain_order=True).to_list()
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
         """Every mechanism, epsilon and figure that has a value."""
         by = ["name", "mechanism", "parameters", "epsilon", "key"]
-        rows = self._named().drop_nulls(["key", "value"])
+        rows = self._named.drop_nulls(["key", "value"])
         groups = rows.group_by(by, maintain_order=True).agg(pl.col("value"))
         points = []
         for row in groups.iter_rows(named=True):
@@ -108,11 +108,17 @@ class Comparison:
 
     def gaps(self) -> Iterator[tuple[str, str]]:
         """Mechanisms that could not be run, with the reason."""
-        rows = self._named().filter((pl.col("status") != "measured") & ~pl.col("mechanism").is_in(REFERENCES))
+        rows = self._named.filter((pl.col("status") != "measured") & ~pl.col("mechanism").is_in(REFERENCES))
         yield from rows.select("name", "message").unique(maintain_order=True).iter_rows()
 
+    @cached_property
     def _named(self) -> pl.DataFrame:
-        names = pl.struct("mechanism", "parameters").map_elements(
-            lambda row: display_name(row["mechanism"], row["parameters"]), return_dtype=pl.String
+        """The table with the names that people read; few mechanisms have many rows."""
+        pairs = self.table.select("mechanism", "parameters").unique()
+        names = [display_name(mechanism, parameters) for mechanism, parameters in pairs.iter_rows()]
+        return self.table.join(
+            pairs.with_columns(pl.Series("name", names, pl.String)),
+            on=["mechanism", "parameters"],
+            how="left",
+            maintain_order="left",
         )
-        return self.table.with_columns(names.alias("name"))
