@@ -40,7 +40,8 @@ class TapMargins(Mechanism):
     max_visits        visits of a trip that are counted, the first ones (public). Units of trips or riders need it
     shares            of epsilon for the three histograms
     riders            whether the drawn taps are given to riders; otherwise each is a trip of its own
-    rules, period     how riders are made of the drawn taps, and whether a trip is a rider's day or week
+    rules, period     how riders are made of the drawn taps (None: as in the BC Transit study), and whether a trip is
+                      a rider's day or week
     """
 
     name: ClassVar[str] = "tap-margins"
@@ -54,7 +55,7 @@ class TapMargins(Mechanism):
     max_visits: int | None = Field(None, ge=1)
     shares: tuple[Fraction, Fraction, Fraction] = (Fraction(2, 5), Fraction(3, 10), Fraction(3, 10))
     riders: bool = True
-    rules: RiderRules = RiderRules()
+    rules: RiderRules | None = None
     period: Period = "day"
 
     def measure(self, counter: Counter, gate: Gate) -> TapModel:
@@ -78,7 +79,7 @@ class TapMargins(Mechanism):
             cells,
             tuple(answer.counts for answer in noisy),
             tuple(answer.question.scale for answer in noisy),
-            self.rules if self.riders else None,
+            (self.rules or RiderRules()) if self.riders else None,
             self.period,
         )
 
