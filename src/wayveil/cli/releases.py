@@ -233,7 +233,9 @@ def export(
     kind: Annotated[
         str,
         typer.Option(
-            "--format", "-f", help="station-activities (TIDES), od, stop-flows, edge-flows or flowmap."
+            "--format",
+            "-f",
+            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; or trie (JSON, of n-grams).",
         ),
     ] = "od",
     bbox: BoundingBox = None,
@@ -242,9 +244,13 @@ def export(
     """Write a release in a format that other tools read. Costs nothing: the release is already private."""
     from wayveil.releases.exports import export as write
     from wayveil.releases.release import Release
+    from wayveil.releases.trie_export import export_trie
     from wayveil.world.opening import open_world
 
-    files = write(Release.load(release, open_world(world, bbox=bbox)), kind, out)
+    if kind == "trie":
+        files = export_trie(release, out)
+    else:
+        files = write(Release.load(release, open_world(world, bbox=bbox)), kind, out)
     present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
 
 

@@ -2,14 +2,13 @@
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from wayveil.errors import WayveilError
-from wayveil.synthesis.ngram_model import BEGIN, END, NgramModel, NgramTable
+from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.walks import Steps, Walker
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -70,32 +69,35 @@ class Trie:
         """One row per n-gram: its length, its stops with ^ and $ for the marks, noisy and cleaned count."""
         return NgramModel(self.world, (self.grams,), (), self.end, self.trips, self.longest).table()
 
-    @cached_property
-    def names(self) -> list[str]:
-        """Stop ids and marks by symbol."""
-        return [*self.world.ids.tolist(), *([BEGIN] * self.begins), END]
-
     def nested(self, widest: int | None = None) -> dict[str, Any]:
-        """The trie as nodes within nodes, the most frequent first, at most `widest` children each.
-
-        A node has `stop`, `count` (the sum over its n-grams) and `children`; the root has no stop.
-        """
-        rows = np.arange(len(self.grams))
-        return {"count": float(self.grams.count.sum()), "children": self._children(rows, 0, widest)}
-
-    def _children(self, rows: np.ndarray[Any, Any], depth: int, widest: int | None) -> list[dict[str, Any]]:
-        if depth == self.grams.n:
-            return []
-        symbol, place = np.unique(self.grams.symbols[rows, depth], return_inverse=True)
-        total = np.bincount(place, self.grams.count[rows], len(symbol))
-        nodes = []
-        for child in np.argsort(-total, kind="stable")[:widest]:
-            below = self._children(rows[place == child], depth + 1, widest)
-            nodes.append({"stop": self.names[symbol[child]], "count": float(total[child]), "children": below})
-        return nodes
+        """The trie as nodes within nodes (see `nested_table`)."""
+        return nested_table(self.table(), widest)
 
     def to_json(self, widest: int | None = None) -> str:
         """The nested trie as JSON, with the number of trips."""
         return json.dumps(
             {"n": self.grams.n, "trips": self.trips, "root": self.nested(widest)}, ensure_ascii=False
         )
+
+
+def nested_table(table: pl.DataFrame, widest: int | None = None) -> dict[str, Any]:
+    """The n-grams of a released table as nodes within nodes, the most frequent first, at most `widest` children each.
+
+    A node has `stop`, `count` (the sum over its n-grams) and `children`; the root has no stop. Of n-grams of several
+    lengths the longest are shown.
+    """
+    longest = table.filter(pl.col("length") == pl.col("length").max())
+    rows = list(zip(longest["ngram"].to_list(), longest["count"].to_list(), strict=True))
+    return {"count": float(longest["count"].sum()), "children": _children(rows, 0, widest)}
+
+
+def _children(rows: list[tuple[list[str], float]], depth: int, widest: int | None) -> list[dict[str, Any]]:
+    branches: dict[str, list[tuple[list[str], float]]] = {}
+    for row in rows:
+        if depth < len(row[0]):
+            branches.setdefault(row[0][depth], []).append(row)
+    totals = {stop: sum(count for _, count in below) for stop, below in branches.items()}
+    return [
+        {"stop": stop, "count": totals[stop], "children": _children(branches[stop], depth + 1, widest)}
+        for stop in sorted(branches, key=lambda stop: -totals[stop])[:widest]
+    ]

@@ -1,0 +1,38 @@
+"""The trie of a saved release as JSON."""
+
+import json
+
+import pytest
+
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.mobitrie import MobiTrie
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.privacy.bits import SeededBits
+from wayveil.releases.release import release
+from wayveil.releases.trie_export import export_trie
+from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+
+TRIPS = Trips.of_lists([[0, 1, 2], [0, 1]] * 400, World(list("abc")))
+
+
+def saved(mechanism, folder):
+    made = release(TRIPS, mechanism, epsilon=20, bits=SeededBits(0))
+    return made, made.save(folder)
+
+
+def test_a_saved_trie_is_written_as_it_was_released(tmp_path):
+    made, folder = saved(MobiTrie(), tmp_path / "out")
+    (path,) = export_trie(folder, tmp_path / "trie.json")
+    read = json.loads(path.read_text())
+    assert read == {"n": 3, "root": made.model.nested()}
+    begin = next(node for node in read["root"]["children"] if node["stop"] == "^")
+    assert begin["children"][0]["stop"] == "a"
+    (narrow,) = export_trie(folder, tmp_path / "narrow.json", widest=1)
+    assert len(json.loads(narrow.read_text())["root"]["children"]) == 1
+
+
+def test_a_release_without_ngrams_has_no_trie(tmp_path):
+    _, folder = saved(NoisyPrefixTree(height=2), tmp_path / "out")
+    with pytest.raises(ParameterError, match="has no trie"):
+        export_trie(folder, tmp_path / "trie.json")
