@@ -14,6 +14,7 @@ from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
 
 CAP = 20
+STOPS = 44  # of a trip, on average
 
 
 def timed(work) -> tuple[float, float]:
@@ -36,8 +37,17 @@ def with_polars(trips: Trips) -> pl.DataFrame:
     )
 
 
+def long_trips(count: int) -> Trips:
+    """Simulated trips of 44 stops on average: drawn from the longest ones, which are that long together."""
+    trips = city_trips(count // 4)
+    longest_first = np.argsort(-trips.lengths, kind="stable")
+    mean = np.cumsum(trips.lengths[longest_first]) / np.arange(1, len(trips) + 1)
+    chosen = longest_first[: max(int(np.searchsorted(-mean, -STOPS)), 1)]
+    return trips.take(np.random.default_rng(0).choice(chosen, count))
+
+
 def measure(count: int) -> list[dict]:
-    trips = city_trips(count)
+    trips = long_trips(count)
     universe = MarkedNgrams(trips.world.successors, 3)
     few = trips.take(np.arange(1000))
     works = {
