@@ -146,31 +146,21 @@ def walked(
     demand: Demand, moves: Moves, lengths: Noisy, count: int, shares: Floats, rng: np.random.Generator
 ) -> Support:
     """About `count` walks; `shares` are those of the three kinds, `lengths` the noisy block in trips."""
-    parts = []
     wanted = np.round(shares * count).astype(np.int64)
-    if wanted[FREE]:
-        parts.append(moves.free(int(wanted[FREE]), rng))
-    begin = moves.begin / moves.begin.sum() if moves.begin.sum() > 0 else None
     drawn = _Lengths(demand, lengths)
-    for kind in (BY_LENGTH, BETWEEN_ENDS):
-        if kind == BETWEEN_ENDS:
-            origin, destination = demand.in_leaves(int(wanted[kind]), rng)
-            far = (
-                (origin != destination).astype(np.int64)
-                if drawn.bins > 1
-                else np.zeros(len(origin), np.int64)
-            )
-        else:
-            origin = rng.choice(moves.world.size, int(wanted[kind]), p=begin)
-            far = drawn.distance(len(origin), rng)
-            destination = np.where((far == 0) & (drawn.bins > 1), origin, -1)
-        parts.append(moves.bridges(origin, destination, drawn.lengths(far, rng), rng))
+    begin = moves.begin + 1e-12
+    parts = [moves.free(int(wanted[FREE]), rng)]
+    origin = rng.choice(moves.world.size, int(wanted[BY_LENGTH]), p=begin / begin.sum())
+    far = drawn.distance(len(origin), rng)
+    destination = np.where((far == 0) & (drawn.bins > 1), origin, -1)
+    parts.append(moves.bridges(origin, destination, drawn.lengths(far, rng), rng))
+    origin, destination = demand.in_leaves(int(wanted[BETWEEN_ENDS]), rng)
+    far = np.minimum(origin != destination, drawn.bins - 1).astype(np.int64)
+    parts.append(moves.bridges(origin, destination, drawn.lengths(far, rng), rng))
     location = np.concatenate([part[0] for part in parts])
     sizes = [np.diff(part[1]) for part in parts]
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
-    kind = np.repeat(
-        np.flatnonzero(wanted) if not wanted[FREE] else np.arange(3), [len(part) for part in sizes]
-    )
+    kind = np.repeat(np.arange(3), [len(part) for part in sizes])
     full = np.flatnonzero(np.diff(offsets) > 0)
     location, offsets = only(location, offsets, full)
     walks = Walks(location, offsets)
