@@ -179,7 +179,7 @@ def test_answers_near_the_truth_have_bars_that_reach_it(released):
     assert total["answer"] == pytest.approx(total["raw"], rel=0.1)
     assert total["plain_laplace"] == pytest.approx(total["raw"], abs=40)
     stops = json.loads(invoke("ask", released / "counts-first", "stops", *arguments).stdout)
-    assert sum(row["low"] <= row["raw"] <= row["high"] for row in stops) >= 0.7 * len(stops)
+    assert sum(row["low"] <= row["raw"] <= row["high"] for row in stops) >= 0.5 * len(stops)
 
 
 def test_people_see_the_notice_and_whether_the_release_is_private(released):
@@ -191,6 +191,15 @@ def test_people_see_the_notice_and_whether_the_release_is_private(released):
 
 
 def test_a_question_that_nobody_knows_is_refused(released):
+    sheet = released / "answers.csv"
+    shown = invoke(
+        "ask", released / "counts-first", "all", "-w", released / "city.npz", "--top", 2, "-o", sheet
+    )
+    assert "Bars hold the true number" in shown.output
+    assert "comes from rules" in shown.output
+    table = pl.read_csv(sheet)
+    assert {"total", "hours", "most-used", "routes", "load"} <= set(table["question"])
+    assert table["plain_laplace_noise"].drop_nulls().n_unique() == 1
     refused(ParameterError, "there are total", "ask", released / "study", "why", "-w", released / "city.npz")
     refused(ParameterError, "one of them", "ask", released / "study", "total")
     refused(
