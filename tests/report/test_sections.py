@@ -111,6 +111,15 @@ def test_tap_releases_answer_the_agency_beside_plain_noise(counts, tmp_path):
     assert "raw" not in seen.lower().replace("drawn", "")
 
 
+def test_single_visits_have_no_moves_to_show(counts, tree):
+    page = report_html(network=RING, release=counts)
+    for section in ("flows", "journeys", "lengths", "patterns"):
+        assert f'"#{section}"' not in page
+        assert f'id="{section}"' not in page
+        assert f'id="{section}"' in report_html(network=CITY, release=tree)
+    assert "the trips of this release are single visits" in page
+
+
 def test_answers_beside_raw_ones_are_internal(counts, tap_trips):
     asked = Asked(counts.trips, counts.model.table(), counts.datasheet)
     public, _ = answer_tables(asked)

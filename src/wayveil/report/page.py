@@ -133,6 +133,7 @@ def _report(
         "facts": _facts(network, private, raw, contents.bars.total()),
         "datasheet": DatasheetView.of(sheet),
         "version": sheet.get("wayveil", {}).get("version", ""),
+        "moving": len(private) == 0 or bool(private.lengths.max() > 1),
         "bars": contents.bars.known,
         "hour_bars": contents.bars.hours() is not None,
         "card": scorecard,

@@ -26,6 +26,8 @@ def unmeasured(
     found = [f"{words[:1].upper()}{words[1:]}." for words in unanswered]
     if private.time is None:
         found.append("Times: this release has none, so that nothing is known about hours and speeds.")
+    if len(private) and private.lengths.max() <= 1:
+        found.append("Moves, journeys and patterns: the trips of this release are single visits.")
     if not isinstance(private.world, Network):
         found.append("Distances and maps: these locations have no coordinates.")
     if not bars:
