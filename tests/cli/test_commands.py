@@ -173,13 +173,13 @@ def test_mechanisms_are_listed_and_explained(wayveil):
 
 def test_demo_leaves_a_release_and_two_reports(wayveil, tmp_path):
     out = tmp_path / "demo"
-    code, printed, _ = wayveil("demo", "--out", out, "--riders", 500, "--json")
+    code, printed, _ = wayveil("demo", "--out", out, "--riders", 3000, "--json")
     facts = json.loads(printed)
     assert code == 0
     assert (out / "report.html").exists()
     assert facts["report_to_publish"].endswith("report.html")
     assert wayveil("verify", out / "release")[0] == 0
-    assert wayveil("demo", "--out", out, "--riders", 500, "--quiet")[0] == 0
+    assert wayveil("demo", "--out", out, "--riders", 3000, "--quiet")[0] == 0
     (out / ".wayveil-demo").unlink()
     code, _, err = wayveil("demo", "--out", out)
     assert (code, "not a demo's folder" in err) == (2, True)

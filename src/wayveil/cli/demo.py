@@ -24,6 +24,7 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Make a city, simulate its riders, release their trips privately, measure the result, and show it."""
+    from wayveil.mechanisms.weave import Weave
     from wayveil.privacy.budget import exact
     from wayveil.releases.accounts import account_for
     from wayveil.releases.release import release
@@ -44,6 +45,7 @@ def demo(
         write_visits(trips, raw, riders=True)
         private = release(
             trips,
+            Weave(),
             epsilon=budget,
             ledger=account_for(None, raw, "demo"),
             dataset="demo",
