@@ -1,6 +1,6 @@
 """Variable-length n-grams on the sequences that their authors' code was measured on.
 
-    python -m bench.variable_ngrams --releases 20
+    python -m bench.variable_ngrams
 
 MSNBC sequences with repeats merged, then those of 9 to 100 pages: 31,790 of them. Figures: F1 of the 100 most frequent
 patterns of 2 to 5 pages; mean relative error of the visits of the 17 pages within the first 20 moves, of the released
@@ -56,7 +56,7 @@ def error(found: np.ndarray, true: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--releases", type=int, default=20)
+    parser.add_argument("--releases", type=int, default=30)
     options = parser.parse_args()
     raw, mechanism = subset(), VariableNgrams()
     counter, patterns = LocalCounter(raw), top_patterns(raw)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from wayveil.cli import main
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -30,6 +31,18 @@ def test_a_saved_trie_is_written_as_it_was_released(tmp_path):
     assert begin["children"][0]["stop"] == "a"
     (narrow,) = export_trie(folder, tmp_path / "narrow.json", widest=1)
     assert len(json.loads(narrow.read_text())["root"]["children"]) == 1
+
+
+def test_the_command_line_writes_it_too(tmp_path, monkeypatch, capsys):
+    made, folder = saved(MobiTrie(), tmp_path / "out")
+    (tmp_path / "stops.txt").write_text("a\nb\nc\n")
+    words = ["export", folder, "--world", tmp_path / "stops.txt", "--format", "trie"]
+    monkeypatch.setattr("sys.argv", ["wayveil", *map(str, words), "--out", str(tmp_path / "trie.json")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert not stopped.value.code
+    assert "trie.json" in capsys.readouterr().out
+    assert json.loads((tmp_path / "trie.json").read_text())["root"] == made.model.nested()
 
 
 def test_a_release_without_ngrams_has_no_trie(tmp_path):
