@@ -41,7 +41,7 @@ def test_the_command_line_writes_it_too(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as stopped:
         main()
     assert not stopped.value.code
-    assert "trie.json" in capsys.readouterr().out
+    assert "trie" in capsys.readouterr().out
     assert json.loads((tmp_path / "trie.json").read_text())["root"] == made.model.nested()
 
 
