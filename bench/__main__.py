@@ -27,6 +27,7 @@ SUITES = (
     "count_queries",
     "utility",
     "taps",
+    "weave_speed",
     "tap_study",
 )
 
