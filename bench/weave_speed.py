@@ -22,7 +22,6 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
 from wayveil.simulate.city import simulate_city
-from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.weave.times import bins_of
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
@@ -41,17 +40,11 @@ def trips_of(size: str) -> Trips:
     """The trips of `stops:trips`, or of `berlin:riders`."""
     place, count = size.split(":")
     if place == "berlin":
-        from bench.worlds import berlin
+        from bench.worlds import berlin_network
 
-        return berlin(int(count))
+        return simulate_city(berlin_network(), int(count), seed=1).trips
     network = city(int(place), max(2, int(place) // 20), 2)
-    # The riders of large cities are the quick ones: making them is not what is measured.
-    habits = int(place) * int(count) <= 400_000_000
-    return (
-        simulate_habit(network, int(count), seed=5)
-        if habits
-        else simulate_city(network, int(count), seed=5).trips
-    )
+    return simulate_city(network, int(count), seed=5).trips
 
 
 def speed(size: str, epsilon: str = "1") -> dict[str, object]:

@@ -75,20 +75,14 @@ def test_a_place_that_is_hardly_known_does_not_hold_walks():
 def test_a_cleaned_table_keeps_the_total_and_less_noise_than_an_even_cut_leaves():
     rng = np.random.default_rng(3)
     size, total = 60, 20_000.0
-    true = np.zeros((size, size))
-    true[:6, :6] = rng.uniform(100, 400, (6, 6))
-    ends = np.zeros(size)
-    ends[:6] = 1_000.0
-    exact = np.concatenate([true.ravel(), ends, ends])
-    exact *= total / exact.sum()
-    noisy = Noisy(exact + rng.laplace(0, 20, len(exact)), 20 * 2**0.5)
-    found = cleaned(noisy, size, total).value
+    busy = 1 / np.arange(1.0, size + 1) ** 1.5
+    true = np.concatenate([np.outer(busy, busy).ravel(), busy, busy])
+    true *= total / true.sum()
+    noisy = Noisy(true + rng.laplace(0, 20, len(true)), 20 * 2**0.5)
+    found, even = cleaned(noisy, size, total).value, onto_total(noisy.value, total)
     assert found.min() >= 0
     assert abs(found.sum() - total) < 1e-6 * total
-    quiet = exact == 0
-    even = onto_total(noisy.value, total)
-    assert found[quiet].sum() < 0.8 * even[quiet].sum()
-    assert np.abs(found - exact).sum() < 0.8 * np.abs(even - exact).sum()
+    assert np.abs(found - true).sum() < 0.95 * np.abs(even - true).sum()
 
 
 def test_a_table_of_nothing_but_noise_below_zero_stays_a_table():

@@ -52,8 +52,7 @@ def cleaned(noisy: Noisy, size: int, total: float) -> Noisy:
     mass = onto_total((inner.sum(axis=0) + begin + inner.sum(axis=1) + end) / 2, inside)
     share = mass / max(mass.sum(), 1e-300)
     expected = np.concatenate([np.outer(share, share).ravel(), share, share])
-    # Squared, because low survivors are noise far more often than high ones.
-    belief = np.clip((value - bottom) / (sure - bottom), 0.0, 1.0) ** 2 * alive
+    belief = np.clip((value - bottom) / (sure - bottom), 0.0, 1.0) * alive
     kept = belief * value
     rest = (1 - belief) * alive * expected
     left = total - kept.sum()
