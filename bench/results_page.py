@@ -26,12 +26,12 @@ COLUMNS = {
     "edges": "edge_error",
     "TV of 3-grams": "ngram_tv_3",
     "F1 of 3-grams": "ngram_3/f1",
-    "top 100 runs, F1": "patterns/contiguous/100/f1",
-    "top 100 gapped, F1": "patterns/gapped/100/f1",
-    "lengths, JSD": "trip_length_jsd",
-    "zone pairs, JSD": "od_zone_jsd",
-    "OD, metres": "od_emd",
-    "OD by hour, metres": "od_emd_by_hour",
+    "top 100 runs F1": "patterns/contiguous/100/f1",
+    "top 100 gapped F1": "patterns/gapped/100/f1",
+    "lengths JSD": "trip_length_jsd",
+    "zone pairs JSD": "od_zone_jsd",
+    "OD metres": "od_emd",
+    "OD by hour metres": "od_emd_by_hour",
     "boardings per stop": "operations/stop",
     "boardings per hour": "operations/hour",
     "boxes": "range_error",
@@ -42,10 +42,10 @@ WITHOUT_NETWORK = ("montreal-week", "buenos-aires", "flights", "msnbc")
 GROWTH = (
     "count queries",
     "TV of 3-grams",
-    "top 100 runs, F1",
-    "lengths, JSD",
-    "zone pairs, JSD",
-    "OD, metres",
+    "top 100 runs F1",
+    "lengths JSD",
+    "zone pairs JSD",
+    "OD metres",
 )
 RIDER_CASES = [case for case in CASES if case.startswith("berlin-riders")]
 
@@ -93,13 +93,16 @@ def summary(tuned: Mapping[str, Comparison]) -> list[str]:
                 sum(one.clear and one.verdict == verdict for one in own) for verdict in ("ahead", "behind")
             ]
             leads = sum(one.verdict != "behind" for one in own)
-            cells.append(f"{leads} of {len(own)} (+{clear[0]}, -{clear[1]})" if own else "–")
+            idle = sum(no_better_than_no_data(comparison, one) for one in own)
+            cells.append(f"{leads} of {len(own)} (+{clear[0]}, -{clear[1]}; {idle})" if own else "–")
         lines.append(f"| [{case}](#{case}) | " + " | ".join(cells) + " |")
     return [
         "## Where Weave leads",
         "",
         "Figures of the tables below on which Weave is at least as good as the best setting of the best rival; in",
-        "brackets how many leads (+) and how many deficits (-) are beyond the 95 % intervals of both.",
+        "brackets how many leads (+) and how many deficits (-) are beyond the 95 % intervals of both (never with one",
+        "release), and on how many figures Weave is no better than public knowledge alone or an empty release. To lead",
+        "there means little.",
         "",
         *lines,
         "",
@@ -228,6 +231,12 @@ def words(case: str, comparison: Comparison, tuned: Comparison) -> list[str]:
     return [*lines, "", *without_data(tuned, own), *below_markov(case, tuned)]
 
 
+def no_better_than_no_data(tuned: Comparison, one: Standing) -> bool:
+    """Whether the floor or the empty release is at least as good."""
+    lines = tuned.references(one.own.key)
+    return any(not better_than(tuned, one.own, lines[line]) for line in (FLOOR, EMPTY) if line in lines)
+
+
 def without_data(tuned: Comparison, own: Sequence[Standing]) -> list[str]:
     """Figures on which no data at all is at least as good as our mechanism."""
     found: dict[str, list[str]] = {FLOOR: [], EMPTY: []}
@@ -338,7 +347,7 @@ def ours_first(names: Iterable[str]) -> Sequence[str]:
 
 def with_interval(point: Point) -> str:
     """A mean and half of its interval."""
-    half = 0.0 if point.low is None else float(f"{point.value - point.low:.2g}")
+    half = 0.0 if point.low is None else float(f"{round(point.value - point.low, 12):.2g}")
     return number(point.value) + ("" if point.low is None else f" ± {number(half)}")
 
 
