@@ -34,6 +34,7 @@ _HOMES = {
     "SafePath": "wayveil.mechanisms.safepath",
     "PPDP": "wayveil.mechanisms.ppdp",
     "TapCounts": "wayveil.mechanisms.tap_counts",
+    "TapMargins": "wayveil.mechanisms.tap_margins",
     "Markov": "wayveil.mechanisms.markov",
     "MobiTrie": "wayveil.mechanisms.mobitrie",
     "VariableNgrams": "wayveil.mechanisms.variable_ngrams",

@@ -114,8 +114,8 @@ class MobiTrieSearch(_Tries):
     slack         epsilon_0, the price of a cap on the draws; 0 = no cap, which leaves more for the draws
 
     Thresholds are uniform between 1 and a standard deviation of the noise. That keeps up to half of all empty cells; in
-    a universe where this would be more than 100,000 n-grams, thresholds start where it is that many. Where trips use far
-    fewer n-grams than that, no trie has a high F1, and the search ends with nothing.
+    a universe where this would be more than 100,000 n-grams, thresholds start where it is that many. Where trips use
+    far fewer n-grams than that, no trie has a high F1, and the search ends with nothing.
     """
 
     name: ClassVar[str] = "mobitrie-lt"
