@@ -108,3 +108,17 @@ def test_a_minimum_is_not_left_again():
     point, steps = minimise(lambda x: (float(x @ x), 2 * x), np.zeros(3), 10)
     assert steps == 0
     assert np.array_equal(point, np.zeros(3))
+
+
+def test_a_start_that_puts_all_weight_on_few_trips_does_not_stop_the_fit():
+    _, _, features = features_of()
+    rng = np.random.default_rng(3)
+    total = 400.0
+    with ThreadPoolExecutor(2) as pool:
+        wanted = features.totals(rng.random(features.size) * 2 * total / features.size, pool)
+    variance = np.full(features.cells, 4.0)
+    cold = fit(features, wanted, variance, total, tolerance=1e-6)
+    far = np.where(np.arange(features.cells) % 7 == 0, 60.0, 0.0)
+    warm = fit(features, wanted, variance, total, tolerance=1e-6, start=far)
+    assert warm.steps > 0
+    assert np.allclose(warm.weight, cold.weight, atol=0.01 * total / features.size)

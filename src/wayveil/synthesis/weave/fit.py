@@ -122,7 +122,6 @@ def fit(
     start: Floats | None = None,
     iterations: int = 100,
     tolerance: float = 0.3,
-    clip: float = 14.0,
 ) -> Fit:
     """Weights of a support that explain the wanted cells.
 
@@ -139,8 +138,8 @@ def fit(
         unit = 1 / np.sqrt(variance + even)
 
         def weights(x: Floats) -> tuple[Floats, float]:
-            score = np.clip(features.scores(x, pool), -clip, clip)
-            top = float(score.max(initial=0.0))
+            score = features.scores(x, pool)
+            top = float(score.max())
             weight = prior * np.exp(score - top)
             mass = float(weight.sum())
             return weight * (total / mass), top + log(mass)
@@ -152,7 +151,11 @@ def fit(
             value = total * log_mean - float(wanted @ x) + 0.5 * float(variance @ x**2)
             return value / total, slope * unit / total
 
-        begin = np.zeros(features.cells) if start is None else np.where(reached, start, 0.0) / unit
+        begin = np.zeros(features.cells)
+        if start is not None:
+            # On another support the earlier point may put all weight on a handful of trips: then zero is nearer.
+            warm = np.where(reached, start, 0.0) / unit
+            begin = min(begin, warm, key=lambda z: dual(z)[0])
         found, steps = minimise(dual, begin, iterations, tolerance / total)
         x = found * unit
         weight, _ = weights(x)

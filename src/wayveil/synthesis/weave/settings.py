@@ -42,7 +42,7 @@ class Generation(BaseModel):
     trust            variance allowed per unit of noise variance, by block
     ends_off         share by which the ends of the support are thought to be off at a place
     model_error      variance allowed per trip, beside the noise: what no support can express
-    iterations       most steps of the solver, clip: largest log weight
+    iterations       most steps of the solver
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,4 +69,3 @@ class Generation(BaseModel):
     ends_off: float = Field(0.5, gt=0)
     model_error: float = Field(0.2, ge=0)
     iterations: int = Field(300, ge=1)
-    clip: float = Field(14.0, gt=0)

@@ -175,7 +175,6 @@ class _Loom:
                 prior=(kinds / np.maximum(drawn, 1e-9))[support.kind],
                 start=dual,
                 iterations=iterations if sweep == sweeps else self.settings.iterations // 4,
-                clip=self.settings.clip,
             )
             dual = found.dual
             kinds = np.bincount(support.kind, found.weight, len(drawn)) / found.weight.sum()
