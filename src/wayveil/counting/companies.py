@@ -38,6 +38,8 @@ def companies(
     company = np.empty(len(node), np.int32)
     first = np.empty(1 << (bits - 1), np.int64)
     hashes = np.empty(1 << (bits - 1), np.uint64)
+    # What the companies have in common, side by side: their first trips lie all over the memory.
+    common = np.empty((1 << (bits - 1), ahead + 2), np.int32)
     count = 0
     for i in range(len(node)):
         width = min(ahead, end[i] - begin[i])
@@ -50,37 +52,26 @@ def companies(
             table = _table(hashes, bits)
             first = np.concatenate((first, np.empty_like(first)))
             hashes = np.concatenate((hashes, np.empty_like(hashes)))
+            common = np.concatenate((common, np.empty_like(common)))
         mask = np.uint64((1 << bits) - 1)
         place = value & mask
         while table[place] >= 0:
             known = table[place]
-            if hashes[known] == value and _same(node, symbols, begin, end, ahead, first[known], i):
-                break
+            if hashes[known] == value and common[known, 0] == node[i] and common[known, 1] == width:
+                same = True
+                for j in range(width):
+                    same &= common[known, j + 2] == symbols[begin[i] + j]
+                if same:
+                    break
             place = (place + np.uint64(1)) & mask
         if table[place] < 0:
             table[place], first[count], hashes[count] = count, i, value
+            common[count, 0], common[count, 1] = node[i], width
+            for j in range(width):
+                common[count, j + 2] = symbols[begin[i] + j]
             count += 1
         company[i] = table[place]
     return company, first[:count].copy()
-
-
-@njit(cache=True, nogil=True)
-def _same(
-    node: NDArray[np.int32],
-    symbols: NDArray[np.int32],
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    ahead: int,
-    one: int,
-    other: int,
-) -> bool:
-    width = min(ahead, end[one] - begin[one])
-    if node[one] != node[other] or width != min(ahead, end[other] - begin[other]):
-        return False
-    same = True
-    for j in range(width):
-        same &= symbols[begin[one] + j] == symbols[begin[other] + j]
-    return same
 
 
 @njit(cache=True, nogil=True)

@@ -17,7 +17,7 @@ from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors
 
 # How many visits ahead trips are compared. More makes fewer passes over the trips, and fewer of them go together.
-AHEAD = 6
+AHEAD = 12
 # Fewer trips than this are not worth a thread of their own.
 TRIPS_PER_THREAD = 100_000
 
