@@ -49,9 +49,10 @@ have no interval. Many figures are compared and nothing is corrected for that: a
 intervals is weak evidence. The reasons given for deficits are read off how each mechanism spends its budget and were
 not tested by changing it; the numbers on `montreal-week` are from one release each.
 
-**A failure seen elsewhere.** With an earlier version one of four releases of `tube` at epsilon 1 was useless (count
-queries 0.89, nearly all trips of two stops): the last fit started from the earlier one and did not move. The fit itself
-is unchanged. None of the releases of this page shows it, so how often it happens is not known.
+**A failure mended since.** With an earlier version one of four releases of `tube` at epsilon 1 was useless (count
+queries 0.89, nearly all trips of two stops): the last fit started from the earlier one and did not move, because a cap
+on weights made its slope wrong. The cap is gone and a fit starts from the better of two points; the releases of this
+page were made before that, and none of them shows it.
 """
 
 WORLDS = {
