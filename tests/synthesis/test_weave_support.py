@@ -8,7 +8,7 @@ import pytest
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.weave import Weave
 from wayveil.simulate.habit import simulate_habit
-from wayveil.synthesis.weave.demand import Noisy, two_levels
+from wayveil.synthesis.weave.demand import Noisy, masses
 from wayveil.synthesis.weave.routes import LINES, METRES, SECONDS, Costs, routes
 from wayveil.synthesis.weave.support import KINDS, first_shares, routed
 from wayveil.synthesis.weave.times import with_times
@@ -119,11 +119,29 @@ def test_masses_of_places_keep_their_total_and_follow_what_stands_out():
     zone = np.arange(64) // 8
     fine = Noisy(true + rng.laplace(0, 10, 64), 10 * 2**0.5)
     coarse = Noisy(np.bincount(zone, true) + rng.laplace(0, 5, 8), 5 * 2**0.5)
-    mass = two_levels(fine, coarse, zone, true.sum())
+    mass = masses(fine, coarse, zone, true.sum())
     assert abs(mass.sum() - true.sum()) < 1e-6 * true.sum()
     assert mass.min() > 0
     assert abs(mass[5] - 500) < 80
     assert np.abs(np.delete(mass - true, 5)).mean() < np.abs(np.delete(fine.value - true, 5)).mean()
+
+
+def test_noise_alone_makes_no_place_stand_out():
+    rng = np.random.default_rng(2)
+    zone = np.repeat(np.arange(4), 1_000)
+    for _ in range(5):
+        fine = Noisy(2.5 + rng.laplace(0, 200, 4_000), 200 * np.sqrt(2))
+        coarse = Noisy(np.full(4, 2_500.0), 10.0)
+        mass = masses(fine, coarse, zone, 10_000.0)
+        # A few tall peaks of noise would otherwise take most of the ten thousand trips.
+        assert np.sort(mass)[-5:].sum() < 0.5 * 10_000
+        assert np.median(mass) > 0.5
+
+
+def test_places_share_their_zone_evenly_where_only_zones_were_asked_for():
+    zone = np.array([0, 0, 1, 1, 1])
+    mass = masses(None, Noisy(np.array([60.0, 30.0]), 1.0), zone, 90.0)
+    assert np.allclose(mass, 0.98 * np.array([30, 30, 10, 10, 10]) + 0.02 * 18)
 
 
 def test_times_follow_the_timetable_from_a_departure_inside_the_bin():

@@ -23,14 +23,14 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.weave_shares import Shares, resolution
+from wayveil.mechanisms.weave_shares import Shares, resolution, worth_asking
 from wayveil.privacy.gate import Gate, NoisyCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.weave.measurements import Answer, Measurements
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, bins_of
 from wayveil.world.network import Network
-from wayveil.world.walk_blocks import Block, WalkBlocks
+from wayveil.world.walk_blocks import Block, Resolution, WalkBlocks
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
@@ -50,6 +50,9 @@ class Weave(Mechanism):
     bands          coarser times of the period, for pairs of zones
     full_cells     a coarse cell should hold so many noise scales of trips, on average
     triples_from   trips per unit of noise (n x epsilon) from which pairs of edges are asked for
+    dense_from     trips per unit of noise and place from which origins get a larger share
+    faint          single places or edges are not asked for below so many trips per noise scale and cell
+    fewest_inside  zones are not asked for if they hold fewer places or edges than this
     weakest        below this n x epsilon a release is refused after buying the number of trips: it would be noise
     generation     how trips are made of the measurements: costs nothing, can be changed later
     """
@@ -64,6 +67,9 @@ class Weave(Mechanism):
     bands: int = Field(6, ge=1, le=24)
     full_cells: float = Field(4.0, gt=0)
     triples_from: float = Field(50_000.0, ge=0)
+    dense_from: float = Field(10.0, ge=0)
+    faint: float = Field(1 / 20, ge=0)
+    fewest_inside: int = Field(8, ge=0)
     weakest: float = Field(500.0, ge=0)
     generation: Generation = Field(default_factory=Generation)
 
@@ -75,18 +81,36 @@ class Weave(Mechanism):
         network = geography.network is not None
         times = 0 if not counter.timed else HOURS_OF_A_DAY if self.period == "day" else HOURS_OF_A_WEEK
 
-        always = self.shares.weights(timed=counter.timed, network=network, triples=False)
+        always = self.shares.weights(timed=counter.timed, network=network)
         first = gate.budget.total * always["trips"] / sum(always.values())
         total = int(gate.histogram("number of trips", counter.trips(), ONE, first).counts[0])
         trips, scale = max(total, FEWEST_TRIPS), _noise(gate, gate.budget.total)
         self._refuse_noise(trips / scale)
 
-        triples = network and trips / scale >= self.triples_from
-        weights = self.shares.weights(timed=counter.timed, network=network, triples=triples)
+        strong = trips / scale
+        triples = network and strong >= self.triples_from
+        weights = self.shares.weights(
+            timed=counter.timed,
+            network=network,
+            triples=triples,
+            dense=strong >= self.dense_from * world.size,
+        )
         del weights["trips"]
-        prices = dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
-        cells = {name: trips / (self.full_cells * _noise(gate, price)) for name, price in prices.items()}
-        look = resolution(geography, cells, times=times, bands=self.bands, triples=triples)
+
+        def buy(weights: dict[str, Fraction]) -> tuple[dict[str, Fraction], dict[str, float], Resolution]:
+            """What each question would cost, how many trips per noise scale it would see, and how finely."""
+            prices = dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
+            strength = {name: trips / _noise(gate, price) for name, price in prices.items()}
+            cells = {name: value / self.full_cells for name, value in strength.items()}
+            return (
+                prices,
+                strength,
+                resolution(geography, cells, times=times, bands=self.bands, triples=triples),
+            )
+
+        _, strength, look = buy(weights)
+        weights = worth_asking(weights, geography, look, strength, faint=self.faint, few=self.fewest_inside)
+        prices, _, look = buy(weights)
         price = prices.pop("tree")
         leaves = gate.tree(
             "partition of origin-destination pairs", counter.pairs(geography.places), ONE, price
@@ -95,6 +119,8 @@ class Weave(Mechanism):
         bins = bins_of(times) if times else None
         answers = {}
         for name, block in WalkBlocks(geography, look, leaves.starts).all().items():
+            if name not in prices:
+                continue
             whole = PARTS if block.spread else 1
             contribution = SPREAD if block.spread else ONE
             exact = counter.block(block, whole, bins)

@@ -22,7 +22,9 @@ class Shares(BaseModel):
     """Weights of the questions; those that are asked share epsilon in proportion. Found on simulated cities.
 
     Zones are asked for beside single places and edges, because their noise does not add up over the places inside.
-    `two_edges` is asked only where the signal is strong; `move` only where there is no network.
+    `two_edges` is asked only where the signal is strong; `move` only where there is no network. `origin_if_dense`
+    replaces `origin` where there are many trips per place: how many begin at each is then told exactly, and it is what
+    people want to know more than anything else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,7 +37,7 @@ class Shares(BaseModel):
     destination_zone: Fraction = Field(Fraction(2, 100), gt=0)
     tree: Fraction = Field(Fraction(7, 100), gt=0)
     pair: Fraction = Field(Fraction(16, 100), gt=0)
-    hour: Fraction = Field(Fraction(2, 100), gt=0)
+    hour: Fraction = Field(Fraction(6, 100), gt=0)
     hour_at_origin: Fraction = Field(Fraction(3, 100), gt=0)
     hour_at_destination: Fraction = Field(Fraction(3, 100), gt=0)
     band_of_pair: Fraction = Field(Fraction(5, 100), gt=0)
@@ -44,10 +46,13 @@ class Shares(BaseModel):
     length: Fraction = Field(Fraction(6, 100), gt=0)
     two_edges: Fraction = Field(Fraction(25, 100), gt=0)
     move: Fraction = Field(Fraction(4), gt=0)
+    origin_if_dense: Fraction = Field(Fraction(35, 100), gt=0)
 
-    def weights(self, *, timed: bool, network: bool, triples: bool) -> dict[str, Fraction]:
+    def weights(
+        self, *, timed: bool, network: bool, triples: bool = False, dense: bool = False
+    ) -> dict[str, Fraction]:
         """The weights of the questions that are asked, by the name of the block; the number of trips is first."""
-        left_out = set()
+        left_out = {"origin_if_dense"}
         if not timed:
             left_out |= {"hour", "hour_at_origin", "hour_at_destination", "band_of_pair"}
         left_out |= {"move"} if network else set(NETWORK_ONLY)
@@ -55,6 +60,8 @@ class Shares(BaseModel):
             left_out.add("two_edges")
         fields = type(self).model_fields
         found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
+        if network and dense:
+            found["origin"] = self.origin_if_dense
         if not network:
             # Moves weigh so much there that these would get next to nothing.
             found["trips"] *= 4
@@ -99,3 +106,60 @@ def resolution(
         bands=bands if times else 0,
         triples=int(triples),
     )
+
+
+# Who gets the share of a question that is not worth asking: the one that looks at the same thing otherwise.
+INSTEAD = {
+    "hour at origin": "hour",
+    "hour at destination": "hour",
+    "band of pair": "hour",
+    "origin": "origin zone",
+    "origin zone": "origin",
+    "destination": "destination zone",
+    "destination zone": "destination",
+    "edge": "edge zone",
+    "edge zone": "edge",
+    "distance": "length",
+}
+
+
+def worth_asking(
+    weights: dict[str, Fraction],
+    geography: Geography,
+    look: Resolution,
+    strength: dict[str, float],
+    *,
+    faint: float,
+    few: int,
+) -> dict[str, Fraction]:
+    """The weights without the questions that are not worth asking on a network, which leave theirs to their likes.
+
+    Those are coarse ones with a single cell; fine ones with fewer than `faint` trips per noise scale and cell, so that
+    not even a busy place would show; and zones of fewer than `few` places or edges, which say nothing that those do not
+    say better. `strength`, the trips per noise scale of each question, is known from the noisy number of trips.
+    """
+    network = geography.network
+    if network is None:
+        return weights
+    single = {
+        "origin zone": look.ends,
+        "destination zone": look.ends,
+        "hour at origin": look.hours,
+        "hour at destination": look.hours,
+        "band of pair": look.pairs,
+        "edge zone": look.edges,
+        "distance": look.distances - 1,
+    }
+    fine = {"origin": network.size, "destination": network.size, "edge": network.edges}
+    gone = {name for name, bits in single.items() if bits == 0}
+    gone |= {name for name, cells in fine.items() if strength[name] < faint * cells}
+    gone |= {
+        f"{name} zone"
+        for name, cells in fine.items()
+        if name not in gone and few << (look.edges if name == "edge" else look.ends) > cells
+    }
+    kept = {name: weight for name, weight in weights.items() if name not in gone}
+    for name in gone & weights.keys():
+        if INSTEAD[name] in kept:
+            kept[INSTEAD[name]] += weights[name]
+    return kept

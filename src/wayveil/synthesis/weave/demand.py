@@ -1,6 +1,7 @@
 """Who travels from where to where, and when: a first guess from the noisy blocks, to draw a support from."""
 
 from dataclasses import dataclass
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,9 @@ from wayveil.world.zones import Geography, take_apart
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# A place whose count stands out by this many standard deviations is believed as it is.
-OUTSTANDING = 3.5
+# Cells of a block that noise alone may lift above what is called outstanding.
+
+FALSE_CELLS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,26 +25,57 @@ class Noisy:
     value: Floats
     deviation: float
 
+    @property
+    def highest(self) -> float:
+        """What noise alone hardly reaches in any cell: the more cells, the farther its largest value lies out."""
+        return self.deviation / sqrt(2) * max(log(len(self.value) / (2 * FALSE_CELLS)), 1.0)
 
-def two_levels(fine: Noisy, coarse: Noisy, zone: Ints, total: float) -> Floats:
-    """Masses of places from two noisy views: totals of zones, and differences inside a zone as far as noise lets see.
 
-    Zone totals are the mean of both views, weighted by their precision. Inside a zone, places differ from their mean
-    by what is left of their noisy difference after shrinking (empirical Bayes); outstanding places are not shrunk.
+def masses(fine: Noisy | None, coarse: Noisy | None, zone: Ints, total: float) -> Floats:
+    """Masses of places from one or two noisy views: totals of zones, and differences inside a zone as far as they show.
+
+    Zone totals are the mean of both views, weighted by their precision. Places that stand out of their zone by more
+    than noise reaches are believed. The others share what is left of the zone, and differ from its mean by what remains
+    of their noisy difference after shrinking (empirical Bayes).
     """
-    places = np.maximum(np.bincount(zone, minlength=len(coarse.value)), 1)
-    sums = np.bincount(zone, fine.value, len(coarse.value))
-    precise, rough = 1 / coarse.deviation**2, 1 / (places * fine.deviation**2)
-    zones = onto_total((precise * coarse.value + rough * sums) / (precise + rough), total)
-    apart = fine.value - (sums / places)[zone]
-    spread = max(float(np.mean(apart**2)) - fine.deviation**2, 0.0)
-    shrunk = apart * spread / (spread + fine.deviation**2)
-    shrunk = np.where(apart > OUTSTANDING * fine.deviation, apart, shrunk)
-    mass = np.maximum((zones / places)[zone] + shrunk, 0.0)
-    inside = np.bincount(zone, mass, len(zones))
-    mass *= (zones / np.maximum(inside, 1e-12))[zone]
+    zones = int(zone.max(initial=0)) + 1
+    places = np.maximum(np.bincount(zone, minlength=zones), 1)
+    whole = onto_total(_zone_totals(fine, coarse, zone, places, total), total)
+    mass = (whole / places)[zone]
+    if fine is not None:
+        stands = fine.value - mass > fine.highest
+        mass = np.where(stands, fine.value, 0.0)
+        others = np.maximum(np.bincount(zone, ~stands, zones), 1)
+        left = np.maximum(whole - np.bincount(zone, mass, zones), 0.0) / others
+        rest = np.flatnonzero(~stands)
+        apart = fine.value[rest] - (np.bincount(zone[rest], fine.value[rest], zones) / others)[zone[rest]]
+        mass[rest] = np.maximum(left[zone[rest]] + apart * _believed(apart, fine.deviation), 0.0)
+    inside = np.bincount(zone, mass, zones)
+    mass *= (whole / np.maximum(inside, 1e-12))[zone]
     # A little everywhere, so that nowhere is out of reach for the fit.
     return 0.98 * mass + 0.02 * total / len(mass)
+
+
+def _zone_totals(fine: Noisy | None, coarse: Noisy | None, zone: Ints, places: Ints, total: float) -> Floats:
+    if coarse is None or len(coarse.value) != len(places):
+        return total * places / places.sum() if fine is None else np.bincount(zone, fine.value, len(places))
+    if fine is None:
+        return coarse.value
+    precise, rough = 1 / coarse.deviation**2, 1 / (places * fine.deviation**2)
+    sums = np.bincount(zone, fine.value, len(places))
+    return (precise * coarse.value + rough * sums) / (precise + rough)
+
+
+def _believed(apart: Floats, deviation: float) -> float:
+    """The share of noisy differences that is not noise.
+
+    The mean square of Laplace noise has a standard deviation of sqrt(5 / cells) of itself: less than two of those is no
+    sign that places differ at all.
+    """
+    if len(apart) == 0:
+        return 0.0
+    surplus = float(np.mean(apart**2)) - deviation**2 * (1 + 2 * sqrt(5 / len(apart)))
+    return max(surplus, 0.0) / (max(surplus, 0.0) + deviation**2)
 
 
 class Demand:
@@ -59,8 +92,9 @@ class Demand:
             self.origin, self.destination = moves[size * size :].reshape(2, size) + 1e-9 * total / size
             return
         zone = geography.places.zone(np.arange(geography.world.size), blocks.resolution.ends)
-        self.origin = two_levels(noisy["origin"], noisy["origin zone"], zone, total)
-        self.destination = two_levels(noisy["destination"], noisy["destination zone"], zone, total)
+        self.origin, self.destination = (
+            masses(noisy.get(end), noisy.get(f"{end} zone"), zone, total) for end in ("origin", "destination")
+        )
 
     def ends(self, count: int, anywhere: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """About `count` origins and destinations, thinned so that their distances are as measured."""
@@ -103,6 +137,8 @@ class Demand:
         """The probability to keep a pair, so that about half stay and distances are as the noisy histogram says."""
         ends = np.stack([origin, destination], axis=1).astype(np.int32)
         distance = self.blocks.distance(Walks(ends.ravel(), 2 * np.arange(len(ends) + 1)))
+        if "distance" not in self.noisy:
+            return np.full(len(origin), 0.5)
         wanted = onto_total(self.noisy["distance"].value, self.total) / self.total
         found = np.bincount(distance, minlength=len(wanted)) / len(distance)
         ratio = np.clip((wanted + 0.002) / (found + 0.002), 0.1, 10.0)
@@ -114,22 +150,36 @@ class Demand:
         look = self.blocks.resolution
         if look.times == 0:
             return None
-        shares = [
-            self._profiles(self.noisy[name].value.reshape(look.times, -1).T)
-            for name in ("hour at origin", "hour at destination")
-        ]
+        everywhere = self._all_day()
         zones = self.geography.places
-        all_day = shares[0][1]
-        one = shares[0][0][zones.zone(origin, look.hours)]
-        other = shares[1][0][zones.zone(destination, look.hours)]
-        running = np.cumsum(one * other / all_day, axis=1)
+        chance = np.broadcast_to(everywhere, (len(origin), look.times))
+        for name, end in (("hour at origin", origin), ("hour at destination", destination)):
+            if name in self.noisy:
+                chance = chance * (self._profiles(name, everywhere) / everywhere)[zones.zone(end, look.hours)]
+        running = np.cumsum(chance, axis=1)
         drawn = rng.random(len(origin)) * running[:, -1]
         return np.minimum((running <= drawn[:, None]).sum(axis=1), look.times - 1)
 
-    def _profiles(self, table: Floats) -> tuple[Floats, Floats]:
-        """Shares of the time bins in each zone, drawn towards those of all zones; and the latter."""
+    def _all_day(self) -> Floats:
+        """Shares of the time bins over all zones: the mean of the views of them, weighted by their precision."""
+        look = self.blocks.resolution
+        views = [
+            (
+                table.reshape(look.times, -1).sum(axis=1),
+                table.size / look.times * self.noisy[name].deviation ** 2,
+            )
+            for name in ("hour", "hour at origin", "hour at destination")
+            if name in self.noisy
+            for table in [self.noisy[name].value]
+        ]
+        precise = np.array([1 / variance for _, variance in views])
+        mean = precise @ np.stack([view for view, _ in views]) / precise.sum()
+        mass = onto_total(mean, self.total) + 0.001 * self.total / look.times
+        return mass / mass.sum()
+
+    def _profiles(self, name: str, everywhere: Floats) -> Floats:
+        """Shares of the time bins in each zone, drawn towards those of all zones."""
+        table = self.noisy[name].value.reshape(self.blocks.resolution.times, -1).T
         mass = onto_total(table, self.total)
-        everywhere = mass.sum(axis=0) + 0.001 * self.total / table.shape[1]
-        everywhere /= everywhere.sum()
         mass += 0.05 * self.total / len(table) * everywhere
-        return mass / mass.sum(axis=1, keepdims=True), everywhere
+        return mass / mass.sum(axis=1, keepdims=True)

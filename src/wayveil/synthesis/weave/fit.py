@@ -93,6 +93,11 @@ class Features:
             total[self.place[block.name]] = np.bincount(np.asarray(block.union), fine, block.cells)
         return total
 
+    def even(self, total: float, prior: Floats) -> Floats:
+        """What trips with these weights, scaled to a total, add to every cell."""
+        with ThreadPoolExecutor(len(self.ranges)) as pool:
+            return self.totals(prior * (total / prior.sum()), pool)
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:

@@ -110,25 +110,33 @@ class _Loom:
             self.noisy["move"] = cleaned(self.noisy["move"], measured.world.size, self.total)
         self.cells = {name: block for name, block in blocks.all().items() if name in self.noisy}
         self.wanted = np.concatenate([self.noisy[name].value for name in self.cells])
-        self.variance = np.concatenate([self._allowed(name) for name in self.cells])
+        self.plain = blocks.geography.network is None
         self.demand = Demand(blocks.geography, blocks, self.noisy, self.total)
         settings = self.settings
         self.count = int(np.clip(settings.support * self.total, settings.least, settings.most))
 
-    def _allowed(self, name: str) -> Floats:
-        """The variance that the misfit of each cell of a block may have: a part of its noise's, as answers are trusted
-        more than the support, and what no support can express.
+    def _allowed(self, features: Features, even: Floats) -> Floats:
+        """The variance that the misfit of each cell may have, given what the support adds to it with even weights."""
+        return np.concatenate([self._allowed_in(name, even[features.place[name]]) for name in self.cells])
 
-        The support is drawn from the ends as measured, so what is left of them is mostly noise where there are few
-        trips per place: a guess that is off by a share r of m trips deserves 1 / (r^2 m) of the noise's variance.
+    def _allowed_in(self, name: str, guess: Floats) -> Floats:
+        """How far the cells of a block may stay from their noisy values.
+
+        Staying near even weights is as good a guess as if the cell were Poisson: of variance g. But the support may be
+        off by a share r, and by more where the answer stands out of the noise, so that its real variance is
+        g + (r g)^2 + what stands out. To weigh guess and answer rightly, the noise counts as much less.
         """
         noisy, settings = self.noisy[name], self.settings
-        # Walks over noisy moves are drawn from the answers themselves, which are then worth what their noise says.
-        trust = settings.trust[name] if "edge" in self.noisy else 1.0
-        beyond = settings.trust[name] * settings.model_error * np.maximum(noisy.value, 0)
-        if name in DRAWN_FROM:
-            trust = min(1.0, max(trust, len(noisy.value) / self.total / settings.ends_off**2))
-        return trust * noisy.deviation**2 + beyond
+        if self.plain:
+            # Walks over noisy moves are drawn from the answers themselves, which are then worth what their noise says.
+            return noisy.deviation**2 + settings.trust[name] * settings.model_error * np.maximum(
+                noisy.value, 0
+            )
+        off = settings.ends_off if name in DRAWN_FROM else settings.off
+        apart = np.maximum((noisy.value - guess) ** 2 - noisy.highest**2, 0.0)
+        real = guess + (off * guess) ** 2 + apart
+        trust = np.maximum(guess / np.maximum(real, 1e-12), settings.least_trust)
+        return trust * (noisy.deviation**2 + settings.model_error * np.maximum(noisy.value, 0))
 
     def on_moves(self, rng: np.random.Generator) -> _Fitted:
         """Without a network: walks over the noisy moves."""
@@ -153,8 +161,11 @@ class _Loom:
                 found = self._fit(support, kinds, dual, settings.sweeps, settings.iterations // 4)
                 dual, kinds = found.fit.dual, np.maximum(found.kinds, settings.least_share)
                 kinds = kinds / kinds.sum()
-                learnt *= self._cheaper(found) ** -(settings.feedback if strong else settings.feedback_weak)
-                learnt = np.clip(learnt, 0.5, 2.0)
+                if "edge" in self.noisy:
+                    learnt *= self._cheaper(found) ** -(
+                        settings.feedback if strong else settings.feedback_weak
+                    )
+                    learnt = np.clip(learnt, 0.5, 2.0)
         with step(f"weaving, round {rounds} of {rounds}"):
             kinds = _without_rare(kinds, settings.rare)
             support = routed(self.demand, costs, self.count, kinds, learnt, settings, rng)
@@ -167,12 +178,13 @@ class _Loom:
         features = Features(self.cells, support.walks)
         kinds = drawn
         for sweep in range(sweeps + 1):
+            prior = (kinds / np.maximum(drawn, 1e-9))[support.kind]
             found = fit(
                 features,
                 self.wanted,
-                self.variance,
+                self._allowed(features, features.even(self.total, prior)),
                 self.total,
-                prior=(kinds / np.maximum(drawn, 1e-9))[support.kind],
+                prior=prior,
                 start=dual,
                 iterations=iterations if sweep == sweeps else self.settings.iterations // 4,
             )
@@ -187,7 +199,7 @@ class _Loom:
 
     def diagnose(self, found: _Fitted) -> Diagnostics:
         place, fitted = found.features.place, found.fit.fitted
-        flow = "edge" if "edge" in place else "move"
+        flow = next(name for name in ("edge", "edge zone", "move", "pair") if name in place)
         unseen = found.fit.even[place[flow]] <= 0
         # Noise is as often below zero as above, so it cancels in the sum.
         unexplained = max(0.0, float(self.noisy[flow].value[unseen].sum()) / self.total)
