@@ -77,7 +77,8 @@ class Weave(Mechanism):
 
         always = self.shares.weights(timed=counter.timed, network=network, triples=False)
         first = gate.budget.total * always["trips"] / sum(always.values())
-        total = int(gate.histogram("number of trips", counter.trips(), ONE, first).counts[0])
+        number = gate.histogram("number of trips", counter.trips(), ONE, first)
+        total = int(number.counts[0])
         trips, scale = max(total, FEWEST_TRIPS), _noise(gate, gate.budget.total)
         self._refuse_noise(trips / scale)
 
@@ -100,7 +101,9 @@ class Weave(Mechanism):
             exact = counter.block(block, whole, bins)
             answer = gate.histogram(_label(block), exact, contribution, prices.pop(name))
             answers[name] = Answer(answer.counts, whole, _variance(gate, answer))
-        return Measurements(world, look, total, scale, leaves.starts, answers, self.generation)
+        return Measurements(
+            world, look, total, scale, leaves.starts, answers, self.generation, _variance(gate, number)
+        )
 
     def _refuse_noise(self, signal: float) -> None:
         if signal < self.weakest:
