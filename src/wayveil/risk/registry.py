@@ -39,6 +39,7 @@ class AuditPlan:
     epsilon     audits have most power where each question gets about one unit of epsilon, not a tenth
     worlds      tiny worlds that it can work on; the last one is where the distinguishing game is played
     units       units that it supports
+    currencies  budgets that it can be run on; the grey box looks at all of them
     mutations   mistakes that could be made in it
     busy        trips on the busiest path of a tiny world, and in each quarter of a town: far above the threshold
     town        quarters for canaries in one run are a network; False where the mechanism has no use for one
@@ -50,6 +51,7 @@ class AuditPlan:
     epsilon: Fraction = Fraction(1)
     worlds: tuple[Callable[[], World], ...] = (plain_world, small_network)
     units: tuple[Unit, ...] = UNITS
+    currencies: tuple[str, ...] = ("epsilon",)
     mutations: tuple[Mutation, ...] = EVERYWHERE + WITH_QUESTIONS
     busy: int = 12
     busy_in_town: int = 60

@@ -76,8 +76,8 @@ def expected_errors(measured: Measurements, released: Trips, seed: int | None = 
         truth = tallies(measured, released)
         replica = _measured_again(measured, len(released), truth, rng)
         again = tallies(measured, replica.generate(int(rng.integers(1 << 62))))
-    # The number of trips is the noisy one itself, and Laplace noise is off by its scale on average.
-    number = sqrt(measured.variance / 2)
+    # The number of trips is the noisy one itself: off by what Laplace or Gaussian noise is on average.
+    number = sqrt(measured.variance * (2 / pi if measured.gaussian else 1 / 2))
     trips = float(max(measured.total, 1))
     found = [ExpectedError("number of trips", 1, trips, number, number / trips, 0.0, seen=True)]
     for name, question in QUESTIONS.items():
@@ -101,8 +101,8 @@ def tallies(measured: Measurements, trips: Trips) -> dict[str, Tally]:
         with ThreadPoolExecutor(len(features.ranges)) as pool:
             value = features.totals(np.ones(features.size), pool)
             riders = value
-            if block.parts is not None:
-                riders = features.totals(block.parts(walks).astype(np.float64), pool)
+            if block.spread:
+                riders = features.totals(1 / features.spread[0].share.astype(np.float64), pool)
         found[name] = Tally(value, riders)
     return found
 
@@ -113,7 +113,9 @@ def _measured_again(
     """What would have been measured if the truth were this."""
 
     def noisy(exact: Floats, variance: float) -> NDArray[np.int64]:
-        return np.rint(exact + rng.laplace(0.0, sqrt(variance / 2), len(exact))).astype(np.int64)
+        draw = rng.normal if measured.gaussian else rng.laplace
+        scale = sqrt(variance if measured.gaussian else variance / 2)
+        return np.rint(exact + draw(0.0, scale, len(exact))).astype(np.int64)
 
     answers = {
         name: replace(answer, counts=noisy(truth[name].value * answer.whole, answer.variance))

@@ -61,6 +61,11 @@ class Measurements:
         """Trips per unit of noise: n x epsilon, where the unit is one trip."""
         return max(self.total, 10) / self.scale
 
+    @property
+    def gaussian(self) -> bool:
+        """Whether the noise is Gaussian (the budget was in rho), not Laplace."""
+        return bool(self.resolution.euclidean)
+
     def blocks(self) -> WalkBlocks:
         return WalkBlocks(Geography(self.world), self.resolution, self.leaves)
 
