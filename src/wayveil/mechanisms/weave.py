@@ -24,7 +24,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.weave_shares import Shares, resolution
 from wayveil.privacy.gate import Gate, NoisyCounts
@@ -113,7 +113,8 @@ class Weave(Mechanism):
 
     def _refuse_noise(self, signal: float) -> None:
         if signal < self.weakest:
-            raise ParameterError(
+            # A function of the noisy number of trips, so that only that number has to be paid for.
+            raise RefusedError(
                 f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few: a "
                 f"release would show noise and public knowledge, but not these trips. Use more trips or a larger "
                 f"epsilon, or lower `weakest` to release it all the same. Counting the trips has cost its share."
