@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.descent import minimise
+from wayveil.synthesis.weave.descent import dot, minimise
 from wayveil.world.spreading import norms, parts_of
 from wayveil.world.walk_blocks import Block, Walks
 
@@ -149,7 +149,7 @@ def fit(
             x = z * unit
             weight, log_mean = weights(x)
             slope = features.totals(weight, pool) - wanted + variance * x
-            value = total * log_mean - float(wanted @ x) + 0.5 * float(variance @ x**2)
+            value = total * log_mean - dot(wanted, x) + 0.5 * dot(variance, x * x)
             return value / total, slope * unit / total
 
         begin = np.zeros(features.cells)
