@@ -57,12 +57,12 @@ def trips_of(size: str) -> Trips:
         network = berlin_network()
     else:
         network = city(int(place), max(2, int(place) // 20), 2)
+    if count <= AT_ONCE:
+        return simulate_city(network, count, seed=5).trips
     parts = [
-        simulate_city(network, min(AT_ONCE, count - first), seed=5 + first).trips
+        simulate_city(network, min(AT_ONCE, count - first), seed=5 + first).trips.without_times()
         for first in range(0, count, AT_ONCE)
     ]
-    if len(parts) == 1:
-        return parts[0]
     starts = np.cumsum([0, *(part.visits for part in parts[:-1])])
     offsets = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=True)]
     location = np.concatenate([part.location for part in parts])
