@@ -1,17 +1,23 @@
-"""How long Weave takes, stage by stage, as ratios to counting the same blocks exactly.
+"""How long Weave takes and how that grows, stage by stage, as ratios to counting the same blocks exactly.
 
-    python -m bench weave_speed                              invented cities of two sizes
-    python -m bench.weave_speed 360:20000 2000:200000        stops:trips of invented cities
+    python -m bench weave_speed                              what fits into a few minutes
+    python -m bench.weave_speed 300:20000 10000:20000        stops:trips of invented cities: growth with stops
     python -m bench.weave_speed berlin:10000 berlin:1000000  riders on Berlin's stations, where the feed is there
 
-Processor seconds of all threads, after everything was compiled.
+Processor seconds of all threads, after everything was compiled. Every size has a process of its own, so that its memory
+is its own; what the raw trips take is told apart. Exponents compare each size with the one before: 1 is in proportion.
+Rows given on the command line also go to bench/results/weave_speed.json, in place of earlier ones of the same size.
 """
 
 import json
 import resource
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import log
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,10 +32,15 @@ from wayveil.synthesis.weave.times import bins_of
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 
-SIZES = ("360:20000", "2000:200000")
+SIZES = ("300:20000", "1000:20000", "2000:20000", "2000:200000")
+RESULTS = Path(__file__).parent / "results" / "weave_speed.json"
+# Simulating more riders at once would take more memory than releasing them: they are simulated so many at a time.
+AT_ONCE = 1_000_000
+Row = dict[str, Any]
+T = TypeVar("T")
 
 
-def timed(work: Callable[[], object]) -> tuple[object, float]:
+def timed(work: Callable[[], T]) -> tuple[T, float]:
     """What the work gives, and CPU seconds of all threads."""
     begin = time.process_time()
     result = work()
@@ -37,17 +48,28 @@ def timed(work: Callable[[], object]) -> tuple[object, float]:
 
 
 def trips_of(size: str) -> Trips:
-    """The trips of `stops:trips`, or of `berlin:riders`."""
-    place, count = size.split(":")
+    """The trips of `stops:trips`, or of `berlin:riders`; without times where these alone would fill the memory."""
+    place, text = size.split(":")
+    count = int(text)
     if place == "berlin":
         from bench.worlds import berlin_network
 
-        return simulate_city(berlin_network(), int(count), seed=1).trips
-    network = city(int(place), max(2, int(place) // 20), 2)
-    return simulate_city(network, int(count), seed=5).trips
+        network = berlin_network()
+    else:
+        network = city(int(place), max(2, int(place) // 20), 2)
+    if count <= AT_ONCE:
+        return simulate_city(network, count, seed=5).trips
+    parts = [
+        simulate_city(network, min(AT_ONCE, count - first), seed=5 + first).trips.without_times()
+        for first in range(0, count, AT_ONCE)
+    ]
+    starts = np.cumsum([0, *(part.visits for part in parts[:-1])])
+    offsets = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=True)]
+    location = np.concatenate([part.location for part in parts])
+    return Trips(location, np.concatenate([[0], *offsets]), network)
 
 
-def speed(size: str, epsilon: str = "1") -> dict[str, object]:
+def speed(size: str, epsilon: str = "1") -> Row:
     """One row: the stages of a release of these trips."""
     raw = trips_of(size)
     network = raw.world
@@ -56,31 +78,88 @@ def speed(size: str, epsilon: str = "1") -> dict[str, object]:
     compiled = LocalCounter(raw.take(np.arange(min(500, len(raw)))))
     Weave(weakest=0).measure(compiled, Gate(Trip(), Budget(9))).weave(0)
     counter = LocalCounter(raw)
+    before = _peak()
     model, measure = timed(lambda: Weave(weakest=0).measure(counter, Gate(Trip(), Budget(epsilon))))
     blocks = model.blocks().all().values()
     bins = bins_of(24) if raw.time is not None else None
     _, counting = timed(lambda: [counter.block(b, PARTS if b.spread else 1, bins) for b in blocks])
     woven, weave = timed(lambda: model.weave(1))
     _, sample = timed(lambda: woven.sample(max(model.total, 10), np.random.default_rng(1)))
+    held = raw.location.nbytes + raw.offsets.nbytes + (0 if raw.time is None else raw.time.nbytes)
     return {
         "size": size,
         "stops": network.size,
         "edges": network.edges,
         "trips": len(raw),
+        "visits per trip": round(raw.visits / len(raw), 1),
+        "timed": raw.time is not None,
         "exact counts, CPU s": round(counting, 2),
         "measure / exact counts": round(measure / counting, 2),
         "weave / exact counts": round(weave / counting, 1),
         "sample / exact counts": round(sample / counting, 2),
         "whole release, CPU s": round(measure + weave + sample, 1),
-        "peak memory, GB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2),
+        "raw trips, GB": round(held / 1e9, 2),
+        "peak memory before, GB": round(before, 2),
+        "peak memory, GB": round(_peak(), 2),
     }
 
 
-def run() -> list[dict[str, object]]:
+def with_exponents(rows: Sequence[Row]) -> list[Row]:
+    """Each row with how its whole release grew from the row before, where only trips or only stops grew."""
+    found: list[Row] = []
+    for before, row in zip([None, *rows], rows, strict=False):
+        grown = {"growth exponent": None, "grows with": None}
+        if before is not None:
+            same_place = before["stops"] == row["stops"]
+            key = "trips" if same_place else "stops"
+            if row[key] > before[key] and (same_place or before["trips"] == row["trips"]):
+                times = row["whole release, CPU s"] / before["whole release, CPU s"]
+                grown = {
+                    "growth exponent": round(log(times) / log(row[key] / before[key]), 2),
+                    "grows with": key,
+                }
+        found.append({**row, **grown})
+    return found
+
+
+def alone(size: str) -> Row:
+    """One row, measured in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.weave_speed", "--alone", size],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(f"{size}: {done.stderr}")
+    row: Row = json.loads(done.stdout.splitlines()[-1])
+    return row
+
+
+def run() -> list[Row]:
     """Rows for `python -m bench`."""
-    return [speed(size) for size in SIZES]
+    return with_exponents([alone(size) for size in SIZES])
+
+
+def main(sizes: Sequence[str]) -> None:
+    kept = {row["size"]: row for row in json.loads(RESULTS.read_text())} if RESULTS.exists() else {}
+    for size in sizes:
+        kept[size] = alone(size)
+        print(json.dumps(kept[size]), flush=True)
+        ordered = sorted(
+            kept.values(), key=lambda r: (r["size"].startswith("berlin"), r["trips"], r["stops"])
+        )
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(with_exponents(ordered), indent=2))
+
+
+def _peak() -> float:
+    """The most memory that this process has had, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or SIZES:
-        print(json.dumps(speed(wanted)), flush=True)
+    if sys.argv[1:2] == ["--alone"]:
+        print(json.dumps(speed(sys.argv[2])))
+    else:
+        main(sys.argv[1:] or SIZES)

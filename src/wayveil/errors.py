@@ -32,6 +32,14 @@ class ParameterError(WayveilError):
     """A parameter has no meaning (a negative epsilon, a height of zero), said before anything is read or spent."""
 
 
+class RefusedError(ParameterError):
+    """A mechanism stops after some noisy answers, because of what they say: a release would be worthless.
+
+    Raise it only where the decision follows from answers already bought, never from exact counts: whoever raises it
+    vouches that nothing but what was paid for is revealed by it. A release then books what was bought, and no more.
+    """
+
+
 class BudgetExceededError(WayveilError):
     """More privacy budget was asked for than is left. Nothing was spent."""
 

@@ -1,5 +1,7 @@
 """Exact counts of trips in public blocks: against a slow count, and bounded trip by trip."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from wayveil.counting.quadtree import pair_counts
 from wayveil.risk.grey_box import distances
 from wayveil.risk.tiny_worlds import plain_world, small_network
 from wayveil.trips.trips import Trips
+from wayveil.world.spreading import whole_weights
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
 from wayveil.world.zones import Geography
@@ -23,6 +26,11 @@ WORLDS = {"network": small_network(2), "plain": plain_world(5)}
 def blocks_of(world):
     leaves = np.array([0, 4, 8, 9, 10, 11, 12])
     return WalkBlocks(Geography(world), LOOK, leaves).all()
+
+
+def euclidean_blocks():
+    look = replace(LOOK, euclidean=1, times=0)
+    return WalkBlocks(Geography(WORLDS["network"]), look, np.array([0, 4, 8, 9, 10, 11, 12])).all()
 
 
 def trips_of(world, lists):
@@ -47,6 +55,53 @@ def test_one_trip_more_moves_every_block_by_no_more_than_its_whole(name, lists, 
         l1, _, _ = distances(*counted)
         assert l1 <= whole
         assert l1 == whole or block.spread or not more
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    steps=st.lists(st.integers(1, 2), max_size=60),
+    start=st.integers(0, 11),
+    whole=st.sampled_from([WHOLE, 12, (1 << 26) - 1]),
+)
+def test_in_l2_a_trip_adds_nearly_its_whole_and_never_more_however_often_it_repeats_an_edge(
+    steps, start, whole
+):
+    world = WORLDS["network"]
+    walk = [start]
+    for step in steps:  # two rings of six stops, so that long walks come back to the same edges
+        walk.append(6 * (walk[-1] // 6) + (walk[-1] % 6 + step) % 6)
+    for block in euclidean_blocks().values():
+        if not block.spread:
+            continue
+        _, squared, _ = distances(
+            block_counts(Trips.of_lists([], world), block, whole),
+            block_counts(Trips.of_lists([walk], world), block, whole),
+        )
+        assert squared <= whole * whole
+        parts = len(walk) - (2 if block.name == "two edges" else 1)
+        if parts > 0:
+            # Rounding down takes less than one from each part's weight.
+            assert squared**0.5 > whole - parts
+
+
+def test_in_l2_weights_are_those_of_a_slow_count_and_a_lone_edge_weighs_the_square_root():
+    world = WORLDS["network"]
+    edge = euclidean_blocks()["edge"]
+    counts = block_counts(Trips.of_lists([[0, 1, 2, 3, 4]], world), edge, WHOLE)
+    assert counts.counts.tolist() == [WHOLE // 2] * 4
+    back = block_counts(Trips.of_lists([[0, 1, 2, 3, 4, 5, 0, 1]], world), edge, WHOLE)
+    weight = int(WHOLE / 9**0.5)  # six edges, one of them twice: 5 + 2^2 = 9
+    assert sorted(back.counts.tolist()) == [weight] * 5 + [2 * weight]
+
+
+def test_the_largest_root_that_fits_is_taken():
+    edge = euclidean_blocks()["edge"]
+    for squares in range(1, 400):
+        parts, cells = np.array([squares]), np.arange(squares) % edge.cells
+        weight = int(whole_weights(edge, parts, cells, WHOLE)[0])
+        times = np.bincount(cells)
+        total = int((times**2).sum())
+        assert weight**2 * total <= WHOLE**2 < (weight + 1) ** 2 * total
 
 
 def test_a_trip_spreads_its_whole_over_its_moves_and_illegal_moves_get_theirs_lost():

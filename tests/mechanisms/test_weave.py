@@ -11,7 +11,7 @@ import pytest
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import InputError, ParameterError
-from wayveil.mechanisms.weave import PARTS, Weave
+from wayveil.mechanisms.weave import PARTS, SPREAD_IN_L2, Weave
 from wayveil.mechanisms.weave_shares import Shares, worth_asking
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
@@ -60,9 +60,31 @@ def test_the_shares_add_up_to_epsilon_exactly_and_every_scale_follows_from_the_u
     assert ("hour" in model.answers) is timed
 
 
-def test_under_zcdp_all_of_rho_is_spent():
-    _, gate = measured(WEAVE, town_trips(600), Fraction(1, 50), currency="rho")
+@pytest.mark.parametrize("unit", [Trip(), Rider(max_trips=2)])
+def test_under_zcdp_all_of_rho_is_spent_and_flows_are_bounded_in_l2(unit):
+    model, gate = measured(WEAVE, town_trips(600, 2), Fraction(1, 50), unit, currency="rho")
     assert gate.budget.spent == Fraction(1, 50)
+    flows = [spend for spend in gate.budget.spends if "spread" in spend.label]
+    assert len(flows) == 2
+    for spend in flows:
+        assert spend.sensitivity == (unit.max_trips * PARTS) ** 2
+        assert spend.scale == spend.sensitivity / (2 * spend.price)
+    assert model.gaussian
+    assert all(model.blocks().all()[name].euclidean for name in ("edge", "edge zone"))
+
+
+def test_counts_that_are_bounded_in_l2_only_cannot_be_bought_with_epsilon():
+    gate = Gate(Trip(), Budget(1), SeededBits(1))
+    with pytest.raises(ParameterError, match="in rho, not in epsilon"):
+        gate.histogram("flows", SparseCounts.dense(np.ones(3, np.int64)), SPREAD_IN_L2, Fraction(1))
+    assert gate.budget.spent == 0
+
+
+def test_measurements_in_rho_know_their_weights_when_they_are_read_back():
+    model, _ = measured(WEAVE, town_trips(1_500), Fraction(1, 4), currency="rho")
+    restored = Measurements.of_table(model.table(), small_town(), QUICK)
+    assert restored.gaussian
+    assert restored.generate(4).to_lists() == model.generate(4).to_lists()
 
 
 def test_every_cell_of_every_block_comes_back_noisy():
@@ -236,6 +258,13 @@ def test_where_only_some_moves_are_allowed_no_other_is_made():
 
 def test_broken_flows_and_partitions_are_refused_by_the_audits():
     effort = EFFORTS["fast"]
-    for variant in ("moves not normalised", "cells from the data", "resolution from the data"):
+    for variant in (
+        "moves not normalised",
+        "cells from the data",
+        "resolution from the data",
+        "root weights under pure epsilon",
+        "moves not normalised in rho",
+        "repeated moves forgotten in rho",
+    ):
         assert run_job(Job("weave", "grey box", variant), effort=effort, seed=2).raised
     assert not run_job(Job("weave", "grey box"), effort=effort, seed=2).raised

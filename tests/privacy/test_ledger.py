@@ -48,6 +48,65 @@ def test_a_release_walks_from_reserve_to_commit_and_every_step_is_a_line(ledger:
     assert ledger.verify().ok
 
 
+def test_a_run_that_settles_has_spent_what_it_bought_and_is_over(ledger: Ledger) -> None:
+    ledger.set_policy(TAPS, Policy(1), actor="officer")
+    reservation = reserve(ledger, 1)
+    reservation.start()
+    assert ledger.remaining(TAPS) == 0
+    head = reservation.settle(Fraction(1, 25), "too few trips")
+    assert ledger.spent(TAPS) == Fraction(1, 25)
+    assert ledger.remaining(TAPS) == Fraction(24, 25)
+    assert ledger.open_reservations() == []
+    line = ledger.entries(TAPS)[-1]
+    assert (line.kind, line.epsilon, line.payload) == ("settle", Fraction(1, 25), {"reason": "too few trips"})
+    assert [summary.settled for summary in ledger.summary()] == [1]
+    assert ledger.verify([head]).ok
+    # With a delta, a price that followed from answers counts as if all of it had been spent.
+    assert ledger.composition(TAPS, "1e-9").epsilon > 0.9
+    for step in (reservation.start, lambda: reservation.commit("cafe"), lambda: reservation.cancel("no")):
+        with pytest.raises(LedgerError, match="was settled"):
+            step()
+    with pytest.raises(LedgerError, match="was settled"):
+        reservation.settle(Fraction(1, 50), "again, for less")
+    reserve(ledger, "24/25")
+    assert ledger.remaining(TAPS) == 0
+
+
+def test_nothing_is_settled_before_the_start_or_for_nothing_or_for_more_than_was_reserved(
+    ledger: Ledger,
+) -> None:
+    reservation = reserve(ledger, "1/2")
+    with pytest.raises(LedgerError, match="never started"):
+        reservation.settle(Fraction(1, 4), "early")
+    reservation.start()
+    with pytest.raises(LedgerError, match="at most what it reserved"):
+        reservation.settle(Fraction(3, 4), "more")
+    with pytest.raises(ParameterError, match="greater than 0"):
+        reservation.settle(Fraction(0), "nothing")
+    assert ledger.spent(TAPS) == Fraction(1, 2)
+
+
+def test_what_is_not_in_pure_epsilon_stays_spent_whole(ledger: Ledger) -> None:
+    for more in ({"delta": "1/1000"}, {"rho": "1/8"}):
+        reservation = reserve(ledger, 1, **more)
+        reservation.start()
+        with pytest.raises(LedgerError, match="not in pure epsilon"):
+            reservation.settle(Fraction(1, 4), "stopped")
+    assert ledger.spent(TAPS) == 2
+
+
+def test_a_settlement_gives_back_inside_a_period_too(ledger: Ledger, clock: FakeClock) -> None:
+    ledger.set_policy(TAPS, Policy(10, period_days=7, per_period_epsilon=1), actor="officer")
+    reservation = reserve(ledger, 1)
+    reservation.start()
+    reservation.settle(Fraction(1, 4), "stopped")
+    assert ledger.remaining(TAPS) == Fraction(3, 4)
+    clock.now += timedelta(days=8)
+    reserve(ledger, 1)
+    assert ledger.remaining(TAPS) == 0
+    assert ledger.spent(TAPS) == Fraction(5, 4)
+
+
 def test_a_refusal_says_requested_remaining_and_difference_and_spends_nothing(ledger: Ledger) -> None:
     ledger.set_policy(TAPS, Policy(1), actor="officer")
     reserve(ledger, "3/4")

@@ -8,6 +8,8 @@ from scipy.sparse.csgraph import connected_components
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.simulate.feed import write_city
+from wayveil.simulate.feed_layout import _scatter
+from wayveil.simulate.feed_names import name_places
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.trees import reverse_tree
 
@@ -113,8 +115,22 @@ def test_small_cities_are_connected_too(tmp_path, stops, lines, seed):
     assert network.warnings == []
 
 
-@pytest.mark.parametrize("size", [{"stops": 39}, {"stops": 2_001}, {"lines": 1}, {"stops": 100, "lines": 11}])
+@pytest.mark.parametrize(
+    "size", [{"stops": 39}, {"stops": 10_001}, {"lines": 1}, {"stops": 100, "lines": 11}]
+)
 def test_cities_beyond_reason_are_refused(tmp_path, size):
     with pytest.raises(ParameterError, match="a city"):
         write_city(tmp_path / "city.zip", **size)
     assert not (tmp_path / "city.zip").exists()
+
+
+def test_places_of_a_large_city_have_names_of_their_own():
+    names = name_places(np.random.default_rng(0), 300, 10_000)
+    assert len(names) == len(set(names)) == 10_000
+
+
+def test_where_the_next_place_has_most_room_does_not_depend_on_how_neighbours_are_looked_up(monkeypatch):
+    start = np.array([[0.0, 0.0]])
+    one = _scatter(np.random.default_rng(1), start, 5_000.0, 300)
+    monkeypatch.setattr("wayveil.simulate.feed_layout._LOOKED_THROUGH", 40)
+    assert np.allclose(_scatter(np.random.default_rng(1), start, 5_000.0, 300), one)

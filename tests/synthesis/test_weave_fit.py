@@ -1,13 +1,17 @@
 """The fit of weights: its products, its optimum, and the descent that finds it."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
+import pytest
 from scipy.optimize import minimize
 
+from wayveil.counting.blocks import block_counts
 from wayveil.risk.tiny_worlds import small_network
 from wayveil.synthesis.weave.descent import minimise
 from wayveil.synthesis.weave.fit import Features, fit
+from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
 from wayveil.world.zones import Geography
 
@@ -54,6 +58,24 @@ def test_products_are_those_of_the_whole_matrix():
     with ThreadPoolExecutor(2) as pool:
         assert np.allclose(features.scores(x, pool), rows @ x, atol=1e-5)
         assert np.allclose(features.totals(weight, pool), weight @ rows, atol=1e-5)
+
+
+@pytest.mark.parametrize("euclidean", [0, 1])
+def test_the_fit_sees_trips_as_they_are_counted(euclidean):
+    """Walks that repeat edges, so that weights in L1 and in L2 differ in every way they can."""
+    network, whole = small_network(2), 1 << 20
+    lists = [[0, 1, 2, 3, 4, 5, 0, 1, 2], [6, 7, 8, 10], [3], [0, 1, 3, 5, 1, 3]]
+    look = replace(LOOK, euclidean=euclidean, times=0)
+    blocks = WalkBlocks(Geography(network), look, np.array([0, 64, 128, 192])).all()
+    trips = Trips.of_lists(lists, network)
+    features = Features(blocks, Walks(trips.location, trips.offsets))
+    with ThreadPoolExecutor(2) as pool:
+        fitted = features.totals(np.ones(len(lists)), pool)
+    for name, block in blocks.items():
+        exact = block_counts(trips, block, whole)
+        counted = np.zeros(block.cells)
+        counted[exact.keys] = exact.counts / whole
+        assert np.allclose(fitted[features.place[name]], counted, atol=1e-5)
 
 
 def test_at_the_optimum_the_misfit_is_the_variance_times_the_dual():

@@ -41,6 +41,22 @@ def test_without_perturbation_routes_are_the_shortest(way):
     assert np.allclose(found, along_paths(network, best.location, best.offsets, weight)[best.offsets[1:] - 1])
 
 
+@pytest.mark.parametrize("way", [METRES, LINES])
+def test_a_tree_that_stops_early_gives_the_routes_of_a_whole_one(way):
+    network = small_town()
+    costs, rng = Costs(network, QUICK), np.random.default_rng(2)
+    graph, cost = costs.graph(way), costs.draw(way, np.ones(network.edges), rng, perturbed=True)
+    everywhere = np.arange(network.size)
+    for destination in (0, network.size // 2):
+        # Asked for all origins, a tree has to grow whole; asked for one, it stops there.
+        location, lengths = routes(graph, cost, everywhere, np.full(network.size, destination))
+        whole = np.split(location, np.cumsum(lengths)[:-1])
+        for origin in everywhere:
+            alone, length = routes(graph, cost, np.array([origin]), np.array([destination]))
+            assert np.array_equal(alone, whole[origin])
+            assert length[0] == lengths[origin] > 0
+
+
 def test_with_lines_people_change_less_than_on_the_shortest_way():
     network = small_town()
     costs = Costs(network, QUICK)

@@ -80,3 +80,18 @@ def test_describe_tells_the_exact_facts():
         "last_time": "1970-01-02T00:00:00",
     }
     assert Trips.of_lists([], ABC).describe()["trips"] == 0
+
+
+def test_what_is_taken_does_not_depend_on_the_pieces_it_is_taken_in(monkeypatch):
+    world = World([f"p{i}" for i in range(9)])
+    rng = np.random.default_rng(3)
+    lists = [rng.integers(0, 9, rng.integers(0, 5)).tolist() for _ in range(40)]
+    trips = Trips.of_lists(lists, world, time=np.arange(sum(map(len, lists))), rider=np.arange(40))
+    index = rng.integers(0, 40, 100)
+    whole = trips.take(index)
+    monkeypatch.setattr("wayveil.trips.trips.PIECE", 7)
+    pieces = trips.take(index)
+    assert pieces.to_lists() == whole.to_lists() == [lists[i] for i in index]
+    assert np.array_equal(pieces.time, whole.time)
+    assert np.array_equal(pieces.rider, index)
+    assert len(trips.take(np.zeros(0, np.int64))) == 0

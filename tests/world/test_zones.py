@@ -1,6 +1,7 @@
 """Zones: near places share digits, and pairs can be taken apart again."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,3 +64,24 @@ def test_edges_of_a_network_have_zones_of_their_own():
 def test_nothing_has_no_zones():
     zones = Zones.of_points(np.zeros(0), np.zeros(0))
     assert (len(zones.code), zones.depth) == (0, 0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 17, 100, 257])
+@pytest.mark.parametrize("grid", [True, False])
+def test_halving_all_boxes_at_once_is_halving_one_after_the_other(count, grid):
+    rng = np.random.default_rng(count)
+    points = rng.integers(0, 6, (count, 2)).astype(float) if grid else rng.random((count, 2))
+    depth = (count - 1).bit_length()
+    slow = np.zeros(count, np.int64)
+
+    def halve(group, level):
+        if level == depth or len(group) == 0:
+            return
+        group = group[np.argsort(points[group, np.argmax(np.ptp(points[group], axis=0))], kind="stable")]
+        middle = (len(group) + 1) // 2
+        slow[group[middle:]] += 1 << (depth - 1 - level)
+        halve(group[:middle], level + 1)
+        halve(group[middle:], level + 1)
+
+    halve(np.arange(count), 0)
+    assert np.array_equal(Zones.of_points(*points.T).code, slow)

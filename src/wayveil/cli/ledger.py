@@ -74,6 +74,7 @@ def show(
             "releases": state.committed,
             "open": state.open,
             "cancelled": state.cancelled,
+            "refused": state.settled,
         }
         if delta is not None:
             row[f"epsilon_at_delta_{delta}"] = f"{opened.composition(state.dataset, delta).epsilon:.4g}"
@@ -90,7 +91,7 @@ def reserve_status(
     reason: Annotated[str, typer.Option(help="Why it is given back.")] = "cancelled by hand",
     as_json: AsJson = False,
 ) -> None:
-    """Reservations that were neither committed nor cancelled: running now, or left by a crash (and spent)."""
+    """Reservations that were neither committed, settled nor cancelled: running now, or left by a crash (and spent)."""
     from wayveil.privacy.ledger import open_ledger
 
     opened = open_ledger(ledger, create=False)

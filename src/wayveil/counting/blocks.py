@@ -1,8 +1,8 @@
 """Exact counts of trips in the cells of public blocks.
 
-A trip adds one to the cell it falls into, or, in a block that it spreads over, floor(whole / parts) for each of its
-parts: never more than `whole` in all, however long it is. Trips are read in pieces, so that memory does not grow with
-the dataset. Trips without a visit are not counted.
+A trip adds one to the cell it falls into, or, in a block that it spreads over, floor(whole / norm) for each of its
+parts: never more than `whole` in all (in L2, where the block is euclidean), however long it is. Trips are read in
+pieces, so that memory does not grow with the dataset. Trips without a visit are not counted.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ import numpy as np
 
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
+from wayveil.world.spreading import whole_weights
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block, Walks
 
@@ -19,7 +20,8 @@ PIECE = 1 << 18
 
 
 def block_counts(trips: Trips, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
-    """What all trips together add to each cell; one trip more or less moves the counts by at most `whole` in all.
+    """What all trips together add to each cell; one trip more or less moves the counts by at most `whole` (in L1, or in
+    L2 where the block is euclidean).
 
     Time bins are asked for the moment at which a trip begins.
     """
@@ -29,7 +31,7 @@ def block_counts(trips: Trips, block: Block, whole: int, bins: TimeBins | None =
         weight = np.full(len(walks), whole)
         if block.parts is not None:
             parts = block.parts(walks)
-            weight = np.repeat(whole // np.maximum(parts, 1), parts)
+            weight = np.repeat(whole_weights(block, parts, cells, whole), parts)
         inside = cells >= 0
         # Sums of integers stay exact in floats below 2^53.
         table += np.bincount(cells[inside], weight[inside], block.cells).astype(np.int64)

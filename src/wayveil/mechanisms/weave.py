@@ -1,12 +1,14 @@
 """Weave: small private histograms of trips, and the most even mixture of plausible trips that explains them.
 
 Guarantee
-    epsilon-differential privacy for the unit that the release names (pure, no delta).
+    epsilon-differential privacy for the unit that the release names (pure, no delta), or zCDP under a budget in rho.
     Reason: every question is a histogram to which a trip adds at most one in all: it falls into one cell, or spreads
     a weight of one evenly over its moves, in whole parts of 1 / 2^20. So a unit of m trips moves it by at most m, and
     noise of scale m / (share x epsilon) on *every* public cell pays for that share. The partition of
     origin-destination pairs is bought by PrivTree (see privacy/privtree.py). How finely the questions look follows
     from the noisy number of trips. The shares add up to epsilon; weaving is post-processing.
+    In rho, noise is Gaussian, and a trip spreads over edges with weights whose L2 norm is at most one (their L1 norm
+    may be more): m trips then move such a histogram by at most m in L2, by the triangle inequality.
     Attacked by tests/mechanisms/test_weave.py, tests/privacy/test_privtree.py and the plan in risk/plans/weave.py.
 
 What it relies on
@@ -14,6 +16,7 @@ What it relies on
     only as far as the measured flows force it; `Measurements.weave().diagnostics` says how much stays unexplained.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from typing import ClassVar, Literal
@@ -21,7 +24,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.weave_shares import Shares, resolution, worth_asking
 from wayveil.privacy.gate import Gate, NoisyCounts
@@ -37,6 +40,7 @@ from wayveil.world.zones import Geography
 ONE = Contribution(per_trip=1)
 PARTS = 1 << 20
 SPREAD = Contribution(per_trip=PARTS)
+SPREAD_IN_L2 = Contribution(per_trip=PARTS, euclidean=True)
 FEWEST_TRIPS = 10
 # Tables larger than this are not written out cell by cell.
 MOST_CELLS = 20_000_000
@@ -83,7 +87,8 @@ class Weave(Mechanism):
 
         always = self.shares.weights(timed=counter.timed, network=network)
         first = gate.budget.total * always["trips"] / sum(always.values())
-        total = int(gate.histogram("number of trips", counter.trips(), ONE, first).counts[0])
+        number = gate.histogram("number of trips", counter.trips(), ONE, first)
+        total = int(number.counts[0])
         trips, scale = max(total, FEWEST_TRIPS), _noise(gate, gate.budget.total)
         self._refuse_noise(trips / scale)
 
@@ -111,6 +116,7 @@ class Weave(Mechanism):
         _, strength, look = buy(weights)
         weights = worth_asking(weights, geography, look, strength, faint=self.faint, few=self.fewest_inside)
         prices, _, look = buy(weights)
+        look = replace(look, euclidean=int(gate.budget.currency == "rho"))
         price = prices.pop("tree")
         leaves = gate.tree(
             "partition of origin-destination pairs", counter.pairs(geography.places), ONE, price
@@ -121,16 +127,20 @@ class Weave(Mechanism):
         for name, block in WalkBlocks(geography, look, leaves.starts).all().items():
             if name not in prices:
                 continue
-            whole = PARTS if block.spread else 1
-            contribution = SPREAD if block.spread else ONE
+            whole, contribution = PARTS if block.spread else 1, ONE
+            if block.spread:
+                contribution = SPREAD_IN_L2 if block.euclidean else SPREAD
             exact = counter.block(block, whole, bins)
             answer = gate.histogram(_label(block), exact, contribution, prices.pop(name))
             answers[name] = Answer(answer.counts, whole, _variance(gate, answer))
-        return Measurements(world, look, total, scale, leaves.starts, answers, self.generation)
+        return Measurements(
+            world, look, total, scale, leaves.starts, answers, self.generation, _variance(gate, number)
+        )
 
     def _refuse_noise(self, signal: float) -> None:
         if signal < self.weakest:
-            raise ParameterError(
+            # A function of the noisy number of trips, so that only that number has to be paid for.
+            raise RefusedError(
                 f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few: a "
                 f"release would show noise and public knowledge, but not these trips. Use more trips or a larger "
                 f"epsilon, or lower `weakest` to release it all the same. Counting the trips has cost its share."

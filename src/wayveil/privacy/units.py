@@ -32,11 +32,13 @@ class Contribution:
                only visit; None when a visit can change the whole trip's contribution (it then counts as one
                trip removed and one added)
     per_cell   largest change of a single cell when one trip is added or removed; unless given, `per_trip`
+    euclidean  `per_trip` and `per_visit` are L2 distances, and nothing is known about L1: only rho can pay for that
     """
 
     per_trip: int
     per_visit: int | None = None
     per_cell: int = 0
+    euclidean: bool = False
 
     def __post_init__(self) -> None:
         if self.per_cell == 0:
@@ -48,15 +50,22 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Largest distance between the exact counts of two neighbouring datasets."""
+    """Largest distance between the exact counts of two neighbouring datasets: in L1, or, if `euclidean`, in L2."""
 
-    l1: int
+    distance: int
     linf: int
+    euclidean: bool = False
+
+    @property
+    def l1(self) -> int:
+        if self.euclidean:
+            raise ParameterError("counts that are bounded in L2 only can be paid for in rho, not in epsilon")
+        return self.distance
 
     @property
     def l2_squared(self) -> int:
-        """The squared L2 distance is at most L1 times L-infinity."""
-        return self.l1 * self.linf
+        """Where only L1 is known: the squared L2 distance is at most L1 times L-infinity."""
+        return self.distance * (self.distance if self.euclidean else self.linf)
 
 
 class Unit(ABC):
@@ -101,7 +110,12 @@ class _TripsUnit(Unit):
             raise ParameterError(f"max_trips must be at least 1, not {self.max_trips}")
 
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
-        return Sensitivity(self.max_trips * contribution.per_trip, self.max_trips * contribution.per_cell)
+        # Distances of several trips add up at most, in any norm.
+        return Sensitivity(
+            self.max_trips * contribution.per_trip,
+            self.max_trips * contribution.per_cell,
+            contribution.euclidean,
+        )
 
 
 @dataclass(frozen=True)
@@ -204,9 +218,9 @@ class Points(Unit):
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
         # Without a bound per visit, the changed trip counts as one trip removed and one added.
         if contribution.per_visit is None:
-            return Sensitivity(2 * contribution.per_trip, contribution.per_cell)
-        l1 = self.length * contribution.per_visit
-        return Sensitivity(l1, l1)
+            return Sensitivity(2 * contribution.per_trip, contribution.per_cell, contribution.euclidean)
+        distance = self.length * contribution.per_visit
+        return Sensitivity(distance, distance, contribution.euclidean)
 
 
 @dataclass(frozen=True)
@@ -264,9 +278,11 @@ class Window(Unit):
         visits = 4 * self.max_visits
         if contribution.per_visit is None:
             # Each visit may sit in a trip of its own, which is then removed and added.
-            return Sensitivity(2 * visits * contribution.per_trip, visits * contribution.per_cell)
-        l1 = visits * contribution.per_visit
-        return Sensitivity(l1, l1)
+            return Sensitivity(
+                2 * visits * contribution.per_trip, visits * contribution.per_cell, contribution.euclidean
+            )
+        distance = visits * contribution.per_visit
+        return Sensitivity(distance, distance, contribution.euclidean)
 
 
 def _with_visits(trips: Trips) -> Trips:

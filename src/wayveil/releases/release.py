@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wayveil.counting.local import LocalCounter
-from wayveil.errors import ParameterError, plain
+from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.mechanisms.mechanism import Mechanism, Model
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import Bits
@@ -77,7 +77,8 @@ def release(
     """Release trips under epsilon-differential privacy.
 
     The unit is a rider where the trips have riders, else a trip. With a ledger, epsilon is reserved before anything is
-    counted; an error before the first noise gives it back, an error after it does not. `bits` is for tests: seeded
+    counted; an error before the first noise gives it back, an error after it does not. A mechanism that refuses because
+    of its own noisy answers costs what it bought for them. `bits` is for tests: seeded
     noise makes a release that says it is not private. `seed` only fixes the generation of trips from the private
     model, which is post-processing.
     """
@@ -90,6 +91,8 @@ def release(
     actor = getpass.getuser() if actor is None else actor
     with _held(ledger, dataset, epsilon, actor, mechanism, purpose) as hold:
         gate = Gate(unit, Budget(epsilon), bits, before_first_answer=None if hold is None else hold.start)
+        if hold is not None:
+            hold.budget = gate.budget
         with step("cutting trips to their bounds"):
             counter = LocalCounter(gate.bound(rule.apply(trips)))
         model = mechanism.measure(counter, gate)
@@ -119,11 +122,17 @@ class _Hold:
     def __init__(self, reservation: "Reservation") -> None:
         self.reservation = reservation
         self.started = False
+        self.budget: Budget | None = None
 
     def start(self) -> None:
         """Called by the gate right before the first noise. Set first: a start that half failed is not given back."""
         self.started = True
         self.reservation.start()
+
+    def refuse(self) -> None:
+        """Book what was bought before the mechanism refused; prices are booked before their noise is drawn."""
+        if self.started and self.budget is not None:
+            self.reservation.settle(self.budget.spent, "refused by the mechanism after its noisy answers")
 
     def describe(self) -> dict[str, object]:
         """Where the spend can be found again."""
@@ -139,7 +148,9 @@ class _Hold:
 def _held(
     ledger: "Ledger | None", dataset: str, epsilon: Fraction, actor: str, mechanism: Mechanism, purpose: str
 ) -> Iterator[_Hold | None]:
-    """Hold epsilon in the ledger; give it back if the work fails before the first noise."""
+    """Hold epsilon in the ledger; give it back if the work fails before the first noise, and what was not bought if
+    the mechanism refuses.
+    """
     if ledger is None:
         yield None
         return
@@ -149,4 +160,6 @@ def _held(
     except BaseException as error:
         if not hold.started:
             hold.reservation.cancel(f"failed before the first noise: {type(error).__name__}")
+        elif isinstance(error, RefusedError):
+            hold.refuse()
         raise

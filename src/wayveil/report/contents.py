@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from wayveil.report.answers_view import TAP_MECHANISMS, AnswerTable, answer_tables
 from wayveil.report.chart import Chart
+from wayveil.report.expected import expected_table
 from wayveil.report.maps import Maps, flow_maps
 from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.pictures import Matrices, hour_chart, length_chart, od_matrices, top_table
@@ -66,6 +67,7 @@ class Contents:
     patterns: list[PatternTable]
     answers: list[AnswerTable]
     unanswered: list[str]
+    expected: AnswerTable | None
     bars: NoiseBars
 
     @classmethod
@@ -118,6 +120,7 @@ class Contents:
             patterns=[_patterns(kind, private, raw, top, bars) for kind in _KINDS],
             answers=tables,
             unanswered=unanswered,
+            expected=None if model is None else expected_table(private, model, sheet),
             bars=bars,
         )
 
@@ -138,6 +141,7 @@ class Contents:
             "journeys": ranking_table(self.journeys, "from_and_to"),
             **{f"top-{table.kind}": table.data for table in self.patterns},
             **{f"answer-{table.name}": table.data for table in self.answers},
+            **({} if self.expected is None else {f"answer-{self.expected.name}": self.expected.data}),
         }
         for name, table in tables.items():
             table.write_csv(folder / f"{name}.csv")

@@ -151,10 +151,15 @@ def _check_distances(subject: Subject, one: Transcript, other: Transcript, findi
             loss = 2 * linf / question.scale
         else:
             bound = subject.unit.sensitivity(question.contribution)
-            if l1 > bound.l1 or linf > bound.linf:
+            # Squares are compared: the L2 distance itself is rarely a fraction.
+            moved, most = (
+                (l2_squared, bound.l2_squared) if bound.euclidean else (l1, Fraction(bound.distance))
+            )
+            if moved > most or linf > bound.linf:
+                norm = "squared L2" if bound.euclidean else "all"
                 say(
-                    f"{question.label}: counts moved by {l1} in all and {linf} in one cell, "
-                    f"but the sensitivity is {bound.l1} and {bound.linf}"
+                    f"{question.label}: counts moved by {moved} in {norm} and {linf} in one cell, "
+                    f"but the sensitivity is {most} and {bound.linf}"
                 )
             loss = l2_squared / (2 * question.scale) if subject.currency == "rho" else l1 / question.scale
             if question.kind == "tree":

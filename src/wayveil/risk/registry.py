@@ -39,6 +39,8 @@ class AuditPlan:
     epsilon     audits have most power where each question gets about one unit of epsilon, not a tenth
     worlds      tiny worlds that it can work on; the last one is where the distinguishing game is played
     units       units that it supports
+    currencies  budgets that it can be run on; the grey box looks at all of them
+    canaries    names and trips of canaries beside those that every mechanism meets
     mutations   mistakes that could be made in it
     busy        trips on the busiest path of a tiny world, and in each quarter of a town: far above the threshold
     town        quarters for canaries in one run are a network; False where the mechanism has no use for one
@@ -50,6 +52,8 @@ class AuditPlan:
     epsilon: Fraction = Fraction(1)
     worlds: tuple[Callable[[], World], ...] = (plain_world, small_network)
     units: tuple[Unit, ...] = UNITS
+    currencies: tuple[str, ...] = ("epsilon",)
+    canaries: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutations: tuple[Mutation, ...] = EVERYWHERE + WITH_QUESTIONS
     busy: int = 12
     busy_in_town: int = 60
@@ -63,7 +67,7 @@ class AuditPlan:
     @property
     def pairs(self) -> tuple[CanaryPair, ...]:
         """The canary pairs of the game."""
-        return canary_pairs(self.worlds[-1](), self.busy)
+        return canary_pairs(self.worlds[-1](), self.busy, more=self.canaries)
 
     def subject(self, unit: Unit, variant: str | None = None) -> Subject:
         """The mechanism as built, or with one of its mutations."""

@@ -150,7 +150,10 @@ def _examined(
         unit = plan.units[turn % len(plan.units)]
         subject = plan.subject(unit, _variant(job))
         if job.variant == AS_BUILT:
-            subject = Subject(settings[choose(0, len(settings) - 1)], unit, plan.epsilon)
+            # Every unit meets every currency.
+            currency = plan.currencies[turn // len(plan.units) % len(plan.currencies)]
+            setting = settings[choose(0, len(settings) - 1)]
+            subject = Subject(setting, unit, plan.epsilon, currency=currency)
         trips = some_trips(choose, worlds[choose(0, len(worlds) - 1)])
         yield subject, trips, some_neighbour(choose, trips, unit)
 

@@ -83,8 +83,10 @@ def crowd(world: World, busy: int = 12) -> Trips:
     return with_trips(empty, lists, list(range(len(lists))))
 
 
-def canary_pairs(world: World, busy: int = 12, max_trips: int = 2) -> tuple[CanaryPair, ...]:
-    """The pairs that every mechanism meets."""
+def canary_pairs(
+    world: World, busy: int = 12, max_trips: int = 2, more: tuple[tuple[str, tuple[int, ...]], ...] = ()
+) -> tuple[CanaryPair, ...]:
+    """The pairs that every mechanism meets, and `more` by name and trip, for what one mechanism could get wrong."""
     others = crowd(world, busy)
     first_free = len(others)
 
@@ -100,6 +102,7 @@ def canary_pairs(world: World, busy: int = 12, max_trips: int = 2) -> tuple[Cana
         pair("the longest trip", [[0, 1, 2, 3, 4, 5][: world.size]]),
         pair("a move outside the network", [illegal]),
         pair("a rider with six trips", [[0, 1, 2]] * 6, Rider(max_trips=max_trips)),
+        *(pair(name, [list(trip)]) for name, trip in more),
     )
 
 

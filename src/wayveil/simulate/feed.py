@@ -19,7 +19,7 @@ from wayveil.simulate.feed_names import CITY, name_places
 from wayveil.world.geo import EARTH_RADIUS_METRES, haversine
 
 CENTRE = (54.72, 2.35)  # latitude, longitude
-_MOST_STOPS = 2_000
+_MOST_STOPS = 10_000
 _METRO, _BUS = 1, 3
 _HOUR = 3_600
 _COLOURS = ("C8102E", "00539B", "00843D", "F2A900", "6D2077")

@@ -14,6 +14,8 @@ _RADIUS_OF_REFERENCE = 6_500.0  # metres, of a city with that many places
 _METRO_SPACING = 900.0
 _SAME_STATION = 450.0  # metro lines that come this near to each other share a station
 _LEAST_METRO_STATIONS = 4
+# So many places are compared one by one before a tree is made of them.
+_LOOKED_THROUGH = 2_000
 
 Points = NDArray[np.float64]
 
@@ -110,11 +112,18 @@ def _join(points: Points, drawn: Points) -> tuple[Points, list[int]]:
 
 def _scatter(rng: Generator, points: Points, radius: float, count: int) -> Points:
     """Add places, dense in the middle and sparse outside, each as far from the others as a few tries allow."""
+    tree, known = None, 0
     while len(points) < count:
+        if len(points) - known > _LOOKED_THROUGH:
+            tree, known = cKDTree(points), len(points)
         distance = radius * 1.05 * rng.random(16) ** 0.6
         angle = rng.uniform(0, 2 * np.pi, 16)
         tries = np.column_stack([distance * np.cos(angle), distance * np.sin(angle)])
-        room = np.linalg.norm(tries[:, None] - points[None], axis=2).min(axis=1) / (1 + distance / radius)
+        nearest = np.full(16, np.inf) if tree is None else tree.query(tries)[0]
+        if len(points) > known:
+            recent = np.linalg.norm(tries[:, None] - points[None, known:], axis=2).min(axis=1)
+            nearest = np.minimum(nearest, recent)
+        room = nearest / (1 + distance / radius)
         points = np.vstack([points, tries[room.argmax()]])
     return points
 

@@ -25,5 +25,8 @@ def name_places(rng: Generator, stations: int, places: int) -> list[str]:
     shuffled = [bases[i] for i in rng.permutation(len(bases))]
     short = (list(_LANDMARKS) + shuffled)[:stations]
     streets = [f"{base} {kind}" for base in bases for kind in _KINDS]
+    # A large city has the same street in several districts.
+    districts = max(1, -(-(places - len(short)) // len(streets)))
+    streets += [f"{street} {district}" for district in range(2, districts + 1) for street in streets]
     chosen = rng.permutation(len(streets))[: places - len(short)]
     return short + [streets[i] for i in chosen]

@@ -5,7 +5,7 @@ them. They are defined here once, as functions of a walk and of public knowledge
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -61,6 +61,7 @@ class Resolution:
     growth              by how many percent bins of lengths grow; the first bins have one length each
     times               time bins of a period, 0 without times; bands: coarser ones
     triples             whether moves are also looked at two by two
+    euclidean           whether walks spread over edges with weights of L2 norm one, not L1: what zCDP asks for
     """
 
     ends: int
@@ -72,6 +73,7 @@ class Resolution:
     times: int
     bands: int
     triples: int = 0
+    euclidean: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,7 @@ class Block:
     `of(walks)` gives one cell per walk, or, if the block is `spread`, one per move (and per mark): a walk then has
     weight one to spread evenly over all its `parts(walks)`. -1 stands for a part that has no cell. Where the cells of
     a block are unions of those of a finer one, `finer` names that one and `union` says which cell each is part of.
+    `euclidean` says that what a walk adds to all cells has L2 norm one, whatever its L1 norm (see `spreading`).
     """
 
     name: str
@@ -89,6 +92,7 @@ class Block:
     parts: Callable[[Walks], Ints] | None = None
     finer: str | None = None
     union: Ints | None = None
+    euclidean: bool = False
 
     @property
     def spread(self) -> bool:
@@ -226,15 +230,19 @@ class WalkBlocks:
             cell = before[first] + second - network.indptr[targets[first]]
             return np.where((first >= 0) & (second >= 0), cell, -1)
 
-        blocks = [
-            Block("edge", network.edges, edges, lambda walks: walks.lengths - 1),
-            Block("edge zone", 1 << bits, zones, lambda walks: walks.lengths - 1, finer="edge", union=zone),
-        ]
+        def moves(walks: Walks) -> Ints:
+            return walks.lengths - 1
+
+        if self.resolution.euclidean:
+            # A walk has another L2 norm over zones than over edges, so that its weights there are not sums.
+            coarse = Block("edge zone", 1 << bits, zones, moves, euclidean=True)
+        else:
+            coarse = Block("edge zone", 1 << bits, zones, moves, finer="edge", union=zone)
+        blocks = [Block("edge", network.edges, edges, moves), coarse]
         if self.resolution.triples:
-            blocks.append(
-                Block("two edges", int(before[-1]), triples, lambda walks: np.maximum(walks.lengths - 2, 0))
-            )
-        return blocks
+            two = Block("two edges", int(before[-1]), triples, lambda walks: np.maximum(walks.lengths - 2, 0))
+            blocks.append(two)
+        return [replace(block, euclidean=bool(self.resolution.euclidean)) for block in blocks]
 
     def _moves(self) -> list[Block]:
         """Without a network: every pair of places, then where walks begin, then where they end."""

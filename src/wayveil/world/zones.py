@@ -31,18 +31,20 @@ class Zones:
         if len(points) == 0:
             return cls(np.zeros(0, np.int64), 0)
         depth = max(0, (len(points) - 1).bit_length())
-        code = np.zeros(len(points), np.int64)
-        groups = [np.arange(len(points))]
+        code, order = np.zeros(len(points), np.int64), np.arange(len(points))
+        # All boxes of a level are halved at once: `order` has the points box after box, from `starts` on.
+        starts = np.zeros(1, np.int64)
         for _ in range(depth):
-            code <<= 1
-            halves = []
-            for group in groups:
-                axis = int(np.argmax(np.ptp(points[group], axis=0)))
-                group = group[np.argsort(points[group, axis], kind="stable")]
-                middle = (len(group) + 1) // 2
-                code[group[middle:]] += 1
-                halves += [half for half in (group[:middle], group[middle:]) if len(half)]
-            groups = halves
+            sizes = np.diff(np.append(starts, len(points)))
+            box = np.repeat(np.arange(len(starts)), sizes)
+            inside = points[order]
+            sides = np.maximum.reduceat(inside, starts) - np.minimum.reduceat(inside, starts)
+            along = inside[np.arange(len(points)), np.argmax(sides, axis=1)[box]]
+            order = order[np.lexsort((along, box))]
+            lower = (sizes + 1) // 2
+            upper = np.arange(len(points)) - starts[box] >= lower[box]
+            code[order] = code[order] << 1 | upper
+            starts = np.unique(np.concatenate([starts, (starts + lower)[lower < sizes]]))
         return cls(code, depth)
 
     def zone(self, places: NDArray[np.integer], bits: int) -> Ints:

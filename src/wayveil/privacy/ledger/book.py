@@ -18,12 +18,15 @@ ZERO = Fraction(0)
 
 @dataclass
 class Held:
-    """One reservation: the line that made it and what became of it. It is spent unless it was cancelled."""
+    """One reservation: the line that made it and what became of it. It is spent unless it was cancelled, and whole
+    unless a run that stopped early settled for what it had bought.
+    """
 
     line: Line
     at: datetime
     position: int
     started: Line | None = None
+    settled: Line | None = None
     committed: Line | None = None
     cancelled: Line | None = None
 
@@ -41,11 +44,13 @@ class Held:
 
     @property
     def spent(self) -> Fraction:
-        return self.epsilon if self.cancelled is None else ZERO
+        if self.cancelled is not None:
+            return ZERO
+        return self.epsilon if self.settled is None else self.settled.epsilon or ZERO
 
     @property
     def is_open(self) -> bool:
-        return self.committed is None and self.cancelled is None
+        return self.committed is None and self.cancelled is None and self.settled is None
 
 
 @dataclass
@@ -89,11 +94,18 @@ class Account:
                 self.expired += 1
 
     def cancel(self, held: Held, line: Line) -> None:
-        self.spent -= held.epsilon
         self.spent_delta -= held.delta
-        if held.position < self.expired:
-            self.expired_spent -= held.epsilon
+        self._give_back(held, held.epsilon)
         held.cancelled = line
+
+    def settle(self, held: Held, line: Line) -> None:
+        self._give_back(held, held.epsilon - (line.epsilon or ZERO))
+        held.settled = line
+
+    def _give_back(self, held: Held, epsilon: Fraction) -> None:
+        self.spent -= epsilon
+        if held.position < self.expired:
+            self.expired_spent -= epsilon
 
     def remaining_in_period(self, now: datetime) -> Fraction | None:
         policy = self.policy
@@ -191,16 +203,29 @@ class Book:
             raise LedgerError(f"reservation {held.id} was cancelled: reserve again")
         if held.committed is not None:
             raise LedgerError(f"reservation {held.id} was committed already: its release is published")
+        if held.settled is not None:
+            raise LedgerError(f"reservation {held.id} was settled: its run is over and published nothing")
         if line.kind == "start" and held.started is not None:
             raise LedgerError(f"reservation {held.id} was started already: each one pays for a single run")
         if line.kind == "cancel" and held.started is not None:
             raise LedgerError(
                 f"reservation {held.id} was started, so noise may have been drawn: it stays spent for ever"
             )
+        if line.kind == "settle":
+            self._admit_settle(line, held)
         if line.kind == "commit" and held.started is None:
             raise LedgerError(
                 f"reservation {held.id} was never started: start it before the first noise is drawn"
             )
+
+    def _admit_settle(self, line: Line, held: Held) -> None:
+        """What a run bought is more than nothing and at most what it reserved, and it is known in epsilon."""
+        if held.started is None:
+            raise LedgerError(f"reservation {held.id} was never started: cancel it")
+        if held.delta or held.line.rho is not None:
+            raise LedgerError(f"reservation {held.id} is not in pure epsilon: it stays spent whole")
+        if line.epsilon is None or not 0 < line.epsilon <= held.epsilon:
+            raise LedgerError(f"reservation {held.id} settles for more than 0 and at most what it reserved")
 
     def apply(self, line: Line) -> None:
         """Take over a line that `admit` accepts."""
@@ -214,6 +239,8 @@ class Book:
             account.reserve(held)
         elif line.kind == "start":
             self.held(line.reservation).started = line
+        elif line.kind == "settle":
+            account.settle(self.held(line.reservation), line)
         elif line.kind == "commit":
             self.held(line.reservation).committed = line
         else:

@@ -1,7 +1,9 @@
 """The ledger: reserve before the run, start before the first noise, commit after publishing.
 
-What is reserved counts as spent from that moment on. Only a cancellation before the start gives it back,
-because only then has nothing been drawn; a crash at any point therefore costs budget and never creates it.
+What is reserved counts as spent from that moment on. A cancellation before the start gives it back, because
+then nothing has been drawn. A run in pure epsilon that ends itself because of its noisy answers may settle for
+what it has bought so far: prices add up also when answers decide where to stop. A crash at any point costs the
+whole reservation and never creates budget.
 """
 
 import secrets
@@ -63,6 +65,14 @@ class Reservation:
     def cancel(self, reason: str) -> Head:
         """Give the budget back; refused after `start`."""
         return self.ledger.cancel(self.id, actor=self.actor, reason=reason)
+
+    def settle(self, epsilon: Fraction, reason: str) -> Head:
+        """End a run that publishes nothing: it has bought noisy answers for so much, and gives back the rest.
+
+        Only for a run that stopped because of those answers. One that failed otherwise may have failed because of
+        the raw trips, and stays spent whole.
+        """
+        return self.ledger.settle(self.id, epsilon, actor=self.actor, reason=reason)
 
     def commit(self, release_hash: str, summary: Any = None) -> Head:
         """Say what was published with it."""
@@ -154,6 +164,13 @@ class Ledger:
         """See `Reservation.cancel`; by id, for a run that died before its start."""
         return self._append("cancel", actor, reservation=reservation, payload={"reason": reason}).head
 
+    def settle(self, reservation: str, epsilon: Fraction, *, actor: str, reason: str) -> Head:
+        """See `Reservation.settle`."""
+        payload = {"reason": reason}
+        return self._append(
+            "settle", actor, reservation=reservation, epsilon=exact(epsilon), payload=payload
+        ).head
+
     def commit(self, reservation: str, *, actor: str, release_hash: str, summary: Any = None) -> Head:
         """See `Reservation.commit`."""
         payload = {"release": release_hash, "summary": summary}
@@ -162,7 +179,7 @@ class Ledger:
     # --- reading
 
     def spent(self, dataset: str) -> Fraction:
-        """Plain sum of the epsilons of everything reserved and not cancelled."""
+        """Plain sum of the epsilons of everything reserved and not cancelled; of what was settled, its settlement."""
         with self._reading() as book:
             return book.account(dataset).spent
 
@@ -182,7 +199,7 @@ class Ledger:
             return self._handle(book.held(reservation).line)
 
     def open_reservations(self, dataset: str | None = None) -> list[OpenReservation]:
-        """What was neither committed nor cancelled, oldest first, of one dataset or of all."""
+        """What was neither committed nor settled nor cancelled, oldest first, of one dataset or of all."""
         with self._reading() as book:
             now = book.clock(self._clock())
             return [
@@ -198,7 +215,10 @@ class Ledger:
             return [summarise(dataset, account, now) for dataset, account in sorted(book.accounts.items())]
 
     def composition(self, dataset: str, delta: Rational) -> Composition:
-        """What all releases of a dataset cost together at this delta; see `composition`."""
+        """What all releases of a dataset cost together at this delta; see `composition`.
+
+        A run that settled counts whole here: its price followed from its answers, which only the plain sum allows.
+        """
         with self._reading() as book:
             spending = [held.line for held in book.account(dataset).spending()]
         return compose(

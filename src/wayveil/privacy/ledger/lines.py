@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, get_args
 
 from wayveil.errors import ParameterError, WayveilError
 
-Kind = Literal["policy", "reserve", "start", "commit", "cancel"]
+Kind = Literal["policy", "reserve", "start", "settle", "commit", "cancel"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
@@ -49,7 +49,8 @@ class Head:
 
 @dataclass(frozen=True)
 class Line:
-    """What happened, when, by whom. Amounts stand on `reserve` lines only, exact, as text ("1/2") in storage.
+    """What happened, when, by whom. Amounts stand on `reserve` and `settle` lines only, exact, as text
+    ("1/2") in storage.
 
     `time` is what the clock said, in UTC; accounting never relies on it alone (see `Book.time`).
     """

@@ -11,7 +11,7 @@ from wayveil.privacy.ledger.policy import Policy
 
 @dataclass(frozen=True)
 class OpenReservation:
-    """A reservation that was neither committed nor cancelled: a run in progress, or one that died."""
+    """A reservation that was neither committed, settled nor cancelled: a run in progress, or one that died."""
 
     id: str
     dataset: str
@@ -43,6 +43,7 @@ class DatasetSummary:
     committed: int
     open: int
     cancelled: int
+    settled: int
 
 
 @dataclass(frozen=True)
@@ -84,4 +85,5 @@ def summarise(dataset: str, account: Account, now: datetime) -> DatasetSummary:
         committed=sum(held.committed is not None for held in account.held),
         open=sum(held.is_open for held in account.held),
         cancelled=sum(held.cancelled is not None for held in account.held),
+        settled=sum(held.settled is not None for held in account.held),
     )

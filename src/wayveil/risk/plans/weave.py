@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.counting.blocks import walks_of
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.weave import Weave
@@ -38,6 +39,27 @@ class _WholeMoves(LocalCounter):
     def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
         heavier = 4 if block.spread else 1
         return super().block(block, heavier * whole, bins)
+
+
+class _RootWeights(LocalCounter):
+    """Moves weigh what zCDP allows, under pure epsilon."""
+
+    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
+        return super().block(replace(block, euclidean=block.spread), whole, bins)
+
+
+class _RepeatsForgotten(LocalCounter):
+    """In rho, moves weigh 1 / sqrt(moves) also where the same edge comes again, which then counts more than once."""
+
+    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
+        if block.parts is None or not block.euclidean:
+            return super().block(block, whole, bins)
+        table = np.zeros(block.cells, np.int64)
+        for walks in walks_of(self._trips, bins):
+            parts, cells = block.parts(walks), block.of(walks)
+            weight = np.repeat((whole / np.sqrt(np.maximum(parts, 1))).astype(np.int64), parts)
+            np.add.at(table, cells[cells >= 0], weight[cells >= 0])
+        return SparseCounts.dense(table)
 
 
 class _ObservedCells(LocalCounter):
@@ -116,12 +138,19 @@ def _counter(kind: type[LocalCounter]):  # type: ignore[no-untyped-def]
     return lambda subject: replace(subject, counter=kind)
 
 
+def _in_rho(kind: type[LocalCounter]):  # type: ignore[no-untyped-def]
+    return lambda subject: replace(subject, counter=kind, currency="rho")
+
+
 PLAN = AuditPlan(
     # Every question is asked, however little it would tell in so small a world.
     Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.5),
     also=(Weave(weakest=0, triples_from=0), Weave(weakest=0, period="week"), Weave(weakest=0, dense_from=0)),
     epsilon=Fraction(12),
     units=(Trip(), Rider(max_trips=2), Rider(max_trips=1, without_id="drop"), RiderDay(max_trips=2)),
+    currencies=("epsilon", "rho"),
+    # Repeats edges, which the L2 norm has to notice: random trips on a tiny world often do not.
+    canaries=(("the same way again", (0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0)),),
     busy_in_town=12,
     largest=1_500,
     mutations=(
@@ -129,6 +158,9 @@ PLAN = AuditPlan(
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
         Mutation("moves not normalised", _counter(_WholeMoves), (GREY, GAME), "the longest trip"),
+        Mutation("root weights under pure epsilon", _counter(_RootWeights), (GREY, GAME), "the longest trip"),
+        Mutation("moves not normalised in rho", _in_rho(_WholeMoves), (GREY,)),
+        Mutation("repeated moves forgotten in rho", _in_rho(_RepeatsForgotten), (GREY,)),
         Mutation("cells from the data", _counter(_ObservedCells), (GREY, GAME), "a stop nobody visits"),
         Mutation("resolution from the data", _look_from_data, (GREY,)),
         Mutation("half the noise in the partition", _gate(_HalfTreeNoise), (LAW,)),

@@ -33,13 +33,13 @@ def minimise(
     known, idle = 0, 0
     for step in range(iterations):
         direction = _downhill(slope, moves, turns, known)
-        descent = _dot(direction, slope)
+        descent = dot(direction, slope)
         if descent >= 0:  # rounding has spoilt the memory
             known = 0
-            direction, descent = -slope, -_dot(slope, slope)
+            direction, descent = -slope, -dot(slope, slope)
         if descent == 0:
             return point, step
-        length = 1.0 if known else min(1.0, 1.0 / float(np.sqrt(_dot(slope, slope))))
+        length = 1.0 if known else min(1.0, 1.0 / float(np.sqrt(dot(slope, slope))))
         while True:
             there = point + length * direction
             new_value, new_slope = function(there)
@@ -58,14 +58,15 @@ def minimise(
 
 def _remember(move: Floats, turn: Floats, moves: Floats, turns: Floats, known: int) -> int:
     """Keep a step and how it turned the slope, the newest in row `known` modulo the memory; returns the new `known`."""
-    if _dot(move, turn) <= 1e-14 * _dot(turn, turn):
+    if dot(move, turn) <= 1e-14 * dot(turn, turn):
         return known
     moves[known % _MEMORY], turns[known % _MEMORY] = move, turn
     return known + 1
 
 
 @njit(cache=True, nogil=True)
-def _dot(one: Floats, other: Floats) -> float:
+def dot(one: Floats, other: Floats) -> float:
+    """The inner product, on one core."""
     total = 0.0
     for i in range(len(one)):
         total += one[i] * other[i]
@@ -80,18 +81,18 @@ def _downhill(slope: Floats, moves: Floats, turns: Floats, known: int) -> Floats
     factor, bend = np.empty(rows), np.empty(rows)
     for back in range(rows):
         row = (known - 1 - back) % len(moves)
-        bend[back] = _dot(moves[row], turns[row])
-        factor[back] = _dot(moves[row], out) / bend[back]
+        bend[back] = dot(moves[row], turns[row])
+        factor[back] = dot(moves[row], out) / bend[back]
         for i in range(len(out)):
             out[i] -= factor[back] * turns[row, i]
     if rows:
         row = (known - 1) % len(moves)
-        scale = bend[0] / _dot(turns[row], turns[row])
+        scale = bend[0] / dot(turns[row], turns[row])
         for i in range(len(out)):
             out[i] *= scale
     for back in range(rows - 1, -1, -1):
         row = (known - 1 - back) % len(moves)
-        change = factor[back] - _dot(turns[row], out) / bend[back]
+        change = factor[back] - dot(turns[row], out) / bend[back]
         for i in range(len(out)):
             out[i] += change * moves[row, i]
     return out

@@ -20,7 +20,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.descent import minimise
+from wayveil.synthesis.weave.descent import dot, minimise
+from wayveil.world.spreading import norms, parts_of
 from wayveil.world.walk_blocks import Block, Walks
 
 Floats = NDArray[np.float64]
@@ -153,7 +154,7 @@ def fit(
             x = z * unit
             weight, log_mean = weights(x)
             slope = features.totals(weight, pool) - wanted + variance * x
-            value = total * log_mean - float(wanted @ x) + 0.5 * float(variance @ x**2)
+            value = total * log_mean - dot(wanted, x) + 0.5 * dot(variance, x * x)
             return value / total, slope * unit / total
 
         begin = np.zeros(features.cells)
@@ -168,13 +169,10 @@ def fit(
 
 
 def _spread(block: Block, walks: Walks, first: int) -> Spread:
-    if block.parts is None:
-        raise ValueError(f"{block.name} is not spread")
-    parts = block.parts(walks)
+    parts, cells = parts_of(block, walks), block.of(walks)
     bounds = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
-    return Spread(
-        (block.of(walks) + first).astype(np.int32), bounds, (1 / np.maximum(parts, 1)).astype(np.float32)
-    )
+    share = (1 / norms(block, parts, cells)).astype(np.float32)
+    return Spread((cells + first).astype(np.int32), bounds, share)
 
 
 @njit(cache=True, nogil=True)

@@ -22,7 +22,7 @@ from wayveil.world.zones import Geography
 
 Ints = NDArray[np.int64]
 
-TOTAL, LEAF, SETTING = "trips", "leaf", "setting"
+TOTAL, SCALE, LEAF, SETTING = "trips", "scale", "leaf", "setting"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Answer:
 class Measurements:
     """Noisy counts and public facts, nothing else.
 
-    total    noisy number of trips
+    total    noisy number of trips, and `variance` that of its noise
     scale    noise scale that the whole budget would give one count; total / scale is the strength of the signal
     leaves   first pair code of each leaf of the partition of origin-destination pairs
     answers  noisy blocks by name
@@ -54,11 +54,17 @@ class Measurements:
     leaves: Ints
     answers: dict[str, Answer]
     settings: Generation
+    variance: float
 
     @property
     def signal(self) -> float:
         """Trips per unit of noise: n x epsilon, where the unit is one trip."""
         return max(self.total, 10) / self.scale
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the noise is Gaussian (the budget was in rho), not Laplace."""
+        return bool(self.resolution.euclidean)
 
     def blocks(self) -> WalkBlocks:
         return WalkBlocks(Geography(self.world), self.resolution, self.leaves)
@@ -75,9 +81,11 @@ class Measurements:
     def table(self) -> pl.DataFrame:
         """One row per cell: block, cell, noisy count, what a trip counts, variance of the noise.
 
-        Rows of the block `setting` hold the resolution, rows of the block `leaf` the partition of pairs.
+        Rows of the block `setting` hold the resolution, rows of the block `leaf` the partition of pairs; the row
+        `scale` has the noise scale of the whole budget in the place of a variance.
         """
-        parts = [_rows(TOTAL, np.array([self.total]), 1, self.scale)]
+        parts = [_rows(TOTAL, np.array([self.total]), 1, self.variance)]
+        parts.append(_rows(SCALE, np.zeros(1, np.int64), 1, self.scale))
         look = asdict(self.resolution)
         parts += [_rows(f"{SETTING} {name}", np.array([value]), 1, 0.0) for name, value in look.items()]
         parts.append(_rows(LEAF, self.leaves, 1, 0.0))
@@ -114,17 +122,18 @@ class Measurements:
                     part["noisy_count"].to_numpy(), int(part["whole"][0]), float(part["variance"][0])
                 )
                 for name, part in parts.items()
-                if name not in (TOTAL, LEAF) and not name.startswith(f"{SETTING} ")
+                if name not in (TOTAL, SCALE, LEAF) and not name.startswith(f"{SETTING} ")
             }
             total = parts[TOTAL]
             return cls(
                 world,
                 Resolution(**look),
                 int(total["noisy_count"][0]),
-                float(total["variance"][0]),
+                float(parts[SCALE]["variance"][0]),
                 parts[LEAF]["noisy_count"].to_numpy(),
                 answers,
                 settings or Generation(),
+                float(total["variance"][0]),
             )
         except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
             raise InputError(

@@ -92,10 +92,17 @@ def _routes(indptr, indices, cost, stop, roots, bounds, origin):  # type: ignore
     node, place = np.empty(size, np.int32), np.empty(size, np.int32)
     location = np.empty(24 * len(origin) + size + 1, np.int32)
     lengths = np.zeros(len(origin), np.int64)
+    asked = np.full(size, -1, np.int32)
     used = 0
     for k in range(len(roots)):
         root = roots[k]
-        grow_tree(indptr, indices, cost, root, toward, distance, depth, key, node, place)
+        # Few origins are asked about, and most are near: a tree need not grow beyond the farthest of them.
+        missing = 0
+        for i in range(bounds[k], bounds[k + 1]):
+            if asked[origin[i]] != k:
+                asked[origin[i]] = k
+                missing += 1
+        grow_tree(indptr, indices, cost, root, toward, distance, depth, key, node, place, asked, k, missing)
         for i in range(bounds[k], bounds[k + 1]):
             if used + size > len(location):
                 larger = np.empty(2 * len(location) + size, np.int32)

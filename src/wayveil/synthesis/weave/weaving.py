@@ -202,7 +202,8 @@ class _Loom:
         flow = next(name for name in ("edge", "edge zone", "move", "pair") if name in place)
         unseen = found.fit.even[place[flow]] <= 0
         # Noise is as often below zero as above, so it cancels in the sum.
-        unexplained = max(0.0, float(self.noisy[flow].value[unseen].sum()) / self.total)
+        whole = self.total if flow == "move" else float(fitted[place[flow]].sum())
+        unexplained = max(0.0, float(self.noisy[flow].value[unseen].sum()) / max(whole, 1.0))
         misfit = {
             name: float(
                 np.sqrt(np.mean((fitted[at] - self.noisy[name].value) ** 2)) / self.noisy[name].deviation

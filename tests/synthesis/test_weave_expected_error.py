@@ -1,0 +1,90 @@
+"""The errors that Weave expects of itself, held against those it makes."""
+
+import numpy as np
+import pytest
+
+from wayveil.mechanisms.weave import Weave
+from wayveil.synthesis.weave.expected_error import QUESTIONS, expected_errors, tallies
+from wayveil.synthesis.weave.measurements import Measurements
+from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+from weave_city import QUICK, measured, small_town, town_trips
+
+WEAVE = Weave(weakest=0, generation=QUICK)
+
+
+def by_question(model, released):
+    return {error.question: error for error in expected_errors(model, released, seed=3)}
+
+
+def actually_off(model, released, raw, name):
+    true, private = (tallies(model, trips)[name].riders for trips in (raw, released))
+    seen = private > 0
+    return np.abs(true - private)[seen].mean()
+
+
+@pytest.fixture(scope="module")
+def woven():
+    raw = town_trips(6_000)
+    model, _ = measured(WEAVE, raw, 4)
+    return raw, model, model.generate(1)
+
+
+def test_expected_and_actual_errors_are_within_a_factor_of_two(woven):
+    raw, model, released = woven
+    expected = by_question(model, released)
+    for name in ("origin", "destination", "edge", "pair"):
+        ratio = expected[QUESTIONS[name]].off / actually_off(model, released, raw, name)
+        assert 0.5 < ratio < 2, (name, ratio)
+
+
+def test_more_epsilon_is_expected_to_be_less_wrong():
+    raw = town_trips(6_000)
+    models = [measured(WEAVE, raw, epsilon)[0] for epsilon in ("1/4", 1, 8)]
+    found = [by_question(model, model.generate(1)) for model in models]
+    for question in ("number of trips", *(QUESTIONS[name] for name in ("origin", "destination", "edge"))):
+        weak, middle, strong = (errors[question].off for errors in found)
+        assert weak > middle > strong
+        relative = [errors[question].relative for errors in found]
+        assert relative[0] > relative[2]
+
+
+def test_the_number_of_trips_is_off_by_the_scale_of_its_noise(woven):
+    _, model, released = woven
+    spends = measured(WEAVE, town_trips(6_000), 4)[1].budget.spends
+    error = by_question(model, released)["number of trips"]
+    assert error.off == pytest.approx(float(spends[0].scale))
+    assert error.relative == pytest.approx(error.off / model.total)
+
+
+def test_released_trips_that_do_not_explain_the_answers_are_seen_as_unexplained(woven):
+    _, model, released = woven
+    told = by_question(model, released)[QUESTIONS["origin"]]
+    three = np.flatnonzero(np.isin(released.origins(), np.unique(released.origins())[:3]))
+    strayed = by_question(model, released.take(np.resize(three, len(released))))[QUESTIONS["origin"]]
+    assert strayed.unexplained > 10 * told.unexplained
+    assert told.seen
+
+
+def test_where_noise_hides_everything_it_is_said_to_be_a_guess():
+    model, _ = measured(WEAVE, town_trips(600), "1/10")
+    error = by_question(model, model.generate(1))[QUESTIONS["origin"]]
+    assert not error.seen
+    assert error.unexplained > 0
+
+
+def test_the_published_table_is_enough_to_know_the_expected_error(woven):
+    _, model, released = woven
+    restored = Measurements.of_table(model.table(), small_town(), QUICK)
+    assert expected_errors(restored, released, seed=3) == expected_errors(model, released, seed=3)
+
+
+def test_moves_without_a_network_and_trips_without_times_have_expected_errors():
+    rng = np.random.default_rng(5)
+    lists = [[int(rng.integers(0, 2)), *rng.integers(0, 5, rng.integers(0, 4)).tolist()] for _ in range(800)]
+    raw = Trips.of_lists(lists, World([f"p{i}" for i in range(5)]))
+    model, _ = measured(WEAVE, raw, 4)
+    released = model.generate(1)
+    expected = by_question(model, released)
+    assert QUESTIONS["hour"] not in expected
+    assert 0.4 < expected[QUESTIONS["move"]].off / actually_off(model, released, raw, "move") < 2.5
