@@ -53,8 +53,7 @@ class Weave(Mechanism):
     period         time bins are the hours of a `day` or of a `week`, for trips with times
     bands          coarser times of the period, for pairs of zones
     full_cells     a coarse cell should hold so many noise scales of trips, on average
-    triples_from   trips per unit of noise (n x epsilon) from which pairs of edges are asked for
-    dense_from     trips per unit of noise and place from which origins get a larger share
+    triples_from   trips per unit of noise (n x epsilon) and cell from which two edges in a row are asked for
     faint          single places or edges are not asked for below so many trips per noise scale and cell
     fewest_inside  zones are not asked for if they hold fewer places or edges than this
     weakest        below this n x epsilon a release is refused after buying the number of trips: it would be noise
@@ -70,8 +69,7 @@ class Weave(Mechanism):
     period: Literal["day", "week"] = "day"
     bands: int = Field(6, ge=1, le=24)
     full_cells: float = Field(4.0, gt=0)
-    triples_from: float = Field(50_000.0, ge=0)
-    dense_from: float = Field(10.0, ge=0)
+    triples_from: float = Field(5.0, ge=0)
     faint: float = Field(1 / 20, ge=0)
     fewest_inside: int = Field(8, ge=0)
     weakest: float = Field(500.0, ge=0)
@@ -93,12 +91,12 @@ class Weave(Mechanism):
         self._refuse_noise(trips / scale)
 
         strong = trips / scale
-        triples = network and strong >= self.triples_from
+        triples = network and strong >= self.triples_from * geography.triples
         weights = self.shares.weights(
             timed=counter.timed,
             network=network,
             triples=triples,
-            dense=strong >= self.dense_from * world.size,
+            density=int(strong / world.size),
         )
         del weights["trips"]
 

@@ -22,9 +22,9 @@ class Shares(BaseModel):
     """Weights of the questions; those that are asked share epsilon in proportion. Found on simulated cities.
 
     Zones are asked for beside single places and edges, because their noise does not add up over the places inside.
-    `two_edges` is asked only where the signal is strong; `move` only where there is no network. `origin_if_dense`
-    replaces `origin` where there are many trips per place: how many begin at each is then told exactly, and it is what
-    people want to know more than anything else.
+    `two_edges` is asked only where the signal is strong; `move` only where there is no network. The more
+    trips per place, the nearer `origin` comes to `origin_if_dense`: how many trips begin at each place can then be told
+    exactly, and people want to know it more than anything else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,12 +46,15 @@ class Shares(BaseModel):
     length: Fraction = Field(Fraction(6, 100), gt=0)
     two_edges: Fraction = Field(Fraction(25, 100), gt=0)
     move: Fraction = Field(Fraction(4), gt=0)
-    origin_if_dense: Fraction = Field(Fraction(35, 100), gt=0)
+    origin_if_dense: Fraction = Field(Fraction(45, 100), gt=0)
 
     def weights(
-        self, *, timed: bool, network: bool, triples: bool = False, dense: bool = False
+        self, *, timed: bool, network: bool, triples: bool = False, density: int = 0
     ) -> dict[str, Fraction]:
-        """The weights of the questions that are asked, by the name of the block; the number of trips is first."""
+        """The weights of the questions that are asked, by the name of the block; the number of trips is first.
+
+        `density` are the trips per unit of noise and place. Each is worth a hundredth for origins.
+        """
         left_out = {"origin_if_dense"}
         if not timed:
             left_out |= {"hour", "hour_at_origin", "hour_at_destination", "band_of_pair"}
@@ -60,8 +63,8 @@ class Shares(BaseModel):
             left_out.add("two_edges")
         fields = type(self).model_fields
         found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
-        if network and dense:
-            found["origin"] = self.origin_if_dense
+        if network:
+            found["origin"] = min(max(self.origin, Fraction(density, 100)), self.origin_if_dense)
         if not network:
             # Moves weigh so much there that these would get next to nothing.
             found["trips"] *= 4

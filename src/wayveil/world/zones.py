@@ -112,6 +112,14 @@ class Geography:
         return Zones.of_points((x[source] + x[target]) / 2, (y[source] + y[target]) / 2)
 
     @cached_property
+    def triples(self) -> int:
+        """In how many ways a move over an edge of the network can go on over another edge."""
+        network = self.network
+        return (
+            0 if network is None else int(network.successors.degree(network.indices.astype(np.int64)).sum())
+        )
+
+    @cached_property
     def widest(self) -> float:
         """Metres across the world."""
         x, y = self.xy
