@@ -27,7 +27,7 @@ from wayveil.world.zones import Geography
 from weave_city import QUICK, measured, small_town, town_trips
 
 # In a small town nearly every zone is a place; here all questions are asked all the same.
-WEAVE = Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.5, generation=QUICK)
+WEAVE = Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, generation=QUICK)
 
 
 def clicks(count=2_000, size=6):
