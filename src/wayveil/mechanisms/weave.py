@@ -15,6 +15,7 @@ What it relies on
 """
 
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 from typing import ClassVar, Literal
 
@@ -75,14 +76,17 @@ class Weave(Mechanism):
         network = geography.network is not None
         times = 0 if not counter.timed else HOURS_OF_A_DAY if self.period == "day" else HOURS_OF_A_WEEK
 
-        always = self.shares.weights(timed=counter.timed, network=network, triples=False)
+        asked = partial(
+            self.shares.weights, timed=counter.timed, network=network, places=geography.world.size
+        )
+        always = asked(triples=False)
         first = gate.budget.total * always["trips"] / sum(always.values())
         total = int(gate.histogram("number of trips", counter.trips(), ONE, first).counts[0])
         trips, scale = max(total, FEWEST_TRIPS), _noise(gate, gate.budget.total)
         self._refuse_noise(trips / scale)
 
         triples = network and trips / scale >= self.triples_from
-        weights = self.shares.weights(timed=counter.timed, network=network, triples=triples)
+        weights = asked(triples=triples)
         del weights["trips"]
         prices = dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
         cells = {name: trips / (self.full_cells * _noise(gate, price)) for name, price in prices.items()}

@@ -19,6 +19,8 @@ TRUST = {
     "edge zone": 0.01,
     "two edges": 0.1,
     "move": 0.05,
+    "visit": 0.05,
+    "memory": 0.05,
 }
 
 
