@@ -272,3 +272,51 @@ def test_broken_flows_and_partitions_are_refused_by_the_audits():
     ):
         assert run_job(Job("weave", "grey box", variant), effort=effort, seed=2).raised
     assert not run_job(Job("weave", "grey box"), effort=effort, seed=2).raised
+
+
+def to_and_fro(count=3_000, size=30):
+    """Riders between a home and a favourite place: a b a b ..., never a third place."""
+    rng = np.random.default_rng(5)
+    home, other = rng.integers(0, size, count), rng.integers(0, size - 1, count)
+    other = np.where(other >= home, other + 1, other)
+    length = rng.integers(2, 9, count)
+    lists = [[int((h, o)[i % 2]) for i in range(n)] for h, o, n in zip(home, other, length, strict=True)]
+    return Trips.of_lists(lists, World([f"s{i:03d}" for i in range(size)]))
+
+
+def test_riders_who_go_to_and_fro_do_so_in_the_release():
+    model, _ = measured(Weave(weakest=0), to_and_fro(), 4)
+    places = [len(set(trip)) for trip in model.generate(1).to_lists() if len(trip) > 3]
+    assert np.mean(places) < 2.6
+
+
+def test_without_a_network_a_trip_counts_once_in_every_block_however_long_it_is():
+    raw = to_and_fro(200)
+    model, _ = measured(WEAVE, raw, 2)
+    long = Trips.of_lists([[0, 1, 2, 0, 0, 3, 1] * 40], raw.world)
+    for name, block in model.blocks().all().items():
+        whole = model.answers[name].whole
+        counts = LocalCounter(long).block(block, whole).counts
+        assert counts.min() > 0
+        assert 0.99 * whole <= counts.sum() <= whole
+
+
+def test_places_that_nobody_visits_stay_nearly_empty():
+    raw = to_and_fro(6_000, 30)
+    wide = World([f"s{i:03d}" for i in range(400)])
+    private = measured(Weave(weakest=0), Trips.of_lists(raw.to_lists(), wide), 1)[0].generate(1)
+    assert np.mean(private.location >= 30) < 0.1
+
+
+def test_the_more_places_the_more_visits_weigh():
+    few, many = (Shares().weights(timed=False, network=False, triples=False, places=n) for n in (20, 1_000))
+    assert many["visit"] / sum(many.values()) > 2 * few["visit"] / sum(few.values())
+    assert few["length"] == many["length"]
+
+
+def test_more_trips_show_more_of_the_memory_of_riders():
+    raw = to_and_fro(6_000, 10)
+    weak, strong = (measured(WEAVE, raw, epsilon)[0].resolution for epsilon in ("1/10", "8"))
+    assert (weak.memory, weak.memories) < (strong.memory, strong.memories)
+    assert strong.memory == 2
+    assert weak.visits <= strong.visits

@@ -18,6 +18,7 @@ What it relies on
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 from typing import ClassVar, Literal
 
@@ -83,7 +84,10 @@ class Weave(Mechanism):
         network = geography.network is not None
         times = 0 if not counter.timed else HOURS_OF_A_DAY if self.period == "day" else HOURS_OF_A_WEEK
 
-        always = self.shares.weights(timed=counter.timed, network=network)
+        asked = partial(
+            self.shares.weights, timed=counter.timed, network=network, places=geography.world.size
+        )
+        always = asked()
         first = gate.budget.total * always["trips"] / sum(always.values())
         number = gate.histogram("number of trips", counter.trips(), ONE, first)
         total = int(number.counts[0])
@@ -92,12 +96,7 @@ class Weave(Mechanism):
 
         strong = trips / scale
         triples = network and strong >= self.triples_from * geography.triples
-        weights = self.shares.weights(
-            timed=counter.timed,
-            network=network,
-            triples=triples,
-            density=int(strong / world.size),
-        )
+        weights = asked(triples=triples, density=int(strong / world.size))
         del weights["trips"]
 
         def buy(weights: dict[str, Fraction]) -> tuple[dict[str, Fraction], dict[str, float], Resolution]:

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from wayveil.world.recall import CLASS_BITS, KINDS, MOST_MEMORY, contexts
 from wayveil.world.walk_blocks import Resolution, length_edges
 from wayveil.world.zones import Geography
 
@@ -13,18 +14,29 @@ TREE = "tree"
 # Bins of distance and growth of bins of length in percent, from coarse to fine.
 LENGTH_OPTIONS = ((1, 100), (2, 60), (3, 40), (4, 25), (5, 18), (6, 12), (8, 8), (10, 5), (12, 3), (16, 1))
 # Without a network only the same place is near, and it is lengths that matter.
-PLAIN_LENGTH_OPTIONS = ((1, 100), (2, 60), (2, 40), (2, 25), (2, 12), (2, 8), (2, 5), (2, 3), (2, 1))
+PLAIN_LENGTH_OPTIONS = ((1, 100), (2, 60), (2, 40), (2, 25), (2, 17))
 MOST_BITS = 12
 NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zone")
+PLAIN_ONLY = ("move", "visit", "memory")
+MANY_PLACES = 200
+# By how much more than on a network a question weighs where there is none and moves have to be learnt from scratch.
+PLAIN_FACTORS = {
+    "trips": Fraction(1, 2),
+    "length": 3,
+    "origin": 5,
+    "destination": Fraction(4, 5),
+    "tree": Fraction(3, 7),
+    "pair": Fraction(10, 16),
+}
 
 
 class Shares(BaseModel):
     """Weights of the questions; those that are asked share epsilon in proportion. Found on simulated cities.
 
     Zones are asked for beside single places and edges, because their noise does not add up over the places inside.
-    `two_edges` is asked only where the signal is strong; `move` only where there is no network. The more
-    trips per place, the nearer `origin` comes to `origin_if_dense`: how many trips begin at each place can then be told
-    exactly, and people want to know it more than anything else.
+    `two_edges` is asked only where the signal is strong; moves, visits and memory only where there is no network.
+    The more trips per place, the nearer `origin` comes to `origin_if_dense` on a network: how many trips begin at each
+    place can then be told exactly, and people want to know it more than anything else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,11 +57,13 @@ class Shares(BaseModel):
     edge_zone: Fraction = Field(Fraction(6, 100), gt=0)
     length: Fraction = Field(Fraction(6, 100), gt=0)
     two_edges: Fraction = Field(Fraction(25, 100), gt=0)
-    move: Fraction = Field(Fraction(4), gt=0)
+    move: Fraction = Field(Fraction(110, 100), gt=0)
+    visit: Fraction = Field(Fraction(10, 100), gt=0)
+    memory: Fraction = Field(Fraction(6, 100), gt=0)
     origin_if_dense: Fraction = Field(Fraction(45, 100), gt=0)
 
     def weights(
-        self, *, timed: bool, network: bool, triples: bool = False, density: int = 0
+        self, *, timed: bool, network: bool, triples: bool = False, places: int = 0, density: int = 0
     ) -> dict[str, Fraction]:
         """The weights of the questions that are asked, by the name of the block; the number of trips is first.
 
@@ -58,7 +72,7 @@ class Shares(BaseModel):
         left_out = {"origin_if_dense"}
         if not timed:
             left_out |= {"hour", "hour_at_origin", "hour_at_destination", "band_of_pair"}
-        left_out |= {"move"} if network else set(NETWORK_ONLY)
+        left_out |= set(PLAIN_ONLY if network else NETWORK_ONLY)
         if not (network and triples):
             left_out.add("two_edges")
         fields = type(self).model_fields
@@ -66,10 +80,10 @@ class Shares(BaseModel):
         if network:
             found["origin"] = min(max(self.origin, Fraction(density, 100)), self.origin_if_dense)
         if not network:
-            # Moves weigh so much there that these would get next to nothing.
-            found["trips"] *= 4
-            for name in ("length", "origin", "destination"):
-                found[name] *= 4
+            for name, factor in PLAIN_FACTORS.items():
+                found[name] *= factor
+            # The more places there are, the less can be read off their moves.
+            found["visit"] *= 1 + Fraction(places, MANY_PLACES)
         return found
 
 
@@ -96,6 +110,8 @@ def resolution(
         and option[0] <= cells.get("distance", option[0])
     ]
     distances, growth = fits[-1] if fits else options[0]
+    classes = min(CLASS_BITS, bits("visit", geography.world.size, CLASS_BITS))
+    memory, memories = _memory(cells.get("memory", 0))
     return Resolution(
         ends=min(bits("origin zone", 1, depth), bits("destination zone", 1, depth)),
         hours=min(bits("hour at origin", times, depth), bits("hour at destination", times, depth))
@@ -108,6 +124,9 @@ def resolution(
         times=times,
         bands=bands if times else 0,
         triples=int(triples),
+        visits=classes,
+        memory=memory,
+        memories=memories,
     )
 
 
@@ -166,3 +185,13 @@ def worth_asking(
         if INSTEAD[name] in kept:
             kept[INSTEAD[name]] += weights[name]
     return kept
+
+
+def _memory(cells: float) -> tuple[int, int]:
+    """Visits to remember, and binary digits of classes of lengths: first the former, then the latter."""
+    memory = bits = 0
+    while memory < MOST_MEMORY and contexts(memory + 1) * KINDS <= cells:
+        memory += 1
+    while memory == MOST_MEMORY and bits < CLASS_BITS and contexts(memory) * KINDS << (bits + 1) <= cells:
+        bits += 1
+    return memory, bits

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.world.recall import KINDS, context, contexts, kinds, length_class
 from wayveil.world.zones import Geography
 
 Ints = NDArray[np.int64]
@@ -62,6 +63,11 @@ class Resolution:
     times               time bins of a period, 0 without times; bands: coarser ones
     triples             whether moves are also looked at two by two
     euclidean           whether walks spread over edges with weights of L2 norm one, not L1: what zCDP asks for
+
+    Without a network:
+
+    visits              binary digits of the classes of lengths by which visits of places are told apart
+    memory, memories    visits that are remembered (see world/recall.py), and digits of the classes of lengths there
     """
 
     ends: int
@@ -74,6 +80,9 @@ class Resolution:
     bands: int
     triples: int = 0
     euclidean: int = 0
+    visits: int = 0
+    memory: int = 0
+    memories: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +270,33 @@ class WalkBlocks:
             )
             return cells
 
-        return [Block("move", size * (size + 2), moves, lambda walks: walks.lengths + 1)]
+        blocks = [Block("move", size * (size + 2), moves, lambda walks: walks.lengths + 1)]
+        return [*blocks, *self._visits(), *self._memory()]
+
+    def _visits(self) -> list[Block]:
+        """Visits of each place by walks of each class of lengths; a walk has one visit's weight in all."""
+        size, bits = self.geography.world.size, self.resolution.visits
+
+        def visits(walks: Walks) -> Ints:
+            class_ = np.repeat(length_class(walks.lengths, bits), walks.lengths)
+            return class_ * size + walks.location
+
+        return [Block("visit", size << bits, visits, lambda walks: walks.lengths)]
+
+    def _memory(self) -> list[Block]:
+        """How visits repeat earlier ones: class of lengths, context and kind of every visit but the first."""
+        size, bits, memory = self.geography.world.size, self.resolution.memories, self.resolution.memory
+
+        def repeats(walks: Walks) -> Ints:
+            first = np.zeros(len(walks.location), bool)
+            first[walks.offsets[:-1]] = True
+            kind = kinds(walks.location, walks.offsets, size)
+            class_ = np.repeat(length_class(walks.lengths, bits), walks.lengths - 1)
+            row = class_ * contexts(memory) + context(kind, first, memory)
+            return row * KINDS + kind[~first]
+
+        cells = contexts(memory) * KINDS << bits
+        return [Block("memory", cells, repeats, lambda walks: walks.lengths - 1)]
 
 
 def _bins(walks: Walks) -> Ints:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.synthesis.projection import onto_total
+from wayveil.synthesis.weave.belief import strata, surely
 from wayveil.world.walk_blocks import WalkBlocks, Walks
 from wayveil.world.zones import Geography, take_apart
 
@@ -14,8 +15,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Cells of a block that noise alone may lift above what is called outstanding.
-
 FALSE_CELLS = 0.5
+# By which share the number of ends at a place is off when read off the marks of moves, and off the visits of the place.
+MARKS_OFF, BUSY_OFF = 0.1, 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +43,10 @@ def masses(fine: Noisy | None, coarse: Noisy | None, zone: Ints, total: float) -
     zones = int(zone.max(initial=0)) + 1
     places = np.maximum(np.bincount(zone, minlength=zones), 1)
     whole = onto_total(_zone_totals(fine, coarse, zone, places, total), total)
-    mass = (whole / places)[zone]
+    mass: Floats = (whole / places)[zone]
     if fine is not None:
         stands = fine.value - mass > fine.highest
-        mass = np.where(stands, fine.value, 0.0)
+        mass = np.where(stands, fine.value, 0.0).astype(np.float64)
         others = np.maximum(np.bincount(zone, ~stands, zones), 1)
         left = np.maximum(whole - np.bincount(zone, mass, zones), 0.0) / others
         rest = np.flatnonzero(~stands)
@@ -53,12 +55,13 @@ def masses(fine: Noisy | None, coarse: Noisy | None, zone: Ints, total: float) -
     inside = np.bincount(zone, mass, zones)
     mass *= (whole / np.maximum(inside, 1e-12))[zone]
     # A little everywhere, so that nowhere is out of reach for the fit.
-    return 0.98 * mass + 0.02 * total / len(mass)
+    return np.asarray(0.98 * mass + 0.02 * total / len(mass), np.float64)
 
 
 def _zone_totals(fine: Noisy | None, coarse: Noisy | None, zone: Ints, places: Ints, total: float) -> Floats:
     if coarse is None or len(coarse.value) != len(places):
-        return total * places / places.sum() if fine is None else np.bincount(zone, fine.value, len(places))
+        flat = total * places / places.sum()
+        return flat if fine is None else np.bincount(zone, fine.value, len(places)).astype(np.float64)
     if fine is None:
         return coarse.value
     precise, rough = 1 / coarse.deviation**2, 1 / (places * fine.deviation**2)
@@ -78,6 +81,40 @@ def _believed(apart: Floats, deviation: float) -> float:
     return max(surplus, 0.0) / (max(surplus, 0.0) + deviation**2)
 
 
+def visited(visit: Noisy, move: Noisy, places: int) -> Floats:
+    """The share of each place among all visits: from the block of visits by class of lengths, and from moves to and
+    from each place, which say nearly the same with other noise; each counts as its noise deserves.
+    """
+    table = visit.value.reshape(-1, places)
+    square, ends = move.value[: places**2].reshape(places, places), move.value[places**2 :].reshape(2, places)
+    views = [
+        (table.sum(axis=0), visit.deviation * sqrt(len(table))),
+        ((square.sum(axis=0) + square.sum(axis=1) + ends.sum(axis=0)) / 2, move.deviation * sqrt(places)),
+    ]
+    scaled = [(value / value.sum(), deviation / value.sum()) for value, deviation in views if value.sum() > 0]
+    precision = [deviation**-2 for _, deviation in scaled]
+    mean = sum(weight * value for weight, (value, _) in zip(precision, scaled, strict=True)) / sum(precision)
+    share = surely(mean, sqrt(0.5 / sum(precision)), 1.0)
+    # A little everywhere, so that nowhere is out of reach for the fit.
+    return (share + 1e-6 / places) / (1 + 1e-6)
+
+
+def _ends(noisy: Noisy, mark: Noisy, share: Floats, total: float) -> Floats:
+    """Trips that begin (or end) at each place, from three views: as counted; from the marks in the table of moves,
+    where long trips weigh less; and from how busy the place is. The last two are off by some share beside their noise.
+    """
+    scale = total / max(float(mark.value.sum()), mark.deviation, 1.0)
+    busy = share * total
+    own = noisy.deviation**-2
+    other = 1 / ((mark.deviation * scale) ** 2 + (MARKS_OFF * total / len(share)) ** 2)
+    seen = (own * noisy.value + other * mark.value * scale) / (own + other)
+    sure = surely(seen, sqrt(0.5 / (own + other)), total, strata(share))
+    expected = 1 / ((BUSY_OFF * busy) ** 2 + 1e-9)
+    mass = ((own + other) * sure + expected * busy) / (own + other + expected)
+    mass = np.where(sure > 0, mass, 0.0) + 1e-9 * busy
+    return np.asarray(mass * (total / mass.sum()))
+
+
 class Demand:
     """Draws ends and time bins of trips."""
 
@@ -86,10 +123,12 @@ class Demand:
     ) -> None:
         self.geography, self.blocks, self.noisy, self.total = geography, blocks, noisy, total
         if geography.network is None:
-            # Where walks begin and end is part of the table of moves.
-            size = geography.world.size
-            moves = onto_total(noisy["move"].value, total)
-            self.origin, self.destination = moves[size * size :].reshape(2, size) + 1e-9 * total / size
+            self.share = visited(noisy["visit"], noisy["move"], geography.world.size)
+            marks = noisy["move"].value[geography.world.size**2 :].reshape(2, -1)
+            self.origin, self.destination = (
+                _ends(noisy[name], Noisy(mark, noisy["move"].deviation), self.share, total)
+                for name, mark in zip(("origin", "destination"), marks, strict=True)
+            )
             return
         zone = geography.places.zone(np.arange(geography.world.size), blocks.resolution.ends)
         self.origin, self.destination = (

@@ -2,23 +2,19 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-# How much a unit of misfit in each block counts, relative to the variance of its noise. Found on simulated cities.
+# Without a network: variance allowed per unit of noise variance, by block, where there are many trips per cell.
 TRUST = {
-    "distance": 0.01,
     "origin": 0.05,
-    "origin zone": 0.01,
     "destination": 0.05,
-    "destination zone": 0.01,
     "pair": 0.02,
     "hour": 0.01,
     "hour at origin": 0.02,
     "hour at destination": 0.02,
     "band of pair": 0.015,
     "length": 0.02,
-    "edge": 0.05,
-    "edge zone": 0.01,
-    "two edges": 0.1,
     "move": 0.05,
+    "visit": 0.05,
+    "memory": 0.05,
 }
 
 
@@ -39,8 +35,10 @@ class Generation(BaseModel):
     graphs           perturbed graphs per way of counting costs
     trees            of those, how many are tried for each destination
     lines            log-normal spread of the cost of each line, edges: of each edge, waits: of each wait
-    trust            variance allowed per unit of noise variance, by block
+    trust            variance allowed per unit of noise variance, by block, where there is no network
     ends_off         share by which the ends of the support are thought to be off at a place
+    off              share by which the support is thought to be off in any other cell
+    least_trust      and the least variance that is allowed per unit of noise variance
     model_error      variance allowed per trip, beside the noise: what no support can express
     iterations       most steps of the solver
     """

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,14 +10,18 @@ from numpy.typing import NDArray
 
 from wayveil.progress import step
 from wayveil.synthesis.rounding import round_keeping_total
-from wayveil.synthesis.weave.demand import Demand
+from wayveil.synthesis.weave.belief import believed, strata, surely
+from wayveil.synthesis.weave.demand import Demand, Noisy
 from wayveil.synthesis.weave.fit import Features, Fit, fit
-from wayveil.synthesis.weave.moves import Moves, cleaned, walked
+from wayveil.synthesis.weave.moves import Moves, cleaned
+from wayveil.synthesis.weave.remember import LEARNERS, Memory
 from wayveil.synthesis.weave.routes import Costs
 from wayveil.synthesis.weave.support import Support, first_shares, routed
 from wayveil.synthesis.weave.times import with_times
+from wayveil.synthesis.weave.walking import FIRST_KINDS, Lengths, planned, walked
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
+from wayveil.world.walk_blocks import WalkBlocks
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
@@ -105,15 +110,36 @@ class _Loom:
         self.settings, self.signal = measured.settings, measured.signal
         self.total = float(max(measured.total, 10))
         self.noisy = {name: answer.in_trips() for name, answer in measured.answers.items()}
-        if "move" in self.noisy:
-            # Walks go over what is left of the table when noise is taken out; that is what they can be fitted to.
-            self.noisy["move"] = cleaned(self.noisy["move"], measured.world.size, self.total)
         self.cells = {name: block for name, block in blocks.all().items() if name in self.noisy}
+        self.demand = Demand(blocks.geography, blocks, self.noisy, self.total)
+        if "move" in self.noisy:
+            self._clean(blocks)
         self.wanted = np.concatenate([self.noisy[name].value for name in self.cells])
         self.plain = blocks.geography.network is None
-        self.demand = Demand(blocks.geography, blocks, self.noisy, self.total)
         settings = self.settings
         self.count = int(np.clip(settings.support * self.total, settings.least, settings.most))
+
+    def _clean(self, blocks: WalkBlocks) -> None:
+        """Without a network walks can only be fitted to what is left of the answers when noise is taken out."""
+        noisy, total, share = self.noisy, self.total, self.demand.share
+        self.lengths = Lengths(blocks.length_edges, blocks.resolution.distances, noisy["length"], total)
+        self.table = cleaned(noisy["move"], share, total, self.lengths.ends())
+
+        def scale(name: str) -> float:
+            return noisy[name].deviation / sqrt(2)
+
+        busy = strata(np.tile(share, 1 << blocks.resolution.visits))
+        values = {
+            "length": self.lengths.mass.ravel(),
+            "origin": self.demand.origin,
+            "destination": self.demand.destination,
+            "visit": surely(noisy["visit"].value, scale("visit"), total, busy),
+            "memory": believed(noisy["memory"].value, scale("memory")),
+            "pair": believed(noisy["pair"].value, scale("pair")),
+        }
+        for name, value in values.items():
+            noisy[name] = Noisy(value, noisy[name].deviation)
+        self.cells["move"], noisy["move"] = self.table.block(self.cells["move"])
 
     def _allowed(self, features: Features, even: Floats) -> Floats:
         """The variance that the misfit of each cell may have, given what the support adds to it with even weights."""
@@ -128,10 +154,11 @@ class _Loom:
         """
         noisy, settings = self.noisy[name], self.settings
         if self.plain:
-            # Walks over noisy moves are drawn from the answers themselves, which are then worth what their noise says.
-            return noisy.deviation**2 + settings.trust[name] * settings.model_error * np.maximum(
-                noisy.value, 0
-            )
+            # All answers were used to draw the support: a guess that is off by a share r of m trips deserves
+            # 1 / (r^2 m) of the noise's variance.
+            drawn = min(1.0, max(settings.trust[name], len(guess) / self.total / settings.ends_off**2))
+            beyond = settings.trust[name] * settings.model_error * np.maximum(noisy.value, 0)
+            return drawn * noisy.deviation**2 + beyond
         off = settings.ends_off if name in DRAWN_FROM else settings.off
         apart = np.maximum((noisy.value - guess) ** 2 - noisy.highest**2, 0.0)
         real = guess + (off * guess) ** 2 + apart
@@ -141,9 +168,15 @@ class _Loom:
     def on_moves(self, rng: np.random.Generator) -> _Fitted:
         """Without a network: walks over the noisy moves."""
         with step("weaving"):
-            moves = Moves.of_table(self.demand.geography.world, self.noisy["move"])
-            kinds = np.full(3, 1 / 3)
-            support = walked(self.demand, moves, self.noisy["length"], self.count, kinds, rng)
+            look = self.demand.blocks.resolution
+            moves = Moves.of_table(self.demand.geography.world, self.table)
+            rows = moves.rows()
+            plan = planned(self.demand, self.lengths, LEARNERS, rng)
+            memory = Memory.learnt(
+                self.noisy["memory"], look.memory, look.memories, rows, moves.end, plan, rng
+            )
+            kinds = np.array(FIRST_KINDS)
+            support = walked(self.demand, moves, rows, memory, self.lengths, self.count, kinds, rng)
             return self._fit(support, kinds, None, self.settings.sweeps, self.settings.iterations)
 
     def on_network(self, network: Network, rng: np.random.Generator) -> _Fitted:
