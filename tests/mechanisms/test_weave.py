@@ -126,7 +126,7 @@ def test_origins_get_more_the_more_trips_there_are_per_place():
         Shares().weights(timed=True, network=True, density=density)["origin"]
         for density in (0, 5, 20, 10_000)
     ]
-    assert shares == [Fraction(5, 100), Fraction(5, 100), Fraction(20, 100), Fraction(45, 100)]
+    assert shares == [Fraction(5, 100), Fraction(5, 100), Fraction(20, 100), Fraction(60, 100)]
     prices = []
     for count in (100, 20_000):
         _, gate = measured(Weave(weakest=0), town_trips(count))

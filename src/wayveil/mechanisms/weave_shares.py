@@ -60,7 +60,7 @@ class Shares(BaseModel):
     move: Fraction = Field(Fraction(110, 100), gt=0)
     visit: Fraction = Field(Fraction(10, 100), gt=0)
     memory: Fraction = Field(Fraction(6, 100), gt=0)
-    origin_if_dense: Fraction = Field(Fraction(45, 100), gt=0)
+    origin_if_dense: Fraction = Field(Fraction(60, 100), gt=0)
 
     def weights(
         self, *, timed: bool, network: bool, triples: bool = False, places: int = 0, density: int = 0
