@@ -1,0 +1,76 @@
+"""What zCDP brings to Weave at equal (epsilon, delta): pure epsilon, rho with L1 weights of flows, rho with L2 weights.
+
+python -m bench.weave_rho sim:STOPS:LINES:SEED:RIDERS:TRIPS 0.5,1,2 3      an invented city, epsilons, repetitions
+python -m bench.weave_rho tube 0.5,1 3                                     a case of bench.results
+"""
+
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from bench.results import CASES
+from bench.weave import RIDERS, city
+from wayveil.comparison.examiner import Examiner, Settings
+from wayveil.counting.local import LocalCounter
+from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.zcdp import rho_for
+
+DELTA = Fraction(1, 10**6)
+FIGURES = (
+    "count_query_error/non-empty",
+    "count_query_error/uniform",
+    "stop_error",
+    "edge_error",
+    "ngram_tv_3",
+    "patterns/contiguous/100/f1",
+    "trip_length_jsd",
+    "od_zone_jsd",
+    "od_emd",
+)
+LINES = ("epsilon", "rho, L1", "rho")
+
+
+def examiner(case: str) -> Examiner:
+    if not case.startswith("sim:"):
+        return Examiner(CASES[case].trips(), CASES[case].settings)
+    _, stops, lines, seed, riders, trips = case.split(":")
+    raw = RIDERS[riders](city(int(stops), int(lines), int(seed)), int(trips), int(seed))
+    return Examiner(raw, Settings(queries=1_000, most_pairs=300, unasked=("Feasibility",)))
+
+
+def _with_l1(look: Any, **changes: Any) -> Any:
+    """A resolution whose flows keep the weights of pure epsilon."""
+    return replace(look, **{**changes, "euclidean": 0})
+
+
+def figures(examine: Examiner, line: str, epsilon: str, seed: int) -> dict[str, float]:
+    """The figures of one release."""
+    price = Fraction(epsilon)
+    budget = Budget(price) if line == "epsilon" else Budget(rho_for(price, DELTA), currency="rho")
+    mechanism, gate = Weave(weakest=0), Gate(examine.unit, budget, SeededBits(f"rho {seed} {epsilon}"))
+    counter = LocalCounter(gate.bound(mechanism.rule(examine.raw.world).apply(examine.raw)))
+    with patch("wayveil.mechanisms.weave.replace", _with_l1 if line == "rho, L1" else replace):
+        released = mechanism.measure(counter, gate).generate(seed)
+    found = {m.key: m.value for question in examine.questions for m in question.measure(released)}
+    return {key: found[key] for key in FIGURES if key in found}
+
+
+def main(arguments: list[str]) -> None:
+    case, epsilons, repetitions = arguments
+    examine = examiner(case)
+    for epsilon in epsilons.split(","):
+        for line in LINES:
+            runs = [figures(examine, line, epsilon, seed) for seed in range(int(repetitions))]
+            means = [f"{key} {np.mean([run[key] for run in runs]):.4g}" for key in runs[0]]
+            print(f"{case} | epsilon {epsilon} | {line} | " + " | ".join(means), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
