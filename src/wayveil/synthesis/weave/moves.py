@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 # So many standard deviations of a count is all that is not known about where walks go on to.
 UNSURE = 3.0
 # A move is known if it is worth this share of its noisy count.
-WORTH = 0.5
+WORTH = 0.25
 # Moves up to this number are all fitted one by one.
 SMALL = 100_000
 

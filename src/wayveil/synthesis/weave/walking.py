@@ -24,10 +24,11 @@ REMEMBERING, BY_LENGTH, BETWEEN_ENDS = range(3)
 FIRST_KINDS = (0.6, 0.2, 0.2)
 # Stops of a bridge, at most: longer trips are walks with a memory only, as bridges take time.
 LONGEST_BRIDGE = 16
-# A bin of long trips that holds nothing but noise would fill the release with visits. So a bin that does not stand out
-# by the second of these standard deviations holds at most as many trips as the largest one of the bins before it, and
-# half as many if it does not stand out by the first. Bins grow with length, so this still lets tails be long.
-CLEAR, BEYOND_DOUBT, BEFORE = 4.0, 8.0, 3
+# Sums of bins of lengths are taken as they are if they stand out by the first number of standard deviations; many bins
+# together that do not stand out by the second are empty.
+CLEAR, DIM = 4.0, 2.0
+# So many bins are few.
+FEW = 6
 
 
 class Lengths:
@@ -36,7 +37,7 @@ class Lengths:
     def __init__(self, edges: Ints, distances: int, noisy: Noisy, total: float) -> None:
         self.low, self.high = edges, np.append(edges[1:], edges[-1] + 1)
         table = noisy.value.reshape(distances, len(edges))
-        smooth = np.array([_plausible(row, noisy.deviation) for row in table])
+        smooth = np.array([_plausible(row, edges, noisy.deviation) for row in table])
         self.bins = distances
         # Single visits are at the same place.
         smooth[1:, 0] = 0.0
@@ -69,12 +70,32 @@ class Lengths:
         return rng.integers(self.low[bin_], self.high[bin_])
 
 
-def _plausible(row: Floats, deviation: float) -> Floats:
-    """Masses of bins, as far as they stand out among the others and do not come out of nothing."""
-    mass = believed(row, deviation / sqrt(2))
-    for bin_ in np.flatnonzero(row < BEYOND_DOUBT * deviation):
-        most = float(np.max(mass[max(bin_ - BEFORE, 0) : bin_], initial=0.0))
-        mass[bin_] = min(mass[bin_], most if row[bin_] >= CLEAR * deviation else most / 2)
+def _plausible(row: Floats, low: Ints, deviation: float) -> Floats:
+    """Masses of bins from halves, halves of halves, and so on: a sum is often clear where no bin is.
+
+    A half of longer trips that does not stand out holds at most what a steep power law lets expect from the shorter
+    ones: a bin of long trips that is nothing but noise would fill the release with visits.
+    """
+    worth = believed(row, deviation / sqrt(2))
+    steep = 1.0 / low.astype(np.float64) ** 2
+    mass = np.zeros(len(row))
+    todo = [(0, len(row), max(float(row.sum()), 1e-9))]
+    while todo:
+        start, stop, whole = todo.pop()
+        if stop - start == 1:
+            mass[start] = whole
+            continue
+        middle = (start + stop) // 2
+        # Of a few bins it matters which are empty, of many how much they are together.
+        seen = worth if stop - start <= FEW else row
+        short, long = (max(float(part.sum()), 0.0) for part in (seen[start:middle], seen[middle:stop]))
+        noise = deviation * sqrt(stop - middle)
+        if stop - start > FEW and long < DIM * noise:
+            long = 0.0
+        elif long < CLEAR * noise:
+            long = min(long, short * float(steep[middle:stop].sum() / steep[start:middle].sum()))
+        share = short / (short + long) if short + long > 0 else 1.0
+        todo += [(start, middle, whole * share), (middle, stop, whole * (1 - share))]
     return mass
 
 
