@@ -118,8 +118,7 @@ CASES = {
         unit=ONE_TRIP,
         queries=500,
         unasked=UNASKED_OF_MANY,
-        epsilons=("1",),
-        repetitions=1,
+        repetitions=3,
         only=MAIN,
         grid=False,
     ),
@@ -222,13 +221,18 @@ def forget(name: str, cases: Sequence[str]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("cases", nargs="*", default=list(CASES), choices=[*CASES, []])
+    parser.add_argument(
+        "cases", nargs="*", metavar="case", help=f"of {', '.join(CASES)}; all of them if none is named"
+    )
     parser.add_argument("--minutes", type=float, default=35)
     parser.add_argument("--only", nargs="+", default=list(mechanisms()))
     parser.add_argument("--without", nargs="+", default=[])
     parser.add_argument("--forget", metavar="MECHANISM")
     parser.add_argument("--page", choices=("yes", "no"), default="yes")
     given = parser.parse_args()
+    given.cases = given.cases or list(CASES)
+    if unknown := set(given.cases) - set(CASES):
+        parser.error(f"there is no case {', '.join(sorted(unknown))}")
     if given.forget:
         print(f"{forget(given.forget, given.cases)} cells of {given.forget} deleted")
     wanted = [name for name in given.only if name not in given.without]
