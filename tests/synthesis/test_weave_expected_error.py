@@ -88,3 +88,11 @@ def test_moves_without_a_network_and_trips_without_times_have_expected_errors():
     expected = by_question(model, released)
     assert QUESTIONS["hour"] not in expected
     assert 0.4 < expected[QUESTIONS["move"]].off / actually_off(model, released, raw, "move") < 2.5
+
+
+def test_what_was_not_asked_for_has_no_expected_error():
+    model, _ = measured(Weave(weakest=0, faint=1e9, generation=QUICK), town_trips(600))
+    assert not {"origin", "destination", "edge"} & model.answers.keys()
+    questions = by_question(model, model.generate(1)).keys()
+    assert QUESTIONS["pair"] in questions
+    assert not {QUESTIONS[name] for name in ("origin", "destination", "edge")} & questions

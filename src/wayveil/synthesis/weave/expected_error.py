@@ -96,7 +96,8 @@ def tallies(measured: Measurements, trips: Trips) -> dict[str, Tally]:
     bins = bins_of(times).bin_of(trips.time[trips.offsets[:-1]]) if times and trips.time is not None else None
     walks = Walks(trips.location, trips.offsets, bins)
     found = {}
-    for name, block in measured.blocks().all().items():
+    asked = {name: block for name, block in measured.blocks().all().items() if name in measured.answers}
+    for name, block in asked.items():
         features = Features({name: block}, walks)
         with ThreadPoolExecutor(len(features.ranges)) as pool:
             value = features.totals(np.ones(features.size), pool)
