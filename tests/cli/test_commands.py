@@ -37,10 +37,22 @@ def wayveil(monkeypatch, capsys):
     return run
 
 
-def release(wayveil, city, out, *more):
+def release(wayveil, city, out, *more, mechanism="noisy-prefix-tree"):
     return wayveil(
-        "release", city / "trips.parquet", "--world", city / "city.zip", "--epsilon", "1", "--out", out, *more
+        *("release", city / "trips.parquet", "--world", city / "city.zip", "--epsilon", "1", "--out", out),
+        *(("--mechanism", mechanism) if mechanism else ()),
+        *more,
     )
+
+
+def test_on_a_network_the_default_is_weave_which_says_when_trips_are_too_few(wayveil, city, tmp_path):
+    code, _, err = release(wayveil, city, tmp_path / "few", "--ledger", "none", "--quiet", mechanism=None)
+    assert code != 0
+    assert "too few" in err
+    more = ("--set", "weakest=0", "--ledger", "none", "--quiet")
+    code, _, _ = release(wayveil, city, tmp_path / "out", *more, mechanism=None)
+    assert code == 0
+    assert json.loads((tmp_path / "out" / "datasheet.json").read_text())["mechanism"]["name"] == "weave"
 
 
 def test_world_prints_stops_stations_edges_and_components(wayveil, city):
@@ -136,6 +148,8 @@ def test_the_first_release_makes_its_ledger_beside_the_data_without_a_warning(wa
         "--quiet",
         "--unit",
         "trip",
+        "-m",
+        "markov",
     )
     assert (code, err) == (0, "")
     code, text, _ = wayveil("ledger", "show", tmp_path / "trips.parquet.ledger", "--json")

@@ -35,7 +35,7 @@ def place(tmp_path_factory):
     CITY.save(folder / "city.npz")
     write_visits(simulate_city(CITY, 300, seed=1).trips, folder / "trips.parquet", riders=True)
     given = (folder / "trips.parquet", "-w", folder / "city.npz", "--epsilon", 4, "--ledger", "none")
-    invoke("release", *given, "--set", "height=3", "-o", folder / "release", "-q")
+    invoke("release", *given, "-m", "noisy-prefix-tree", "--set", "height=3", "-o", folder / "release", "-q")
     return folder
 
 

@@ -36,8 +36,13 @@ def release(
     world: WorldFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
     mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`.")
-    ] = "noisy-prefix-tree",
+        str | None,
+        typer.Option(
+            "--mechanism",
+            "-m",
+            help="See `wayveil mechanisms`. Default: weave on a network, noisy-prefix-tree elsewhere.",
+        ),
+    ] = None,
     parameters: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the mechanism, name=value; repeatable.")
     ] = None,
@@ -74,16 +79,18 @@ def release(
     """Release trips under differential privacy: private trips, model, signed datasheet."""
     from wayveil.privacy.budget import exact
     from wayveil.releases.accounts import account_for
+    from wayveil.releases.release import default_mechanism
     from wayveil.releases.release import release as release_trips
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
     budget = exact(epsilon)
-    chosen = make_mechanism(mechanism, parameters or [])
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):
-        raw = read_trips(trips, open_world(world, bbox=bbox))
+        universe = open_world(world, bbox=bbox)
+        chosen = make_mechanism(mechanism or default_mechanism(universe).name, parameters or [])
+        raw = read_trips(trips, universe)
         name = dataset or trips.name
         made = release_trips(
             raw,

@@ -12,6 +12,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.mechanisms.mechanism import Mechanism, Model
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget, Rational, exact
 from wayveil.privacy.gate import Gate
@@ -20,6 +21,7 @@ from wayveil.progress import step
 from wayveil.releases.datasheet import Datasheet, make_datasheet
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
+from wayveil.world.network import Network
 from wayveil.world.world import World
 
 if TYPE_CHECKING:
@@ -58,6 +60,11 @@ class Release:
         return f"<Release of {len(self.trips):,} trips: {self.datasheet['guarantee']['sentence']}>"
 
 
+def default_mechanism(world: World) -> Mechanism:
+    """Weave on a network, where docs/results.md shows it ahead of the others; elsewhere the noisy prefix tree."""
+    return Weave() if isinstance(world, Network) else NoisyPrefixTree()
+
+
 def release(
     trips: Trips,
     mechanism: Mechanism | None = None,
@@ -76,14 +83,14 @@ def release(
 ) -> Release:
     """Release trips under epsilon-differential privacy.
 
-    The unit is a rider where the trips have riders, else a trip. With a ledger, epsilon is reserved before anything is
-    counted; an error before the first noise gives it back, an error after it does not. A mechanism that refuses because
-    of its own noisy answers costs what it bought for them. `bits` is for tests: seeded
-    noise makes a release that says it is not private. `seed` only fixes the generation of trips from the private
-    model, which is post-processing.
+    Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders, else
+    a trip. With a ledger, epsilon is reserved before anything is counted; an error before the first noise gives it back,
+    an error after it does not. A mechanism that refuses because of its own noisy answers costs what it bought for them.
+    `bits` is for tests: seeded noise makes a release that says it is not private. `seed` only fixes the generation of
+    trips from the private model, which is post-processing.
     """
     epsilon = exact(epsilon)
-    mechanism = NoisyPrefixTree() if mechanism is None else mechanism
+    mechanism = default_mechanism(trips.world) if mechanism is None else mechanism
     unit = default_unit(trips) if unit is None else unit
     rule = mechanism.rule(trips.world) if rule is None else rule
     if len(trips) == 0:
