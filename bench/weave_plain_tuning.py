@@ -5,7 +5,7 @@
 
 Three worlds: weeks of taps to and fro, clicks that remember two pages, and days among a thousand places of which few
 are busy; two epsilons each. Printed is the mean of the logarithm of (figure of the variant / figure of the defaults):
-below zero is better, first over all figures, then for each. Figures where more is better count as one minus their value.
+below zero is better, first over all figures, then for each. Where more is better, one minus the figure is taken.
 """
 
 import sys
