@@ -1,4 +1,4 @@
-"""How the constants of Weave without a network were chosen: one at a time, on invented sequences only.
+"""Compares constants of Weave without a network: one at a time, on invented sequences only.
 
     python -m bench.weave_plain_tuning                every variant below
     python -m bench.weave_plain_tuning DOUBT move     some of them
