@@ -1,11 +1,11 @@
-"""How the constants of Weave without a network were chosen: one at a time, on invented sequences only.
+"""Compares constants of Weave without a network: one at a time, on invented sequences only.
 
     python -m bench.weave_plain_tuning                every variant below
     python -m bench.weave_plain_tuning DOUBT move     some of them
 
 Three worlds: weeks of taps to and fro, clicks that remember two pages, and days among a thousand places of which few
 are busy; two epsilons each. Printed is the mean of the logarithm of (figure of the variant / figure of the defaults):
-below zero is better, first over all figures, then for each. Where more is better, one minus the figure counts.
+below zero is better, first over all figures, then for each. Where more is better, one minus the figure is taken.
 """
 
 import sys

@@ -93,3 +93,13 @@ def test_lengths_are_drawn_as_measured_and_their_marks_weigh_what_they_should():
     assert abs(lengths.ends() - (5_000 / 2 + 3_000 / 3 + 1_000 / 5 + 900 / 12)) < 60
     given = lengths.given(np.zeros(100, np.int64), np.random.default_rng(1))
     assert np.mean(given == 1) > 0.95
+
+
+def test_visits_are_new_as_often_as_they_should_be_also_when_most_places_are_known():
+    rng, rows, few = np.random.default_rng(6), anywhere(), plan(20_000, 10)
+    table = np.zeros((contexts(2), KINDS))
+    table[:, STAY] = table[:, NEW] = 0.5
+    memory = Memory.learnt(Noisy(1_000 * table.ravel(), 1e-6), 2, 0, rows, np.ones(SIZE), few, rng)
+    location, offsets, _ = memory.walk(rows, np.ones(SIZE), few, rng)
+    late = kinds(location, offsets, SIZE).reshape(-1, 10)[:, 6:]
+    assert abs(np.mean(late == NEW) - 0.5) < 0.12

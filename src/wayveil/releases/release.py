@@ -83,11 +83,11 @@ def release(
 ) -> Release:
     """Release trips under epsilon-differential privacy.
 
-    Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders, else
-    a trip. With a ledger, epsilon is reserved before anything is counted; an error before the first noise gives it back,
-    an error after it does not. A mechanism that refuses because of its own noisy answers costs what it bought for them.
-    `bits` is for tests: seeded noise makes a release that says it is not private. `seed` only fixes the generation of
-    trips from the private model, which is post-processing.
+    Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders,
+    else a trip. With a ledger, epsilon is reserved before anything is counted; an error before the first noise gives
+    it back, an error after it does not. A mechanism that refuses because of its own noisy answers costs what it bought
+    for them. `bits` is for tests: seeded noise makes a release that says it is not private. `seed` only fixes the
+    generation of trips from the private model, which is post-processing.
     """
     epsilon = exact(epsilon)
     mechanism = default_mechanism(trips.world) if mechanism is None else mechanism

@@ -31,8 +31,8 @@ Ints = NDArray[np.int64]
 UNSURE = 2.0
 # Factors are learnt in so many rounds of so many walks, and stay between 1 / MOST and MOST.
 ROUNDS, LEARNERS, MOST = 8, 20_000, 1e4
-# Tries to draw a place that is new, or a last place where walks end.
-_TRIES = 30
+# Tries to draw a last place where walks end, and a place that is new.
+_TRIES, _NEW_TRIES = 30, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,9 +234,11 @@ def _walk(  # type: ignore[no-untyped-def]
                 for _ in range(_TRIES):
                     drawn = rng.random() * total
                     if drawn < by_kind[NEW]:
-                        chosen = _drawn(target, running, loose, share, here, begin, stop, rng)
-                        if seen_by[chosen] == j:
-                            continue
+                        # Of what the row offers only what is new, so that as many visits are new as should be.
+                        for _ in range(_NEW_TRIES):
+                            chosen = _drawn(target, running, loose, share, here, begin, stop, rng)
+                            if seen_by[chosen] != j:
+                                break
                     else:
                         drawn -= by_kind[NEW]
                         for i in range(known):
