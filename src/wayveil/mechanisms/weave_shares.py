@@ -21,9 +21,10 @@ PLAIN_ONLY = ("move", "visit", "memory")
 # These two, and the shares of moves, visits and memory, were set with benchmark worlds in view, not on cities alone.
 MANY_PLACES = 200
 # By how much more than on a network a question weighs where there is none and moves have to be learnt from scratch.
+PLAIN_DENSE = Fraction(2, 3)
 PLAIN_FACTORS = {
     "trips": Fraction(1, 2),
-    "length": 3,
+    "length": 5,
     "origin": 5,
     "destination": Fraction(4, 5),
     "tree": Fraction(3, 7),
@@ -36,8 +37,8 @@ class Shares(BaseModel):
 
     Zones are asked for beside single places and edges, because their noise does not add up over the places inside.
     `two_edges` is asked only where the signal is strong; moves, visits and memory only where there is no network.
-    The more trips per place, the nearer `origin` comes to `origin_if_dense` on a network: how many trips begin at each
-    place can then be told exactly, and people want to know it more than anything else.
+    The more trips per place, the nearer `origin` comes to `origin_if_dense`: how many trips begin at each place can
+    then be told exactly, and people want to know it more than anything else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -78,13 +79,13 @@ class Shares(BaseModel):
             left_out.add("two_edges")
         fields = type(self).model_fields
         found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
-        if network:
-            found["origin"] = min(max(self.origin, Fraction(density, 100)), self.origin_if_dense)
         if not network:
             for name, factor in PLAIN_FACTORS.items():
                 found[name] *= factor
             # The more places there are, the less can be read off their moves.
             found["visit"] *= 1 + Fraction(places, MANY_PLACES)
+        most = self.origin_if_dense * (1 if network else PLAIN_DENSE)
+        found["origin"] = max(found["origin"], min(Fraction(density, 100), most))
         return found
 
 
@@ -155,15 +156,13 @@ def worth_asking(
     faint: float,
     few: int,
 ) -> dict[str, Fraction]:
-    """The weights without the questions that are not worth asking on a network, which leave theirs to their likes.
+    """The weights without the questions that are not worth asking, which leave theirs to their likes.
 
     Those are coarse ones with a single cell; fine ones with fewer than `faint` trips per noise scale and cell, so that
     not even a busy place would show; and zones of fewer than `few` places or edges, which say nothing that those do not
     say better. `strength`, the trips per noise scale of each question, is known from the noisy number of trips.
     """
     network = geography.network
-    if network is None:
-        return weights
     single = {
         "origin zone": look.ends,
         "destination zone": look.ends,
@@ -173,7 +172,9 @@ def worth_asking(
         "edge zone": look.edges,
         "distance": look.distances - 1,
     }
-    fine = {"origin": network.size, "destination": network.size, "edge": network.edges}
+    fine = {}
+    if network is not None:
+        fine = {"origin": network.size, "destination": network.size, "edge": network.edges}
     gone = {name for name, bits in single.items() if bits == 0}
     gone |= {name for name, cells in fine.items() if strength[name] < faint * cells}
     gone |= {
