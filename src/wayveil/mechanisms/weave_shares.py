@@ -18,12 +18,11 @@ PLAIN_LENGTH_OPTIONS = ((1, 100), (2, 60), (2, 40), (2, 25), (2, 17))
 MOST_BITS = 12
 NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zone")
 PLAIN_ONLY = ("move", "visit", "memory")
-# These two, and the shares of moves, visits and memory, were set with benchmark worlds in view, not on cities alone.
+# These, and the shares of moves, visits and memory, were set with benchmark worlds in view, not on cities alone.
 MANY_PLACES = 200
-# By how much more than on a network a question weighs where there is none and moves have to be learnt from scratch.
+# By how much a question weighs more than on a network where there is none, and the largest share of origins less.
 PLAIN_DENSE = Fraction(2, 3)
 PLAIN_FACTORS = {
-    "trips": Fraction(1, 2),
     "length": 5,
     "origin": 5,
     "destination": Fraction(4, 5),
