@@ -20,11 +20,12 @@ NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zon
 PLAIN_ONLY = ("move", "visit", "memory")
 # These, and the shares of moves, visits and memory, were set with benchmark worlds in view, not on cities alone.
 MANY_PLACES = 200
-# By how much a question weighs more than on a network where there is none, and the largest share of origins less.
-PLAIN_DENSE = Fraction(2, 3)
+# Trips per unit of noise and place at which origins without a network need no more than their weight.
+PLAIN_ENOUGH = 35
+# By how much a question weighs more than on a network where there is none.
 PLAIN_FACTORS = {
     "length": 5,
-    "origin": 5,
+    "origin": 4,
     "destination": Fraction(4, 5),
     "tree": Fraction(3, 7),
     "pair": Fraction(10, 16),
@@ -68,7 +69,7 @@ class Shares(BaseModel):
     ) -> dict[str, Fraction]:
         """The weights of the questions that are asked, by the name of the block; the number of trips is first.
 
-        `density` are the trips per unit of noise and place. Each is worth a hundredth for origins.
+        `density` are the trips per unit of noise and place. On a network each is worth a hundredth for origins.
         """
         left_out = {"origin_if_dense"}
         if not timed:
@@ -83,8 +84,9 @@ class Shares(BaseModel):
                 found[name] *= factor
             # The more places there are, the less can be read off their moves.
             found["visit"] *= 1 + Fraction(places, MANY_PLACES)
-        most = self.origin_if_dense * (1 if network else PLAIN_DENSE)
-        found["origin"] = max(found["origin"], min(Fraction(density, 100), most))
+        # Without a network moves need epsilon more than origins do, once those are seen well enough.
+        wanted = Fraction(density, 100) if network else Fraction(PLAIN_ENOUGH, max(density, 1))
+        found["origin"] = max(found["origin"], min(wanted, self.origin_if_dense))
         return found
 
 
