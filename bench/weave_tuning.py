@@ -16,30 +16,38 @@ from bench.weave import RIDERS, Examiner, city, release_of
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave_shares import Shares
 from wayveil.privacy.units import Trip
-from wayveil.synthesis.weave.settings import TRUST, Generation
+from wayveil.synthesis.weave.settings import Generation
 
 CITIES = ((160, 10, 11), (300, 20, 12))
 TRIPS = 10_000
 ERRORS = ("are_nonempty", "are_uniform", "od_emd", "ngram_tv_2", "ngram_tv_3", "edges")
 
 
-def _trusted(factor: float) -> Weave:
-    return Weave(generation=Generation(trust={name: factor * value for name, value in TRUST.items()}))
+def _made(**constants: float) -> Weave:
+    return Weave(generation=Generation(**constants))
+
+
+def _shared(name: str, hundredths: int) -> Weave:
+    return Weave(shares=Shares(**{name: Fraction(hundredths, 100)}))
 
 
 VARIANTS: dict[str, tuple[Weave, ...]] = {
-    "rare": tuple(Weave(generation=Generation(rare=value)) for value in (0.0, 0.03, 0.15)),
-    "anywhere": tuple(Weave(generation=Generation(anywhere=value)) for value in (0.0, 0.3)),
-    "sweeps": tuple(Weave(generation=Generation(sweeps=value)) for value in (0, 8)),
-    "model_error": tuple(Weave(generation=Generation(model_error=value)) for value in (0.05, 0.5)),
-    "feedback": tuple(
-        Weave(generation=Generation(feedback=value, feedback_weak=value)) for value in (0.0, 1.0)
-    ),
-    "support": tuple(Weave(generation=Generation(support=value)) for value in (1.0, 6.0)),
-    "trust": tuple(_trusted(factor) for factor in (0.4, 2.5)),
+    "rare": tuple(_made(rare=value) for value in (0.0, 0.08, 0.25)),
+    "anywhere": tuple(_made(anywhere=value) for value in (0.0, 0.3)),
+    "sweeps": tuple(_made(sweeps=value) for value in (0, 3, 20)),
+    "least_kinds": tuple(_made(least_kinds=value) for value in (4, 16)),
+    "model_error": tuple(_made(model_error=value) for value in (0.05, 0.5)),
+    "feedback": tuple(_made(feedback=value, feedback_weak=value) for value in (0.0, 1.0)),
+    "support": tuple(_made(support=value) for value in (1.0, 6.0)),
+    "off": tuple(_made(off=value) for value in (0.5, 2.0)),
+    "ends_off": tuple(_made(ends_off=value) for value in (0.25, 1.0)),
     "full_cells": tuple(Weave(full_cells=value) for value in (2.0, 8.0)),
-    "edges": tuple(Weave(shares=Shares(edge=Fraction(value, 100))) for value in (11, 44)),
-    "pairs": tuple(Weave(shares=Shares(pair=Fraction(value, 100))) for value in (8, 32)),
+    "faint": tuple(Weave(faint=value) for value in (0.0, 0.2)),
+    "fewest_inside": tuple(Weave(fewest_inside=value) for value in (0, 4, 16)),
+    "triples_from": tuple(Weave(triples_from=value) for value in (1.0, 20.0)),
+    "edges": tuple(_shared("edge", value) for value in (11, 44)),
+    "pairs": tuple(_shared("pair", value) for value in (8, 32)),
+    "origins": tuple(_shared("origin_if_dense", value) for value in (20, 90)),
 }
 
 
