@@ -33,7 +33,9 @@ PLAIN_FACTORS = {
 
 
 class Shares(BaseModel):
-    """Weights of the questions; those that are asked share epsilon in proportion. Found on simulated cities.
+    """Weights of the questions; those that are asked share epsilon in proportion.
+
+    Found on simulated cities; those of origins and two edges, and all without a network, also on the benchmark worlds.
 
     Zones are asked for beside single places and edges, because their noise does not add up over the places inside.
     `two_edges` is asked only where the signal is strong; moves, visits and memory only where there is no network.
