@@ -65,7 +65,8 @@ WORLDS = {
     "berlin-10k-habit": "10,000 riders of another kind on the same network: frequency-based boarding, shared errors "
     "about costs, habits. Nothing in it is shared with Weave's routing; unit `rider`.",
     "berlin-1m": "A million riders who take the shortest way on the Berlin network, with times; unit `rider`. "
-    "Default settings only, and few releases of each: a release takes minutes to measure.",
+    "Default settings only and one release of each, as one takes minutes to measure; mobitrie and variable-ngrams at "
+    "epsilon 1 only, so that the leads at other epsilons are over the prefix tree and markov.",
     "tube": "Journeys between Tube stations from real OD counts, routed by the fewest stations; no times.",
     "oyster": "Real journeys of a week on the Tube with the minute of entry, routed by the fewest stations.",
     "montreal-week": "A simulated week of taps at Montreal's metro stations, 72 symbols without a network and 168 "
