@@ -85,11 +85,13 @@ def release(
     from wayveil.world.opening import open_world
 
     budget = exact(epsilon)
+    # A word that is wrong is said before a large feed is read.
+    chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):
         universe = open_world(world, bbox=bbox)
-        chosen = make_mechanism(mechanism or default_mechanism(universe).name, parameters or [])
+        chosen = chosen or make_mechanism(default_mechanism(universe).name, parameters or [])
         raw = read_trips(trips, universe)
         name = dataset or trips.name
         made = release_trips(

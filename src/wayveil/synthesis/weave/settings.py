@@ -19,7 +19,7 @@ TRUST = {
 
 
 class Generation(BaseModel):
-    """Constants of the generator, tuned on simulated cities only (see bench/weave_tuning.py).
+    """Constants of the generator, found on simulated cities (bench/weave_tuning.py), with a look at benchmark worlds.
 
     support          trips in the support per trip wanted
     least, most      and their number at least and at most
