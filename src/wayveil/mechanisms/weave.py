@@ -99,7 +99,7 @@ class Weave(Mechanism):
         weights = asked(triples=triples, density=int(strong / world.size))
         del weights["trips"]
 
-        def buy(weights: dict[str, Fraction]) -> tuple[dict[str, Fraction], dict[str, float], Resolution]:
+        def offered(weights: dict[str, Fraction]) -> tuple[dict[str, Fraction], dict[str, float], Resolution]:
             """What each question would cost, how many trips per noise scale it would see, and how finely."""
             prices = dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
             strength = {name: trips / _noise(gate, price) for name, price in prices.items()}
@@ -110,9 +110,9 @@ class Weave(Mechanism):
                 resolution(geography, cells, times=times, bands=self.bands, triples=triples),
             )
 
-        _, strength, look = buy(weights)
+        _, strength, look = offered(weights)
         weights = worth_asking(weights, geography, look, strength, faint=self.faint, few=self.fewest_inside)
-        prices, _, look = buy(weights)
+        prices, _, look = offered(weights)
         look = replace(look, euclidean=int(gate.budget.currency == "rho"))
         price = prices.pop("tree")
         leaves = gate.tree(
