@@ -108,7 +108,7 @@ CASES = {
     "msnbc": Case("msnbc"),
     **{
         f"berlin-riders-{m}": Case(
-            "berlin-riders", unit=Rider(max_trips=m), epsilons=("1",), repetitions=3, only=MAIN
+            "berlin-riders", unit=Rider(max_trips=m), epsilons=("1",), only=MAIN
         )
         for m in (1, 2, 4)
     },
@@ -118,7 +118,6 @@ CASES = {
         unit=ONE_TRIP,
         queries=500,
         unasked=UNASKED_OF_MANY,
-        repetitions=3,
         only=MAIN,
         grid=False,
     ),
