@@ -107,9 +107,7 @@ CASES = {
     "flights": Case("flights"),
     "msnbc": Case("msnbc"),
     **{
-        f"berlin-riders-{m}": Case(
-            "berlin-riders", unit=Rider(max_trips=m), epsilons=("1",), only=MAIN
-        )
+        f"berlin-riders-{m}": Case("berlin-riders", unit=Rider(max_trips=m), epsilons=("1",), only=MAIN)
         for m in (1, 2, 4)
     },
     "berlin-1m": Case(

@@ -17,6 +17,7 @@ import numpy as np
 
 from bench.weave import city
 from wayveil.comparison.examiner import Examiner, Settings
+from wayveil.mechanisms import weave_shares
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.weave import Weave
@@ -87,26 +88,27 @@ WORLDS: dict[str, Callable[[int], Trips]] = {"weeks": weeks, "clicks": clicks, "
 EPSILONS = ("1/5", "1")
 
 SHARES: dict[str, tuple[str, ...]] = {
-    "move": ("11/20", "11/5"),
+    "move": ("21/10", "42/5"),
     "visit": ("1/20", "1/5"),
-    "memory": ("3/100", "3/25"),
+    "memory": ("7/100", "7/25"),
     "origin": ("1/40", "1/10"),
     "length": ("3/100", "3/25"),
     "pair": ("2/25", "8/25"),
 }
-CONSTANTS: dict[str, tuple[object, tuple[float, ...]]] = {
+CONSTANTS: dict[str, tuple[object, tuple[float | Fraction, ...]]] = {
     "DOUBT": (belief, (0.2, 0.5)),
     "TOO_OFTEN": (belief, (1.0, 4.0)),
     "LIKES": (belief, (20, 200)),
-    "WORTH": (moves, (0.1, 0.5)),
     "UNSURE": (moves, (1.0, 6.0)),
+    "HALF_MOVES": (weave_shares, (Fraction(1, 100), Fraction(1, 10))),
+    "CLEAR_MOVES": (weave_shares, (10, 100)),
     "CLEAR": (walking, (3.0, 6.0)),
     "ROUNDS": (remember, (0, 4)),
 }
 
 
 @contextmanager
-def constant(module: object, name: str, value: float) -> Iterator[None]:
+def constant(module: object, name: str, value: float | Fraction) -> Iterator[None]:
     """For a while, a constant has another value."""
     before = getattr(module, name)
     setattr(module, name, value)

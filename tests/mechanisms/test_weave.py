@@ -27,7 +27,7 @@ from wayveil.world.zones import Geography
 from weave_city import QUICK, measured, small_town, town_trips
 
 # In a small town nearly every zone is a place; here all questions are asked all the same.
-WEAVE = Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, generation=QUICK)
+WEAVE = Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0, generation=QUICK)
 
 
 def clicks(count=2_000, size=6):
@@ -145,6 +145,19 @@ def test_too_weak_a_signal_is_refused_in_words_after_buying_the_number_of_trips_
     with pytest.raises(ParameterError, match=r"trips per unit of noise .* too few"):
         Weave().measure(LocalCounter(town_trips(600)), gate)
     assert [spend.label for spend in gate.budget.spends] == ["number of trips"]
+
+
+def test_without_a_network_too_few_trips_for_so_many_places_are_refused_in_words():
+    wide = World([f"p{i:04d}" for i in range(2_000)])
+    raw = Trips.of_lists([[1, 2]] * 1_500, wide)
+    gate = Gate(Trip(), Budget(1), SeededBits(1))
+    with pytest.raises(
+        ParameterError, match=r"for 2,000 places without a network .* fewer and larger places"
+    ):
+        Weave().measure(LocalCounter(raw), gate)
+    assert [spend.label for spend in gate.budget.spends] == ["number of trips"]
+    _, gate = measured(Weave(generation=QUICK), Trips.of_lists([[1, 2]] * 1_500, World(wide.ids[:20])), 1)
+    assert gate.budget.spent == 1
 
 
 def test_a_list_of_too_many_places_is_refused_before_anything_is_spent():
@@ -312,6 +325,26 @@ def test_the_more_places_the_more_visits_weigh():
     few, many = (Shares().weights(timed=False, network=False, triples=False, places=n) for n in (20, 1_000))
     assert many["visit"] / sum(many.values()) > 2 * few["visit"] / sum(few.values())
     assert few["length"] == many["length"]
+
+
+def test_moves_are_asked_for_where_there_are_trips_enough_for_so_many_of_them():
+    raw = to_and_fro(2_000, 10)
+    wide = Trips.of_lists(raw.to_lists(), World([f"s{i:03d}" for i in range(500)]))
+    few, many = (measured(Weave(weakest=0, generation=QUICK), trips)[0] for trips in (raw, wide))
+    assert "move" in few.answers
+    assert "move" not in many.answers
+    private = many.generate(1)
+    assert abs(len(private) - 2_000) < 100
+    assert np.mean(private.location < 10) > 0.9
+
+
+def test_moves_weigh_most_where_they_can_just_be_told_from_noise():
+    few, some, all_ = (
+        Shares().weights(timed=False, network=False, places=100, density=density)["move"]
+        for density in (1, 300, 100_000)
+    )
+    assert few < some > all_
+    assert "move" not in Shares().weights(timed=False, network=False, places=100, moves=False)
 
 
 def test_more_trips_show_more_of_the_memory_of_riders():

@@ -6,7 +6,7 @@ import pytest
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.weave import moves as moves_module
 from wayveil.synthesis.weave.demand import Noisy
-from wayveil.synthesis.weave.moves import Moves, Table, cleaned
+from wayveil.synthesis.weave.moves import Moves, Table, cleaned, unknown
 from wayveil.world.walk_blocks import Block
 from wayveil.world.world import World
 
@@ -18,7 +18,7 @@ def table(size: int, moves: dict[tuple[int, int], float], end: list[float], devi
     for (source, target), weight in moves.items():
         known[source, target] = weight
     ends = np.array(end)
-    return Table(known, left, ends, ends, np.full(size, 1 / size), deviation)
+    return Table(known, left, 1.0, ends, ends, np.full(size, 1 / size), deviation)
 
 
 @pytest.fixture
@@ -105,6 +105,38 @@ def test_a_cleaned_table_keeps_the_total_and_less_noise_than_an_even_cut_leaves(
     assert every.min() >= 0
     assert abs(every.sum() - total) < 1e-6 * total
     assert np.abs(every - true).sum() < 0.7 * np.abs(onto_total(noisy.value, total) - true).sum()
+
+
+def noisy_table(inner, ends, scale, seed=4):
+    true = np.concatenate([inner.ravel(), ends, ends])
+    return Noisy(true + np.random.default_rng(seed).laplace(0, scale, len(true)), scale * 2**0.5)
+
+
+def test_what_is_left_goes_to_known_moves_where_people_make_few_of_the_possible_ones():
+    size, busy = 60, np.full(60, 1 / 60)
+    ring = np.zeros((size, size))
+    ring[np.arange(size), (np.arange(size) + 1) % size] = 200.0
+    anywhere = np.full((size, size), 12_000 / size**2)
+    few, many = (
+        cleaned(noisy_table(inner, 6_000 * busy, 10.0), busy, 24_000.0, 6_000.0) for inner in (ring, anywhere)
+    )
+    assert few.left < 0.02 * 12_000
+    assert few.known[ring > 0].sum() > 0.97 * 12_000
+    assert few.filled < 0.1 < 0.6 < many.filled
+    assert many.left > 0.3 * 12_000
+    for found in (few, many):
+        assert abs(found.known.sum() + found.left - 12_000) < 1e-6
+
+
+def test_moves_that_were_not_asked_for_go_anywhere_by_how_busy_places_are():
+    world = World.of_symbols(["a", "b"])
+    share = np.array([0.9, 0.1])
+    table = unknown(share, 100.0, 25.0, np.array([60.0, 40.0]), np.array([10.0, 90.0]))
+    assert (table.known.sum(), table.left, table.end.tolist()) == (0.0, 50.0, [2.5, 22.5])
+    moves = Moves.of_table(world, table)
+    assert len(moves.target) == 0
+    assert moves.end[A] < moves.end[B]
+    np.testing.assert_allclose(moves.loose + moves.end, 1.0)
 
 
 def test_in_a_large_table_moves_that_are_not_known_are_one_cell_of_the_fit(monkeypatch):

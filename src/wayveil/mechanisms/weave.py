@@ -43,6 +43,7 @@ PARTS = 1 << 20
 SPREAD = Contribution(per_trip=PARTS)
 SPREAD_IN_L2 = Contribution(per_trip=PARTS, euclidean=True)
 FEWEST_TRIPS = 10
+MANY_PLACES = 500
 # Tables larger than this are not written out cell by cell.
 MOST_CELLS = 20_000_000
 
@@ -55,9 +56,11 @@ class Weave(Mechanism):
     bands          coarser times of the period, for pairs of zones
     full_cells     a coarse cell should hold so many noise scales of trips, on average
     triples_from   trips per unit of noise (n x epsilon) and cell from which two edges in a row are asked for
+    moves_from     the same for possible moves, where there is no network
     faint          single places or edges are not asked for below so many trips per noise scale and cell
     fewest_inside  zones are not asked for if they hold fewer places or edges than this
-    weakest        below this n x epsilon a release is refused after buying the number of trips: it would be noise
+    weakest        below this n x epsilon a release is refused after buying the number of trips: it would be noise; as
+                   many times more without a network as there are `MANY_PLACES`, as nothing public says who goes where
     generation     how trips are made of the measurements: costs nothing, can be changed later
     """
 
@@ -71,6 +74,7 @@ class Weave(Mechanism):
     bands: int = Field(6, ge=1, le=24)
     full_cells: float = Field(4.0, gt=0)
     triples_from: float = Field(5.0, ge=0)
+    moves_from: float = Field(1 / 50, ge=0)
     faint: float = Field(1 / 20, ge=0)
     fewest_inside: int = Field(8, ge=0)
     weakest: float = Field(500.0, ge=0)
@@ -92,11 +96,12 @@ class Weave(Mechanism):
         number = gate.histogram("number of trips", counter.trips(), ONE, first)
         total = int(number.counts[0])
         trips, scale = max(total, FEWEST_TRIPS), _noise(gate, gate.budget.total)
-        self._refuse_noise(trips / scale)
-
         strong = trips / scale
+        self._refuse_noise(strong, world.size, network=network)
+
         triples = network and strong >= self.triples_from * geography.triples
-        weights = asked(triples=triples, density=int(strong / world.size))
+        moves = not network and strong >= self.moves_from * world.size**2
+        weights = asked(triples=triples, moves=moves, density=int(strong / world.size))
         del weights["trips"]
 
         def offered(weights: dict[str, Fraction]) -> tuple[dict[str, Fraction], dict[str, float], Resolution]:
@@ -134,13 +139,19 @@ class Weave(Mechanism):
             world, look, total, scale, leaves.starts, answers, self.generation, _variance(gate, number)
         )
 
-    def _refuse_noise(self, signal: float) -> None:
+    def _refuse_noise(self, signal: float, places: int, *, network: bool) -> None:
+        """A function of the noisy number of trips, so that only that number has to be paid for."""
+        seen = f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few"
+        after = "lower `weakest` to release it all the same. Counting the trips has cost its share."
         if signal < self.weakest:
-            # A function of the noisy number of trips, so that only that number has to be paid for.
             raise RefusedError(
-                f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few: a "
-                f"release would show noise and public knowledge, but not these trips. Use more trips or a larger "
-                f"epsilon, or lower `weakest` to release it all the same. Counting the trips has cost its share."
+                f"{seen}: a release would show noise and public knowledge, but not these trips. Use more trips or a "
+                f"larger epsilon, or {after}"
+            )
+        if not network and signal < self.weakest * places / MANY_PLACES:
+            raise RefusedError(
+                f"{seen} for {places:,} places without a network between them: most places of a release would be "
+                f"noise. Use fewer and larger places, more trips or a larger epsilon, or {after}"
             )
 
 

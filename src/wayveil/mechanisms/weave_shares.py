@@ -19,16 +19,20 @@ MOST_BITS = 12
 NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zone")
 PLAIN_ONLY = ("move", "visit", "memory")
 # These, and the shares of moves, visits and memory, were set with benchmark worlds in view, not on cities alone.
-MANY_PLACES = 200
+DOUBLE_VISITS = 200
 # Trips per unit of noise and place at which origins without a network need no more than their weight.
 PLAIN_ENOUGH = 35
+# Trips per unit of noise and possible move: moves get half of their weight at the first number (and never less than at
+# the second), nearly all of it when they can be told from noise, and less again from the third on, when all are clear.
+HALF_MOVES, FEWEST_MOVES, CLEAR_MOVES = Fraction(3, 100), Fraction(2, 100), 30
+LEAST_OF_MOVES = Fraction(1, 3)
 # By how much a question weighs more than on a network where there is none.
 PLAIN_FACTORS = {
-    "length": 5,
-    "origin": 4,
+    "length": 9,
+    "origin": 6,
+    "hour": 2,
     "destination": Fraction(4, 5),
-    "tree": Fraction(3, 7),
-    "pair": Fraction(10, 16),
+    "tree": Fraction(4, 7),
 }
 
 
@@ -38,7 +42,8 @@ class Shares(BaseModel):
     Found on simulated cities; those of origins and two edges, and all without a network, also on the benchmark worlds.
 
     Zones are asked for beside single places and edges, because their noise does not add up over the places inside.
-    `two_edges` is asked only where the signal is strong; moves, visits and memory only where there is no network.
+    `two_edges` is asked only where the signal is strong; moves, visits and memory only where there is no network, and
+    moves only where there are not too many of them for the trips.
     The more trips per place, the nearer `origin` comes to `origin_if_dense`: how many trips begin at each place can
     then be told exactly, and people want to know it more than anything else.
     """
@@ -61,13 +66,20 @@ class Shares(BaseModel):
     edge_zone: Fraction = Field(Fraction(6, 100), gt=0)
     length: Fraction = Field(Fraction(6, 100), gt=0)
     two_edges: Fraction = Field(Fraction(25, 100), gt=0)
-    move: Fraction = Field(Fraction(110, 100), gt=0)
+    move: Fraction = Field(Fraction(420, 100), gt=0)
     visit: Fraction = Field(Fraction(10, 100), gt=0)
-    memory: Fraction = Field(Fraction(6, 100), gt=0)
+    memory: Fraction = Field(Fraction(14, 100), gt=0)
     origin_if_dense: Fraction = Field(Fraction(60, 100), gt=0)
 
     def weights(
-        self, *, timed: bool, network: bool, triples: bool = False, places: int = 0, density: int = 0
+        self,
+        *,
+        timed: bool,
+        network: bool,
+        triples: bool = False,
+        moves: bool = True,
+        places: int = 0,
+        density: int = 0,
     ) -> dict[str, Fraction]:
         """The weights of the questions that are asked, by the name of the block; the number of trips is first.
 
@@ -79,17 +91,27 @@ class Shares(BaseModel):
         left_out |= set(PLAIN_ONLY if network else NETWORK_ONLY)
         if not (network and triples):
             left_out.add("two_edges")
+        if not moves:
+            left_out.add("move")
         fields = type(self).model_fields
         found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
         if not network:
-            for name, factor in PLAIN_FACTORS.items():
-                found[name] *= factor
+            for name in PLAIN_FACTORS.keys() & found.keys():
+                found[name] *= PLAIN_FACTORS[name]
             # The more places there are, the less can be read off their moves.
-            found["visit"] *= 1 + Fraction(places, MANY_PLACES)
+            found["visit"] *= 1 + Fraction(places, DOUBLE_VISITS)
+            if moves:
+                found["move"] *= _of_moves(Fraction(density, max(places, 1)))
         # Without a network moves need epsilon more than origins do, once those are seen well enough.
         wanted = Fraction(density, 100) if network else Fraction(PLAIN_ENOUGH, max(density, 1))
         found["origin"] = max(found["origin"], min(wanted, self.origin_if_dense))
         return found
+
+
+def _of_moves(full: Fraction) -> Fraction:
+    """The part of their weight that moves get, by trips per unit of noise and possible move."""
+    full = max(full, FEWEST_MOVES)
+    return full / (full + HALF_MOVES) * max(LEAST_OF_MOVES, CLEAR_MOVES / (CLEAR_MOVES + full))
 
 
 def resolution(

@@ -144,7 +144,7 @@ def _in_rho(kind: type[LocalCounter]):  # type: ignore[no-untyped-def]
 
 PLAN = AuditPlan(
     # Every question is asked, however little it would tell in so small a world.
-    Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1),
+    Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0),
     also=(Weave(weakest=0, triples_from=0), Weave(weakest=0, period="week")),
     epsilon=Fraction(12),
     units=(Trip(), Rider(max_trips=2), Rider(max_trips=1, without_id="drop"), RiderDay(max_trips=2)),

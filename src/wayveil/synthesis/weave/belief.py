@@ -35,10 +35,10 @@ def strata(expected: Floats) -> Ints:
 
 def believed(noisy: Floats, scale: float, stratum: Ints | None = None) -> Floats:
     """The mean of each count given its noisy value; `scale` is that of the noise (Laplace)."""
-    return _judged(noisy, scale, stratum)[0]
+    return judged(noisy, scale, stratum)[0]
 
 
-def _judged(noisy: Floats, scale: float, stratum: Ints | None) -> tuple[Floats, Floats]:
+def judged(noisy: Floats, scale: float, stratum: Ints | None) -> tuple[Floats, Floats]:
     """The mean of each count, and the chance that there is nothing, given the noisy value."""
     mean, nothing = np.maximum(noisy, 0.0), (noisy <= 0).astype(np.float64)
     if scale <= 0 or len(noisy) == 0:
@@ -58,7 +58,7 @@ def surely(noisy: Floats, scale: float, total: float, stratum: Ints | None = Non
     Where the signal is weak it is better to have the few places that are certain too often than to send people to the
     many that noise suggests. What is then still missing goes to the largest of the others.
     """
-    mean, nothing = _judged(noisy, scale, stratum)
+    mean, nothing = judged(noisy, scale, stratum)
     found = np.where(nothing < DOUBT, mean, 0.0)
     others = np.flatnonzero(found <= 0)
     found *= min(TOO_OFTEN if len(others) else np.inf, total / max(float(found.sum()), 1e-300))

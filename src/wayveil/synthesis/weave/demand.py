@@ -81,36 +81,56 @@ def _believed(apart: Floats, deviation: float) -> float:
     return max(surplus, 0.0) / (max(surplus, 0.0) + deviation**2)
 
 
-def visited(visit: Noisy, move: Noisy, places: int) -> Floats:
-    """The share of each place among all visits: from the block of visits by class of lengths, and from moves to and
-    from each place, which say nearly the same with other noise; each counts as its noise deserves.
+def visited(visit: Noisy, move: Noisy | None, ends: list[Noisy], places: int) -> Floats:
+    """The share of each place among all visits: from the block of visits by class of lengths; from moves to and from
+    each place, if asked for, which say nearly the same with other noise; and from how many trips begin and end there,
+    which says something else, but often with far less noise. Each counts as its noise deserves.
     """
     table = visit.value.reshape(-1, places)
-    square, ends = move.value[: places**2].reshape(places, places), move.value[places**2 :].reshape(2, places)
-    views = [
-        (table.sum(axis=0), visit.deviation * sqrt(len(table))),
-        ((square.sum(axis=0) + square.sum(axis=1) + ends.sum(axis=0)) / 2, move.deviation * sqrt(places)),
-    ]
-    scaled = [(value / value.sum(), deviation / value.sum()) for value, deviation in views if value.sum() > 0]
-    precision = [deviation**-2 for _, deviation in scaled]
-    mean = sum(weight * value for weight, (value, _) in zip(precision, scaled, strict=True)) / sum(precision)
-    share = surely(mean, sqrt(0.5 / sum(precision)), 1.0)
+    views = [Noisy(table.sum(axis=0), visit.deviation * sqrt(len(table)))]
+    if move is not None:
+        square, marks = (part.reshape(-1, places) for part in np.split(move.value, [places**2]))
+        both = (square.sum(axis=0) + square.sum(axis=1) + marks.sum(axis=0)) / 2
+        views.append(Noisy(both, move.deviation * sqrt(places)))
+    direct, near = _mean_share(views), _mean_share(ends)
+    first = _mean_share([direct, near]).value
+    precise = direct.deviation**-2
+    other = 1 / (near.deviation**2 + (BUSY_OFF * np.maximum(first, 0.0)) ** 2)
+    mean = (precise * direct.value + other * near.value) / (precise + other)
+    # The scale of the noise at places that hardly anybody visits: with others there is no question that they are.
+    share = surely(mean, sqrt(0.5 / (precise + near.deviation**-2)), 1.0)
     # A little everywhere, so that nowhere is out of reach for the fit.
     return (share + 1e-6 / places) / (1 + 1e-6)
 
 
-def _ends(noisy: Noisy, mark: Noisy, share: Floats, total: float) -> Floats:
-    """Trips that begin (or end) at each place, from three views: as counted; from the marks in the table of moves,
-    where long trips weigh less; and from how busy the place is. The last two are off by some share beside their noise.
+def _mean_share(views: list[Noisy]) -> Noisy:
+    """Shares from several views with different totals, weighted by their precision."""
+    wholes = [max(float(view.value.sum()), view.deviation) for view in views]
+    precision = [(whole / view.deviation) ** 2 for view, whole in zip(views, wholes, strict=True)]
+    mean = sum(
+        weight * view.value / whole for view, whole, weight in zip(views, wholes, precision, strict=True)
+    ) / sum(precision)
+    return Noisy(np.asarray(mean), sum(precision) ** -0.5)
+
+
+def _counted(noisy: Noisy, mark: Noisy | None, total: float) -> Noisy:
+    """Trips that begin (or end) at each place, from two views: as counted, and from the marks in the table of moves, if
+    there is one, where long trips weigh less, so that it is off by some share beside its noise.
     """
+    if mark is None:
+        return noisy
     scale = total / max(float(mark.value.sum()), mark.deviation, 1.0)
-    busy = share * total
     own = noisy.deviation**-2
-    other = 1 / ((mark.deviation * scale) ** 2 + (MARKS_OFF * total / len(share)) ** 2)
-    seen = (own * noisy.value + other * mark.value * scale) / (own + other)
-    sure = surely(seen, sqrt(0.5 / (own + other)), total, strata(share))
+    other = 1 / ((mark.deviation * scale) ** 2 + (MARKS_OFF * total / len(mark.value)) ** 2)
+    return Noisy((own * noisy.value + other * mark.value * scale) / (own + other), (own + other) ** -0.5)
+
+
+def _ends(counted: Noisy, share: Floats, total: float) -> Floats:
+    """Trips that begin (or end) at each place, as counted, and from how busy it is, which is off by some share."""
+    busy, precise = share * total, counted.deviation**-2
+    sure = surely(counted.value, counted.deviation / sqrt(2), total, strata(share))
     expected = 1 / ((BUSY_OFF * busy) ** 2 + 1e-9)
-    mass = ((own + other) * sure + expected * busy) / (own + other + expected)
+    mass = (precise * sure + expected * busy) / (precise + expected)
     mass = np.where(sure > 0, mass, 0.0) + 1e-9 * busy
     return np.asarray(mass * (total / mass.sum()))
 
@@ -123,12 +143,16 @@ class Demand:
     ) -> None:
         self.geography, self.blocks, self.noisy, self.total = geography, blocks, noisy, total
         if geography.network is None:
-            self.share = visited(noisy["visit"], noisy["move"], geography.world.size)
-            marks = noisy["move"].value[geography.world.size**2 :].reshape(2, -1)
-            self.origin, self.destination = (
-                _ends(noisy[name], Noisy(mark, noisy["move"].deviation), self.share, total)
+            size, move = geography.world.size, noisy.get("move")
+            marks: list[Noisy | None] = [None, None]
+            if move is not None:
+                marks = [Noisy(mark, move.deviation) for mark in move.value[size**2 :].reshape(2, size)]
+            ends = [
+                _counted(noisy[name], mark, total)
                 for name, mark in zip(("origin", "destination"), marks, strict=True)
-            )
+            ]
+            self.share = visited(noisy["visit"], move, ends, size)
+            self.origin, self.destination = (_ends(counted, self.share, total) for counted in ends)
             return
         zone = geography.places.zone(np.arange(geography.world.size), blocks.resolution.ends)
         self.origin, self.destination = (

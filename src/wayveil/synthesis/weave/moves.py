@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.belief import believed, strata, surely
+from wayveil.synthesis.weave.belief import judged, strata, surely
 from wayveil.synthesis.weave.demand import Noisy
 from wayveil.synthesis.weave.remember import Rows
 from wayveil.synthesis.weave.support import only
@@ -17,10 +17,10 @@ from wayveil.world.world import World
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# So many standard deviations of a count is all that is not known about where walks go on to.
+# So many standard deviations of a count is all that is not known about where walks go on to, if they go anywhere.
 UNSURE = 3.0
-# A move is known if it is worth this share of its noisy count.
-WORTH = 0.25
+# Moves are known that are nothing with less than this chance.
+DOUBT = 0.6
 # Moves up to this number are all fitted one by one.
 SMALL = 100_000
 
@@ -31,6 +31,7 @@ class Table:
 
     known      pairs of places in a square
     left       trips that make moves of which only the places are known
+    filled     1 where people go from anywhere to anywhere, near 0 where they only make the moves that are known
     begin, end trips that begin and end at each place
     share      of each place among all visits
     deviation  of the noise of a cell
@@ -38,6 +39,7 @@ class Table:
 
     known: Floats
     left: float
+    filled: float
     begin: Floats
     end: Floats
     share: Floats
@@ -65,23 +67,39 @@ def cleaned(noisy: Noisy, share: Floats, total: float, ends: float) -> Table:
     """The table without most of its noise, adding up to the number of trips.
 
     A place's visits are seen through far less noise than each of its moves, so moves are judged among those whose two
-    places are about as busy. `ends` is the mass of all beginnings, and of all ends, which lengths tell exactly.
+    places are about as busy. `ends` is the mass of all beginnings, and of all ends, which lengths tell exactly. Where
+    the known moves hold far more than their places alone explain, there are few others: what is left is then theirs,
+    and a walk that noise would send anywhere stays with them.
     """
     size, scale = len(share), noisy.deviation / sqrt(2)
     inside = max(total - 2 * ends, 0.0)
     inner, begin, end = noisy.value[: size * size], *noisy.value[size * size :].reshape(2, size)
-    worth = believed(inner, scale, strata(np.outer(share, share).ravel()))
-    known = np.where(worth > WORTH * np.maximum(inner, 0), worth, 0.0)
-    known *= min(1.0, inside / max(known.sum(), 1e-300))
+    even = np.outer(share, share).ravel()
+    worth, nothing = judged(inner, scale, strata(even))
+    known = np.where(nothing < DOUBT, worth, 0.0)
+    known *= min(1.0, inside / max(float(known.sum()), 1e-300))
+    left = inside - float(known.sum())
+    # Of moves that are not known: how often they are made, by how often they would be if people went anywhere.
+    filled = min(1.0, left / max(inside, 1e-300) / max(float(even[known <= 0].sum()), 1e-9))
+    left *= filled
+    known *= (inside - left) / max(float(known.sum()), 1e-300)
     busy = strata(share)
     return Table(
         known.reshape(size, size),
-        max(inside - float(known.sum()), 0.0),
+        left,
+        filled,
         surely(begin, scale, ends, busy),
         surely(end, scale, ends, busy),
         share,
         noisy.deviation,
     )
+
+
+def unknown(share: Floats, total: float, ends: float, origin: Floats, destination: Floats) -> Table:
+    """The table where moves were not asked for: any place may follow any, as often as it is visited."""
+    part, size = ends / total, len(share)
+    left = max(total - 2 * ends, 0.0)
+    return Table(np.zeros((size, size)), left, 1.0, part * origin, part * destination, share, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +131,7 @@ class Moves:
             legal = world.successors.contains(source, target.astype(np.int32))
             inner[source[~legal], target[~legal]] = 0.0
         average = table.end.sum() / max(float(inner.sum() + loose.sum() + table.end.sum()), 1e-300)
-        unsure = UNSURE * table.deviation
+        unsure = UNSURE * table.filled**2 * table.deviation
         end = table.end + unsure * average
         if not world.has_network:
             loose = loose + unsure * (1 - average)

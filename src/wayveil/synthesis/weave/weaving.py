@@ -13,7 +13,7 @@ from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.synthesis.weave.belief import believed, strata, surely
 from wayveil.synthesis.weave.demand import Demand, Noisy
 from wayveil.synthesis.weave.fit import Features, Fit, fit
-from wayveil.synthesis.weave.moves import Moves, cleaned
+from wayveil.synthesis.weave.moves import Moves, cleaned, unknown
 from wayveil.synthesis.weave.remember import LEARNERS, Memory
 from wayveil.synthesis.weave.routes import Costs
 from wayveil.synthesis.weave.support import Support, first_shares, routed
@@ -112,10 +112,10 @@ class _Loom:
         self.noisy = {name: answer.in_trips() for name, answer in measured.answers.items()}
         self.cells = {name: block for name, block in blocks.all().items() if name in self.noisy}
         self.demand = Demand(blocks.geography, blocks, self.noisy, self.total)
-        if "move" in self.noisy:
+        self.plain = blocks.geography.network is None
+        if self.plain:
             self._clean(blocks)
         self.wanted = np.concatenate([self.noisy[name].value for name in self.cells])
-        self.plain = blocks.geography.network is None
         settings = self.settings
         self.count = int(np.clip(settings.support * self.total, settings.least, settings.most))
 
@@ -123,7 +123,11 @@ class _Loom:
         """Without a network walks can only be fitted to what is left of the answers when noise is taken out."""
         noisy, total, share = self.noisy, self.total, self.demand.share
         self.lengths = Lengths(blocks.length_edges, blocks.resolution.distances, noisy["length"], total)
-        self.table = cleaned(noisy["move"], share, total, self.lengths.ends())
+        ends = self.lengths.ends()
+        if "move" in noisy:
+            self.table = cleaned(noisy["move"], share, total, ends)
+        else:
+            self.table = unknown(share, total, ends, self.demand.origin, self.demand.destination)
 
         def scale(name: str) -> float:
             return noisy[name].deviation / sqrt(2)
@@ -139,7 +143,8 @@ class _Loom:
         }
         for name, value in values.items():
             noisy[name] = Noisy(value, noisy[name].deviation)
-        self.cells["move"], noisy["move"] = self.table.block(self.cells["move"])
+        if "move" in noisy:
+            self.cells["move"], noisy["move"] = self.table.block(self.cells["move"])
 
     def _allowed(self, features: Features, even: Floats) -> Floats:
         """The variance that the misfit of each cell may have, given what the support adds to it with even weights."""
