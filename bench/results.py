@@ -97,6 +97,9 @@ class Case:
 
 ONE_TRIP = Rider(max_trips=1)  # in these worlds a rider has one trip
 MAIN = ("weave", "noisy-prefix-tree", "mobitrie", "markov", "variable-ngrams")
+# Worlds without a network that were measured for the first time when everything was set.
+HELD_OUT = ("bikeshare", "gazelle")
+SOME = ("weave", "noisy-prefix-tree", "markov", "variable-ngrams")
 CASES = {
     "berlin-10k": Case("berlin-10k", unit=ONE_TRIP),
     "berlin-10k-habit": Case("berlin-10k-habit", unit=ONE_TRIP),
@@ -106,6 +109,7 @@ CASES = {
     "buenos-aires": Case("buenos-aires", unit=ONE_TRIP),
     "flights": Case("flights"),
     "msnbc": Case("msnbc"),
+    **{world: Case(world, only=SOME) for world in HELD_OUT},
     **{
         f"berlin-riders-{m}": Case("berlin-riders", unit=Rider(max_trips=m), epsilons=("1",), only=MAIN)
         for m in (1, 2, 4)

@@ -75,6 +75,9 @@ WORLDS = {
     "network; with hours; unit `rider`.",
     "flights": "Real airline itineraries over 175 airports without a network; no times.",
     "msnbc": "Page categories of a news site, 17 symbols without a network; no times.",
+    "bikeshare": "**Held out.** The stations that each bike of a bike-share stands at on a day, 74 symbols without a "
+    "network; no times.",
+    "gazelle": "**Held out.** Clicks on the 497 products of a web shop, without a network; no times.",
 }
 
 RIDER_LEVEL = """Riders of the Berlin network with one to four trips each (8,000 riders, about 20,000 trips), epsilon 1
