@@ -87,9 +87,9 @@ class Walker:
         fixed = np.zeros(len(weight), bool)
         fixed[self.first[self.start] : self.first[self.start + 1]] = True
         for _ in range(rounds):
-            expected = trips * _visits(
-                self.first, self.symbol, self.follow, weight, self.start, self.end, hazard
-            )
+            visits = _visits(self.first, self.symbol, self.follow, weight, self.start, self.end, hazard)
+            with np.errstate(over="ignore"):  # walks that hardly ever end come by endlessly often: too often is enough
+                expected = trips * visits
             ratio = np.sqrt(np.clip((wanted + 1) / (expected + 1), 0.25, 4.0))
             ratio[np.isnan(ratio)] = 1.0
             weight = np.where(fixed, weight, weight * ratio[self.symbol])
