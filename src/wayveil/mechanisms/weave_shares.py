@@ -29,7 +29,7 @@ LEAST_OF_MOVES = Fraction(1, 3)
 # By how much a question weighs more than on a network where there is none.
 PLAIN_FACTORS = {
     "length": 9,
-    "origin": 6,
+    "origin": 8,
     "hour": 2,
     "destination": Fraction(4, 5),
     "tree": Fraction(4, 7),
