@@ -229,7 +229,32 @@ def words(case: str, comparison: Comparison, tuned: Comparison) -> list[str]:
                 + (f" ({certainty(one.own, rival)})")
                 + (f". {reason}" if reason else "")
             )
-    return [*lines, "", *without_data(tuned, own), *below_markov(case, tuned)]
+    return [*lines, "", *elsewhere(tuned), *without_data(tuned, own), *below_markov(case, tuned)]
+
+
+def elsewhere(tuned: Comparison) -> list[str]:
+    """What our mechanism does not lead at the other epsilons, and what the empty release has there."""
+    found = []
+    for epsilon in tuned.epsilons:
+        if epsilon == SHOWN_EPSILON:
+            continue
+        behind = [one for one in shown_standings(tuned, epsilon) if one.verdict == "behind" and one.rival]
+        names = [
+            f"{HEADS[one.own.key]} ({number(one.own.value)}, {one.rival.mechanism} {number(one.rival.value)}"
+            + ("; beyond the intervals" if one.clear else "")
+            + (f"; silence {number(silence)}" if (silence := _silence(tuned, one)) is not None else "")
+            + ")"
+            for one in behind
+            if one.rival
+        ]
+        found += [f"at {epsilon:g} {', '.join(names)}"] if names else []
+    return [f"At the other epsilons it does not lead: {'; '.join(found) or 'nothing'}.", ""]
+
+
+def _silence(tuned: Comparison, one: Standing) -> float | None:
+    """The figure of the empty release, if that is better than ours."""
+    value = tuned.references(one.own.key).get(EMPTY)
+    return None if value is None or better_than(tuned, one.own, value) else value
 
 
 def no_better_than_no_data(tuned: Comparison, one: Standing) -> bool:
