@@ -16,7 +16,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
 from wayveil.releases.accounts import DEFAULT_TOTAL_EPSILON, account_for
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release, default_mechanism, release
 from wayveil.releases.signing import key_fingerprint, public_text, signing_key
 from wayveil.releases.store import load_datasheet, verify_release
 from wayveil.trips.legality import LegalityRule
@@ -25,6 +25,7 @@ from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 
 WORLD = World.of_symbols("abcdef")
+TREE = NoisyPrefixTree()
 
 
 def some_trips(riders=True, count=400):
@@ -40,9 +41,15 @@ def saved(tmp_path):
     return made, made.save(tmp_path / "out")
 
 
+def test_weave_is_the_default_but_for_lists_too_long_for_it():
+    long = World([f"{place:05d}" for place in range(5_000)])
+    assert default_mechanism(WORLD).name == "weave"
+    assert default_mechanism(long).name == "noisy-prefix-tree"
+
+
 def test_riders_are_the_unit_where_the_data_knows_riders():
-    assert release(some_trips(), epsilon=1).datasheet["guarantee"]["unit"] == "rider"
-    assert release(some_trips(riders=False), epsilon=1).datasheet["guarantee"]["unit"] == "trip"
+    assert release(some_trips(), TREE, epsilon=1).datasheet["guarantee"]["unit"] == "rider"
+    assert release(some_trips(riders=False), TREE, epsilon=1).datasheet["guarantee"]["unit"] == "trip"
 
 
 def test_the_datasheet_spends_add_up_to_the_claim():
@@ -55,7 +62,7 @@ def test_the_datasheet_spends_add_up_to_the_claim():
 
 
 def test_seeded_noise_is_called_not_private():
-    sheet = release(some_trips(), epsilon=1, bits=SeededBits(1)).datasheet
+    sheet = release(some_trips(), TREE, epsilon=1, bits=SeededBits(1)).datasheet
     assert sheet["private"] is False
     assert "not private: seeded noise" in sheet["not_private_because"][0]
     assert "no privacy guarantee" in sheet["guarantee"]["sentence"]
@@ -64,12 +71,12 @@ def test_seeded_noise_is_called_not_private():
 def test_a_universe_read_off_the_trips_is_called_not_private():
     world = World.of_symbols("abcdef", public=False)
     trips = some_trips()
-    sheet = release(Trips(trips.location, trips.offsets, world), epsilon=1).datasheet
+    sheet = release(Trips(trips.location, trips.offsets, world), TREE, epsilon=1).datasheet
     assert "read off the sensitive trips" in sheet["not_private_because"][0]
 
 
 def test_tuning_on_the_data_is_declared():
-    sheet = release(some_trips(), epsilon=1, tuned_on_data=True).datasheet
+    sheet = release(some_trips(), TREE, epsilon=1, tuned_on_data=True).datasheet
     assert "NOT covered" in sheet["deployment"]["implementation"]["pre_processing_eda_hyperparameter_tuning"]
 
 
@@ -84,8 +91,8 @@ def test_steps_are_held_to_the_network_and_taps_are_not():
 
 
 def test_two_releases_differ_and_a_public_seed_does_not_make_them_equal():
-    first = release(some_trips(), epsilon=1, seed=5).model.table()
-    second = release(some_trips(), epsilon=1, seed=5).model.table()
+    first = release(some_trips(), TREE, epsilon=1, seed=5).model.table()
+    second = release(some_trips(), TREE, epsilon=1, seed=5).model.table()
     assert not first.equals(second)
 
 
@@ -169,14 +176,14 @@ def test_a_file_that_is_no_key_signs_nothing(saved, tmp_path):
 def test_the_ledger_has_the_spend_and_the_commit(tmp_path):
     ledger = open_ledger(tmp_path / "ledger")
     ledger.set_policy("trips", Policy(2), actor="officer")
-    made = release(some_trips(), epsilon="1.5", ledger=ledger)
+    made = release(some_trips(), TREE, epsilon="1.5", ledger=ledger)
     assert ledger.spent("trips") == Fraction(3, 2)
     assert [held.started for held in ledger.open_reservations()] == [True]
     made.save(tmp_path / "out")
     assert ledger.open_reservations() == []
     assert ledger.verify([made.datasheet["ledger"]["head"]]).ok
     with pytest.raises(BudgetExceededError, match=r"needs epsilon 1, but .* 0\.5 left: 0\.5 too much"):
-        release(some_trips(), epsilon=1, ledger=ledger)
+        release(some_trips(), TREE, epsilon=1, ledger=ledger)
     assert ledger.spent("trips") == Fraction(3, 2)
 
 
@@ -185,7 +192,7 @@ def test_an_error_before_the_first_noise_gives_the_budget_back(tmp_path):
     with pytest.raises(ParameterError, match="plain list"):
         release(some_trips(), NoisyPrefixTree(successors="network"), epsilon=1, ledger=ledger)
     with pytest.raises(ParameterError, match="rider id"):
-        release(some_trips(riders=False), epsilon=1, unit=Rider(max_trips=1), ledger=ledger)
+        release(some_trips(riders=False), TREE, epsilon=1, unit=Rider(max_trips=1), ledger=ledger)
     assert ledger.spent("trips") == 0
 
 
@@ -195,7 +202,7 @@ def test_an_error_after_the_first_noise_gives_nothing_back(tmp_path, monkeypatch
     monkeypatch.setattr(PrefixTree, "generate", lambda *_: 1 / 0)
     ledger = open_ledger(tmp_path / "ledger")
     with pytest.raises(ZeroDivisionError):
-        release(some_trips(), epsilon=1, ledger=ledger)
+        release(some_trips(), TREE, epsilon=1, ledger=ledger)
     assert ledger.spent("trips") == 1
 
 
@@ -213,7 +220,7 @@ def test_a_first_run_has_a_limit_and_a_ledger_beside_the_data(tmp_path):
 def test_an_epsilon_without_meaning_is_refused_before_anything_is_reserved(tmp_path, epsilon):
     ledger = open_ledger(tmp_path / "ledger")
     with pytest.raises(ParameterError, match="epsilon"):
-        release(some_trips(), epsilon=epsilon, ledger=ledger)
+        release(some_trips(), TREE, epsilon=epsilon, ledger=ledger)
     assert ledger.entries() == []
 
 

@@ -40,7 +40,7 @@ def release(
         typer.Option(
             "--mechanism",
             "-m",
-            help="See `wayveil mechanisms`. Default: weave on a network, noisy-prefix-tree elsewhere.",
+            help="See `wayveil mechanisms`. Default: weave; noisy-prefix-tree for lists of thousands of places.",
         ),
     ] = None,
     parameters: Annotated[

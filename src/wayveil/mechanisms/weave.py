@@ -155,8 +155,13 @@ class Weave(Mechanism):
             )
 
 
+def fits(world: World) -> bool:
+    """Whether the possible moves of a world can be written out, which is needed where there is no network."""
+    return isinstance(world, Network) or world.size * (world.size + 2) <= MOST_CELLS
+
+
 def _check_size(world: World) -> None:
-    if not isinstance(world, Network) and world.size * (world.size + 2) > MOST_CELLS:
+    if not fits(world):
         raise ParameterError(
             f"{world.size:,} locations without a network have too many possible moves for weave; "
             f"give a network, or use markov"

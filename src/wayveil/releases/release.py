@@ -12,7 +12,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.mechanisms.mechanism import Mechanism, Model
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave import Weave, fits
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget, Rational, exact
 from wayveil.privacy.gate import Gate
@@ -21,7 +21,6 @@ from wayveil.progress import step
 from wayveil.releases.datasheet import Datasheet, make_datasheet
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
-from wayveil.world.network import Network
 from wayveil.world.world import World
 
 if TYPE_CHECKING:
@@ -61,8 +60,8 @@ class Release:
 
 
 def default_mechanism(world: World) -> Mechanism:
-    """Weave on a network, where docs/results.md shows it ahead of the others; elsewhere the noisy prefix tree."""
-    return Weave() if isinstance(world, Network) else NoisyPrefixTree()
+    """Weave, as docs/results.md shows it ahead of the others; for lists too long for it, the noisy prefix tree."""
+    return Weave() if fits(world) else NoisyPrefixTree()
 
 
 def release(
