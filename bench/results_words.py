@@ -101,8 +101,8 @@ REASONS: dict[tuple[str, str], str] = {
         "",
         "boardings per stop",
     ): "A tree of height 4 spends a quarter of epsilon on first stops alone; Weave, with a "
-    "dozen other questions to pay for, up to a third on a network and a fourteenth to a quarter elsewhere. Whoever needs "
-    "only boardings should ask only for them: see plain-laplace",
+    "dozen other questions to pay for, up to a third on a network and a fourteenth to a quarter elsewhere. Whoever "
+    "needs only boardings should ask only for them: see plain-laplace",
     (
         "",
         "lengths JSD",
