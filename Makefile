@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 RUN    := $(VENV)/bin
 
-.PHONY: demo test lint bench audit clean install dev
+.PHONY: demo test lint bench audit bounds clean install dev
 
 demo: install  ## the main job end to end: a city, its riders, a private release, a report
 	$(RUN)/wayveil demo --out demo
@@ -23,6 +23,16 @@ bench: dev  ## performance, each figure a ratio to a baseline measured in the sa
 audit: dev  ## attack every guarantee; deliberately broken variants must be caught
 	HYPOTHESIS_PROFILE=exploring $(RUN)/pytest -n 2 -q -m "audit or reference"
 	$(RUN)/wayveil audit --all
+
+# Everything before the dev extra in pyproject.toml is ours to promise; test tools stay at their newest.
+LOWEST := import re; text = open("pyproject.toml").read().split("\ndev = ")[0]; \
+  print(*map("==".join, re.findall(r"\"([A-Za-z][\w-]*)(?:\[\w+\])?>=([\d.]+)\"", text)), sep="\n")
+
+bounds:  ## every test with each dependency at its lower bound; wants PYTHON=python3.11, the lowest of all
+	mkdir -p $(VENV)/bounds
+	$(PYTHON) -c '$(LOWEST)' > $(VENV)/bounds/lowest.txt
+	PIP_CONSTRAINT=$(VENV)/bounds/lowest.txt $(MAKE) dev VENV=$(VENV)/bounds
+	$(VENV)/bounds/bin/pytest -n 2 -q -m "not audit"
 
 install: $(VENV)/installed
 dev: $(VENV)/installed-dev

@@ -51,9 +51,10 @@ class Feed:
         missing = [column for column in required if column not in position]
         if missing:
             raise InputError(f"{table}.txt has no column {', '.join(missing)}", file=self.path)
-        wanted = [column for column in (*required, *optional) if column in position]
+        # By position, because names may carry blanks or be repeated; in the order of the file, because not
+        # every version of polars keeps another one.
+        wanted = sorted(position.keys() & {*required, *optional}, key=position.__getitem__)
         try:
-            # By position, because names may carry blanks or be repeated.
             frame = pl.read_csv(
                 raw,
                 infer_schema=False,
