@@ -12,6 +12,8 @@ from ring_networks import ring_of_stops
 from wayveil.cli import compare, releases, taps
 from wayveil.errors import InputError, ParameterError
 from wayveil.simulate.city import simulate_city
+from wayveil.simulate.taps import simulate_taps
+from wayveil.taps.write import write_taps
 from wayveil.trips.visits import write_visits
 
 app = typer.Typer()
@@ -50,6 +52,26 @@ def test_the_short_list_has_four_questions_and_full_has_all(place):
     every = {figure["question"] for figure in scored(place, "--full")["figures"]}
     assert short < every
     assert {"N-grams", "Operations", "GPS standard set", "Feasibility", "Origins and destinations"} <= every
+
+
+def total_label(place, *arguments):
+    given = ("--full", "--queries", 100, "--json", "-w", place / "city.npz")
+    figures = json.loads(invoke("score", *arguments, *given))["figures"]
+    return next(figure["label"] for figure in figures if figure["key"] == "operations/total")
+
+
+def test_every_visit_boards_where_the_release_or_the_raw_file_is_one_of_taps(place, tmp_path):
+    trips, taps = place / "trips.parquet", tmp_path / "taps.parquet"
+    given = (trips, "-w", place / "city.npz", "--epsilon", 4, "--ledger", "none", "-q")
+    invoke("release", *given, "-m", "tap-counts", "--set", "max_visits=4", "-o", tmp_path / "counts")
+    write_taps(simulate_taps(CITY, 200, seed=1).taps, taps)
+    assert total_label(place, trips, place / "release") == "error of boardings in all"
+    assert total_label(place, trips, tmp_path / "counts") == "error of tap-ins in all"
+    assert total_label(place, taps, place / "release", "--taps") == "error of tap-ins in all"
+    page = tmp_path / "internal.html"
+    named = ("-w", place / "city.npz", "-o", page, "--queries", 100, "-q")
+    invoke("report", place / "release", *named, "--raw", taps, "--taps", "--full")
+    assert "Error of tap-ins in all" in page.read_text()
 
 
 def test_the_help_teaches_how_to_read_the_figures():
