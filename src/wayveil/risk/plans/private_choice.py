@@ -82,10 +82,13 @@ class _InTurn(_Remembering):
 
 
 class _DrawsReleased(_Remembering):
-    """Says how many candidates were tried."""
+    """Says how many candidates were tried, in vain or not."""
 
     def measure(self, counter: Counter, gate: Gate) -> Any:
-        return {"model": super().measure(counter, gate), "draws": len(self._drawn)}
+        try:
+            return super().measure(counter, gate), len(self._drawn)
+        except NothingFoundError:
+            return None, len(self._drawn)
 
 
 class _BestOfTheRejected(_Remembering):
@@ -163,7 +166,7 @@ TREE = NoisyPrefixTree(height=2, false_children=1.0)
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 PLAN = AuditPlan(
-    PrivateChoice(candidates=(Markov(order=2), TREE), tolerance=8, score_share=HALF, gamma=QUARTER),
+    PrivateChoice(candidates=(Markov(order=2), TREE), tolerance=8, score_share=HALF, gamma=Fraction(2, 5)),
     also=(
         PrivateChoice(candidates=(TREE,), tolerance=4, gamma=QUARTER),
         # Searches inside a search, which may end with nothing.
