@@ -12,7 +12,10 @@ from ring_networks import ring_of_stops
 from wayveil.cli import compare, releases, taps
 from wayveil.errors import InputError, ParameterError
 from wayveil.simulate.city import simulate_city
+from wayveil.simulate.taps import simulate_taps
+from wayveil.taps.write import write_taps
 from wayveil.trips.visits import write_visits
+from wayveil.utility.scorecard import score
 
 app = typer.Typer()
 for commands in (releases, compare, taps):
@@ -50,6 +53,27 @@ def test_the_short_list_has_four_questions_and_full_has_all(place):
     every = {figure["question"] for figure in scored(place, "--full")["figures"]}
     assert short < every
     assert {"N-grams", "Operations", "GPS standard set", "Feasibility", "Origins and destinations"} <= every
+
+
+def test_every_visit_boards_where_the_release_or_the_raw_file_is_one_of_taps(place, tmp_path, monkeypatch):
+    asked = []
+
+    def short(trips, release, *, taps, **_):
+        asked.append(taps)
+        return score(trips, release, queries=10)
+
+    monkeypatch.setattr("wayveil.utility.scorecard.score", short)
+    trips, taps, city = place / "trips.parquet", tmp_path / "taps.parquet", ("-w", place / "city.npz", "-q")
+    counted = ("-m", "tap-counts", "--set", "max_visits=4", "--epsilon", 4, "--ledger", "none")
+    invoke("release", trips, *city, *counted, "-o", tmp_path / "counts")
+    write_taps(simulate_taps(CITY, 200, seed=1).taps, taps)
+    invoke("score", trips, place / "release", *city)
+    invoke("score", trips, tmp_path / "counts", *city)
+    invoke("score", taps, place / "release", *city, "--taps")
+    page = ("-o", tmp_path / "internal.html")
+    invoke("report", place / "release", *city, *page, "--raw", taps, "--taps")
+    invoke("report", tmp_path / "counts", *city, *page, "--raw", trips)
+    assert asked == [False, True, True, True, True]
 
 
 def test_the_help_teaches_how_to_read_the_figures():

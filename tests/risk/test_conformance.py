@@ -13,14 +13,16 @@ from wayveil.privacy.units import Contribution, Trip
 from wayveil.risk.conformance import (
     Rare,
     cells_of,
+    coins_p_value,
     conformance,
     independence_p_value,
     uniform_p_value,
 )
 from wayveil.risk.likelihood import GaussianLaw, LaplaceLaw
 from wayveil.risk.mutants import SAME_NOISE
-from wayveil.risk.recording import Exchange, Subject, record
+from wayveil.risk.recording import Subject, record
 from wayveil.risk.tiny_worlds import crowd, plain_world
+from wayveil.risk.transcript import Coin, Exchange
 
 TRIPS = crowd(plain_world())
 ONE = Contribution(per_trip=1)
@@ -154,3 +156,14 @@ def test_laws_add_up(law):
     assert law.pmf(k).sum() == pytest.approx(1, abs=1e-12)
     assert law.below(k) == pytest.approx(np.concatenate([[0], np.cumsum(law.pmf(k))])[:-1], abs=1e-12)
     assert law.pmf(k) == pytest.approx(law.pmf(-k))
+
+
+def test_coins_are_held_to_the_probability_that_was_asked_for():
+    rng = np.random.default_rng(1)
+
+    def coins(asked, real):
+        return [Coin(0, Fraction(asked), bool(heads)) for heads in rng.random(400) < real]
+
+    assert coins_p_value([]) == 1
+    assert coins_p_value(coins("1/3", 1 / 3) + coins("1/20", 1 / 20)) > 1e-6
+    assert coins_p_value(coins("1/3", 1 / 6) + coins("1/20", 1 / 20)) < 1e-6

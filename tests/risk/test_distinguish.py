@@ -114,6 +114,21 @@ def test_rejected_draws_of_a_search_are_not_for_the_attacker():
     assert not attack(Searches(), selection=50, test=200).refuted
 
 
+def test_the_accepted_draw_of_a_search_is_for_the_attacker_whatever_coins_it_flipped():
+    class Searches:
+        def measure(self, counter, gate):
+            def draw(inner):
+                inner.flip(Fraction(1, 2))
+                noisy = TripCount().measure(counter, inner)
+                return noisy, int(noisy[0])
+
+            return gate.search("search", draw, 0, Fraction(1), Stopping(Fraction(1, 50)))
+
+    attacker = Attack(Subject(Searches(), Trip(), Fraction(1)), BUSY.without, BUSY.within, SeededBits(1))
+    # A draw has half of epsilon, and one trip more is half a unit of evidence for or against it.
+    assert np.abs([attacker.statistic(side) for side in (0, 1) * 10]) == pytest.approx(0.5)
+
+
 def test_selections_are_attacked_too():
     class Selects:
         def measure(self, counter, gate):

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from wayveil.errors import RefusedError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.gate import Gate, SparseCounts
@@ -206,6 +207,19 @@ def test_searches_are_replayed_draw_by_draw():
         subject = Subject(Asks(sound), Trip(), Fraction(1))
         assert examine(subject, BUSY.without, BUSY.within, seed).ok
     assert problems(counting_rounds) != []
+
+
+def test_a_refusal_that_follows_from_the_answers_is_an_answer():
+    def refuses(counter, gate):
+        counts = gate.histogram("visits", visits_of(counter), VISITS, Fraction(1)).counts
+        raise RefusedError(f"only {counts[0]} visits")
+
+    def tells(counter, gate):
+        gate.histogram("visits", visits_of(counter), VISITS, Fraction(1))
+        raise RefusedError(f"only {len(counter.lengths())} trips")
+
+    assert problems(refuses) == []
+    assert "model.1 differs" in problems(tells)[0]
 
 
 def test_zcdp_distances_are_squared():

@@ -70,6 +70,15 @@ def test_a_release_object_is_scored_by_its_trips(raw):
     assert card["stop_top_20"].value == 1
 
 
+def test_a_release_that_keeps_first_visits_alone_has_every_boarding_of_trips_and_lacks_those_of_taps(raw):
+    errors = [
+        score(raw, raw.head(1), suite="full", queries=50, taps=taps)["operations/stop"]
+        for taps in (False, True)
+    ]
+    assert errors[0].value == 0 < errors[1].value
+    assert "tap-ins" in errors[1].label
+
+
 def test_the_same_seed_gives_the_same_card(raw):
     twice = [score(raw, skewed_trips(300, 2), queries=500, seed=9) for _ in range(2)]
     assert twice[0].to_json() == twice[1].to_json()

@@ -14,6 +14,7 @@ from wayveil.progress import shown
 if TYPE_CHECKING:
     from wayveil.mechanisms.mechanism import Mechanism
     from wayveil.privacy.units import Unit
+    from wayveil.releases.release import Release
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -120,6 +121,9 @@ def score(
     release: ReleaseFolder,
     world: WorldFile,
     full: Full = False,
+    taps: Annotated[
+        bool, typer.Option("--taps", help="The raw file is one of taps: every visit boards.")
+    ] = False,
     bbox: BoundingBox = None,
     queries: Queries = 40_000,
     seed: Annotated[int, typer.Option(help="Seed of the queries and reference lines.")] = 0,
@@ -133,6 +137,7 @@ def score(
     nothing about these riders. The **empty** release has no trips at all: a figure on which silence does well is easy.
     Read the error of *non-empty* count queries first. docs/metrics.md defines every figure.
     """
+    from wayveil.cli.taps import raw_taps_as_trips
     from wayveil.releases.release import Release
     from wayveil.trips.read import read_trips
     from wayveil.utility.scorecard import score as score_release
@@ -140,11 +145,13 @@ def score(
 
     with shown(not quiet and not as_json):
         city = open_world(world, bbox=bbox)
+        private = Release.load(release, city)
         card = score_release(
-            read_trips(trips, city),
-            Release.load(release, city),
+            raw_taps_as_trips(trips, city) if taps else read_trips(trips, city),
+            private,
             suite="full" if full else "core",
             queries=queries,
+            taps=taps or _counts_taps(private),
             seed=seed,
         )
     typer.echo(card.to_json() if as_json else str(card))
@@ -210,11 +217,24 @@ def report(
             write_report(out, **shared, audience="public")
         else:
             trips = raw_taps_as_trips(raw, city, grid, cell) if taps else read_trips(raw, city)
-            card = score_release(trips, private, suite="full" if full else "core", queries=queries)
+            card = score_release(
+                trips,
+                private,
+                suite="full" if full else "core",
+                queries=queries,
+                taps=taps or _counts_taps(private),
+            )
             compared = None if comparison is None else Comparison.load(comparison)
             write_report(out, **shared, raw=trips, scorecard=card, comparison=compared, audience="internal")
     facts = {"report": str(out), "figures": str(out.with_name(f"{out.stem}-figures"))}
     present({**facts, "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json)
+
+
+def _counts_taps(release: "Release") -> bool:
+    """Whether the datasheet tells that every visit of the release is a boarding."""
+    from wayveil.report.answers_view import TAP_MECHANISMS
+
+    return release.datasheet["mechanism"]["name"] in TAP_MECHANISMS
 
 
 def verify(

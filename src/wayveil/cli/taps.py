@@ -280,7 +280,7 @@ def _reach(grid: str | None, cell: float) -> float:
     return 500.0 if grid is None else 0.75 * cell * 111_195.0
 
 
-def raw_taps_as_trips(path: Path, city: "World", grid: str | None, cell: float) -> Any:
+def raw_taps_as_trips(path: Path, city: "World", grid: str | None = None, cell: float = 0.02) -> Any:
     """Raw tap sequences: of cards where there are any, else every tap by itself."""
     return raw_answers(read_clean(path, city, None, None, grid, cell))[0]
 

@@ -2,7 +2,7 @@
 
 Tuned on trips that are nobody's: simulated riders, or public trips, of the same world. That costs no privacy. A
 comparison made from the sensitive trips can be read in the same way, but then the choice looked at the data and
-the release must say so (`tuned_on_data`), or pay for it (`wayveil.comparison.private_search`).
+the release must say so (`tuned_on_data`), or pay for it (`wayveil.mechanisms.private_choice`).
 """
 
 from collections.abc import Sequence

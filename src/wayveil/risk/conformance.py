@@ -7,19 +7,21 @@ jump). So cells with different counts, thresholds and scales become one sample. 
 An audit of epsilon alone would miss noise that is too small where the analysis has slack; this one does not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, poisson
+from scipy.stats import binomtest, chi2, poisson
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import NoisyCounts
 from wayveil.privacy.privtree import Leaves
 from wayveil.risk.likelihood import node_chances, noise_law
-from wayveil.risk.recording import Exchange, Subject, record
+from wayveil.risk.recording import Subject, record
+from wayveil.risk.transcript import Coin, Exchange
 from wayveil.trips.trips import Trips
 
 BINS, PAIR_BINS = 50, (8, 4)
@@ -46,18 +48,20 @@ class Conformance:
 def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_000) -> Conformance:
     """Run the subject until enough noise was drawn, and test its law and its independence.
 
-    Tests: the law in counted cells, in empty ones and of the splits of a tree; independence between neighbouring
-    cells of an answer, between answers of a run, and between runs.
+    Tests: the law in counted cells, in empty ones, of the splits of a tree and of coins; independence between
+    neighbouring cells of an answer, between answers of a run, and between runs.
     """
     counted: list[Floats] = []
     empty: list[Floats] = []
     splits: list[Floats] = [np.empty(0)]
+    coins: list[Coin] = []
     rare = Rare()
     pairs: dict[str, list[Floats]] = {"next cell": [], "next question": [], "next run": []}
     earlier_run: list[Floats] = []
     done = runs = 0
     while done < draws or runs < FEWEST_RUNS or _too_few(pairs["next question"], runs):
         transcript, _ = record(subject, trips, bits, runs)
+        coins += transcript.coins
         run = []
         for exchange in transcript.exchanges:
             if isinstance(exchange.answer, int):
@@ -84,6 +88,7 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
         "law in empty cells": uniform_p_value(np.concatenate(empty)),
         "number of survivors": rare.p_value(),
         "law of splits in a tree": uniform_p_value(np.concatenate(splits)),
+        "law of coins": coins_p_value(coins),
     }
     for name, found in pairs.items():
         p_values[f"independence of the {name}"] = independence_p_value(
@@ -164,6 +169,15 @@ def uniform_p_value(values: Floats) -> float:
     if len(values) < 20 * BINS:
         return 1.0
     return _chi_square_p(np.bincount(np.clip((values * BINS).astype(int), 0, BINS - 1), minlength=BINS))
+
+
+def coins_p_value(coins: Sequence[Coin]) -> float:
+    """Exact binomial tests of the coins of each probability, the smallest times their number."""
+    fallen: dict[Fraction, list[bool]] = {}
+    for coin in coins:
+        fallen.setdefault(coin.probability, []).append(coin.heads)
+    found = [binomtest(sum(heads), len(heads), float(p)).pvalue for p, heads in fallen.items()]
+    return min(1.0, len(found) * float(min(found))) if found else 1.0
 
 
 def independence_p_value(pairs: Floats) -> float:

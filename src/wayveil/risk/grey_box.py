@@ -21,7 +21,9 @@ from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.privtree import COST, Leaves
 from wayveil.privacy.units import Unit
 from wayveil.risk.likeness import difference
-from wayveil.risk.recording import DivergedError, Exchange, Measures, Subject, Transcript, record, replay
+from wayveil.risk.recording import DivergedError, Measures, Subject, record, replay
+from wayveil.risk.searches import check_searches, compare_searches, total_loss
+from wayveil.risk.transcript import Exchange, Transcript
 from wayveil.trips.trips import Trips
 
 
@@ -76,11 +78,14 @@ def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> 
             findings.problems.append(f"the neighbour ends in an error: {type(error).__name__}: {error}")
             continue
         findings.loss = max(findings.loss, _check_distances(subject, recorded, replayed, findings))
+        compare_searches(recorded, replayed, findings.problems.append)
         place = difference(model, other)
         if place is not None:
             findings.problems.append(
                 f"with the same answers, {place} differs: it was not read through the gate"
             )
+        if recorded.searches:
+            _check_forgetting(subject, first, recorded, model, findings, seed)
     findings.problems = list(dict.fromkeys(findings.problems))
     return findings
 
@@ -96,6 +101,7 @@ def _check_transcript(subject: Subject, transcript: Transcript, findings: Findin
         asked = [e.question for e in transcript.exchanges if e.scope == scope]
         if booked != [(q.label, q.price, q.group) for q in asked]:
             say(f"{len(asked)} questions were answered, but the {len(booked)} booked spends are not for them")
+    check_searches(transcript, say)
     for exchange in transcript.exchanges:
         question, label = exchange.question, exchange.question.label
         honest = Gate(subject.unit, subject.budget())
@@ -106,6 +112,23 @@ def _check_transcript(subject: Subject, transcript: Transcript, findings: Findin
                 f"{label}: the noise scale is {question.scale}, not {rule(question.contribution, question.price)}"
             )
         _check_cells(label, exchange, say)
+
+
+def _check_forgetting(
+    subject: Subject, trips: Trips, recorded: Transcript, model: Any, findings: Findings, seed: int
+) -> None:
+    """Nothing of a rejected draw leaves: without them the run must end in the same model."""
+    for vain in (True, False):
+        shorter = recorded.forgetting(vain=vain)
+        try:
+            place = difference(model, replay(subject, trips, shorter, seed)[1])
+        except DivergedError as diverged:
+            place = f"the course of the run ({diverged})"
+        except Exception as error:  # whoever needs the rejected draws to go on, uses them
+            place = f"the end of the run ({type(error).__name__}: {error})"
+        if place is not None:
+            findings.problems.append(f"without the rejected draws of a search, {place} differs")
+            return
 
 
 def _check_cells(label: str, exchange: Exchange, say: Any) -> None:
@@ -171,7 +194,10 @@ def _check_distances(subject: Subject, one: Transcript, other: Transcript, findi
         price = total_price([spend for spend in one.budgets[scope].spends if spend.group == group])
         if loss > price:
             say(f"{group or 'all questions'}: the pair realises a loss of {loss}, but {price} was paid")
-    return sum((loss for (scope, _), loss in losses.items() if scope == 0), Fraction(0))
+    own: dict[int, Fraction] = {}
+    for (scope, _), loss in losses.items():
+        own[scope] = own.get(scope, Fraction(0)) + loss
+    return total_loss(own, one)
 
 
 def distances(one: SparseCounts, other: SparseCounts) -> tuple[Fraction, Fraction, Fraction]:

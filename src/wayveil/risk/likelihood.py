@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from wayveil.privacy.gate import NoisyCounts, SparseCounts
 from wayveil.privacy.privtree import Leaves, decisions
 from wayveil.risk.grey_box import moved_cells
-from wayveil.risk.recording import Exchange
+from wayveil.risk.transcript import Exchange
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

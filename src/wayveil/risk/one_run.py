@@ -17,8 +17,9 @@ from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import NoisyCounts
 from wayveil.risk.grey_box import moved_cells
 from wayveil.risk.likelihood import cell_log_ratios
-from wayveil.risk.recording import Subject, Transcript, record, replay
+from wayveil.risk.recording import Subject, record, replay
 from wayveil.risk.tiny_worlds import Town
+from wayveil.risk.transcript import Transcript
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ a seed and the number of the draw. Units that both datasets begin with then get 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, cast
 
@@ -20,11 +20,14 @@ from numpy.typing import NDArray
 
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
+from wayveil.errors import RefusedError
 from wayveil.privacy.bits import Bits, SeededBits
-from wayveil.privacy.budget import Budget
+from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
 from wayveil.privacy.privtree import Leaves
+from wayveil.privacy.repeat import Candidate, Score, Stopping
 from wayveil.privacy.units import Unit
+from wayveil.risk.transcript import Coin, Draw, Exchange, Search, Transcript
 from wayveil.trips.trips import Trips
 
 
@@ -52,33 +55,6 @@ class Subject:
 
     def budget(self) -> Budget:
         return Budget(self.epsilon, currency=self.currency)
-
-
-@dataclass(frozen=True, eq=False)
-class Exchange:
-    """One question, the exact counts behind it (for a selection: its utilities), and the answer.
-
-    `scope` is 0 for the release itself, and a number of its own for each draw of a private search.
-    """
-
-    question: Question
-    exact: SparseCounts
-    answer: NoisyCounts | Leaves | int
-    scope: int = 0
-
-
-@dataclass
-class Transcript:
-    """A conversation: all exchanges in order, the budget of each scope, and the coins of private searches."""
-
-    exchanges: list[Exchange] = field(default_factory=list)
-    budgets: list[Budget] = field(default_factory=list)
-    coins: list[bool] = field(default_factory=list)
-    rejected: set[int] = field(default_factory=set)
-
-    def visible(self) -> list[Exchange]:
-        """What may be published: rejected draws of a search never leave the building."""
-        return [exchange for exchange in self.exchanges if exchange.scope not in self.rejected]
 
 
 class DivergedError(Exception):
@@ -112,6 +88,7 @@ class AuditGate(Gate):
         noise_bits: Bits,
         coupled: Bits,
         transcript: Transcript | None = None,
+        parent: int = 0,
     ) -> None:
         super().__init__(unit, budget, noise_bits)
         # Not the argument: a broken gate may have put other bits in its place.
@@ -120,9 +97,31 @@ class AuditGate(Gate):
         self.transcript = Transcript() if transcript is None else transcript
         self.scope = len(self.transcript.budgets)
         self.transcript.budgets.append(self.budget)
+        self.transcript.parents.append(parent)
 
     def inner(self, budget: Budget) -> Gate:
-        return type(self)(self.unit, budget, self.noise_bits, self.bits, self.transcript)
+        return type(self)(self.unit, budget, self.noise_bits, self.bits, self.transcript, self.scope)
+
+    def search(
+        self,
+        label: str,
+        draw: Callable[[Gate], tuple[Candidate, Score]],
+        threshold: Score,
+        price: Fraction,
+        stopping: Stopping,
+    ) -> Candidate | None:
+        search = Search(self.scope, label, threshold, price, stopping)
+        self.note_search(search)
+
+        def heard(inner: Gate) -> tuple[Candidate, Score]:
+            noted = Draw(cast("AuditGate", inner).scope, len(self.transcript.coins))
+            search.draws.append(noted)
+            noted.outcome = outcome = draw(inner)
+            return outcome
+
+        found = super().search(label, heard, threshold, price, stopping)
+        search.nothing, search.coins = found is None, len(self.transcript.coins)
+        return found
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
@@ -137,10 +136,11 @@ class AuditGate(Gate):
         exchange = Exchange(question, _frozen(exact), answer, self.scope)
         self.transcript.exchanges.append(exchange)
 
-    def note_coin(self, coin: bool) -> None:
-        # A coin is flipped after every rejected draw, and the newest scope is that draw.
-        self.transcript.coins.append(coin)
-        self.transcript.rejected.add(len(self.transcript.budgets) - 1)
+    def note_coin(self, probability: Fraction, heads: bool) -> None:
+        self.transcript.coins.append(Coin(self.scope, probability, heads))
+
+    def note_search(self, search: Search) -> None:
+        self.transcript.searches.append(search)
 
 
 class RecordingGate(AuditGate):
@@ -166,24 +166,15 @@ class RecordingGate(AuditGate):
 
     def flip(self, probability: Fraction) -> bool:
         with self.drawing():
-            coin = super().flip(probability)
-        self.note_coin(coin)
-        return coin
+            heads = super().flip(probability)
+        self.note_coin(probability, heads)
+        return heads
 
 
 class ReplayGate(AuditGate):
     """Draws nothing: gives the recorded answers, and insists on the recorded questions."""
 
-    def __init__(
-        self,
-        unit: Unit,
-        budget: Budget,
-        noise_bits: Bits,
-        coupled: Bits,
-        transcript: Transcript | None = None,
-    ) -> None:
-        super().__init__(unit, budget, noise_bits, coupled, transcript)
-        self.recorded = Transcript()
+    recorded: Transcript
 
     def inner(self, budget: Budget) -> Gate:
         gate = cast("ReplayGate", super().inner(budget))
@@ -216,8 +207,33 @@ class ReplayGate(AuditGate):
         if position >= len(self.recorded.coins):
             raise DivergedError("the neighbour flips a coin more")
         coin = self.recorded.coins[position]
-        self.note_coin(coin)
-        return coin
+        if coin.probability != probability:
+            raise DivergedError(f"the neighbour flips a coin of {probability} in place of {coin.probability}")
+        self.note_coin(probability, coin.heads)
+        return coin.heads
+
+    def search(
+        self,
+        label: str,
+        draw: Callable[[Gate], tuple[Candidate, Score]],
+        threshold: Score,
+        price: Fraction,
+        stopping: Stopping,
+    ) -> Candidate | None:
+        position = len(self.transcript.searches)
+        if position < len(self.recorded.searches) and self.recorded.searches[position].given_up:
+            self.note_search(Search(self.scope, label, threshold, price, stopping, nothing=True))
+            self.budget.spend(Spend(label, price, 1, stopping.draw_price(price), kind="search"))
+            return None
+        return super().search(label, draw, threshold, price, stopping)
+
+    def note_search(self, search: Search) -> None:
+        position = len(self.transcript.searches)
+        if position >= len(self.recorded.searches):
+            raise DivergedError(f"the neighbour searches once more: `{search.label}`")
+        if search.question != self.recorded.searches[position].question:
+            raise DivergedError(f"the neighbour searches by other rules: `{search.label}`")
+        super().note_search(search)
 
     def _recorded_answer(self, question: Question) -> NoisyCounts | Leaves | int:
         position = len(self.transcript.exchanges)
@@ -233,8 +249,7 @@ def record(subject: Subject, trips: Trips, bits: Bits, choices: int = 0) -> tupl
     """Run the subject on trips; the conversation and the model. `choices` seeds what is counted by chance."""
     kind = cast("type[RecordingGate]", _listening(RecordingGate, subject.gate))
     gate = kind(subject.unit, subject.budget(), bits, CoupledBits(choices))
-    model = subject.mechanism.measure(subject.counter(gate.bound(trips)), gate)
-    return gate.transcript, model
+    return gate.transcript, _measured(subject, trips, gate)
 
 
 def replay(subject: Subject, trips: Trips, recorded: Transcript, choices: int = 0) -> tuple[Transcript, Any]:
@@ -242,11 +257,21 @@ def replay(subject: Subject, trips: Trips, recorded: Transcript, choices: int = 
     kind = cast("type[ReplayGate]", _listening(ReplayGate, subject.gate))
     gate = kind(subject.unit, subject.budget(), SeededBits("no noise is drawn"), CoupledBits(choices))
     gate.recorded = recorded
-    model = subject.mechanism.measure(subject.counter(gate.bound(trips)), gate)
+    model = _measured(subject, trips, gate)
     if len(gate.transcript.exchanges) < len(recorded.exchanges):
         missing = recorded.exchanges[len(gate.transcript.exchanges)].question
         raise DivergedError(f"the neighbour never asks {_short(missing)}")
+    if len(gate.transcript.coins) < len(recorded.coins):
+        raise DivergedError("the neighbour flips fewer coins")
     return gate.transcript, model
+
+
+def _measured(subject: Subject, trips: Trips, gate: Gate) -> Any:
+    """The model, or the words of a refusal, which is an answer too: the same answers must lead to the same one."""
+    try:
+        return subject.mechanism.measure(subject.counter(gate.bound(trips)), gate)
+    except RefusedError as refusal:
+        return type(refusal), str(refusal)
 
 
 _listeners: dict[tuple[type[AuditGate], type[Gate]], type[AuditGate]] = {}

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from wayveil.errors import WayveilError
+from wayveil.errors import RefusedError
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.walks import Steps, Walker
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
 
-class NothingAcceptedError(WayveilError):
+class NothingAcceptedError(RefusedError):
     """A private search ended without a result. That is a private answer too, and it has been paid for."""
 
 

@@ -113,14 +113,15 @@ def score(
     max_length: int = DEFAULT_MAX_LENGTH,
     bins: TimeBins | None = None,
     unordered: bool = False,
+    taps: bool = False,
     seed: int = 0,
 ) -> Scorecard:
     """Compare raw trips with a release, or with several releases of the same mechanism (then with intervals).
 
     `suite` is `core` for the first look or `full` for every figure that fits the data (see `questions`).
-    `queries` per workload, of 1..`max_length` stops, or of stops within `bins`. `seed` fixes queries, ceiling
-    and floor. The floor is given the true number of trips, so that it is as hard to beat as public knowledge
-    can make it.
+    `queries` per workload, of 1..`max_length` stops, or of stops within `bins`. `taps` says that every visit is a
+    boarding, as in sequences of taps. `seed` fixes queries, ceiling and floor. The floor is given the true number of
+    trips, so that it is as hard to beat as public knowledge can make it.
     """
     candidates = [_trips_of(one) for one in (release if isinstance(release, Sequence) else [release])]
     if not candidates:
@@ -132,6 +133,7 @@ def score(
         max_length=max_length,
         bins=bins,
         unordered=unordered,
+        taps=taps,
         seed=seed,
     )
     if suite == "full" and trips.time is not None:

@@ -33,14 +33,16 @@ def questions(
     max_length: int = DEFAULT_MAX_LENGTH,
     bins: TimeBins | None = None,
     unordered: bool = False,
+    taps: bool = False,
     most_pairs: int = MOST_PAIRS,
     seed: int = 0,
 ) -> list[Question]:
     """The questions, prepared with the raw trips.
 
     `core` is count queries, lengths, stops and edges. `full` adds everything that fits: figures of time where the
-    trips carry times, figures of place where the world has coordinates. `most_pairs` bounds the sample of the
-    earth mover's distance, which is the slowest figure by far.
+    trips carry times, figures of place where the world has coordinates. With `taps` every visit is a boarding, which
+    trips alone do not tell. `most_pairs` bounds the sample of the earth mover's distance, which is the slowest figure
+    by far.
     """
     made: list[Callable[[], Question]] = [
         lambda: CountQueryError(
@@ -57,7 +59,7 @@ def questions(
             lambda: ReplayFitness(raw),
             lambda: FrequentPatterns(raw),
             lambda: ZonePairs(raw),
-            lambda: Operations(raw),
+            lambda: Operations(raw, taps=taps),
             lambda: Feasibility(raw),
         ]
         if raw.time is not None:

@@ -7,11 +7,12 @@ included), so adding a trip moves the L1 distance between raw and released weigh
 
 Guarantee
     epsilon-differential privacy for the unit that the release names (pure, no delta).
-    Reason: a draw picks a candidate at random, pays for its model and for one noisy distance, and stops there. The
-    search repeats independent draws until a score reaches a public tolerance or a coin ends it, which costs twice a
-    draw (`wayveil.privacy.repeat`). Nothing of a rejected draw leaves, and an ended search is an answer: its epsilon
-    is spent.
-    Attacked by tests/comparison/test_private_search.py with the grey-box audit.
+    Reason: a draw picks a candidate by public coins, pays for its model and for one noisy distance, and stops there:
+    epsilon_1 = epsilon / 2 by adaptive composition. The search repeats independent draws until a score reaches a public
+    tolerance or a coin ends it, which costs twice a draw (`wayveil.privacy.repeat`). A candidate that refuses is a
+    rejected draw. Nothing of a rejected draw leaves, not even that there was one, and an ended search is an answer: its
+    epsilon is spent. How long a search took is not covered; keep it to yourself.
+    Attacked by the plan in risk/plans and by tests/mechanisms/test_private_choice.py, against the law in closed form.
 """
 
 from fractions import Fraction
@@ -23,7 +24,7 @@ from pydantic import Field, SerializeAsAny
 
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
-from wayveil.errors import WayveilError
+from wayveil.errors import RefusedError
 from wayveil.mechanisms.mechanism import Mechanism, Model
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate, SparseCounts
@@ -33,9 +34,12 @@ from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
 
 PARTS = 1 << 20
+# A distance is no count: it falls with one trip and rises with another, so one that takes the place of the other moves
+# the only cell there is by two.
+ONE_DISTANCE = Contribution(per_trip=PARTS, per_cell=2 * PARTS)
 
 
-class NothingFoundError(WayveilError):
+class NothingFoundError(RefusedError):
     """A private search ended without a candidate that is good enough. Its budget is spent."""
 
 
@@ -44,7 +48,7 @@ class PrivateChoice(Mechanism):
 
     candidates   what to choose from (public)
     tolerance    largest distance that is accepted, in trips: of n trips, n/2 means that half of the weight of moves
-                 may lie elsewhere; 2 n accepts everything (public; from `recommend` on simulated trips)
+                 may lie elsewhere; 2 n accepts every release of n trips (public; from `recommend` on simulated trips)
     score_share  share of a draw that pays for its score
     gamma        chance to give up after each rejected draw; about 1 / gamma draws are made
     """
@@ -61,26 +65,9 @@ class PrivateChoice(Mechanism):
         """Search; the whole of epsilon is booked at the start."""
         universe = MarkedNgrams(counter.world.successors, 2)
         weights = counter.normalised_ngrams(universe, PARTS)
-
-        def draw(inner: Gate) -> tuple[Model, int]:
-            score_price = inner.budget.total * self.score_share
-            model_price = inner.budget.total - score_price
-            chosen = self.candidates[self._pick(inner)]
-            inner.budget.spend(Spend(f"model of {chosen.name}", model_price, 1, model_price, kind="search"))
-            model = chosen.measure(counter, inner.inner(Budget(model_price)))
-            # A fixed seed: generating is public chance, and the distance must follow from the model alone.
-            distance = move_distance(weights, model.generate(0), universe)
-            noisy = inner.histogram(
-                "distance of moves",
-                SparseCounts.dense(np.array([distance])),
-                Contribution(per_trip=PARTS),
-                score_price,
-            )
-            return model, -int(noisy.counts[0])
-
         found = gate.search(
             "choice among mechanisms",
-            draw,
+            lambda inner: self._draw(counter, universe, weights, inner),
             -self.tolerance * PARTS,
             gate.budget.remaining,
             Stopping(self.gamma),
@@ -92,12 +79,38 @@ class PrivateChoice(Mechanism):
             )
         return found
 
-    def _pick(self, gate: Gate) -> int:
-        """A uniform candidate, by the coins of the gate."""
+    def describe(self) -> dict[str, object]:
+        """Parameters alone would not tell which mechanisms there were to choose from."""
+        described = super().describe()
+        candidates = [candidate.describe() for candidate in self.candidates]
+        return described | {"parameters": self.model_dump(mode="json") | {"candidates": candidates}}
+
+    def _draw(
+        self, counter: Counter, universe: MarkedNgrams, weights: SparseCounts, gate: Gate
+    ) -> tuple[Model | None, int]:
+        """A candidate's model and its noisy distance, the less the better."""
+        chosen = self.candidates[self._pick(counter, gate)]
+        score_price = gate.budget.total * self.score_share
+        model_price = gate.budget.total - score_price
+        gate.budget.spend(Spend(f"model of {chosen.name}", model_price, 1, model_price, kind="search"))
+        try:
+            model = chosen.measure(counter, gate.inner(Budget(model_price)))
+            # A fixed seed: generating is public chance, and the distance must follow from the model alone.
+            released = model.generate(0)
+        except RefusedError:
+            return None, -self.tolerance * PARTS - 1
+        return model, -self._distance(move_distance(weights, released, universe), gate, score_price)
+
+    def _pick(self, counter: Counter, gate: Gate) -> int:
+        """A uniform candidate, by the coins of the gate and whatever the trips are."""
         for place in range(len(self.candidates) - 1):
             if gate.flip(Fraction(1, len(self.candidates) - place)):
                 return place
         return len(self.candidates) - 1
+
+    def _distance(self, exact: int, gate: Gate, price: Fraction) -> int:
+        counts = SparseCounts.dense(np.array([exact]))
+        return int(gate.histogram("distance of moves", counts, ONE_DISTANCE, price).counts[0])
 
 
 def move_distance(raw: SparseCounts, released: Trips, universe: MarkedNgrams) -> int:
