@@ -88,7 +88,9 @@ class Walker:
         fixed[self.first[self.start] : self.first[self.start + 1]] = True
         for _ in range(rounds):
             visits = _visits(self.first, self.symbol, self.follow, weight, self.start, self.end, hazard)
-            with np.errstate(over="ignore"):  # walks that hardly ever end come by endlessly often: too often is enough
+            with np.errstate(
+                over="ignore"
+            ):  # walks that hardly ever end come by endlessly often: too often is enough
                 expected = trips * visits
             ratio = np.sqrt(np.clip((wanted + 1) / (expected + 1), 0.25, 4.0))
             ratio[np.isnan(ratio)] = 1.0
