@@ -1,10 +1,10 @@
 """The grey box lets sound mechanisms pass and stops each kind of mistake that it was made for."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from one_function import VISITS, Asks, visits_of
 
 from wayveil.errors import RefusedError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -21,23 +21,6 @@ from wayveil.trips.trips import Trips
 WORLD = plain_world()
 PAIRS = canary_pairs(WORLD)
 BUSY = pair_named(PAIRS, "one more on the busy path")
-VISITS = Contribution(per_trip=3, per_cell=1)
-
-
-@dataclass(frozen=True)
-class Asks:
-    """A mechanism made of one function."""
-
-    ask: object
-
-    def measure(self, counter, gate):
-        return self.ask(counter, gate)
-
-
-def visits_of(counter):
-    """How often each location is visited, among the first three stops of each trip."""
-    heads = counter._trips.head(3)
-    return SparseCounts.of_keys(counter.world.size, heads.location)
 
 
 def problems(ask, pair=BUSY, unit=None, epsilon=1):

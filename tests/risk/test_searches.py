@@ -1,34 +1,19 @@
 """What the grey box asks of private searches, beyond their questions: each mistake that breaks their proof is found."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from one_function import VISITS, Asks, visits_of
+
 from wayveil.privacy.budget import Budget, Spend
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.repeat import Stopping, repeat_until
-from wayveil.privacy.units import Contribution, Trip
+from wayveil.privacy.units import Trip
 from wayveil.risk.grey_box import grey_box
 from wayveil.risk.tiny_worlds import canary_pairs, pair_named, plain_world
 
 BUSY = pair_named(canary_pairs(plain_world()), "one more on the busy path")
-VISITS = Contribution(per_trip=3, per_cell=1)
 STOP = Stopping(Fraction(1, 3))
 ROUNDS = range(12)
-
-
-@dataclass(frozen=True)
-class Asks:
-    """A mechanism made of one function."""
-
-    ask: object
-
-    def measure(self, counter, gate):
-        return self.ask(counter, gate)
-
-
-def visits_of(counter):
-    """How often each location is visited, among the first three stops of each trip."""
-    return SparseCounts.of_keys(counter.world.size, counter._trips.head(3).location)
 
 
 def noisy_visits(counter, gate):

@@ -1,0 +1,24 @@
+"""Mechanisms made of one function, for tests of what audits see."""
+
+from dataclasses import dataclass
+
+from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.units import Contribution
+
+VISITS = Contribution(per_trip=3, per_cell=1)
+
+
+@dataclass(frozen=True)
+class Asks:
+    """A mechanism made of one function."""
+
+    ask: object
+
+    def measure(self, counter, gate):
+        return self.ask(counter, gate)
+
+
+def visits_of(counter):
+    """How often each location is visited, among the first three stops of each trip."""
+    heads = counter._trips.head(3)
+    return SparseCounts.of_keys(counter.world.size, heads.location)
