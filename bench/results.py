@@ -120,7 +120,6 @@ CASES = {
         unit=ONE_TRIP,
         queries=500,
         unasked=UNASKED_OF_MANY,
-        only=MAIN,
         grid=False,
     ),
 }

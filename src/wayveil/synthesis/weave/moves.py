@@ -131,6 +131,7 @@ class Moves:
             legal = world.successors.contains(source, target.astype(np.int32))
             inner[source[~legal], target[~legal]] = 0.0
         average = table.end.sum() / max(float(inner.sum() + loose.sum() + table.end.sum()), 1e-300)
+        # Squared by trial: with the first power too many walks still went anywhere where few moves are made.
         unsure = UNSURE * table.filled**2 * table.deviation
         end = table.end + unsure * average
         if not world.has_network:
