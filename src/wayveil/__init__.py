@@ -41,7 +41,7 @@ _HOMES = {
     "Weave": "wayveil.mechanisms.weave",
     "release": "wayveil.releases.release",
     "Release": "wayveil.releases.release",
-    "verify_release": "wayveil.releases.store",
+    "verify_release": "wayveil.releases.verification",
     "score": "wayveil.utility.scorecard",
     "write_report": "wayveil.report.page",
     "write_pictures": "wayveil.report.contents",

@@ -22,6 +22,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.timed_tree import TimedTree
 from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timed import Later, TimedAlphabet
@@ -39,6 +40,7 @@ class ExhaustiveTimeTree(Mechanism):
     """
 
     name: ClassVar[str] = "seqpt"
+    makes: ClassVar[type[Model]] = TimedTree
     summary: ClassVar[str] = "noisy counts of prefixes of (stop, time) pairs, unguided"
 
     height: int = Field(12, ge=1, le=200)

@@ -28,6 +28,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.lengths import LengthClasses, NoisyLengths
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.marked_ngrams import MarkedNgrams
@@ -54,6 +55,7 @@ class Markov(Mechanism):
     """
 
     name: ClassVar[str] = "markov"
+    makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy moves between stops, every trip with the same total weight, and walks"
 
     order: Literal[1, 2] = 1

@@ -1,28 +1,18 @@
 """The contract that every mechanism keeps, and the list of those there are."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
-import polars as pl
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
+from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule
-from wayveil.trips.trips import Trips
 from wayveil.world.world import World
-
-
-class Model(Protocol):
-    """What a mechanism measured: noisy numbers and public facts, nothing else. Free to publish and to use again."""
-
-    def generate(self, seed: int | None = None) -> Trips:
-        """Draw private trips. Has no way to the raw ones, so a seed here protects or endangers nobody."""
-
-    def table(self) -> pl.DataFrame:
-        """The model as a table."""
 
 
 class Mechanism(BaseModel):
@@ -36,6 +26,8 @@ class Mechanism(BaseModel):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    # The kind of model that it makes, so that a saved one can be loaded.
+    makes: ClassVar[type[Model]]
     # Whether a trip's moves are steps of the network, where there is one. Taps jump; vehicles do not.
     steps: ClassVar[bool] = True
 
@@ -51,6 +43,11 @@ class Mechanism(BaseModel):
     @abstractmethod
     def measure(self, counter: Counter, gate: Gate) -> Model:
         """Ask the gate for noisy counts and build the private model from them."""
+
+    @classmethod
+    def model_kinds(cls, described: Mapping[str, Any]) -> tuple[type[Model], ...]:
+        """The kinds of models that a mechanism so described can have made."""
+        return (cls.makes,)
 
     def rule(self, world: World) -> LegalityRule:
         """What is done to each trip by itself before counting, unless the caller has another rule."""

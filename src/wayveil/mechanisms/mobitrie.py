@@ -32,6 +32,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.repeat import Stopping, rounds_needed
 from wayveil.privacy.units import Contribution
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramTable
 from wayveil.synthesis.trie import Trie
 from wayveil.world.marked_ngrams import MarkedNgrams
@@ -42,6 +43,8 @@ MOST_NOISE = 100_000
 
 class _Tries(Mechanism):
     """What both kinds have in common."""
+
+    makes: ClassVar[type[Model]] = Trie
 
     n: int = Field(3, ge=2, le=8)
     most: int = Field(20, ge=1, le=100_000)

@@ -26,6 +26,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.tree import PrefixTree
 from wayveil.world.successors import CompleteSuccessors, Successors
 from wayveil.world.world import World
@@ -46,6 +47,7 @@ class NoisyPrefixTree(Mechanism):
     """
 
     name: ClassVar[str] = "noisy-prefix-tree"
+    makes: ClassVar[type[Model]] = PrefixTree
     summary: ClassVar[str] = "noisy counts of trip prefixes, grown level by level"
 
     height: int = Field(12, ge=1, le=200)

@@ -27,6 +27,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.timed_tree import TimedTree
 from wayveil.world.network import Network
 from wayveil.world.successors import CompleteSuccessors
@@ -46,6 +47,7 @@ class PPDP(Mechanism):
     """
 
     name: ClassVar[str] = "ppdp"
+    makes: ClassVar[type[Model]] = TimedTree
     summary: ClassVar[str] = (
         "noisy counts of prefixes of (stop, time) pairs that the network can reach in time"
     )

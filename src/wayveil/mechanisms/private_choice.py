@@ -15,8 +15,9 @@ Guarantee
     Attacked by the plan in risk/plans and by tests/mechanisms/test_private_choice.py, against the law in closed form.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +26,12 @@ from pydantic import Field, SerializeAsAny
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.errors import RefusedError
-from wayveil.mechanisms.mechanism import Mechanism, Model
+from wayveil.mechanisms.mechanism import Mechanism, mechanisms
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.repeat import Stopping
 from wayveil.privacy.units import Contribution
+from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
 
@@ -78,6 +80,13 @@ class PrivateChoice(Mechanism):
                 "one is an answer too; a new search with a larger tolerance is a new purchase"
             )
         return found
+
+    @classmethod
+    def model_kinds(cls, described: Mapping[str, Any]) -> tuple[type[Model], ...]:
+        """Those of all candidates: which of them was chosen is told by the model that is there."""
+        known = mechanisms()
+        kinds = [known[each["name"]].model_kinds(each) for each in described["parameters"]["candidates"]]
+        return tuple(dict.fromkeys(kind for several in kinds for kind in several))
 
     def describe(self) -> dict[str, object]:
         """Parameters alone would not tell which mechanisms there were to choose from."""

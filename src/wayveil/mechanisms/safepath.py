@@ -30,6 +30,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.timed_tree import TaxonomyTree
 from wayveil.world.network import Network
 from wayveil.world.taxonomy import Taxonomy
@@ -53,6 +54,7 @@ class SafePath(Mechanism):
     """
 
     name: ClassVar[str] = "safepath"
+    makes: ClassVar[type[Model]] = TaxonomyTree
     summary: ClassVar[str] = (
         "noisy counts of prefixes of visits, each found through taxonomies of places and times"
     )

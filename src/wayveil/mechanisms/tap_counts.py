@@ -24,6 +24,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate, NoisyCounts
 from wayveil.privacy.units import Contribution, Points, Unit, Window
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import TimedAlphabet, bins_of
@@ -42,6 +43,7 @@ class TapCounts(Mechanism):
     """
 
     name: ClassVar[str] = "tap-counts"
+    makes: ClassVar[type[Model]] = TapTable
     summary: ClassVar[str] = "noisy numbers of visits per stop, per hour, and per stop and hour"
     steps: ClassVar[bool] = False
 

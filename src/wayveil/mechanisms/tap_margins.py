@@ -24,6 +24,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution, Points, Unit, Window
 from wayveil.simulate.roles import RiderRules
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_model import TapModel
 from wayveil.taps.boardings import TapCells
 from wayveil.taps.chains import Period
@@ -45,6 +46,7 @@ class TapMargins(Mechanism):
     """
 
     name: ClassVar[str] = "tap-margins"
+    makes: ClassVar[type[Model]] = TapModel
     summary: ClassVar[str] = (
         "noisy numbers of taps by stop, route and time, and riders made from taps drawn from them"
     )

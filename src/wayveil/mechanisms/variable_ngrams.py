@@ -31,6 +31,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.context_tree import ContextLevel, ContextTree, NoisyVisits
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel
 from wayveil.world.marks import MarkedSuccessors
 
@@ -57,6 +58,7 @@ class VariableNgrams(Mechanism):
     """
 
     name: ClassVar[str] = "variable-ngrams"
+    makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy counts of short runs of stops, longer where trips are many, and walks"
 
     n_max: int = Field(5, ge=2, le=12)

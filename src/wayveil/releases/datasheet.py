@@ -6,7 +6,7 @@ tiers); the other parts say what that registry has no field for. Nothing in it i
 
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import wayveil
 from wayveil.errors import plain
@@ -17,6 +17,8 @@ from wayveil.trips.legality import LegalityRule
 from wayveil.world.world import World
 
 Datasheet = dict[str, Any]
+# What a visit is: a stop that a trip calls at, or a tap, which boards.
+VisitKind = Literal["calls", "taps"]
 
 UNPROTECTED = (
     "the public world: its locations, moves and travel times",
@@ -38,7 +40,9 @@ def make_datasheet(
     mechanism: Mechanism,
     gate: Gate,
     world: World,
+    released_over: World,
     rule: LegalityRule,
+    visits: VisitKind = "calls",
     tuned_on_data: bool = False,
     ledger: dict[str, Any] | None = None,
 ) -> Datasheet:
@@ -53,7 +57,7 @@ def make_datasheet(
         else "None on the raw trips; parameters are public constants or bought from the budget below."
     )
     return {
-        "wayveil": {"format": 1, "version": wayveil.__version__},
+        "wayveil": {"format": 2, "version": wayveil.__version__},
         "private": not reasons,
         "not_private_because": reasons,
         "guarantee": {
@@ -103,8 +107,9 @@ def make_datasheet(
             },
         },
         "mechanism": mechanism.describe(),
+        "visits": visits,
         "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
-        "public_inputs": [{"name": "world", "sha256": world.fingerprint(), **world.describe()}],
+        "public_inputs": public_worlds(released_over, world),
         "noise": {
             "source": "AES-256 in counter mode, keyed by the operating system"
             if gate.private
@@ -115,6 +120,14 @@ def make_datasheet(
         "limitations": list(LIMITATIONS),
         "ledger": ledger,
     }
+
+
+def public_worlds(released: World, counted: World) -> list[dict[str, object]]:
+    """The world of the released trips, and the one derived from it in which they were counted, if that is another."""
+    named = {"world": released} if released is counted else {"world": released, "counted in": counted}
+    return [
+        {"name": name, "sha256": world.fingerprint(), **world.describe()} for name, world in named.items()
+    ]
 
 
 def not_private_because(gate: Gate, world: World) -> list[str]:

@@ -10,6 +10,7 @@ study         Riders are reconstructed from the raw taps and then released. One 
               reproducing the study that did it.
 """
 
+from dataclasses import replace
 from datetime import date
 from typing import Any, Literal, get_args
 
@@ -73,6 +74,7 @@ def release_taps(
             "some stops or routes of these taps were filled in from other rows, so they depend on other people's taps; "
             "clean the file with fill=none or with public vehicle data, or use the way `study`"
         )
+    options["visits"] = "taps"
     tree = _for_taps(NoisyPrefixTree(height=DEFAULT_HEIGHT) if mechanism is None else mechanism)
     if way == "cards":
         trips = card_trips(taps, period, alightings=alightings)
@@ -92,7 +94,7 @@ def release_taps(
     made = release(
         riders.trips(period), tree, epsilon=epsilon, unit=unit, rule=ANY_MOVE, seed=seed, **options
     )
-    return Release(made.trips, made.model, disclaim(made.datasheet, REASON), made.reservation)
+    return replace(made, datasheet=disclaim(made.datasheet, REASON))
 
 
 def card_trips(taps: Taps, period: Period, *, alightings: bool = False) -> Trips:
@@ -138,4 +140,4 @@ def _rewritten(made: Release, tree: Mechanism, epsilon: Rational, seed: int | No
     """The private trips once more through a tree. They are private already, so its noise buys nothing."""
     again = release(made.trips, tree, epsilon=epsilon, unit=Trip(), rule=ANY_MOVE, seed=seed)
     sheet = {**made.datasheet, "rewritten_by": tree.describe()}
-    return Release(again.trips, made.model, sheet, made.reservation)
+    return replace(made, trips=again.trips, datasheet=sheet)

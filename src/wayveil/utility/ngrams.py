@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
+from wayveil.trips.windows import GramCounts, align, gram_counts
 from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
-from wayveil.utility.windows import GramCounts, align, gram_counts
 from wayveil.world.ngrams import NgramUniverse
 
 DEFAULT_N = 3

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
+from wayveil.trips.windows import gram_counts, window_starts
 from wayveil.utility.items import Items
 from wayveil.utility.postings import Postings
 from wayveil.utility.prefixspan import Pattern, top_gapped_patterns
 from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 from wayveil.utility.window_trie import WindowTrie
-from wayveil.utility.windows import gram_counts, window_starts
 
 TOPS = (10, 20, 30, 40, 50, 100)
 MIN_LENGTH, MAX_LENGTH = 2, 5
