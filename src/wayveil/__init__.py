@@ -44,6 +44,8 @@ _HOMES = {
     "verify_release": "wayveil.releases.verification",
     "score": "wayveil.utility.scorecard",
     "write_report": "wayveil.report.page",
+    "display": "wayveil.report.display",
+    "draw_map": "wayveil.report.display",
     "write_pictures": "wayveil.report.contents",
     "compare": "wayveil.comparison.compare",
     "recommend": "wayveil.comparison.recommend",

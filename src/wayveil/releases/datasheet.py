@@ -16,7 +16,17 @@ from wayveil.privacy.noise import laplace_interval
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.world import World
 
-Datasheet = dict[str, Any]
+
+class Datasheet(dict[str, Any]):
+    """Plain data with the names of `make_datasheet`, shown to people by its promise."""
+
+    def __repr__(self) -> str:
+        return f"<Datasheet: {self.get('guarantee', {}).get('sentence', 'no guarantee is stated')}>"
+
+    def _repr_html_(self) -> str:
+        return str(wayveil.display(self))
+
+
 # What a visit is: a stop that a trip calls at, or a tap, which boards.
 VisitKind = Literal["calls", "taps"]
 
@@ -56,77 +66,85 @@ def make_datasheet(
         if tuned_on_data
         else "None on the raw trips; parameters are public constants or bought from the budget below."
     )
-    return {
-        "wayveil": {"format": 2, "version": wayveil.__version__},
-        "private": not reasons,
-        "not_private_because": reasons,
-        "guarantee": {
-            "sentence": guarantee_sentence(gate, spent, reasons),
-            "unit": unit["unit"],
-            "neighbours": unit["neighbours"],
-            "bounds": unit["bounds"],
-            **loss,
-            "delta": "0",
-        },
-        "deployment": {
-            "name": name,
-            "data_curator": curator,
-            "data_product_type": "Synthetic data",
-            "data_product_description": f"Trips generated from {mechanism.summary}.",
-            "publication_date": datetime.now(UTC).date().isoformat(),
-            "dp_flavor": {
-                "name": "Pure DP" if gate.budget.currency == "epsilon" else "Zero-Concentrated DP",
-                "data_domain": f"multisets of trips over {world.size} public locations",
-                "unprotected_quantities": "; ".join(UNPROTECTED),
+    return Datasheet(
+        {
+            "wayveil": {"format": 2, "version": wayveil.__version__},
+            "private": not reasons,
+            "not_private_because": reasons,
+            "guarantee": {
+                "sentence": guarantee_sentence(gate, spent, reasons),
+                "unit": unit["unit"],
+                "neighbours": unit["neighbours"],
+                "bounds": unit["bounds"],
+                **loss,
+                "delta": "0",
             },
-            "privacy_loss": {
-                "privacy_unit": unit["unit"],
-                "privacy_unit_description": unit["neighbours"],
-                "privacy_parameters": {key: float(Fraction(value)) for key, value in loss.items()}
-                | {"delta": 0.0},
-                "privacy_parameters_description": "; ".join(
-                    f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
-                ),
+            "deployment": {
+                "name": name,
+                "data_curator": curator,
+                "data_product_type": "Synthetic data",
+                "data_product_description": f"Trips generated from {mechanism.summary}.",
+                "publication_date": datetime.now(UTC).date().isoformat(),
+                "dp_flavor": {
+                    "name": "Pure DP" if gate.budget.currency == "epsilon" else "Zero-Concentrated DP",
+                    "data_domain": f"multisets of trips over {world.size} public locations",
+                    "unprotected_quantities": "; ".join(UNPROTECTED),
+                },
+                "privacy_loss": {
+                    "privacy_unit": unit["unit"],
+                    "privacy_unit_description": unit["neighbours"],
+                    "privacy_parameters": {key: float(Fraction(value)) for key, value in loss.items()}
+                    | {"delta": 0.0},
+                    "privacy_parameters_description": "; ".join(
+                        f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
+                    ),
+                },
+                "model": {
+                    "model_name": "Central",
+                    "model_name_description": "a trusted data holder adds the noise",
+                    "release_type": "One-shot",
+                    "access_type": "Non-interactive",
+                },
+                "accounting": {
+                    "post_processing": "consistency of noisy counts, rounding to whole trips, writing trips",
+                    "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
+                },
+                "implementation": {
+                    "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning}",
+                    "mechanisms": "discrete Laplace"
+                    if gate.budget.currency == "epsilon"
+                    else "discrete Gaussian",
+                    "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
+                },
             },
-            "model": {
-                "model_name": "Central",
-                "model_name_description": "a trusted data holder adds the noise",
-                "release_type": "One-shot",
-                "access_type": "Non-interactive",
+            "mechanism": mechanism.describe(),
+            "visits": visits,
+            "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
+            "public_inputs": public_worlds(released_over, world),
+            "noise": {
+                "source": "AES-256 in counter mode, keyed by the operating system"
+                if gate.private
+                else "seeded test noise",
+                "arithmetic": "integers and exact rationals only",
             },
-            "accounting": {
-                "post_processing": "consistency of noisy counts, rounding to whole trips, writing trips",
-                "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
-            },
-            "implementation": {
-                "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning}",
-                "mechanisms": "discrete Laplace"
-                if gate.budget.currency == "epsilon"
-                else "discrete Gaussian",
-                "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
-            },
-        },
-        "mechanism": mechanism.describe(),
-        "visits": visits,
-        "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
-        "public_inputs": public_worlds(released_over, world),
-        "noise": {
-            "source": "AES-256 in counter mode, keyed by the operating system"
-            if gate.private
-            else "seeded test noise",
-            "arithmetic": "integers and exact rationals only",
-        },
-        "not_protected": list(UNPROTECTED),
-        "limitations": list(LIMITATIONS),
-        "ledger": ledger,
-    }
+            "not_protected": list(UNPROTECTED),
+            "limitations": list(LIMITATIONS),
+            "ledger": ledger,
+        }
+    )
 
 
 def public_worlds(released: World, counted: World) -> list[dict[str, object]]:
     """The world of the released trips, and the one derived from it in which they were counted, if that is another."""
     named = {"world": released} if released is counted else {"world": released, "counted in": counted}
     return [
-        {"name": name, "sha256": world.fingerprint(), **world.describe()} for name, world in named.items()
+        {
+            **world.describe(),
+            "name": name,
+            "sha256": world.fingerprint(),
+            "title": world.describe().get("name", ""),
+        }
+        for name, world in named.items()
     ]
 
 
@@ -144,12 +162,14 @@ def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:
     """The datasheet of a release that something outside the mechanism keeps from being private."""
     reasons = [*datasheet["not_private_because"], reason]
     sentence = "This output carries no privacy guarantee (" + "; ".join(reasons) + ")."
-    return {
-        **datasheet,
-        "private": False,
-        "not_private_because": reasons,
-        "guarantee": {**datasheet["guarantee"], "sentence": sentence},
-    }
+    return Datasheet(
+        {
+            **datasheet,
+            "private": False,
+            "not_private_because": reasons,
+            "guarantee": {**datasheet["guarantee"], "sentence": sentence},
+        }
+    )
 
 
 def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str]) -> str:

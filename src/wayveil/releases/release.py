@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import wayveil
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.mechanisms.mechanism import Mechanism
@@ -99,8 +100,15 @@ class Release:
         trips, model, datasheet, expected = load_parts(Path(folder), world, trust)
         return cls(trips, model, datasheet, known_errors=expected)
 
+    def map(self) -> Any:
+        """The flows of the release on its network, as a picture that notebooks show and `save` writes."""
+        return wayveil.draw_map(self)
+
     def __repr__(self) -> str:
         return f"<Release of {len(self.trips):,} trips: {self.datasheet['guarantee']['sentence']}>"
+
+    def _repr_html_(self) -> str:
+        return str(wayveil.display(self))
 
 
 def default_mechanism(world: World) -> Mechanism:

@@ -92,19 +92,19 @@ def load_datasheet(folder: str | Path) -> Datasheet:
     """The datasheet of a saved release."""
     path = Path(folder) / DATASHEET
     try:
-        datasheet: Datasheet = json.loads(path.read_text())
-        if not isinstance(datasheet, dict):
+        record = json.loads(path.read_text())
+        if not isinstance(record, dict):
             raise ValueError("it is no record")
     except (OSError, ValueError) as error:
         raise InputError(f"is not a readable datasheet ({error})", file=path) from error
-    return datasheet
+    return Datasheet(record)
 
 
 def _check_world(datasheet: Datasheet, world: World, folder: Path) -> None:
     """Locations are indices into the world, so another world would give every number another meaning."""
     try:
         made_for = next(each for each in datasheet["public_inputs"] if each["name"] == "world")
-        print_, size = str(made_for["sha256"]), made_for.get("locations", made_for.get("stops", "other"))
+        print_, size = str(made_for["sha256"]), made_for.get("locations", made_for.get("stations", "other"))
     except (KeyError, TypeError, StopIteration, AttributeError) as error:
         raise InputError("does not name the world of the release", file=folder / DATASHEET) from error
     if print_ != world.fingerprint():

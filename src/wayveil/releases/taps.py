@@ -21,7 +21,7 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.budget import Rational
 from wayveil.privacy.units import Event, Rider, Trip
-from wayveil.releases.datasheet import disclaim
+from wayveil.releases.datasheet import Datasheet, disclaim
 from wayveil.releases.release import Release, release
 from wayveil.simulate.riders import reconstruct_riders
 from wayveil.simulate.roles import RiderRules
@@ -139,5 +139,5 @@ def _counts_first(
 def _rewritten(made: Release, tree: Mechanism, epsilon: Rational, seed: int | None) -> Release:
     """The private trips once more through a tree. They are private already, so its noise buys nothing."""
     again = release(made.trips, tree, epsilon=epsilon, unit=Trip(), rule=ANY_MOVE, seed=seed)
-    sheet = {**made.datasheet, "rewritten_by": tree.describe()}
+    sheet = Datasheet({**made.datasheet, "rewritten_by": tree.describe()})
     return replace(made, trips=again.trips, datasheet=sheet)

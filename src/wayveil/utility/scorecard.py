@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
+import wayveil
 from wayveil.errors import ParameterError
 from wayveil.progress import track
 from wayveil.releases.release import Release
@@ -71,6 +72,12 @@ class Scorecard:
         """The whole card; a figure that has no value (a rank correlation of nothing) is null."""
         return json.dumps(_without_nan(asdict(self)), indent=2)
 
+    def _repr_html_(self) -> str:
+        return str(wayveil.display(self))
+
+    def __repr__(self) -> str:
+        return f"<Scorecard of {len(self.figures)} figures over {self.releases} releases; internal>"
+
     def __str__(self) -> str:
         rows = [["", "release", "95 % interval", "ceiling", "floor", "empty"]]
         question = None
@@ -112,7 +119,7 @@ def score(
     """Compare raw trips with a release, or with several releases of the same mechanism (then with intervals).
 
     `suite` is `core` for the first look or `full` for every figure that fits the data (see `questions`).
-    `queries` per workload, of 1..`max_length` stops, or of stops within `bins`. `seed` fixes queries, ceiling and floor.
+    `queries` per workload, of 1..`max_length` stops, or of stops within `bins`. `seed` fixes queries, ceiling, floor.
     The floor is given the true number of trips, so that it is as hard to beat as public knowledge can make it.
     """
     releases = release if isinstance(release, Sequence) else [release]

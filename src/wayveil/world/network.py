@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+import wayveil
 from wayveil.errors import InputError, WayveilError
 from wayveil.world.geo import BoundingBox
 from wayveil.world.successors import Ints, SparseSuccessors
@@ -139,6 +140,12 @@ class Network(World):
             self.matrix(np.ones(self.edges)), directed=True, connection=connection
         )
         return int(count), label
+
+    def __repr__(self) -> str:
+        return f"<Network {self.name}: {self.size:,} stations, {self.edges:,} edges>"
+
+    def _repr_html_(self) -> str:
+        return str(wayveil.display(self))
 
     def describe(self) -> dict[str, object]:
         """Facts for people. Shares are of all locations."""

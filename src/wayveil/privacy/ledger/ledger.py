@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import wayveil
 from wayveil.errors import ParameterError
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.ledger.book import Book
@@ -116,6 +117,9 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._storage.name})"
+
+    def _repr_html_(self) -> str:
+        return str(wayveil.display(self))
 
     @property
     def name(self) -> str:
