@@ -24,8 +24,8 @@ import polars as pl
 from bench.worlds import WORLDS, MissingDataError
 from wayveil.comparison.cells import Cell
 from wayveil.comparison.compare import compare
-from wayveil.comparison.examiner import Settings
 from wayveil.comparison.results import Comparison
+from wayveil.comparison.run_cells import Settings
 from wayveil.mechanisms.mechanism import Mechanism, mechanisms
 from wayveil.privacy.units import Rider, Unit
 from wayveil.trips.trips import Trips

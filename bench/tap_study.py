@@ -25,9 +25,9 @@ from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.units import Rider
 from wayveil.releases.release import release
-from wayveil.releases.taps import ANY_MOVE, release_taps
+from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.simulate.fare_boxes import STUDY_TAPS, simulate_taps
 from wayveil.simulate.riders import reconstruct_riders
-from wayveil.simulate.taps import STUDY_TAPS, simulate_taps
 from wayveil.taps.chains import sequences
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips

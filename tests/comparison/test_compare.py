@@ -9,9 +9,9 @@ import pytest
 from wayveil.comparison import compare as compare_module
 from wayveil.comparison.cells import REFERENCES, Cell, display_name, grid, plan
 from wayveil.comparison.compare import compare
-from wayveil.comparison.examiner import Examiner, Settings, fingerprint
 from wayveil.comparison.recommend import recommend, stand_in_trips
 from wayveil.comparison.results import Comparison
+from wayveil.comparison.run_cells import Examiner, Settings, fingerprint
 from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.markov import Markov

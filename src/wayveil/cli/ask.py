@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from wayveil.cli.options import AsJson, Quiet, present_rows, remark
-from wayveil.cli.taps import Cell, Grid, OptionalWorld, open_places, raw_answers, read_clean
+from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld, open_places, raw_answers, read_clean
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 

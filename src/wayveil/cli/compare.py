@@ -50,7 +50,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Release with many mechanisms and budgets and measure all of it, internally. NOT for publication."""
-    from wayveil.comparison.examiner import Settings
+    from wayveil.comparison.run_cells import Settings
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
@@ -85,8 +85,8 @@ def recommend(
     as_json: AsJson = False,
 ) -> None:
     """Say which mechanism suits which question, tuned on simulated or public trips: costs no privacy."""
-    from wayveil.comparison.examiner import Settings
     from wayveil.comparison.recommend import stand_in_trips
+    from wayveil.comparison.run_cells import Settings
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, present_rows, remark
-from wayveil.cli.taps import Cell, Grid, OptionalWorld
+from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
@@ -137,7 +137,7 @@ def score(
     nothing about these riders. The **empty** release has no trips at all: a figure on which silence does well is easy.
     Read the error of *non-empty* count queries first. docs/metrics.md defines every figure.
     """
-    from wayveil.cli.taps import raw_taps_as_trips
+    from wayveil.cli.tap_commands import raw_taps_as_trips
     from wayveil.releases.release import Release
     from wayveil.trips.read import read_trips
     from wayveil.utility.scorecard import score as score_release
@@ -193,7 +193,7 @@ def report(
     """
     import polars as pl
 
-    from wayveil.cli.taps import open_places, raw_taps_as_trips
+    from wayveil.cli.tap_commands import open_places, raw_taps_as_trips
     from wayveil.comparison.results import Comparison
     from wayveil.releases.release import Release
     from wayveil.report.page import write_report

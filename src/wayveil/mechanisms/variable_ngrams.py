@@ -32,7 +32,7 @@ from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.context_tree import ContextLevel, ContextTree, NoisyVisits
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel
-from wayveil.world.marks import MarkedSuccessors
+from wayveil.world.marked_successors import MarkedSuccessors
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -116,7 +116,7 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Make an agency's tap file where none may be had: two peaks, fleets, seats, missing values."""
-    from wayveil.simulate.taps import Gaps, simulate_taps, write_vendor_file
+    from wayveil.simulate.fare_boxes import Gaps, simulate_taps, write_vendor_file
     from wayveil.world.network import Network
     from wayveil.world.opening import open_world
 
@@ -206,7 +206,7 @@ def release(
     from wayveil.cli.releases import make_mechanism
     from wayveil.privacy.budget import exact
     from wayveil.releases.accounts import account_for
-    from wayveil.releases.taps import release_taps
+    from wayveil.releases.tap_ways import release_taps
 
     budget = exact(epsilon)
     chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [])
