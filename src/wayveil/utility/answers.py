@@ -23,7 +23,7 @@ from wayveil.privacy.units import Contribution, Event, Rider, RiderDay, Trip, Un
 from wayveil.releases.error_bars import ErrorBars, Spread
 from wayveil.releases.tap_estimates import Key
 from wayveil.trips.trips import Trips
-from wayveil.utility.question import check_comparable
+from wayveil.utility.figures import check_comparable
 from wayveil.utility.windows import gram_counts
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, HOUR
