@@ -30,7 +30,7 @@ _HOMES = {
     "open_ledger": "wayveil.privacy.ledger",
     "Policy": "wayveil.privacy.ledger",
     "NoisyPrefixTree": "wayveil.mechanisms.noisy_prefix_tree",
-    "ExhaustiveTimeTree": "wayveil.mechanisms.exhaustive_time_tree",
+    "SeqPT": "wayveil.mechanisms.seqpt",
     "SafePath": "wayveil.mechanisms.safepath",
     "PPDP": "wayveil.mechanisms.ppdp",
     "TapCounts": "wayveil.mechanisms.tap_counts",

@@ -14,9 +14,9 @@ from wayveil.cli import compare as commands
 from wayveil.comparison.compare import compare
 from wayveil.comparison.run_cells import Settings
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.report.comparison_charts import error_against_epsilon, privacy_utility
 from wayveil.report.comparison_page import figure_tables, write_comparison_page
 from wayveil.report.comparison_section import number
@@ -30,7 +30,7 @@ def found():
     trips = random_trips(CITY, 300, seed=1)
     return compare(
         trips,
-        [NoisyPrefixTree(height=4), Markov(), ExhaustiveTimeTree(height=2)],
+        [NoisyPrefixTree(height=4), Markov(), SeqPT(height=2)],
         ["1/2", 2],
         repetitions=3,
         settings=Settings(queries=200, most_pairs=50),

@@ -69,7 +69,7 @@ _HOMES = {
     "MobiTrie": "mobitrie",
     "MobiTrieSearch": "mobitrie",
     "VariableNgrams": "variable_ngrams",
-    "ExhaustiveTimeTree": "exhaustive_time_tree",
+    "SeqPT": "seqpt",
     "SafePath": "safepath",
     "PPDP": "ppdp",
     "TapCounts": "tap_counts",

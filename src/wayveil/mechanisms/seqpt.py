@@ -27,7 +27,7 @@ from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timed import Later, TimedAlphabet
 
 
-class ExhaustiveTimeTree(Mechanism):
+class SeqPT(Mechanism):
     """A noisy tree over (stop, time) pairs with nothing to guide it: a baseline.
 
     height           visits of a trip that are used (public)
@@ -51,7 +51,7 @@ class ExhaustiveTimeTree(Mechanism):
     smoothing: bool = True
 
     @classmethod
-    def published(cls, **parameters: Any) -> "ExhaustiveTimeTree":
+    def published(cls, **parameters: Any) -> "SeqPT":
         """The study's fixed threshold and equal consistency."""
         return cls(**({"threshold_scales": 2 * 2**0.5, "consistency": "equal"} | parameters))
 
