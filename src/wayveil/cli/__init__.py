@@ -28,9 +28,9 @@ With your own data: `wayveil check trips.csv --world city.zip` says what is wron
 
 
 def _register() -> None:
-    from wayveil.cli import audits, compare, data, demo, ledger, releases, tap_commands
+    from wayveil.cli import audits, compare, data, demo, ledger, mechanisms, releases, tap_commands
 
-    for commands in (demo, data, releases, audits, compare, tap_commands):
+    for commands in (demo, data, releases, mechanisms, audits, compare, tap_commands):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")
 

@@ -109,11 +109,10 @@ def recommend(
 def parse_candidates(names: str, grids: list[str]) -> "list[Mechanism]":
     """Mechanisms by name, each with every combination of the values given for its parameters."""
     from wayveil.comparison.cells import grid
-    from wayveil.mechanisms.mechanism import mechanisms
+    from wayveil.mechanisms.registry import ready_mechanisms
 
-    wanted = (
-        list(mechanisms()) if names == "all" else [name.strip() for name in names.split(",") if name.strip()]
-    )
+    named = [name.strip() for name in names.split(",") if name.strip()]
+    wanted = list(ready_mechanisms()) if names == "all" else named
     choices: dict[str, dict[str, list[str]]] = {name: {} for name in wanted}
     for setting in grids:
         target, equals, values = setting.partition("=")

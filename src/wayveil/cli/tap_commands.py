@@ -203,7 +203,7 @@ def release(
     as_json: AsJson = False,
 ) -> None:
     """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
-    from wayveil.cli.releases import make_mechanism
+    from wayveil.cli.mechanisms import make_mechanism
     from wayveil.privacy.budget import exact
     from wayveil.releases.accounts import account_for
     from wayveil.releases.tap_ways import release_taps
