@@ -6,6 +6,7 @@ import sys
 import polars as pl
 import pytest
 
+from wayveil import __version__
 from wayveil.cli import main
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
@@ -173,6 +174,10 @@ def test_ledger_policies_are_set_and_kept(wayveil, city, tmp_path):
     assert release(wayveil, city, tmp_path / "r", "--ledger", ledger, "--quiet")[0] == 0
     shown = json.loads(wayveil("ledger", "policy", ledger, "--dataset", "trips.parquet", "--json")[1])
     assert shown["total_epsilon"] == "1"
+
+
+def test_the_version_is_told(wayveil):
+    assert wayveil("--version")[:2] == (0, f"wayveil {__version__}\n")
 
 
 def test_mechanisms_are_listed_and_explained(wayveil):

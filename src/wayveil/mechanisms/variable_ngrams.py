@@ -21,9 +21,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from wayveil.arrays import Floats, Ints
 from wayveil.counting.protocol import Counter, Frontier, RunCounter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths, public_successors
@@ -34,9 +34,6 @@ from wayveil.privacy.units import Contribution
 from wayveil.synthesis.context_tree import ContextLevel, ContextTree, NoisyVisits
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel
 from wayveil.world.marked_successors import MarkedSuccessors
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 # Shares of epsilon on the way down the tree, in whole units.
 UNITS = 120

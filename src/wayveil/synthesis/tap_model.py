@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.synthesis.fitting import Sums, fit_sums
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.rounding import round_keeping_total
@@ -19,7 +20,6 @@ from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
 
-Floats = NDArray[np.float64]
 # A cell that noise pushed to zero in one histogram may hold taps in another; a trace of what its stop, route and hour
 # let expect keeps it open.
 TRACE = 1e-3

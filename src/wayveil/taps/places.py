@@ -8,12 +8,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from wayveil.arrays import Mask
 from wayveil.errors import ParameterError
 from wayveil.world.geo import haversine, project
 from wayveil.world.network import Network
 from wayveil.world.world import World
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
