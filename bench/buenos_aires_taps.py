@@ -8,7 +8,7 @@ import numpy as np
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.releases.taps import release_taps
+from wayveil.releases.tap_ways import release_taps
 from wayveil.synthesis.estimates import Visits, count_visits
 from wayveil.taps.cells import grid_of_cells
 from wayveil.taps.chains import sequences

@@ -25,11 +25,11 @@ from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.units import Rider
 from wayveil.releases.release import Release, release
-from wayveil.releases.taps import ANY_MOVE, release_taps
-from wayveil.simulate.riders import reconstruct_riders
-from wayveil.simulate.taps import STUDY_TAPS, simulate_taps
+from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.simulate.fare_boxes import STUDY_TAPS, simulate_taps
 from wayveil.synthesis.estimates import Visits, count_visits
 from wayveil.taps.chains import sequences
+from wayveil.taps.riders.reconstruct import reconstruct_riders
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError, relative_errors, sanity_bound

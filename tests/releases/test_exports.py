@@ -8,10 +8,10 @@ import pytest
 from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.releases.exports import (
@@ -103,7 +103,7 @@ def released(mechanism, raw, seed):
     "mechanism",
     [
         NoisyPrefixTree(height=2, successors="all"),
-        ExhaustiveTimeTree(height=2, time="720"),
+        SeqPT(height=2, time="720"),
         SafePath(height=2, time="720", location_height=0),
     ],
 )

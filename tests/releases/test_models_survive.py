@@ -11,10 +11,10 @@ import wayveil
 from ring_networks import ring_of_stops
 from wayveil.errors import InputError
 from wayveil.mechanisms.markov import Markov
-from wayveil.mechanisms.mechanism import mechanisms
 from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
+from wayveil.mechanisms.registry import mechanisms
 from wayveil.mechanisms.safepath import SafePath
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
@@ -23,8 +23,8 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import Release, release
-from wayveil.releases.taps import release_taps
-from wayveil.simulate.taps import simulate_taps
+from wayveil.releases.tap_ways import release_taps
+from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.model import DrawsMore, Estimates, ExpectsErrors, Nests, OfTaps
 from wayveil.taps.chains import sequences
 from weave_city import QUICK

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from wayveil.errors import BudgetExceededError, InputError, ParameterError
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
@@ -88,7 +88,7 @@ def test_steps_are_held_to_the_network_and_taps_are_not():
     world = World(list("abcdef"), successors=rows)
     assert NoisyPrefixTree().rule(world).impossible == "cut"
     assert NoisyPrefixTree(successors="all").rule(world).impossible == "keep"
-    for kind in (SafePath, PPDP, ExhaustiveTimeTree, TapCounts):
+    for kind in (SafePath, PPDP, SeqPT, TapCounts):
         assert kind().rule(world) == LegalityRule(repeats="keep", impossible="keep")
     assert NoisyPrefixTree().rule(WORLD).repeats == "keep"
 

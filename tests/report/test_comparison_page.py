@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 from bare_release import bare_release
 from wayveil.cli import compare as commands
 from wayveil.comparison.compare import compare
-from wayveil.comparison.examiner import Settings
+from wayveil.comparison.run_cells import Settings
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.report.charts import error_against_epsilon, privacy_utility
+from wayveil.mechanisms.seqpt import SeqPT
+from wayveil.report.comparison_charts import error_against_epsilon, privacy_utility
 from wayveil.report.comparison_page import figure_tables, write_comparison_page
 from wayveil.report.comparison_section import number
 from wayveil.report.page import report_html, write_report
@@ -30,7 +30,7 @@ def found():
     trips = random_trips(CITY, 300, seed=1)
     return compare(
         trips,
-        [NoisyPrefixTree(height=4), Markov(), ExhaustiveTimeTree(height=2)],
+        [NoisyPrefixTree(height=4), Markov(), SeqPT(height=2)],
         ["1/2", 2],
         repetitions=3,
         settings=Settings(queries=200, most_pairs=50),

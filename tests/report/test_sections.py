@@ -16,12 +16,12 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Trip
 from wayveil.releases.plain_laplace import plain_half_width
 from wayveil.releases.release import Release, release
-from wayveil.releases.taps import ANY_MOVE
+from wayveil.releases.tap_ways import ANY_MOVE
 from wayveil.report.answers_view import answer_tables
 from wayveil.report.page import report_html, write_report
 from wayveil.report.trie_picture import trie_chart
 from wayveil.report.unmeasured import unmeasured
-from wayveil.simulate.taps import simulate_taps
+from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import score
 from wayveil.world.world import World

@@ -22,8 +22,8 @@ from wayveil.privacy.units import Event, RiderDay, Trip
 from wayveil.releases.answer_sheet import answer_sheet
 from wayveil.releases.answers import COUNTED, route_boardings, scheduled_runs, top_patterns
 from wayveil.releases.release import Release, release
-from wayveil.releases.taps import ANY_MOVE, release_taps
-from wayveil.simulate.taps import simulate_taps
+from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.estimates import Runs, count_runs
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import sequences

@@ -7,7 +7,7 @@ import typer
 
 from wayveil.cli.opening import Trust, open_release, read_raw
 from wayveil.cli.options import AsJson, Quiet, present_rows, remark
-from wayveil.cli.taps import Cell, Grid, OptionalWorld
+from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 

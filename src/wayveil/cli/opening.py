@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.taps import open_places, raw_answers, read_clean
+from wayveil.cli.tap_commands import open_places, raw_answers, read_clean
 
 if TYPE_CHECKING:
     from wayveil.releases.release import Release

@@ -1,19 +1,18 @@
-"""Commands about releases: `release`, `score`, `report`, `verify`, `mechanisms`."""
+"""Commands about releases: `release`, `score`, `report`, `verify`."""
 
-import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wayveil.cli.mechanisms import make_mechanism
 from wayveil.cli.opening import Trust, open_release, read_raw
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, present_rows, remark
-from wayveil.cli.taps import Cell, Grid, OptionalWorld
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, remark
+from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.mechanisms.mechanism import Mechanism
     from wayveil.privacy.units import Unit
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
@@ -173,6 +172,7 @@ def report(
     Without --raw it may be published: maps, rankings with error bars, origins and destinations, hours, lengths,
     patterns, the datasheet. With --raw it is for internal eyes: all of that beside the raw trips, and the errors.
     """
+
     from wayveil.comparison.results import Comparison
     from wayveil.report.page import write_report
     from wayveil.utility.scorecard import score as score_release
@@ -272,53 +272,6 @@ def sample(
     present({"trips": len(drawn), "written_to": str(out)}, as_json=as_json)
 
 
-def mechanisms(
-    name: Annotated[str | None, typer.Argument(help="Show one mechanism with all its parameters.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the mechanisms, or explain one and its parameters."""
-    from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
-
-    known = all_mechanisms()
-    if name is None:
-        present_rows(
-            [{"mechanism": key, "releases": kind.summary} for key, kind in known.items()], as_json=as_json
-        )
-        return
-    kind = known.get(name)
-    if kind is None:
-        raise unknown_mechanism(name)
-    defaults = {key: field.get_default(call_default_factory=True) for key, field in kind.model_fields.items()}
-    if as_json:
-        present(defaults, as_json=True)
-        return
-    typer.echo(f"{name}: {inspect.getdoc(kind)}\n")
-    present_rows([{"--set": key, "default": value} for key, value in defaults.items()], as_json=False)
-
-
-def unknown_mechanism(name: str) -> ParameterError:
-    """The sentence for a name that no mechanism has."""
-    from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
-
-    return ParameterError(f"there is no mechanism {name!r}; there are {', '.join(sorted(all_mechanisms()))}")
-
-
-def make_mechanism(name: str, settings: list[str]) -> "Mechanism":
-    """The mechanism of this name with parameters given as name=value."""
-    from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
-
-    known = all_mechanisms()
-    if name not in known:
-        raise unknown_mechanism(name)
-    parameters: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise ParameterError(f"--set takes name=value, not {setting!r}")
-        parameters[key.strip().replace("-", "_")] = value.strip()
-    return known[name](**parameters)
-
-
 def make_unit(name: str, max_trips: int) -> "Unit":
     """The privacy unit of this name."""
     from wayveil.privacy import units
@@ -336,5 +289,5 @@ def make_unit(name: str, max_trips: int) -> "Unit":
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (release, score, report, export, sample, verify, mechanisms):
+    for command in (release, score, report, export, sample, verify):
         app.command()(command)

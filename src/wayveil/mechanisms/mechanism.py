@@ -1,8 +1,7 @@
-"""The contract that every mechanism keeps, and the list of those there are."""
+"""The contract that every mechanism keeps. `wayveil.mechanisms.registry` lists those there are."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -28,6 +27,8 @@ class Mechanism(BaseModel):
     summary: ClassVar[str]
     # The kind of model that it makes, so that a saved one can be loaded.
     makes: ClassVar[type[Model]]
+    # The module with the `PLAN` of its audits, for mechanisms outside this package; None: the module of the class.
+    plan: ClassVar[str | None] = None
     # Whether a trip's moves are steps of the network, where there is one. Taps jump; vehicles do not.
     steps: ClassVar[bool] = True
 
@@ -57,25 +58,3 @@ class Mechanism(BaseModel):
     def describe(self) -> dict[str, object]:
         """Name and public parameters, for the datasheet."""
         return {"name": self.name, "summary": self.summary, "parameters": self.model_dump(mode="json")}
-
-
-# Every mechanism: its class and where it lives. Loaded on demand, so that one is not slowed down by the others.
-_HOMES = {
-    "NoisyPrefixTree": "noisy_prefix_tree",
-    "Markov": "markov",
-    "MobiTrie": "mobitrie",
-    "MobiTrieSearch": "mobitrie",
-    "VariableNgrams": "variable_ngrams",
-    "ExhaustiveTimeTree": "exhaustive_time_tree",
-    "SafePath": "safepath",
-    "PPDP": "ppdp",
-    "TapCounts": "tap_counts",
-    "TapMargins": "tap_margins",
-    "Weave": "weave",
-}
-
-
-def mechanisms() -> dict[str, type[Mechanism]]:
-    """Every mechanism by the name that the command line uses."""
-    kinds = (getattr(import_module(f"wayveil.mechanisms.{home}"), name) for name, home in _HOMES.items())
-    return {kind.name: kind for kind in kinds}

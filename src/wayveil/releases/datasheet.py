@@ -13,6 +13,7 @@ from wayveil.errors import plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
+from wayveil.showing import show
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.world import World
 
@@ -24,7 +25,7 @@ class Datasheet(dict[str, Any]):
         return f"<Datasheet: {self.get('guarantee', {}).get('sentence', 'no guarantee is stated')}>"
 
     def _repr_html_(self) -> str:
-        return str(wayveil.display(self))
+        return show(self)
 
 
 # What a visit is: a stop that a trip calls at, or a tap, which boards.

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import wayveil
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.mechanisms.mechanism import Mechanism
@@ -22,6 +21,7 @@ from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import step
 from wayveil.releases.answers import SEATS, Answer, answer_question
 from wayveil.releases.datasheet import Datasheet, VisitKind, make_datasheet
+from wayveil.showing import draw_map, show
 from wayveil.synthesis.estimates import Ends, Estimate, Question, Visits, count_runs, count_visits
 from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, Model, OfTaps
 from wayveil.trips.legality import LegalityRule
@@ -102,13 +102,13 @@ class Release:
 
     def map(self) -> Any:
         """The flows of the release on its network, as a picture that notebooks show and `save` writes."""
-        return wayveil.draw_map(self)
+        return draw_map(self)
 
     def __repr__(self) -> str:
         return f"<Release of {len(self.trips):,} trips: {self.datasheet['guarantee']['sentence']}>"
 
     def _repr_html_(self) -> str:
-        return str(wayveil.display(self))
+        return show(self)
 
 
 def default_mechanism(world: World) -> Mechanism:

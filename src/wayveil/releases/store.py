@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from wayveil.errors import InputError, WayveilError
-from wayveil.mechanisms.mechanism import mechanisms
+from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.mechanisms.registry import mechanism
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.datasheet_page import datasheet_page
 from wayveil.releases.signing import public_text, signing_key
@@ -119,9 +119,8 @@ def _check_world(datasheet: Datasheet, world: World, folder: Path) -> None:
 def _load_model(folder: Path, world: World, datasheet: Datasheet) -> Model:
     try:
         described = datasheet["mechanism"]
-        maker = mechanisms()[described["name"]]
-        kinds = maker.model_kinds(described)
-    except (KeyError, TypeError) as error:
+        kinds = mechanism(described["name"]).model_kinds(described)
+    except (KeyError, TypeError, ParameterError) as error:
         raise InputError(
             f"names a mechanism that is not known here ({error})", file=folder / DATASHEET
         ) from error

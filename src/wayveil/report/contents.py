@@ -26,7 +26,7 @@ from wayveil.report.trie_picture import trie_chart
 from wayveil.synthesis.model import Nests
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import edge_flows
-from wayveil.utility.question import check_comparable
+from wayveil.utility.figures import check_comparable
 from wayveil.utility.stops import stop_counts
 from wayveil.world.network import Network
 

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.simulate.riders import reconstruct_riders
-from wayveil.simulate.roles import RiderRules
+from wayveil.arrays import Floats
 from wayveil.synthesis.cell_counts import CellCounts, estimate_visits
 from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
 from wayveil.synthesis.fitting import Sums, fit_sums
@@ -18,11 +17,12 @@ from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.taps.boardings import HOURS, TapCells
 from wayveil.taps.chains import Period
+from wayveil.taps.riders.reconstruct import reconstruct_riders
+from wayveil.taps.riders.roles import RiderRules
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
 
-Floats = NDArray[np.float64]
 # A cell that noise pushed to zero in one histogram may hold taps in another; a trace of what its stop, route and hour
 # let expect keeps it open.
 TRACE = 1e-3

@@ -21,7 +21,7 @@ from wayveil.releases.plain_laplace import plain_answer, plain_unit
 from wayveil.releases.release import Release
 from wayveil.synthesis.estimates import Runs, Visits, count_runs, count_visits
 from wayveil.trips.trips import Trips
-from wayveil.utility.question import check_comparable
+from wayveil.utility.figures import check_comparable
 
 NOTICE = "Not for publication: raw answers stand beside the released ones."
 

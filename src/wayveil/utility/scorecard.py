@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
-import wayveil
 from wayveil.errors import ParameterError
 from wayveil.progress import track
 from wayveil.releases.release import Release
+from wayveil.showing import show
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
 from wayveil.utility.reference import ceiling, empty, floor
@@ -73,7 +73,7 @@ class Scorecard:
         return json.dumps(_without_nan(asdict(self)), indent=2)
 
     def _repr_html_(self) -> str:
-        return str(wayveil.display(self))
+        return show(self)
 
     def __repr__(self) -> str:
         return f"<Scorecard of {len(self.figures)} figures over {self.releases} releases; internal>"

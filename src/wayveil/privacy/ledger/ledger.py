@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import wayveil
 from wayveil.errors import ParameterError
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.ledger.book import Book
@@ -41,6 +40,7 @@ from wayveil.privacy.ledger.statements import (
     summarise,
 )
 from wayveil.privacy.ledger.storage import PostgresStorage, Session, SqliteStorage, Storage
+from wayveil.showing import show
 
 SCHEMA = 1
 
@@ -119,7 +119,7 @@ class Ledger:
         return f"Ledger({self._storage.name})"
 
     def _repr_html_(self) -> str:
-        return str(wayveil.display(self))
+        return show(self)
 
     @property
     def name(self) -> str:
