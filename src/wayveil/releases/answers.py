@@ -108,7 +108,8 @@ def _count(
         return keys, flow / places, None if spread is None else spread / places, note
     known = release.estimate(Visits(GROUPED[question]))
     assert known is not None  # trips always tell their stops and, if they have times, their hours
-    return _keys(question, world), known.values, known.half, _counted_note(release) if counted else KEPT
+    note = _counted_note(release) if counted and known.half is not None else KEPT
+    return _keys(question, world), known.values, known.half, note
 
 
 def _counted_note(release: "Release") -> str:
