@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter, Frontier
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import Share
@@ -15,17 +16,18 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution
 from wayveil.risk.mutants import HALF_NOISE, NO_BOUND, SEEDED, SILENT_END, TOTAL
 from wayveil.risk.registry import AuditPlan
+from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.world import World
 
 
 @dataclass(frozen=True, eq=False)
-class Starts:
+class Starts(Model):
     """Noisy numbers of trips by where they start, and trips of that one stop."""
 
     world: World
-    counts: np.ndarray
+    counts: Ints
 
     def generate(self, seed: int | None = None) -> Trips:
         location = np.repeat(np.arange(self.world.size), np.maximum(self.counts, 0))
@@ -39,6 +41,7 @@ class FirstStops(Mechanism):
     """Where trips start, and nothing else."""
 
     name: ClassVar[str] = "first-stops"
+    makes: ClassVar[type[Model]] = Starts
     summary: ClassVar[str] = "noisy numbers of trips by their first stop"
     steps: ClassVar[bool] = False
 

@@ -108,6 +108,16 @@ def test_a_mechanism_from_outside_is_released_listed_compared_and_public(outside
     assert set(found.table.filter(found.table["mechanism"] == "first-stops")["status"]) == {"measured"}
 
 
+def test_a_mechanism_from_outside_is_saved_loaded_reported_and_asked(outside, trips, tmp_path):
+    made = wv.release(trips, outside(), epsilon=8)
+    loaded = wv.Release.load(made.save(tmp_path / "release"), trips.world)
+    assert isinstance(loaded.model, type(made.model))
+    assert loaded.model.table().equals(made.model.table())
+    assert "first-stops" in wv.write_report(tmp_path / "report.html", release=loaded).read_text()
+    assert loaded.ask("stops").table["answer"].sum() == len(made.trips)
+    assert wv.score(trips, loaded, queries=20)["stop_error"].value >= 0
+
+
 def test_a_mechanism_from_outside_is_audited_with_the_plan_beside_it(outside):
     assert without_audit() == set()
     assert audit_plan("first-stops").mechanism == outside()
@@ -150,7 +160,7 @@ def test_names_are_not_taken_twice_and_only_mechanisms_come_in(outside):
     class Nameless(Mechanism):
         pass
 
-    with pytest.raises(ParameterError, match="Nameless must say its name and its summary"):
+    with pytest.raises(ParameterError, match="Nameless must say its name, its summary, its kind of model"):
         register(Nameless)
 
 

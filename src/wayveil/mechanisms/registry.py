@@ -93,8 +93,10 @@ def register(kind: Kind) -> Kind:
     if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
         raise ParameterError(f"only a subclass of Mechanism can be registered, not {kind!r}")
     missing = [word for word in ("name", "summary") if not isinstance(getattr(kind, word, None), str)]
+    if not (hasattr(kind, "makes") or "model_kinds" in vars(kind)):
+        missing.append("kind of model (`makes`)")
     if missing:
-        raise ParameterError(f"the mechanism {kind.__name__} must say its {' and its '.join(missing)}")
+        raise ParameterError(f"the mechanism {kind.__name__} must say its {', its '.join(missing)}")
     known = homes().get(kind.name)
     if known is not None and (known.module, known.class_name) != (kind.__module__, kind.__name__):
         raise ParameterError(
