@@ -27,8 +27,8 @@ from wayveil.privacy.units import Rider
 from wayveil.releases.release import release
 from wayveil.releases.tap_ways import ANY_MOVE, release_taps
 from wayveil.simulate.fare_boxes import STUDY_TAPS, simulate_taps
+from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.taps.chains import sequences
-from wayveil.taps.riders.reconstruct import reconstruct_riders
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.utility.answers import Asked, visit_counts

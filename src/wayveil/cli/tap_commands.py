@@ -11,7 +11,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.taps.riders.roles import RiderRules
+    from wayveil.synthesis.riders.roles import RiderRules
     from wayveil.taps.taps import Taps
     from wayveil.world.world import World
 
@@ -147,8 +147,8 @@ def riders(
     as_json: AsJson = False,
 ) -> None:
     """Give anonymous taps to riders by their roles. The result is as sensitive as the taps."""
+    from wayveil.synthesis.riders.reconstruct import reconstruct_riders
     from wayveil.taps.read import read_taps
-    from wayveil.taps.riders.reconstruct import reconstruct_riders
     from wayveil.trips.tables import replacing, table_suffix
 
     with shown(not quiet and not as_json):
@@ -314,7 +314,7 @@ def _rules(path: Path | None) -> "RiderRules | None":
 
     from pydantic import ValidationError
 
-    from wayveil.taps.riders.roles import RiderRules
+    from wayveil.synthesis.riders.roles import RiderRules
 
     if path is None:
         return None

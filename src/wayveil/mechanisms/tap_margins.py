@@ -24,10 +24,10 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import MaxVisits, Share
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution, Points, Unit, Window
+from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.synthesis.tap_model import TapModel
 from wayveil.taps.boardings import TapCells
 from wayveil.taps.chains import Period
-from wayveil.taps.riders.roles import RiderRules
 from wayveil.world.network import Network
 
 EPOCH = date(1970, 1, 1)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats
 from wayveil.synthesis.fitting import Sums, fit_sums
 from wayveil.synthesis.projection import onto_total
+from wayveil.synthesis.riders.reconstruct import reconstruct_riders
+from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.taps.boardings import HOURS, TapCells
 from wayveil.taps.chains import Period
-from wayveil.taps.riders.reconstruct import reconstruct_riders
-from wayveil.taps.riders.roles import RiderRules
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
