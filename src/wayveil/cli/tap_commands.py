@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WalkRadius, present, remark
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WalkRadius, present, present_release, remark
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import shown
 
@@ -232,12 +232,7 @@ def release(
             curator=curator,
         )
         folder = made.save(out)
-    facts = {
-        "guarantee": made.datasheet["guarantee"]["sentence"],
-        "released_trips": len(made.trips),
-        "written_to": str(folder),
-    }
-    present(facts, as_json=as_json)
+    present_release(made, folder, as_json=as_json)
 
 
 def open_places(
