@@ -28,8 +28,8 @@ from wayveil.releases.release import Release, release
 from wayveil.releases.tap_ways import ANY_MOVE, release_taps
 from wayveil.simulate.fare_boxes import STUDY_TAPS, simulate_taps
 from wayveil.synthesis.estimates import Visits, count_visits
+from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.taps.chains import sequences
-from wayveil.taps.riders.reconstruct import reconstruct_riders
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError, relative_errors, sanity_bound

@@ -120,3 +120,9 @@ def test_trips_without_times_are_refused():
 def test_a_time_axis_that_does_not_divide_the_day_is_refused(axis):
     with pytest.raises(ParameterError, match="time"):
         SeqPT(time=axis)
+
+
+def test_moves_of_a_network_need_one():
+    trips = Trips.of_lists([[0, 1]], World(["a", "b"]), time=np.array([0, 60]))
+    with pytest.raises(ParameterError, match="needs a world with a network"):
+        SeqPT(successors="network", height=2).measure(LocalCounter(trips), Gate(Trip(), Budget(1)))

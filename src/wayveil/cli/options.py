@@ -3,11 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no remarks.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
@@ -41,6 +44,16 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
             value = "\n".join(str(item) for item in value)
         table.add_row(name.replace("_", " "), f"{value:,}" if type(value) is int else str(value))
     Console().print(table)
+
+
+def present_release(made: "Release", folder: Path, *, as_json: bool) -> None:
+    """What was released, and where it lies."""
+    facts = {
+        "guarantee": made.datasheet["guarantee"]["sentence"],
+        "released_trips": len(made.trips),
+        "written_to": str(folder),
+    }
+    present(facts, as_json=as_json)
 
 
 def present_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, title: str = "") -> None:

@@ -7,7 +7,7 @@ import typer
 
 from wayveil.cli.mechanisms import make_mechanism
 from wayveil.cli.opening import Trust, open_release, read_raw
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, remark
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, present_release, remark
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
@@ -106,12 +106,7 @@ def release(
             tuned_on_data=tuned_on_data,
         )
         folder = made.save(out)
-    facts = {
-        "guarantee": made.datasheet["guarantee"]["sentence"],
-        "released_trips": len(made.trips),
-        "written_to": str(folder),
-    }
-    present(facts, as_json=as_json)
+    present_release(made, folder, as_json=as_json)
     remark(f"Next: wayveil verify {folder}; wayveil report {folder} --world {world}", quiet=quiet or as_json)
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WalkRadius, present, remark
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WalkRadius, present, present_release, remark
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.taps.riders.roles import RiderRules
+    from wayveil.synthesis.riders.roles import RiderRules
     from wayveil.taps.taps import Taps
     from wayveil.world.world import World
 
@@ -147,8 +147,8 @@ def riders(
     as_json: AsJson = False,
 ) -> None:
     """Give anonymous taps to riders by their roles. The result is as sensitive as the taps."""
+    from wayveil.synthesis.riders.reconstruct import reconstruct_riders
     from wayveil.taps.read import read_taps
-    from wayveil.taps.riders.reconstruct import reconstruct_riders
     from wayveil.trips.tables import replacing, table_suffix
 
     with shown(not quiet and not as_json):
@@ -232,12 +232,7 @@ def release(
             curator=curator,
         )
         folder = made.save(out)
-    facts = {
-        "guarantee": made.datasheet["guarantee"]["sentence"],
-        "released_trips": len(made.trips),
-        "written_to": str(folder),
-    }
-    present(facts, as_json=as_json)
+    present_release(made, folder, as_json=as_json)
 
 
 def open_places(
@@ -314,7 +309,7 @@ def _rules(path: Path | None) -> "RiderRules | None":
 
     from pydantic import ValidationError
 
-    from wayveil.taps.riders.roles import RiderRules
+    from wayveil.synthesis.riders.roles import RiderRules
 
     if path is None:
         return None

@@ -12,9 +12,10 @@ from wayveil.errors import ParameterError, plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.privacy.budget import Rational, exact
+from wayveil.utility.reference import CEILING, EMPTY, FLOOR, LINES
 
-CEILING, FLOOR, EMPTY, PLAIN_LAPLACE = "ceiling", "floor", "empty", "plain-laplace"
-REFERENCES = (CEILING, FLOOR, EMPTY, PLAIN_LAPLACE)
+PLAIN_LAPLACE = "plain-laplace"
+REFERENCES = (*LINES, PLAIN_LAPLACE)
 
 
 @dataclass(frozen=True)

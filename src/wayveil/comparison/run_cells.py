@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE, Cell
+from wayveil.comparison.cells import PLAIN_LAPLACE, Cell
 from wayveil.errors import WayveilError
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Unit
@@ -17,7 +17,7 @@ from wayveil.releases.release import default_unit, release
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.operations import Operations
-from wayveil.utility.reference import ceiling, empty, floor
+from wayveil.utility.reference import reference_trips
 from wayveil.utility.suite import Suite, questions
 from wayveil.world.timebins import TimeBins
 
@@ -105,13 +105,8 @@ class Examiner:
 
     def _trips(self, cell: Cell) -> Trips:
         raw, seed = self.raw, self.settings.seed + 1 + cell.repetition
-        if cell.name == CEILING:
-            return ceiling(raw, seed)
-        if cell.name == FLOOR:
-            bins = None if raw.time is None else TimeBins.hour_of_day()
-            return floor(raw.world, len(raw), seed, bins=bins)
-        if cell.name == EMPTY or cell.mechanism is None or cell.epsilon is None:
-            return empty(raw.world, timed=raw.time is not None)
+        if cell.mechanism is None or cell.epsilon is None:
+            return reference_trips(cell.name, raw, seed, None if raw.time is None else TimeBins.hour_of_day())
         # These releases never leave the process, so their noise may be repeatable; it then protects nobody.
         return release(
             raw,

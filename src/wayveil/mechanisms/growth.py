@@ -8,13 +8,14 @@ candidate per level, so a level costs its price once, whatever is kept; the pric
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, log
+from math import ceil, exp
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.protocol import Frontier, PrefixCounter
 from wayveil.errors import ParameterError
+from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution
 from wayveil.progress import track
@@ -59,7 +60,7 @@ class Threshold:
         """The threshold for one level; a function of public things and earlier noisy answers only."""
         candidates = frontier.universe / max(len(frontier.states), 1)
         allowed = max(self.false_children, self.false_roots * candidates) if first else self.false_children
-        noise_aware = max(1, ceil(float(scale) * log(max(candidates / (2 * allowed), 1.0))))
+        noise_aware = noise_aware_threshold(candidates, allowed, scale)
         if self.scales is None:
             return noise_aware
         fixed = max(1, ceil(self.scales * float(scale)))

@@ -16,16 +16,17 @@ What it measures
 """
 
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import sqrt
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from wayveil.counting.protocol import Counter
-from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import Longest, Moves, Share
+from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.lengths import LengthClasses, NoisyLengths
@@ -33,8 +34,6 @@ from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.marked_ngrams import MarkedNgrams
-from wayveil.world.successors import CompleteSuccessors, Successors
-from wayveil.world.world import World
 
 ONE_TRIP = Contribution(per_trip=1)
 # Tables up to this size are noised cell by cell; of larger ones only what stands out comes back.
@@ -121,8 +120,7 @@ class Markov(Mechanism):
         if universe.size <= DENSE_CELLS:
             return None
         allowed = self.false_moves * universe.locations
-        scale = float(gate.scale(self._spread, price))
-        return max(1, ceil(scale * log(max(universe.size / (2 * allowed), 1.0))))
+        return noise_aware_threshold(universe.size, allowed, gate.scale(self._spread, price))
 
     def _cleaned(self, universe: MarkedNgrams, answer: NoisyCounts, trips: float) -> NgramTable:
         """Counts in trips that add up to the number of trips, as every trip has the same weight."""
@@ -154,10 +152,3 @@ def noisy_lengths(counter: Counter, gate: Gate, longest: int, price: Fraction) -
     exact = SparseCounts.of_keys(len(classes), classes.of(counter.lengths()))
     answer = gate.histogram("trips by length", exact, ONE_TRIP, price)
     return NoisyLengths(classes, answer.counts, answer.question.scale)
-
-
-def public_successors(world: World, which: str) -> Successors:
-    """The moves that a mechanism takes for possible."""
-    if which == "network" and not world.has_network:
-        raise ParameterError("successors='network' needs a world with a network; this one is a plain list")
-    return CompleteSuccessors(world.size) if which == "all" else world.successors

@@ -19,7 +19,7 @@ Repaired
 """
 
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import ceil, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -27,9 +27,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
-from wayveil.mechanisms.markov import ONE_TRIP, public_successors
+from wayveil.mechanisms.markov import ONE_TRIP
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import Longest, Moves, Share
+from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.repeat import Stopping, rounds_needed
 from wayveil.privacy.units import Contribution
@@ -112,7 +114,7 @@ class MobiTrie(_Tries):
         number = self._number(counter, gate)
         price = gate.budget.remaining
         false = min(self.false_share * universe.size, self.false_most)
-        threshold = max(1, _threshold(universe.size, false, gate.scale(self._contribution, price)))
+        threshold = noise_aware_threshold(universe.size, false, gate.scale(self._contribution, price))
         label = f"{self.n}-grams"
         answer = gate.histogram(label, exact, self._contribution, price, threshold=threshold)
         return self._trie(counter, universe, answer, number)
@@ -163,7 +165,7 @@ class MobiTrieSearch(_Tries):
             threshold = (
                 1
                 + _uniform(ceil(sqrt(2) * float(scale)), inner)
-                + _threshold(universe.size, MOST_NOISE, scale)
+                + noise_aware_threshold(universe.size, MOST_NOISE, scale, least=0)
             )
             label = f"{self.n}-grams"
             answer = inner.histogram(label, exact, self._contribution, counts, threshold=threshold)
@@ -187,11 +189,6 @@ class MobiTrieSearch(_Tries):
         # 2 TP + FP + FN, with FP = kept - TP.
         whole = hit + len(answer.keys) + missed
         return min(max(Fraction(2 * hit, whole), Fraction(0)), Fraction(1)) if whole > 0 else Fraction(0)
-
-
-def _threshold(cells: int, false: float, scale: Fraction) -> int:
-    """The count that about `false` of so many empty cells reach: each with probability exp(-count / scale) / 2."""
-    return ceil(float(scale) * log(max(cells / (2 * false), 1.0)))
 
 
 def _uniform(bound: int, gate: Gate) -> int:

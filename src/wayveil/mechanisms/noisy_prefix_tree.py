@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
-from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,
     FalseChildren,
@@ -37,8 +37,7 @@ from wayveil.privacy.units import Contribution
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.tree import PrefixTree
-from wayveil.world.successors import CompleteSuccessors, Successors
-from wayveil.world.world import World
+from wayveil.world.successors import CompleteSuccessors
 
 
 class NoisyPrefixTree(Mechanism):
@@ -81,7 +80,7 @@ class NoisyPrefixTree(Mechanism):
 
     def measure(self, counter: Counter, gate: Gate) -> PrefixTree:
         """Buy the height if asked, then grow the tree with what remains, in equal parts."""
-        successors = self._successors(counter.world)
+        successors = public_successors(counter.world, self.successors)
         threshold = Threshold(self.false_children, self.threshold_scales, self.when_explosive)
         if self.height > 1:  # the root has children once: a single level cannot explode
             threshold.check(successors)
@@ -93,13 +92,6 @@ class NoisyPrefixTree(Mechanism):
         ]
         levels = grow(counter.prefixes(), plans, threshold, gate)
         return PrefixTree(counter.world, levels, Consistency(self.smoothing, self.consistency))
-
-    def _successors(self, world: World) -> Successors:
-        if self.successors == "network" and not world.has_network:
-            raise ParameterError(
-                "successors='network' needs a world with a network; this one is a plain list"
-            )
-        return CompleteSuccessors(world.size) if self.successors == "all" else world.successors
 
     def _height(self, counter: Counter, gate: Gate) -> int:
         if not self.private_height:

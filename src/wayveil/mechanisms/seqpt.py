@@ -19,6 +19,7 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, expected_false_nodes, grow
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,
     FalseChildren,
@@ -66,10 +67,7 @@ class SeqPT(Mechanism):
         """Estimate the size first, then grow all levels at equal prices."""
         bins = time_bins(self.time)
         alphabet = TimedAlphabet(counter.world, bins)
-        moves = (
-            CompleteSuccessors(counter.world.size) if self.successors == "all" else counter.world.successors
-        )
-        later = Later(moves, bins.count)
+        later = Later(public_successors(counter.world, self.successors), bins.count)
         threshold = Threshold(self.false_children, self.threshold_scales, "allow")
         expected = expected_false_nodes(alphabet.size, later.mean_degree, self.height, threshold)
         if expected > self.max_false_nodes:

@@ -11,7 +11,6 @@ What it cannot do: nothing that connects two visits survives. It releases single
 """
 
 from fractions import Fraction
-from math import ceil, log
 from typing import ClassVar
 
 import numpy as np
@@ -22,9 +21,10 @@ from wayveil.counting.protocol import Counter, Encoding
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import MaxVisits, Share
+from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
+from wayveil.mechanisms.visit_bounds import visit_contribution
 from wayveil.privacy.gate import Gate, NoisyCounts
-from wayveil.privacy.units import Contribution, Points, Unit, Window
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 from wayveil.world.timebins import TimeBins
@@ -59,7 +59,7 @@ class TapCounts(Mechanism):
     def measure(self, counter: Counter, gate: Gate) -> TapTable:
         """Three histograms of the same visits."""
         bins = time_bins(self.time)
-        contribution = self.contribution(gate.unit)
+        contribution = visit_contribution(self.name, gate.unit, self.max_visits)
         both_share = 1 - self.stops_share - self.times_share
         if both_share <= 0:
             raise ParameterError(
@@ -76,8 +76,7 @@ class TapCounts(Mechanism):
 
         limit = None
         if both.size > self.dense_cells:
-            scale = float(gate.scale(contribution, for_pairs))
-            limit = max(1, ceil(scale * log(max(bins.count / (2 * self.false_cells), 1.0))))
+            limit = noise_aware_threshold(bins.count, self.false_cells, gate.scale(contribution, for_pairs))
         stops = ask("visits per stop", _Stops(), counter.world.size, for_stops)
         times = ask("visits per time bin", _Times(bins), bins.count, for_times)
         cells = ask("visits per stop and time bin", both, both.size, for_pairs, limit)
@@ -91,18 +90,6 @@ class TapCounts(Mechanism):
             (stops.question.scale, times.question.scale, cells.question.scale),
             limit,
         )
-
-    def contribution(self, unit: Unit) -> Contribution:
-        """What one trip and one visit can do to each histogram."""
-        if self.max_visits is not None:
-            # A visit that comes first can push another over the limit: one in, one out.
-            return Contribution(per_trip=self.max_visits, per_cell=self.max_visits, per_visit=2)
-        if not isinstance(unit, Points | Window):
-            raise ParameterError(
-                f"tap-counts: a {unit.name} can hold any number of visits, so its noise would have to be infinite; set "
-                f"max_visits to the number of visits of a trip that count, or protect single events"
-            )
-        return Contribution(per_trip=1, per_visit=1)
 
 
 class _Stops:

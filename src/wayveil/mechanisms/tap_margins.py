@@ -22,13 +22,13 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import MaxVisits, Share
+from wayveil.mechanisms.visit_bounds import visit_contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Contribution, Points, Unit, Window
 from wayveil.synthesis.model import Model
+from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.synthesis.tap_model import TapModel
 from wayveil.taps.boardings import TapCells
 from wayveil.taps.chains import Period
-from wayveil.taps.riders.roles import RiderRules
 from wayveil.world.network import Network
 
 EPOCH = date(1970, 1, 1)
@@ -71,7 +71,7 @@ class TapMargins(Mechanism):
                 "tap-margins needs the public period: first_day and days. Taken from the taps, it would tell when the "
                 "first and the last one was"
             )
-        contribution = self.contribution(gate.unit)
+        contribution = visit_contribution(self.name, gate.unit, self.max_visits)
         cells = TapCells(counter.world, (self.first_day - EPOCH).days, self.days)
         if self.riders and not isinstance(cells.places, Network):
             raise ParameterError(
@@ -88,15 +88,3 @@ class TapMargins(Mechanism):
             (self.rules or RiderRules()) if self.riders else None,
             self.period,
         )
-
-    def contribution(self, unit: Unit) -> Contribution:
-        """What one trip and one visit can do to each histogram."""
-        if self.max_visits is not None:
-            # A visit that comes first can push another over the limit: one in, one out.
-            return Contribution(per_trip=self.max_visits, per_cell=self.max_visits, per_visit=2)
-        if not isinstance(unit, Points | Window):
-            raise ParameterError(
-                f"tap-margins: a {unit.name} can hold any number of taps, so its noise would have to be infinite; set "
-                f"max_visits to the number of visits of a trip that count, or protect single taps (unit `event`)"
-            )
-        return Contribution(per_trip=1, per_visit=1)

@@ -26,8 +26,9 @@ from pydantic import Field, model_validator
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.protocol import Counter, Frontier, RunCounter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths, public_successors
+from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import Longest, Moves, Share
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Contribution

@@ -23,10 +23,10 @@ from wayveil.privacy.budget import Rational
 from wayveil.privacy.units import Event, Rider, Trip
 from wayveil.releases.datasheet import Datasheet, disclaim
 from wayveil.releases.release import Release, release
+from wayveil.synthesis.riders.reconstruct import reconstruct_riders
+from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import Period, chain_cards, sequences
-from wayveil.taps.riders.reconstruct import reconstruct_riders
-from wayveil.taps.riders.roles import RiderRules
 from wayveil.taps.taps import Taps
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips

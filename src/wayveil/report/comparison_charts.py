@@ -14,10 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE
+from wayveil.comparison.cells import PLAIN_LAPLACE
 from wayveil.comparison.recommend import HEADLINES
 from wayveil.comparison.results import Comparison, Point
 from wayveil.report.chart import Chart
+from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h")

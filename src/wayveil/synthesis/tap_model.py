@@ -14,11 +14,11 @@ from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
 from wayveil.synthesis.fitting import Sums, fit_sums
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import onto_total
+from wayveil.synthesis.riders.reconstruct import reconstruct_riders
+from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.taps.boardings import HOURS, TapCells
 from wayveil.taps.chains import Period
-from wayveil.taps.riders.reconstruct import reconstruct_riders
-from wayveil.taps.riders.roles import RiderRules
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR

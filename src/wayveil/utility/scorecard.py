@@ -16,12 +16,11 @@ from wayveil.releases.release import Release
 from wayveil.showing import show
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
-from wayveil.utility.reference import ceiling, empty, floor
+from wayveil.utility.reference import LINES, reference_trips
 from wayveil.utility.suite import Suite, questions
 from wayveil.world.timebins import TimeBins
 
 NOTICE = "Not for publication: these figures are computed from the raw trips."
-_REFERENCES = 3
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def score(
     )
     if suite == "full" and trips.time is not None:
         bins = TimeBins.hour_of_day() if bins is None else bins  # the floor then knows of time as well
-    subjects = len(candidates) + _REFERENCES
+    subjects = len(candidates) + len(LINES)
     pairs = ((subject, one) for subject in _subjects(trips, candidates, bins, seed) for one in asked)
     answers = [
         (question, measure)
@@ -170,9 +169,8 @@ def score(
 def _subjects(raw: Trips, candidates: list[Trips], bins: TimeBins | None, seed: int) -> Iterator[Trips]:
     """The releases and then the three references, one at a time: a copy of the raw trips is large."""
     yield from candidates
-    yield ceiling(raw, seed + 1)
-    yield floor(raw.world, len(raw), seed + 2, bins=bins)
-    yield empty(raw.world, timed=bins is not None)
+    for place, line in enumerate(LINES, 1):
+        yield reference_trips(line, raw, seed + place, bins)
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:

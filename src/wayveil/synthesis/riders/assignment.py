@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.taps.riders.roles import RuleArrays
-from wayveil.taps.riders.surroundings import Surroundings
-from wayveil.taps.riders.waiting import (
+from wayveil.synthesis.riders.roles import RuleArrays
+from wayveil.synthesis.riders.surroundings import Surroundings
+from wayveil.synthesis.riders.waiting import (
     NOBODY,
     QUARTER,
     SLOTS,

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.taps.riders.roles import RuleArrays
+from wayveil.synthesis.riders.roles import RuleArrays
 from wayveil.world.timebins import DAY
 
 QUARTER = 900

@@ -1,1 +1,0 @@
-"""Riders from anonymous taps, by roles: a look at all taps at once, sound where the taps are simulated or private."""
