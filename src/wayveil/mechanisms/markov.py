@@ -143,6 +143,6 @@ def noisy_lengths(counter: Counter, gate: Gate, longest: int, price: Fraction) -
 
 def public_successors(world: World, which: str) -> Successors:
     """The moves that a mechanism takes for possible."""
-    if which == "network" and not world.has_network:
+    if which == "network" and not world.restricts_moves:
         raise ParameterError("successors='network' needs a world with a network; this one is a plain list")
     return CompleteSuccessors(world.size) if which == "all" else world.successors

@@ -85,7 +85,7 @@ class NoisyPrefixTree(Mechanism):
         return PrefixTree(counter.world, levels, Consistency(self.smoothing, self.consistency))
 
     def _successors(self, world: World) -> Successors:
-        if self.successors == "network" and not world.has_network:
+        if self.successors == "network" and not world.restricts_moves:
             raise ParameterError(
                 "successors='network' needs a world with a network; this one is a plain list"
             )
