@@ -21,7 +21,7 @@ from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Rider, Trip
 from wayveil.risk.run import EFFORTS, Job, run_job
 from wayveil.synthesis.weave.measurements import Measurements
-from wayveil.synthesis.weave.settings import Generation, Shrinkage
+from wayveil.synthesis.weave.settings import Generation, ShrinkageSettings
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.walk_blocks import Resolution
@@ -222,7 +222,7 @@ def test_the_published_table_is_enough_to_make_the_same_trips(tmp_path):
 
 @pytest.mark.parametrize("raw", [town_trips(600), clicks(600)], ids=["network", "list"])
 def test_a_model_read_back_is_equal_to_itself_and_to_nothing_else(raw):
-    settings = QUICK.model_copy(update={"shrinkage": Shrinkage(doubtful=0.3)})
+    settings = QUICK.model_copy(update={"shrinkage": ShrinkageSettings(doubtful=0.3)})
     model, _ = measured(WEAVE.model_copy(update={"generation": settings}), raw)
     written = json.loads(json.dumps(settings.model_dump(mode="json")))
     restored = Measurements.of_table(model.table(), raw.world, Generation(**written))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.list_demand import estimate_visits
 from wayveil.synthesis.weave.settings import Generation
 

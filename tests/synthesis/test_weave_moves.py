@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.move_chain import MoveChain
 from wayveil.synthesis.weave.move_table import MoveTable, clean_moves, guess_moves
-from wayveil.synthesis.weave.settings import Generation, OnList
+from wayveil.synthesis.weave.settings import Generation, ListSettings
 from wayveil.world.walk_blocks import Block
 from wayveil.world.world import World
 
@@ -29,7 +29,7 @@ def ring() -> MoveChain:
     """a -> b -> c -> a, and from b back to a; walks end at c or a. Nobody goes to d."""
     world = World.of_symbols(["a", "b", "c", "d"])
     moves = {(A, B): 30.0, (B, C): 20.0, (B, A): 10.0, (C, A): 10.0}
-    return MoveChain.of_table(world, table(4, moves, [10.0, 0, 10.0, 0]), OnList())
+    return MoveChain.of_table(world, table(4, moves, [10.0, 0, 10.0, 0]), ListSettings())
 
 
 def walks(location, offsets):
@@ -71,7 +71,7 @@ def test_bridges_are_as_likely_as_the_chain_makes_them(ring):
 
 def test_a_bridge_goes_anywhere_with_the_mass_that_is_left_over():
     world = World.of_symbols(["a", "b", "c"])
-    moves = MoveChain.of_table(world, table(3, {(A, B): 10.0}, [0.0, 5.0, 5.0], left=30.0), OnList())
+    moves = MoveChain.of_table(world, table(3, {(A, B): 10.0}, [0.0, 5.0, 5.0], left=30.0), ListSettings())
     size = 30_000
     drawn = walks(
         *moves.draw_bridges(np.full(size, A), np.full(size, -1), np.full(size, 2), np.random.default_rng(1))
@@ -86,7 +86,7 @@ def test_a_place_that_is_hardly_known_does_not_hold_walks():
     world = World.of_symbols(["a", "b"])
     sure, unsure = (
         MoveChain.of_table(
-            world, table(2, {(A, B): 50.0, (B, B): 5.0}, [50.0, 0.0], deviation), OnList()
+            world, table(2, {(A, B): 50.0, (B, B): 5.0}, [50.0, 0.0], deviation), ListSettings()
         ).rows
         for deviation in (0.0, 5.0)
     )
@@ -139,7 +139,7 @@ def test_moves_that_were_not_asked_for_go_anywhere_by_how_busy_places_are():
     share = np.array([0.9, 0.1])
     table = guess_moves(share, 100.0, 25.0, np.array([60.0, 40.0]), np.array([10.0, 90.0]))
     assert (table.known.sum(), table.left, table.end.tolist()) == (0.0, 50.0, [2.5, 22.5])
-    moves = MoveChain.of_table(world, table, OnList()).rows
+    moves = MoveChain.of_table(world, table, ListSettings()).rows
     assert len(moves.target) == 0
     assert moves.end[A] < moves.end[B]
     np.testing.assert_allclose(moves.loose + moves.end, 1.0)

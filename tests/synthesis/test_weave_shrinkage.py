@@ -1,10 +1,10 @@
 import numpy as np
 
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.weave.settings import Shrinkage
+from wayveil.synthesis.weave.settings import ShrinkageSettings
 from wayveil.synthesis.weave.shrinkage import group_alike, keep_likely_counts, shrink_counts
 
-SETTINGS = Shrinkage()
+SETTINGS = ShrinkageSettings()
 
 
 def noisy_counts(true, scale, seed=1):

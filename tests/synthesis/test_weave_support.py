@@ -8,11 +8,11 @@ import pytest
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.weave import Weave
 from wayveil.simulate.habit import simulate_habit
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.network_demand import NetworkDemand, estimate_places
 from wayveil.synthesis.weave.routed_support import ROUTE_CHOICES, draw_routes, guess_choices
 from wayveil.synthesis.weave.routes import LINES, METRES, SECONDS, Costs, find_routes
-from wayveil.synthesis.weave.settings import Ends
+from wayveil.synthesis.weave.settings import EndSettings
 from wayveil.synthesis.weave.support_fit import read_blocks
 from wayveil.synthesis.weave.times import add_times
 from wayveil.trips.trips import Trips
@@ -138,7 +138,7 @@ def test_masses_of_places_keep_their_total_and_follow_what_stands_out():
     zone = np.arange(64) // 8
     fine = CellEstimates(true + rng.laplace(0, 10, 64), 10 * 2**0.5)
     coarse = CellEstimates(np.bincount(zone, true) + rng.laplace(0, 5, 8), 5 * 2**0.5)
-    mass = estimate_places(fine, coarse, zone, true.sum(), Ends())
+    mass = estimate_places(fine, coarse, zone, true.sum(), EndSettings())
     assert abs(mass.sum() - true.sum()) < 1e-6 * true.sum()
     assert mass.min() > 0
     assert abs(mass[5] - 500) < 80
@@ -151,7 +151,7 @@ def test_noise_alone_makes_no_place_stand_out():
     for _ in range(5):
         fine = CellEstimates(2.5 + rng.laplace(0, 200, 4_000), 200 * np.sqrt(2))
         coarse = CellEstimates(np.full(4, 2_500.0), 10.0)
-        mass = estimate_places(fine, coarse, zone, 10_000.0, Ends())
+        mass = estimate_places(fine, coarse, zone, 10_000.0, EndSettings())
         # A few tall peaks of noise would otherwise take most of the ten thousand trips.
         assert np.sort(mass)[-5:].sum() < 0.5 * 10_000
         assert np.median(mass) > 0.5
@@ -159,7 +159,7 @@ def test_noise_alone_makes_no_place_stand_out():
 
 def test_places_share_their_zone_evenly_where_only_zones_were_asked_for():
     zone = np.array([0, 0, 1, 1, 1])
-    mass = estimate_places(None, CellEstimates(np.array([60.0, 30.0]), 1.0), zone, 90.0, Ends())
+    mass = estimate_places(None, CellEstimates(np.array([60.0, 30.0]), 1.0), zone, 90.0, EndSettings())
     assert np.allclose(mass, 0.98 * np.array([30, 30, 10, 10, 10]) + 0.02 * 18)
 
 

@@ -55,7 +55,7 @@ class Weave(Mechanism):
         "small noisy histograms, public routes, and the most even mixture that explains them"
     )
 
-    shares: Shares = Field(default_factory=Shares, description="what the budget is spent on")
+    shares: Shares = Field(Shares(), description="what the budget is spent on")
     period: Literal["day", "week"] = Field(
         "day", description="time bins are the hours of a `day` or of a `week`, for trips with times"
     )
@@ -69,7 +69,9 @@ class Weave(Mechanism):
         description="trips per unit of noise (n x epsilon) and cell from which two edges in a row are asked for",
     )
     moves_from: float = Field(
-        1 / 50, ge=0, description="the same for possible moves, where there is no network"
+        1 / 50,
+        ge=0,
+        description="trips per unit of noise and possible move from which moves are asked for; without a network",
     )
     faint: float = Field(
         1 / 20,
@@ -95,11 +97,9 @@ class Weave(Mechanism):
         ge=1,
         description="cells of the table of possible moves, at most, where there is no network",
     )
-    looking: LookingRules = Field(
-        default_factory=LookingRules, description="between which resolutions it may choose"
-    )
+    looking: LookingRules = Field(LookingRules(), description="between which resolutions it may choose")
     generation: Generation = Field(
-        default_factory=Generation,
+        Generation(),
         description="how trips are made of the measurements: costs nothing, can be changed later",
     )
 

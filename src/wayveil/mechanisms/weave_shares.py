@@ -45,10 +45,15 @@ class ListShares(BaseModel):
         description="trips per unit of noise and possible move at which moves get half of their weight",
     )
     fewest_moves: Fraction = Field(
-        Fraction(2, 100), ge=0, description="the same number, from which on moves do not get less"
+        Fraction(2, 100),
+        ge=0,
+        description="trips per unit of noise and possible move below which the weight of moves falls no further",
     )
     clear_moves: int = Field(
-        30, ge=0, description="the same number, from which on moves get less again, as all of them are clear"
+        30,
+        ge=0,
+        description="trips per unit of noise and possible move at which all moves are so clear that half of the "
+        "weight is enough",
     )
     least_of_moves: Fraction = Field(
         Fraction(1, 3),
@@ -107,9 +112,7 @@ class Shares(BaseModel):
     origin_per_trip: Fraction = _weight(
         1, "on a network, origins weigh this much per trip per unit of noise and place, if that is more"
     )
-    on_list: ListShares = Field(
-        default_factory=ListShares, description="how weights change where there is no network"
-    )
+    on_list: ListShares = Field(ListShares(), description="how weights change where there is no network")
 
     def weigh_questions(
         self,

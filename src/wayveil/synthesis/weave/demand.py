@@ -7,16 +7,13 @@ begin and end at each place is estimated in `network_demand` and `list_demand`.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.world.walk_blocks import WalkBlocks
 from wayveil.world.zones import take_apart
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.settings import Solver
-
-Floats = NDArray[np.float64]
+from wayveil.arrays import Floats
+from wayveil.synthesis.weave.settings import SolverSettings
 
 
 def minimise(
@@ -20,7 +18,7 @@ def minimise(
     start: Floats,
     iterations: int,
     tolerance: float,
-    settings: Solver,
+    settings: SolverSettings,
 ) -> tuple[Floats, int]:
     """A point near the minimum, and the steps it took; `function` gives value and gradient.
 

@@ -13,15 +13,14 @@ from math import pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.progress import step
 from wayveil.synthesis.weave.fit import Features
 from wayveil.synthesis.weave.measurements import Measurements, NoisyBlock
-from wayveil.synthesis.weave.settings import ErrorEstimate
+from wayveil.synthesis.weave.settings import ErrorSettings
 from wayveil.synthesis.weave.times import make_time_bins
 from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Walks
-
-Floats = NDArray[np.float64]
 
 # Blocks that people ask about, and in which words.
 ASKED_ABOUT = {
@@ -149,7 +148,7 @@ def _compare(
     question: str,
     seen: _Seen,
     again: _Seen,
-    settings: ErrorEstimate,
+    settings: ErrorSettings,
     trips: int,
     rng: np.random.Generator,
 ) -> ExpectedError:
@@ -172,7 +171,7 @@ def _compare(
 
 
 def _estimate_bias(
-    excess: float, variance: float, value: Floats, settings: ErrorEstimate
+    excess: float, variance: float, value: Floats, settings: ErrorSettings
 ) -> tuple[Floats, bool]:
     """The squared bias of every cell, from the mean excess of squared misfits, and whether that is more than a guess.
 

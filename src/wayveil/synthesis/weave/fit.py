@@ -21,13 +21,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.weave.descent import dot, minimise
-from wayveil.synthesis.weave.settings import Solver
+from wayveil.synthesis.weave.settings import SolverSettings
 from wayveil.world.spreading import count_parts, measure_norms
 from wayveil.world.walk_blocks import Block, Walks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Threads that share the trips of a support, at most: changes how sums are rounded, and nothing else.
 MOST_WORKERS = 8
@@ -130,7 +128,7 @@ def fit_weights(
     variance: Floats,
     total: float,
     *,
-    solver: Solver,
+    solver: SolverSettings,
     iterations: int,
     prior: Floats | None = None,
     start: Floats | None = None,

@@ -3,14 +3,11 @@
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.arrays import Floats, Ints
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.shrinkage import shrink_counts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Lengths:

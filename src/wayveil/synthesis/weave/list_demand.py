@@ -5,8 +5,9 @@ from math import sqrt
 
 import numpy as np
 
-from wayveil.synthesis.weave.demand import Demand, Floats
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.arrays import Floats
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
+from wayveil.synthesis.weave.demand import Demand
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.shrinkage import group_alike, keep_likely_counts
 from wayveil.world.walk_blocks import WalkBlocks

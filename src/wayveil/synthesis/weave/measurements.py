@@ -9,18 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.errors import InputError
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.weaving import Woven, weave
 from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
-
-Ints = NDArray[np.int64]
 
 TOTAL, SCALE, LEAF, SETTING = "trips", "scale", "leaf", "setting"
 

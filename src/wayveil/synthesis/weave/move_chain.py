@@ -7,13 +7,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.weave.move_table import MoveTable
-from wayveil.synthesis.weave.settings import OnList
+from wayveil.synthesis.weave.settings import ListSettings
 from wayveil.synthesis.weave.support import select_walks
 from wayveil.world.world import World
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Rows(NamedTuple):
@@ -48,7 +46,7 @@ class MoveChain:
     rows: Rows
 
     @classmethod
-    def of_table(cls, world: World, table: MoveTable, settings: OnList) -> "MoveChain":
+    def of_table(cls, world: World, table: MoveTable, settings: ListSettings) -> "MoveChain":
         """Where little is known of a place, walks end and go on there as they do on average: a place that only noise
         leads to must not hold them.
         """

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.arrays import Floats
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.shrinkage import group_alike, judge_counts, keep_likely_counts
 from wayveil.world.walk_blocks import Block
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

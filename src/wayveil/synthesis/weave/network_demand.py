@@ -5,10 +5,11 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.weave.demand import Demand, Floats, Ints
-from wayveil.synthesis.weave.estimates import CellEstimates
-from wayveil.synthesis.weave.settings import Ends, Generation
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
+from wayveil.synthesis.weave.demand import Demand
+from wayveil.synthesis.weave.settings import EndSettings, Generation
 from wayveil.world.walk_blocks import WalkBlocks, Walks
 
 
@@ -56,7 +57,7 @@ class NetworkDemand(Demand):
 
 
 def estimate_places(
-    fine: CellEstimates | None, coarse: CellEstimates | None, zone: Ints, total: float, settings: Ends
+    fine: CellEstimates | None, coarse: CellEstimates | None, zone: Ints, total: float, settings: EndSettings
 ) -> Floats:
     """Trips at places from one or two noisy views: totals of zones, and differences inside a zone as far as they show.
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wayveil.arrays import Floats
 from wayveil.progress import step
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.lengths import Lengths
 from wayveil.synthesis.weave.list_demand import ListDemand
 from wayveil.synthesis.weave.move_chain import MoveChain
@@ -15,7 +16,7 @@ from wayveil.synthesis.weave.move_table import MoveTable, clean_moves, guess_mov
 from wayveil.synthesis.weave.repeating_walks import RepeatFactors
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.shrinkage import group_alike, keep_likely_counts, shrink_counts
-from wayveil.synthesis.weave.support_fit import FittedSupport, Floats, Target, count_support, read_blocks
+from wayveil.synthesis.weave.support_fit import FittedSupport, Target, count_support, read_blocks
 from wayveil.synthesis.weave.walked_support import draw_walks, plan_walks
 
 if TYPE_CHECKING:

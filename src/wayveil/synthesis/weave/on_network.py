@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wayveil.arrays import Floats
 from wayveil.progress import step
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.network_demand import NetworkDemand
 from wayveil.synthesis.weave.routed_support import draw_routes, guess_choices
 from wayveil.synthesis.weave.routes import Costs
 from wayveil.synthesis.weave.settings import Generation
-from wayveil.synthesis.weave.support_fit import FittedSupport, Floats, Target, count_support, read_blocks
+from wayveil.synthesis.weave.support_fit import FittedSupport, Target, count_support, read_blocks
 from wayveil.world.network import Network
 
 if TYPE_CHECKING:

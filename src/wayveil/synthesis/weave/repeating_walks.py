@@ -11,9 +11,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.arrays import Floats, Ints
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.move_chain import Rows
-from wayveil.synthesis.weave.settings import OnList
+from wayveil.synthesis.weave.settings import ListSettings
 from wayveil.world.repeats import (
     AGAIN,
     BACK,
@@ -26,9 +27,6 @@ from wayveil.world.repeats import (
     classify_lengths,
     count_contexts,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +86,7 @@ class RepeatFactors:
         bits: int,
         rows: Rows,
         plan: WalkPlan,
-        settings: OnList,
+        settings: ListSettings,
         rng: np.random.Generator,
     ) -> "RepeatFactors":
         """Factors with which walks as planned repeat visits as the block says, out of which noise was taken."""
@@ -106,7 +104,7 @@ class RepeatFactors:
         return found
 
     def walk(
-        self, rows: Rows, plan: WalkPlan, settings: OnList, rng: np.random.Generator
+        self, rows: Rows, plan: WalkPlan, settings: ListSettings, rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], Ints, Floats]:
         """Walks as planned, and how likely each kind of visit was in each context, every walk with weight one."""
         offsets = np.concatenate([[0], np.cumsum(plan.lengths)]).astype(np.int64)

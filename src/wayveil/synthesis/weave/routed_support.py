@@ -10,14 +10,12 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.weave.network_demand import NetworkDemand
 from wayveil.synthesis.weave.routes import LINES, METRES, SECONDS, Costs, find_routes
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.support import Support, select_walks
 from wayveil.world.walk_blocks import LONGEST, Walks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.settings import Generation, Routes
+from wayveil.arrays import Floats, Ints
+from wayveil.synthesis.weave.settings import Generation, RouteSettings
 from wayveil.world.network import Network
 from wayveil.world.trees import grow_tree
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 METRES, SECONDS, LINES = range(3)
 _RIDE, _BOARD, _ALIGHT = range(3)
@@ -173,7 +171,7 @@ def _make_line_graph(network: Network) -> Graph:
     )
 
 
-def _estimate_waits(network: Network, settings: Routes) -> Floats:
+def _estimate_waits(network: Network, settings: RouteSettings) -> Floats:
     """Seconds that riders wait for each line: half a headway if all edges' runs are shared evenly by their lines."""
     lines_per_edge = np.diff(network.route_indptr)
     edge = np.repeat(np.arange(network.edges), lines_per_edge)

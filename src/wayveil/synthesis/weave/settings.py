@@ -27,7 +27,7 @@ class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Solver(_Settings):
+class SolverSettings(_Settings):
     """How the weights of a support are found (fit.py, descent.py)."""
 
     tolerance: float = Field(
@@ -43,7 +43,7 @@ class Solver(_Settings):
     shortest: float = Field(1e-8, gt=0, description="the line search gives up below this part of a step")
 
 
-class Shrinkage(_Settings):
+class ShrinkageSettings(_Settings):
     """How noisy counts are shrunk to what they are worth (shrinkage.py)."""
 
     fewest_alike: int = Field(60, ge=1, description="cells in a group of like cells, at least")
@@ -55,8 +55,8 @@ class Shrinkage(_Settings):
         0.35,
         gt=0,
         le=1,
-        description="a count is taken for nothing if that has at least this probability; below a half, because to "
-        "send people where nobody goes is worse than to send one more to a busy place",
+        description="a count is taken for nothing if nothing is there with at least this probability; below a half, "
+        "because to send people where nobody goes is worse than to send one more to a busy place",
     )
     too_often: float = Field(
         2.0, ge=1, description="how many times too often likely counts may stand for those taken for nothing"
@@ -73,7 +73,7 @@ class Shrinkage(_Settings):
     rounds: int = Field(60, ge=1, description="rounds of expectation maximisation")
 
 
-class Ends(_Settings):
+class EndSettings(_Settings):
     """How ends and hours of trips are drawn on a network (network_demand.py), and hours on a list (demand.py)."""
 
     false_cells: float = Field(
@@ -110,7 +110,7 @@ class Ends(_Settings):
     )
 
 
-class Routes(_Settings):
+class RouteSettings(_Settings):
     """What riders are thought to take into account (routes.py, routed_support.py)."""
 
     typical_wait: float = Field(300.0, gt=0, description="seconds of waiting for the median line")
@@ -135,7 +135,7 @@ class Routes(_Settings):
     )
 
 
-class OnList(_Settings):
+class ListSettings(_Settings):
     """How walks are drawn where there is no network (modules whose names begin with list, move, walked, repeating)."""
 
     marks_off: float = Field(
@@ -153,7 +153,7 @@ class OnList(_Settings):
         0.6,
         gt=0,
         le=1,
-        description="a move counts as known if nobody makes it with less than this probability",
+        description="a move counts as known if the probability that nobody makes it is below this",
     )
     unsure_moves: float = Field(
         3.0,
@@ -206,7 +206,7 @@ class OnList(_Settings):
     seconds_per_move: int = Field(120, ge=0, description="seconds between visits, as no timetable says more")
 
 
-class ErrorEstimate(_Settings):
+class ErrorSettings(_Settings):
     """How the error of a release is estimated (expected_error.py)."""
 
     sanity: float = Field(
@@ -309,11 +309,9 @@ class Generation(_Settings):
         0.01, gt=0, description="variance allowed per unit of noise variance on a network, at least"
     )
     iterations: int = Field(300, ge=1, description="steps of the solver, at most")
-    solver: Solver = Field(default_factory=Solver, description="how the solver steps and stops")
-    shrinkage: Shrinkage = Field(default_factory=Shrinkage, description="how noisy counts are shrunk")
-    ends: Ends = Field(default_factory=Ends, description="how ends and hours of trips are drawn")
-    routes: Routes = Field(default_factory=Routes, description="what riders are thought to take into account")
-    on_list: OnList = Field(default_factory=OnList, description="how walks are drawn without a network")
-    errors: ErrorEstimate = Field(
-        default_factory=ErrorEstimate, description="how the error of a release is estimated"
-    )
+    solver: SolverSettings = Field(SolverSettings(), description="how the solver steps and stops")
+    shrinkage: ShrinkageSettings = Field(ShrinkageSettings(), description="how noisy counts are shrunk")
+    ends: EndSettings = Field(EndSettings(), description="how ends and hours of trips are drawn")
+    routes: RouteSettings = Field(RouteSettings(), description="what riders are thought to take into account")
+    on_list: ListSettings = Field(ListSettings(), description="how walks are drawn without a network")
+    errors: ErrorSettings = Field(ErrorSettings(), description="how the error of a release is estimated")

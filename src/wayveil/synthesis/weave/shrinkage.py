@@ -7,16 +7,13 @@ average.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.weave.settings import Shrinkage
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from wayveil.synthesis.weave.settings import ShrinkageSettings
 
 
-def group_alike(expected: Floats, settings: Shrinkage) -> Ints:
+def group_alike(expected: Floats, settings: ShrinkageSettings) -> Ints:
     """A group for each cell: cells of a group have about the same expectation."""
     groups = int(np.clip(len(expected) // settings.fewest_alike, 1, settings.most_groups))
     cuts = np.quantile(expected, np.arange(1, groups) / groups, method="lower")
@@ -24,13 +21,15 @@ def group_alike(expected: Floats, settings: Shrinkage) -> Ints:
     return np.searchsorted(np.unique(cuts), expected, side="left")
 
 
-def shrink_counts(noisy: Floats, scale: float, settings: Shrinkage, group: Ints | None = None) -> Floats:
+def shrink_counts(
+    noisy: Floats, scale: float, settings: ShrinkageSettings, group: Ints | None = None
+) -> Floats:
     """The mean of each count given its noisy value; `scale` is that of the noise (Laplace)."""
     return judge_counts(noisy, scale, settings, group)[0]
 
 
 def judge_counts(
-    noisy: Floats, scale: float, settings: Shrinkage, group: Ints | None = None
+    noisy: Floats, scale: float, settings: ShrinkageSettings, group: Ints | None = None
 ) -> tuple[Floats, Floats]:
     """The mean of each count, and the probability that nothing is there, given the noisy value."""
     mean, nothing = np.maximum(noisy, 0.0), (noisy <= 0).astype(np.float64)
@@ -46,7 +45,7 @@ def judge_counts(
 
 
 def keep_likely_counts(
-    noisy: Floats, scale: float, total: float, settings: Shrinkage, group: Ints | None = None
+    noisy: Floats, scale: float, total: float, settings: ShrinkageSettings, group: Ints | None = None
 ) -> Floats:
     """Counts that add up to a total: only those that are likely something and not nothing, scaled.
 
@@ -61,7 +60,7 @@ def keep_likely_counts(
     return found
 
 
-def _judge_group(value: Floats, settings: Shrinkage) -> tuple[Floats, Floats]:
+def _judge_group(value: Floats, settings: ShrinkageSettings) -> tuple[Floats, Floats]:
     """Means, and probabilities of nothing, for noise of scale one.
 
     Values are put into bins that are wide where values are large; the bins give the weights of the laws, and those the

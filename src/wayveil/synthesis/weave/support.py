@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.world.walk_blocks import Walks
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.estimates import CellEstimates
+from wayveil.arrays import Floats
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.fit import Features, Fit, fit_weights
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.support import Support
@@ -16,7 +16,6 @@ from wayveil.world.walk_blocks import Block, WalkBlocks
 if TYPE_CHECKING:
     from wayveil.synthesis.weave.measurements import Measurements
 
-Floats = NDArray[np.float64]
 # The variance that the misfit of each cell of a block may have, given its estimates and what even weights put there.
 Allowance = Callable[[str, CellEstimates, Floats], Floats]
 

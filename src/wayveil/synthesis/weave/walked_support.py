@@ -7,6 +7,7 @@ measured; and walks between two drawn ends. The fit tells how much of each expla
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.weave.lengths import Lengths
 from wayveil.synthesis.weave.list_demand import ListDemand
 from wayveil.synthesis.weave.move_chain import MoveChain
@@ -15,10 +16,7 @@ from wayveil.synthesis.weave.support import Support, select_walks
 from wayveil.world.walk_blocks import Walks
 from wayveil.world.world import World
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-# Kinds of walks, in the order of `OnList.first_kinds`.
+# Kinds of walks, in the order of `ListSettings.first_kinds`.
 REPEATING, BY_LENGTH, BETWEEN_ENDS = range(3)
 
 

@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.synthesis.weave.on_list import weave_on_list
 from wayveil.synthesis.weave.on_network import weave_on_network
@@ -20,9 +20,6 @@ from wayveil.world.zones import Geography
 
 if TYPE_CHECKING:
     from wayveil.synthesis.weave.measurements import Measurements
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from wayveil.world.geo import haversine
 from wayveil.world.gtfs.calls import UNKNOWN, Calls
-from wayveil.world.gtfs.footpaths import Footpaths
 from wayveil.world.gtfs.stops import Locations
 from wayveil.world.gtfs.tables import Feed
+from wayveil.world.gtfs.walks import Walks
 from wayveil.world.network import Edges
 
 _FALLBACK_SPEED = 5.0  # metres per second, where a feed has no usable time at all
@@ -19,7 +19,7 @@ def make_edges(
     calls: Calls,
     runs: NDArray[np.int64],
     route: NDArray[np.int32],
-    footpaths: Footpaths,
+    walks: Walks,
     locations: Locations,
     keep: NDArray[np.int32],
 ) -> Edges:
@@ -48,8 +48,8 @@ def make_edges(
     on_edge = legs.filter(pl.col("route") >= 0).select("edge", "route").unique().sort("edge", "route")
     ride, ride_seconds, ride_runs = _median_seconds(times)
 
-    inside = (index[footpaths.source] >= 0) & (index[footpaths.target] >= 0)
-    walk = index[footpaths.source[inside]].astype(np.int64) * size + index[footpaths.target[inside]]
+    inside = (index[walks.source] >= 0) & (index[walks.target] >= 0)
+    walk = index[walks.source[inside]].astype(np.int64) * size + index[walks.target[inside]]
     only_walk = ~np.isin(walk, ride)
 
     key = np.concatenate([ride, walk[only_walk]])
@@ -58,7 +58,7 @@ def make_edges(
     source, target = np.divmod(key[order], size)
     lat, lon = locations.lat[keep], locations.lon[keep]
     metres = haversine(lat[source], lon[source], lat[target], lon[target])
-    seconds = np.concatenate([ride_seconds, footpaths.seconds[inside][only_walk]])[order]
+    seconds = np.concatenate([ride_seconds, walks.seconds[inside][only_walk]])[order]
     all_runs = np.concatenate([ride_runs, np.zeros(int(only_walk.sum()), np.int64)])[order]
     return Edges(
         indptr=np.searchsorted(source, np.arange(size + 1)).astype(np.int64),
