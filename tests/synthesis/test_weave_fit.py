@@ -57,8 +57,8 @@ def test_products_are_those_of_the_whole_matrix():
     rng = np.random.default_rng(1)
     x, weight = rng.standard_normal(features.cells), rng.random(features.size)
     with ThreadPoolExecutor(2) as pool:
-        assert np.allclose(features.scores(x, pool), rows @ x, atol=1e-5)
-        assert np.allclose(features.totals(weight, pool), weight @ rows, atol=1e-5)
+        assert np.allclose(features.score_trips(x, pool), rows @ x, atol=1e-5)
+        assert np.allclose(features.add_up(weight, pool), weight @ rows, atol=1e-5)
 
 
 @pytest.mark.parametrize("euclidean", [0, 1])
@@ -71,7 +71,7 @@ def test_the_fit_sees_trips_as_they_are_counted(euclidean):
     trips = Trips.of_lists(lists, network)
     features = Features(blocks, Walks(trips.location, trips.offsets))
     with ThreadPoolExecutor(2) as pool:
-        fitted = features.totals(np.ones(len(lists)), pool)
+        fitted = features.add_up(np.ones(len(lists)), pool)
     for name, block in blocks.items():
         exact = block_counts(trips, block, whole)
         counted = np.zeros(block.cells)
@@ -156,7 +156,7 @@ def test_a_start_that_puts_all_weight_on_few_trips_does_not_stop_the_fit():
     rng = np.random.default_rng(3)
     total = 400.0
     with ThreadPoolExecutor(2) as pool:
-        wanted = features.totals(rng.random(features.size) * 2 * total / features.size, pool)
+        wanted = features.add_up(rng.random(features.size) * 2 * total / features.size, pool)
     variance = np.full(features.cells, 4.0)
     cold = fit_weights(
         features, wanted, variance, total, iterations=100, solver=SolverSettings(tolerance=1e-6)

@@ -77,3 +77,13 @@ def test_every_setting_is_used():
     text = "".join(path.read_text() for path in MODULES)
     names = {name for model, name, _ in fields(Weave) if model.__name__ != "Shares"}
     assert [name for name in sorted(names) if f".{name}" not in text] == []
+
+
+def test_the_parameters_of_an_earlier_datasheet_are_still_understood():
+    earlier = {
+        "support": 3.0, "least": 60_000, "most": 400_000, "early": 80_000, "sweeps": 8, "rounds": 3,
+        "feedback": 0.6, "feedback_weak": 0.35, "detours": 0.08, "least_share": 0.01, "rare": 0.15,
+        "anywhere": 0.1, "least_kinds": 64, "graphs": 6, "trees": 2, "lines": 0.2, "edges": 0.15,
+        "waits": 0.2, "ends_off": 0.5, "model_error": 0.2, "off": 1.0, "least_trust": 0.01, "iterations": 300,
+    }  # fmt: skip
+    assert Weave(generation=earlier) == Weave()

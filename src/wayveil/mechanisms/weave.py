@@ -29,14 +29,13 @@ from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.weave_resolution import LookingRules, choose_resolution, drop_useless
 from wayveil.mechanisms.weave_shares import Shares
-from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.weave.measurements import Measurements, NoisyBlock
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
 from wayveil.world.network import Network
-from wayveil.world.timebins import TimeBins
-from wayveil.world.walk_blocks import Block, Resolution, WalkBlocks
+from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
@@ -107,23 +106,17 @@ class Weave(Mechanism):
         """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
         self._refuse_size(counter.world)
         geography, times = Geography(counter.world), self._count_times(counter)
-        first = self._price_number(gate, geography, times)
-        number = gate.histogram("number of trips", counter.trips(), ONE, first)
-        total, scale = int(number.counts[0]), _find_noise(gate, gate.budget.total)
+        first, scale = self._price_number(gate, geography, times), _find_noise(gate, gate.budget.total)
+        number = _buy(gate, "number of trips", counter.trips(), first)
+        total = int(number.counts[0])
         trips = max(total, self.generation.fewest_trips)
         self._refuse_noise(trips / scale, geography)
         prices, look = self.plan_questions(gate, geography, times, trips)
         pairs = counter.pairs(geography.places)
-        leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices.pop("tree"))
-        bins, blocks = make_time_bins(times) if times else None, WalkBlocks(geography, look, leaves.starts)
-        noisy = {
-            name: _buy_block(counter, gate, block, bins, prices[name])
-            for name, block in blocks.all().items()
-            if name in prices
-        }
-        variance = _find_variance(gate, number)
+        leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
+        noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves), prices)
         return Measurements(
-            counter.world, look, total, scale, leaves.starts, noisy, self.generation, variance
+            counter.world, look, total, scale, leaves, noisy, self.generation, number.variance
         )
 
     def plan_questions(
@@ -206,25 +199,39 @@ def _find_strength(gate: Gate, prices: dict[str, Fraction], trips: int) -> dict[
     return {name: trips / _find_noise(gate, price) for name, price in prices.items()}
 
 
-def _buy_block(
-    counter: Counter, gate: Gate, block: Block, bins: TimeBins | None, price: Fraction
+def _buy_blocks(
+    counter: Counter, gate: Gate, blocks: WalkBlocks, prices: dict[str, Fraction]
+) -> dict[str, NoisyBlock]:
+    """The noisy counts of every block that has a price. A trip adds at most one in all: `PARTS` where it spreads."""
+    times, found = blocks.resolution.times, {}
+    bins = make_time_bins(times) if times else None
+    for name, block in blocks.all().items():
+        if name not in prices:
+            continue
+        label, whole, contribution = f"trips by {name}", 1, ONE
+        if block.spread:
+            label, whole = f"trips spread over their {name}s", PARTS
+            contribution = SPREAD_IN_L2 if block.euclidean else SPREAD
+        found[name] = _buy(gate, label, counter.block(block, whole, bins), prices[name], whole, contribution)
+    return found
+
+
+def _buy(
+    gate: Gate,
+    label: str,
+    exact: SparseCounts,
+    price: Fraction,
+    whole: int = 1,
+    contribution: Contribution = ONE,
 ) -> NoisyBlock:
-    """The noisy counts of a block. A trip adds at most one in all: `PARTS` where it spreads."""
-    label, whole, contribution = f"trips by {block.name}", 1, ONE
-    if block.spread:
-        label, whole = f"trips spread over their {block.name}s", PARTS
-        contribution = SPREAD_IN_L2 if block.euclidean else SPREAD
-    bought = gate.histogram(label, counter.block(block, whole, bins), contribution, price)
-    return NoisyBlock(bought.counts, whole, _find_variance(gate, bought))
+    """Noisy counts and the variance of their noise: that of the Laplace law, or the Gaussian's own."""
+    bought = gate.histogram(label, exact, contribution, price)
+    scale = float(bought.question.scale)
+    variance = scale if gate.budget.currency == "rho" else 2 * scale**2
+    return NoisyBlock(bought.counts, whole, variance)
 
 
 def _find_noise(gate: Gate, price: Fraction) -> float:
     """How many trips the noise of such a price amounts to: a scale, or a standard deviation."""
     scale = float(gate.scale(ONE, price))
     return sqrt(scale) if gate.budget.currency == "rho" else scale
-
-
-def _find_variance(gate: Gate, bought: NoisyCounts) -> float:
-    """Variance of the noise: that of the Laplace law, or the Gaussian's own."""
-    scale = float(bought.question.scale)
-    return scale if gate.budget.currency == "rho" else 2 * scale**2

@@ -98,10 +98,10 @@ def count_trips(measured: Measurements, trips: Trips) -> dict[str, Tally]:
     for name, block in asked.items():
         features = Features({name: block}, walks)
         with ThreadPoolExecutor(len(features.ranges)) as pool:
-            value = features.totals(np.ones(features.size), pool)
+            value = features.add_up(np.ones(features.size), pool)
             riders = value
             if block.spread:
-                riders = features.totals(1 / features.spread[0].share.astype(np.float64), pool)
+                riders = features.add_up(1 / features.spread[0].share.astype(np.float64), pool)
         found[name] = Tally(value, riders)
     return found
 
@@ -111,16 +111,16 @@ def _measure_again(
 ) -> Measurements:
     """What would have been measured if the truth were this."""
 
-    def noisy(exact: Floats, variance: float) -> NDArray[np.int64]:
+    def add_noise(exact: Floats, variance: float) -> NDArray[np.int64]:
         draw = rng.normal if measured.gaussian else rng.laplace
         scale = sqrt(variance if measured.gaussian else variance / 2)
         return np.rint(exact + draw(0.0, scale, len(exact))).astype(np.int64)
 
     blocks = {
-        name: replace(block, counts=noisy(truth[name].value * block.whole, block.variance))
+        name: replace(block, counts=add_noise(truth[name].value * block.whole, block.variance))
         for name, block in measured.noisy.items()
     }
-    total = int(noisy(np.array([float(trips)]), measured.variance)[0])
+    total = int(add_noise(np.array([float(trips)]), measured.variance)[0])
     return replace(measured, total=total, noisy=blocks)
 
 

@@ -67,7 +67,7 @@ class Features:
         cuts = np.linspace(0, self.size, workers + 1).astype(np.int64)
         self.ranges = list(pairwise(cuts.tolist()))
 
-    def scores(self, x: Floats, pool: ThreadPoolExecutor) -> Floats:
+    def score_trips(self, x: Floats, pool: ThreadPoolExecutor) -> Floats:
         """A_j . x for every trip."""
         x = x.copy()
         for block in self.coarse:
@@ -82,7 +82,7 @@ class Features:
         list(pool.map(work, self.ranges))
         return out
 
-    def totals(self, weight: Floats, pool: ThreadPoolExecutor) -> Floats:
+    def add_up(self, weight: Floats, pool: ThreadPoolExecutor) -> Floats:
         """sum_j weight_j A_j: what weighted trips add to every cell."""
 
         def work(bounds: tuple[int, int]) -> Floats:
@@ -101,7 +101,7 @@ class Features:
     def put_even(self, total: float, prior: Floats) -> Floats:
         """What trips with the prior weights, scaled to a total, add to every cell."""
         with ThreadPoolExecutor(len(self.ranges)) as pool:
-            return self.totals(prior * (total / prior.sum()), pool)
+            return self.add_up(prior * (total / prior.sum()), pool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,14 +141,14 @@ def fit_weights(
     prior = np.ones(features.size) if prior is None else prior
     prior = prior / prior.sum()
     with ThreadPoolExecutor(len(features.ranges)) as pool:
-        even = features.totals(total * prior, pool)
+        even = features.add_up(total * prior, pool)
         reached = even > 0
         wanted = np.where(reached, wanted, 0.0)
         # Steps of about equal effect in every direction: the curvature of the dual is the variance plus the cell's own.
         unit = 1 / np.sqrt(variance + even)
 
         def weights(x: Floats) -> tuple[Floats, float]:
-            score = features.scores(x, pool)
+            score = features.score_trips(x, pool)
             top = float(score.max())
             weight = prior * np.exp(score - top)
             mass = float(weight.sum())
@@ -157,7 +157,7 @@ def fit_weights(
         def dual(z: Floats) -> tuple[float, Floats]:
             x = z * unit
             weight, log_mean = weights(x)
-            slope = features.totals(weight, pool) - wanted + variance * x
+            slope = features.add_up(weight, pool) - wanted + variance * x
             value = total * log_mean - dot(wanted, x) + 0.5 * dot(variance, x * x)
             return value / total, slope * unit / total
 
@@ -169,7 +169,7 @@ def fit_weights(
         found, steps = minimise(dual, begin, iterations, solver.tolerance / total, solver)
         x = found * unit
         weight, _ = weights(x)
-        return Fit(weight, x, features.totals(weight, pool), even, steps)
+        return Fit(weight, x, features.add_up(weight, pool), even, steps)
 
 
 def _look_up_spread(block: Block, walks: Walks, first: int) -> Spread:

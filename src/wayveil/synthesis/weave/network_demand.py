@@ -76,7 +76,7 @@ def estimate_places(
         left = np.maximum(whole - np.bincount(zone, mass, zones), 0.0) / others
         rest = np.flatnonzero(~stands)
         apart = fine.value[rest] - (np.bincount(zone[rest], fine.value[rest], zones) / others)[zone[rest]]
-        real = _share_of_signal(apart, fine.deviation, settings.differing_from)
+        real = _estimate_signal(apart, fine.deviation, settings.differing_from)
         mass[rest] = np.maximum(left[zone[rest]] + apart * real, 0.0)
     inside = np.bincount(zone, mass, zones)
     mass *= (whole / np.maximum(inside, 1e-12))[zone]
@@ -102,7 +102,7 @@ def _estimate_zones(
     return (precise * coarse.value + rough * sums) / (precise + rough)
 
 
-def _share_of_signal(apart: Floats, deviation: float, differing_from: float) -> float:
+def _estimate_signal(apart: Floats, deviation: float, differing_from: float) -> float:
     """The share of noisy differences that is not noise.
 
     The mean square of Laplace noise has a standard deviation of sqrt(5 / cells) of itself: fewer than `differing_from`
