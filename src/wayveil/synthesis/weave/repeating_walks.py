@@ -172,6 +172,12 @@ def _draw_place(rows, row, rng):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _name_repeat(lag, at_origin):  # type: ignore[no-untyped-def]
+    """The kind of a visit to a place that was last visited `lag` visits ago."""
+    return STAY if lag == 1 else BACK if lag == 2 else HOME if at_origin else AGAIN
+
+
+@njit(cache=True)
 def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyped-def]
     """Draw all planned walks into `location`, and add to `mass` how likely each kind of visit was."""
     origin, returns, length_class, offsets = planned
@@ -202,14 +208,7 @@ def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyp
             for i in range(known):
                 chance = _find_chance(rows, here, seen[i])
                 old += chance
-                lag = step - last[seen[i]]
-                kind[i] = AGAIN
-                if lag == 1:
-                    kind[i] = STAY
-                elif lag == 2:
-                    kind[i] = BACK
-                elif seen[i] == origin[j]:
-                    kind[i] = HOME
+                kind[i] = _name_repeat(step - last[seen[i]], seen[i] == origin[j])
                 weight[i] = chance * tilt[kind[i]]
                 by_kind[kind[i]] += weight[i]
             if known < places:
@@ -247,8 +246,7 @@ def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyp
                 known += 1
                 how = NEW
             else:
-                lag = step - last[chosen]
-                how = STAY if lag == 1 else BACK if lag == 2 else HOME if chosen == origin[j] else AGAIN
+                how = _name_repeat(step - last[chosen], chosen == origin[j])
             seen_by[chosen], last[chosen] = j, step
             location[place + step] = chosen
             kinds = how + REMEMBERED * (kinds % REMEMBERED)
