@@ -59,9 +59,7 @@ class Weave(Mechanism):
         "day", description="time bins are the hours of a `day` or of a `week`, for trips with times"
     )
     bands: int = Field(6, ge=1, le=24, description="coarser times of the period, for pairs of zones")
-    full_cells: float = Field(
-        4.0, gt=0, description="noise scales of trips that a coarse cell should hold, on average"
-    )
+    full_cells: float = Field(4.0, gt=0, description="noise scales of trips that a coarse cell should hold")
     triples_from: float = Field(
         5.0,
         ge=0,
@@ -77,9 +75,7 @@ class Weave(Mechanism):
         ge=0,
         description="trips per noise scale and cell below which single places or edges are not asked for",
     )
-    fewest_inside: int = Field(
-        8, ge=0, description="places or edges of a zone below which zones are not asked for"
-    )
+    fewest_inside: int = Field(8, ge=0, description="zones of fewer places or edges are not asked for")
     weakest: float = Field(
         500.0,
         ge=0,

@@ -31,9 +31,7 @@ class ListShares(BaseModel):
         },
         description="by how much a question weighs more than on a network",
     )
-    double_visits: int = Field(
-        200, ge=1, description="places at which visits weigh twice as much as with none"
-    )
+    double_visits: int = Field(200, ge=1, description="places that make visits weigh twice as much")
     clear_origins: int = Field(
         35,
         ge=0,
@@ -87,17 +85,15 @@ class Shares(BaseModel):
     destination_zone: Fraction = _weight(2, "weight of destinations, by zone; on a network")
     tree: Fraction = _weight(7, "weight of the partition of origin-destination pairs")
     pair: Fraction = _weight(16, "weight of origin-destination pairs, by cell of that partition")
-    hour: Fraction = _weight(6, "weight of the hours; for trips with times")
-    hour_at_origin: Fraction = _weight(3, "weight of the hours by zone of the origin; for trips with times")
-    hour_at_destination: Fraction = _weight(
-        3, "weight of the hours by zone of the destination; for trips with times"
-    )
-    band_of_pair: Fraction = _weight(5, "weight of coarse hours by pair of zones; for trips with times")
+    hour: Fraction = _weight(6, "weight of the hours; with times")
+    hour_at_origin: Fraction = _weight(3, "weight of the hours by zone of the origin; with times")
+    hour_at_destination: Fraction = _weight(3, "weight of the hours by zone of the destination; with times")
+    band_of_pair: Fraction = _weight(5, "weight of coarse hours by pair of zones; with times")
     edge: Fraction = _weight(22, "weight of flows on edges; on a network")
     edge_zone: Fraction = _weight(6, "weight of flows on zones of edges; on a network")
     length: Fraction = _weight(6, "weight of the number of visits by distance")
     two_edges: Fraction = _weight(
-        25, "weight of flows on two edges in a row; on a network, where the signal is strong"
+        25, "weight of flows on two edges in a row; on a network, with a strong signal"
     )
     move: Fraction = _weight(
         420, "weight of moves between places; without a network, where there are not too many for the trips"

@@ -31,15 +31,13 @@ class SolverSettings(_Settings):
     """How the weights of a support are found (fit.py, descent.py)."""
 
     tolerance: float = Field(
-        0.3, gt=0, description="the solver stops when a step gains less than this in log-likelihood"
+        0.3, gt=0, description="a step that gains less log-likelihood than this is the last"
     )
     early: int = Field(
-        4, ge=1, description="all fits of a support but the last take at most `iterations` / `early` steps"
+        4, ge=1, description="early fits of a support take at most `iterations` / `early` steps"
     )
     memory: int = Field(12, ge=1, description="steps that L-BFGS remembers")
-    enough: float = Field(
-        1e-4, gt=0, lt=1, description="share of the promised descent that a step must bring"
-    )
+    enough: float = Field(1e-4, gt=0, lt=1, description="share of the promised gain that a step must bring")
     shortest: float = Field(1e-8, gt=0, description="the line search gives up below this part of a step")
 
 
@@ -67,9 +65,7 @@ class ShrinkageSettings(_Settings):
         description="means of the laws are this many noise scales times powers of two, and none is one",
     )
     lowest_law: int = Field(-3, le=0, description="the lowest of these powers")
-    bins: int = Field(
-        500, ge=2, description="bins of noisy values from which the weights of the laws are learnt"
-    )
+    bins: int = Field(500, ge=2, description="bins of noisy values from which weights of laws are learnt")
     rounds: int = Field(60, ge=1, description="rounds of expectation maximisation")
 
 
@@ -89,7 +85,7 @@ class EndSettings(_Settings):
         0.02,
         gt=0,
         lt=1,
-        description="share of all ends that is spread evenly, so that no place is out of reach",
+        description="share of all ends spread evenly, to reach every place",
     )
     drawn_per_kept: int = Field(
         2, ge=1, description="pairs of ends drawn per pair kept, so that their distances can be as measured"
@@ -102,12 +98,8 @@ class EndSettings(_Settings):
         ge=1,
         description="a bin of distance is kept at most this many times more or less often than drawn",
     )
-    any_hour: float = Field(
-        0.001, gt=0, description="share of all trips that is spread evenly over the hours"
-    )
-    usual_hours: float = Field(
-        0.05, gt=0, description="share of a zone's trips that is thought to have the hours of all zones"
-    )
+    any_hour: float = Field(0.001, gt=0, description="share of all trips that is spread over all hours")
+    usual_hours: float = Field(0.05, gt=0, description="share of a zone's trips with the hours of all zones")
 
 
 class RouteSettings(_Settings):
@@ -116,11 +108,9 @@ class RouteSettings(_Settings):
     typical_wait: float = Field(300.0, gt=0, description="seconds of waiting for the median line")
     shortest_wait: float = Field(60.0, ge=0, description="seconds of waiting for any line, at least")
     longest_wait: float = Field(1_800.0, gt=0, description="seconds of waiting for any line, at most")
-    usual_change: float = Field(
-        300.0, ge=0, description="seconds that boarding costs where costs are as published"
-    )
+    usual_change: float = Field(300.0, ge=0, description="seconds that boarding costs, if as published")
     change: tuple[float, float] = Field(
-        (120.0, 600.0), description="range of the seconds that boarding costs where costs are perturbed"
+        (120.0, 600.0), description="seconds that boarding costs, if perturbed"
     )
     on_foot: tuple[float, float] = Field(
         (0.3, 1.5),
@@ -130,9 +120,7 @@ class RouteSettings(_Settings):
     via_along: tuple[float, float] = Field(
         (0.15, 0.85), description="a detour leaves the straight line between these shares of it"
     )
-    via_aside: float = Field(
-        0.2, ge=0, description="standard deviation of a detour, as a share of the straight line"
-    )
+    via_aside: float = Field(0.2, ge=0, description="deviation of a detour, as a share of the straight line")
 
 
 class ListSettings(_Settings):
@@ -147,7 +135,7 @@ class ListSettings(_Settings):
         description="share by which ends are off when read off the visits of a place, and the reverse",
     )
     everywhere: float = Field(
-        1e-6, gt=0, description="share of all visits that is spread evenly, so that no place is out of reach"
+        1e-6, gt=0, description="share of all visits spread evenly, to reach every place"
     )
     doubtful_move: float = Field(
         0.6,
@@ -168,7 +156,7 @@ class ListSettings(_Settings):
         "trial: with 1 too many walks went anywhere where people make few moves",
     )
     small_table: int = Field(
-        100_000, ge=0, description="cells of a table of moves up to which every move is fitted by itself"
+        100_000, ge=0, description="cells of a table of moves that is fitted move by move"
     )
     unsure_repeats: float = Field(
         2.0,
@@ -185,15 +173,9 @@ class ListSettings(_Settings):
         ge=0,
         description="standard deviations by which a sum of bins of lengths must stand out to be believed",
     )
-    dim: float = Field(
-        2.0, ge=0, description="many bins of lengths that together stand out by fewer deviations are empty"
-    )
-    few_bins: int = Field(
-        6, ge=1, description="bins of lengths up to which it matters which of them are empty"
-    )
-    steepness: int = Field(
-        2, ge=0, description="power with which trips that do not stand out become rarer with their length"
-    )
+    dim: float = Field(2.0, ge=0, description="many bins of lengths that stand out by fewer are empty")
+    few_bins: int = Field(6, ge=1, description="bins of lengths of which it matters which are empty")
+    steepness: int = Field(2, ge=0, description="power with which unclear trips become rarer by length")
     first_kinds: tuple[float, float, float] = Field(
         (0.6, 0.2, 0.2),
         description="shares of walks that repeat visits, of a drawn length, and between drawn ends",
@@ -214,9 +196,7 @@ class ErrorSettings(_Settings):
         gt=0,
         description="relative errors are taken of at least this share of all trips, as in all figures",
     )
-    unseen: float = Field(
-        0.4, gt=0, description="share by which a cell is thought to be off where noise hides how far it is"
-    )
+    unseen: float = Field(0.4, gt=0, description="share by which a cell is off where noise hides it")
     half_believed: int = Field(
         20,
         ge=0,
@@ -245,9 +225,7 @@ class Generation(_Settings):
         le=10,
         description="rounds of routing, fitting and learning costs; one less if the signal is weak",
     )
-    strong_from: float = Field(
-        2.0, ge=0, description="trips per unit of noise and edge from which the signal counts as strong"
-    )
+    strong_from: float = Field(2.0, ge=0, description="trips per unit of noise and edge of a strong signal")
     feedback: float = Field(0.6, ge=0, le=2, description="exponent with which fitted flows change costs")
     feedback_weak: float = Field(0.35, ge=0, le=2, description="the same where the signal is weak")
     flow_floor: float = Field(
@@ -255,9 +233,7 @@ class Generation(_Settings):
         gt=0,
         description="standard deviations of noise added to flows before fitted and drawn are compared",
     )
-    cost_range: float = Field(
-        2.0, ge=1, description="learnt costs stay within this factor of the published ones"
-    )
+    cost_range: float = Field(2.0, ge=1, description="learnt costs are within this factor of published ones")
     detours: float = Field(
         0.08,
         ge=0,
@@ -294,19 +270,17 @@ class Generation(_Settings):
         default_factory=lambda: dict(TRUST),
         description="without a network: variance allowed per unit of noise variance, by block",
     )
-    ends_off: float = Field(
-        0.5, gt=0, description="share by which the ends of the support are thought to be off at a place"
-    )
+    ends_off: float = Field(0.5, gt=0, description="share by which ends of the support are off at a place")
     model_error: float = Field(
         0.2, ge=0, description="variance allowed per trip, beside the noise: what no support can express"
     )
     off: float = Field(
         1.0,
         ge=0,
-        description="share by which the support is thought to be off in any other cell, on a network",
+        description="share by which the support is off in other cells of a network",
     )
     least_trust: float = Field(
-        0.01, gt=0, description="variance allowed per unit of noise variance on a network, at least"
+        0.01, gt=0, description="variance allowed per noise variance on a network, at least"
     )
     iterations: int = Field(300, ge=1, description="steps of the solver, at most")
     solver: SolverSettings = Field(SolverSettings(), description="how the solver steps and stops")
