@@ -31,7 +31,7 @@ class SolverSettings(_Settings):
     """How the weights of a support are found (fit.py, descent.py)."""
 
     tolerance: float = Field(
-        0.3, gt=0, description="a step that gains less log-likelihood than this is the last"
+        0.3, gt=0, description="the solver stops when two steps gain less log-likelihood"
     )
     early: int = Field(
         4, ge=1, description="early fits of a support take at most `iterations` / `early` steps"
