@@ -13,7 +13,7 @@ from wayveil.counting.quadtree import pair_counts
 from wayveil.risk.grey_box import distances
 from wayveil.risk.tiny_worlds import plain_world, small_network
 from wayveil.trips.trips import Trips
-from wayveil.world.spreading import round_weights
+from wayveil.world.spreading import whole_weights
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
 from wayveil.world.zones import Geography
@@ -98,7 +98,7 @@ def test_the_largest_root_that_fits_is_taken():
     edge = euclidean_blocks()["edge"]
     for squares in range(1, 400):
         parts, cells = np.array([squares]), np.arange(squares) % edge.cells
-        weight = int(round_weights(edge, parts, cells, WHOLE)[0])
+        weight = int(whole_weights(edge, parts, cells, WHOLE)[0])
         times = np.bincount(cells)
         total = int((times**2).sum())
         assert weight**2 * total <= WHOLE**2 < (weight + 1) ** 2 * total

@@ -11,7 +11,7 @@ import numpy as np
 
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
-from wayveil.world.spreading import round_weights
+from wayveil.world.spreading import whole_weights
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block, Walks
 
@@ -31,7 +31,7 @@ def block_counts(trips: Trips, block: Block, whole: int, bins: TimeBins | None =
         weight = np.full(len(walks), whole)
         if block.parts is not None:
             parts = block.parts(walks)
-            weight = np.repeat(round_weights(block, parts, cells, whole), parts)
+            weight = np.repeat(whole_weights(block, parts, cells, whole), parts)
         inside = cells >= 0
         # Sums of integers stay exact in floats below 2^53.
         table += np.bincount(cells[inside], weight[inside], block.cells).astype(np.int64)

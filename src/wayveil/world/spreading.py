@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.world.walk_blocks import Block, Ints, Walks
+from wayveil.arrays import Ints
+from wayveil.world.walk_blocks import Block, Walks
 
 
 def count_parts(block: Block, walks: Walks) -> Ints:
@@ -25,7 +26,7 @@ def measure_norms(block: Block, parts: Ints, cells: NDArray[np.integer]) -> NDAr
     return np.maximum(parts, 1).astype(np.float64)
 
 
-def round_weights(block: Block, parts: Ints, cells: NDArray[np.integer], whole: int) -> Ints:
+def whole_weights(block: Block, parts: Ints, cells: NDArray[np.integer], whole: int) -> Ints:
     """Weights as whole parts of `whole`, rounded down: no walk's norm exceeds `whole`."""
     if not block.euclidean:
         return whole // np.maximum(parts, 1)

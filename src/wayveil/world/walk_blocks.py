@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.world.repeats import (
     VISIT_KINDS,
     classify_lengths,
@@ -19,8 +20,6 @@ from wayveil.world.repeats import (
     find_contexts,
 )
 from wayveil.world.zones import Geography
-
-Ints = NDArray[np.int64]
 
 # Walks of more visits than this are in the last bin of lengths.
 LONGEST = 1_000
