@@ -12,15 +12,9 @@ from wayveil.mechanisms.registry import homes, mechanism
 
 PAGES = Path(__file__).parents[2] / "docs" / "mechanisms"
 NAMES = [home.name for home in homes().values() if home.ours]
-DESCRIBED = [
-    pytest.param(
-        name, marks=pytest.mark.xfail(reason="its settings are being described") if name == "weave" else ()
-    )
-    for name in NAMES
-]
 
 
-@pytest.mark.parametrize("name", DESCRIBED)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_is_described(name):
     about = manual(mechanism(name))
     assert about.parameters

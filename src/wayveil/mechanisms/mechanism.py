@@ -52,7 +52,7 @@ class Mechanism(BaseModel):
 
     def rule(self, world: World) -> LegalityRule:
         """What is done to each trip by itself before counting, unless the caller has another rule."""
-        stepwise = world.has_network and self.steps and getattr(self, "successors", "auto") != "all"
+        stepwise = world.restricts_moves and self.steps and getattr(self, "successors", "auto") != "all"
         return LegalityRule() if stepwise else LegalityRule(repeats="keep", impossible="keep")
 
     def describe(self) -> dict[str, object]:

@@ -13,7 +13,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.mechanisms.weave import Weave, fits
+from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget, Rational, exact
 from wayveil.privacy.gate import Gate
@@ -113,7 +113,8 @@ class Release:
 
 def default_mechanism(world: World) -> Mechanism:
     """Weave, as docs/results.md shows it ahead of the others; for lists too long for it, the noisy prefix tree."""
-    return Weave() if fits(world) else NoisyPrefixTree()
+    weave = Weave()
+    return weave if weave.fits(world) else NoisyPrefixTree()
 
 
 def release(

@@ -94,7 +94,7 @@ def canary_pairs(
         riders = [first_free] * len(trips)
         return CanaryPair(name, others, with_trips(others, trips, riders), unit or Trip())
 
-    illegal = [0, world.size - 2, 0] if world.has_network else [0, 0, 0]
+    illegal = [0, world.size - 2, 0] if world.restricts_moves else [0, 0, 0]
     return (
         pair("one more on the busy path", [[0, 1, 2]]),
         pair("a stop nobody visits", [[world.size - 1, 0, 1]]),

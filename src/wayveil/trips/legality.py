@@ -51,7 +51,7 @@ class LegalityRule:
         """The trips as the rule leaves them."""
         if self.repeats == "merge":
             trips = trips.merged()
-        if self.impossible == "keep" or (not trips.world.has_network and self.fastest is None):
+        if self.impossible == "keep" or (not trips.world.restricts_moves and self.fastest is None):
             return trips
         broken = self._impossible_moves(trips)
         passed = np.concatenate([[0], np.cumsum(broken, dtype=np.int64)])

@@ -86,7 +86,7 @@ def _unknown_stop(stop: str, row: int, unknown: int, distinct: int, world: World
 
 
 def _called(world: World) -> str:
-    return "the network" if world.has_network else "the list of locations"
+    return "the network" if world.restricts_moves else "the list of locations"
 
 
 def assemble(

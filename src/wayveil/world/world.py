@@ -60,7 +60,7 @@ class World:
         return len(self.ids)
 
     @property
-    def has_network(self) -> bool:
+    def restricts_moves(self) -> bool:
         """Whether the world restricts which location may follow which."""
         return not isinstance(self.successors, CompleteSuccessors)
 

@@ -8,11 +8,11 @@ from math import sqrt
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.errors import InputError
 from wayveil.synthesis.model import ExpectedError, Model
-from wayveil.synthesis.weave.demand import Noisy
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.weaving import Woven, weave
 from wayveil.trips.trips import Trips
@@ -20,21 +20,20 @@ from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
-Ints = NDArray[np.int64]
-
 TOTAL, SCALE, LEAF, SETTING = "trips", "scale", "leaf", "setting"
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class NoisyBlock:
     """Noisy counts of one block: `whole` is what one trip counts, `variance` that of the noise of a count."""
 
     counts: Ints
     whole: int
     variance: float
 
-    def in_trips(self) -> Noisy:
-        return Noisy(self.counts / self.whole, sqrt(self.variance) / self.whole)
+    def in_trips(self) -> CellEstimates:
+        """The counts in trips."""
+        return CellEstimates(self.counts / self.whole, sqrt(self.variance) / self.whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,8 @@ class Measurements(Model):
     total    noisy number of trips, and `variance` that of its noise
     scale    noise scale that the whole budget would give one count; total / scale is the strength of the signal
     leaves   first pair code of each leaf of the partition of origin-destination pairs
-    answers  noisy blocks by name
+    noisy    noisy blocks by name
+    settings how trips are made of them
     """
 
     world: World
@@ -52,14 +52,30 @@ class Measurements(Model):
     total: int
     scale: float
     leaves: Ints
-    answers: dict[str, Answer]
+    noisy: dict[str, NoisyBlock]
     settings: Generation
     variance: float
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both would draw the same trips: equal numbers, equal settings, and the same public world."""
+        return (
+            isinstance(other, Measurements)
+            and self.settings == other.settings
+            and self.table().equals(other.table())
+            and self.world.fingerprint() == other.world.fingerprint()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def trips(self) -> int:
+        """The noisy number of trips, or so many as are needed to make a release at all."""
+        return max(self.total, self.settings.fewest_trips)
 
     @property
     def signal(self) -> float:
         """Trips per unit of noise: n x epsilon, where the unit is one trip."""
-        return max(self.total, 10) / self.scale
+        return self.trips / self.scale
 
     @property
     def gaussian(self) -> bool:
@@ -76,7 +92,7 @@ class Measurements(Model):
     def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
         """Private trips: as many as the noisy total says, or as many as asked for."""
         rng = np.random.default_rng(seed)
-        return weave(self, rng).sample(max(self.total, 10) if trips is None else trips, rng)
+        return weave(self, rng).sample(self.trips if trips is None else trips, rng)
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many private trips, or as many as the noisy total says."""
@@ -99,7 +115,7 @@ class Measurements(Model):
         look = asdict(self.resolution)
         parts += [_rows(f"{SETTING} {name}", np.array([value]), 1, 0.0) for name, value in look.items()]
         parts.append(_rows(LEAF, self.leaves, 1, 0.0))
-        parts += [_rows(name, part.counts, part.whole, part.variance) for name, part in self.answers.items()]
+        parts += [_rows(name, part.counts, part.whole, part.variance) for name, part in self.noisy.items()]
         return pl.concat(parts)
 
     @classmethod
@@ -117,8 +133,8 @@ class Measurements(Model):
                 for name, part in parts.items()
                 if name.startswith(f"{SETTING} ")
             }
-            answers = {
-                name: Answer(
+            noisy = {
+                name: NoisyBlock(
                     part["noisy_count"].to_numpy(), int(part["whole"][0]), float(part["variance"][0])
                 )
                 for name, part in parts.items()
@@ -131,7 +147,7 @@ class Measurements(Model):
                 int(total["noisy_count"][0]),
                 float(parts[SCALE]["variance"][0]),
                 parts[LEAF]["noisy_count"].to_numpy(),
-                answers,
+                noisy,
                 settings or Generation(),
                 float(total["variance"][0]),
             )

@@ -1,56 +1,36 @@
-"""Walks with a memory: they follow a chain of moves, but repeat earlier visits as often as was measured.
+"""Walks that repeat earlier visits as often as was measured, and otherwise follow a chain of moves.
 
 In each context (how the last visits repeated others, in walks of this class of lengths) every kind of visit has a
 factor that makes it more or less likely than the chain alone would; factors are learnt by walking and comparing.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.demand import Noisy
-from wayveil.world.recall import (
+from wayveil.arrays import Floats, Ints
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
+from wayveil.synthesis.weave.move_chain import Rows
+from wayveil.synthesis.weave.settings import ListSettings
+from wayveil.world.repeats import (
     AGAIN,
     BACK,
     BEGIN,
     HOME,
-    KINDS,
     NEW,
     REMEMBERED,
     STAY,
-    contexts,
-    length_class,
+    VISIT_KINDS,
+    classify_lengths,
+    count_contexts,
 )
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-# Standard deviations of the noise that a row of the noisy table must weigh to be believed more than all rows together.
-UNSURE = 2.0
-# Factors are learnt in so many rounds of so many walks, and stay between 1 / MOST and MOST.
-ROUNDS, LEARNERS, MOST = 8, 20_000, 1e4
-# Tries to draw a last place where walks end, and a place that is new.
-_TRIES, _NEW_TRIES = 30, 200
-
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Where walks go on to: from row r to `target[first[r]:first[r + 1]]` with `chance`, else anywhere by `share`.
-
-    Chances of a row add up to `1 - loose`.
-    """
-
-    first: Ints
-    target: Ints
-    chance: Floats
-    loose: Floats
-    share: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
+class WalkPlan:
     """What is known of walks before they are drawn: first place, length, and whether they end where they began.
 
     `returns`: 1 if so, 0 if not, -1 if nothing is known.
@@ -61,8 +41,37 @@ class Plan:
     returns: Ints
 
 
+class _RunningRows(NamedTuple):
+    """`Rows` as sums that run over all places, so that a place can be found by halving."""
+
+    first: Ints
+    target: Ints
+    running_chance: Floats
+    loose: Floats
+    running_share: Floats
+    end: Floats
+
+
+class _Repeats(NamedTuple):
+    """Factors by class, context and kind; how many visits a context is made of; and how often to try."""
+
+    factor: Floats
+    memory: int
+    end_tries: int
+    new_tries: int
+
+
+class _Planned(NamedTuple):
+    """A `WalkPlan` with the class of lengths of each walk and the place of its first visit among all."""
+
+    origin: Ints
+    returns: Ints
+    length_class: Ints
+    offsets: Ints
+
+
 @dataclass(frozen=True, eq=False)
-class Memory:
+class RepeatFactors:
     """Factors by class of lengths, context and kind of visit; `memory` visits are remembered, of 2^`bits` classes."""
 
     memory: int
@@ -70,72 +79,67 @@ class Memory:
     factor: Floats
 
     @classmethod
-    def learnt(
+    def learn(
         cls,
-        noisy: Noisy,
+        noisy: CellEstimates,
         memory: int,
         bits: int,
         rows: Rows,
-        end: Floats,
-        plan: Plan,
+        plan: WalkPlan,
+        settings: ListSettings,
         rng: np.random.Generator,
-    ) -> "Memory":
+    ) -> "RepeatFactors":
         """Factors with which walks as planned repeat visits as the block says, out of which noise was taken."""
-        wanted = _shares(noisy, (1 << bits, contexts(memory), KINDS))
+        shape = (1 << bits, count_contexts(memory), VISIT_KINDS)
+        wanted = _share_kinds(noisy, shape, settings.unsure_repeats)
         found = cls(memory, bits, np.ones(wanted.shape))
-        for _ in range(ROUNDS):
-            mass = found.walk(rows, end, plan, rng)[2]
+        for _ in range(settings.learning_rounds):
+            mass = found.walk(rows, plan, settings, rng)[2]
             weight = mass.sum(axis=2, keepdims=True)
             share = mass / np.maximum(weight, 1e-12)
             # A kind that is impossible in a context stays so, whatever noise says.
             ratio = np.where((share > 1e-9) & (weight > 0), (wanted + 1e-6) / (share + 1e-6), 1.0)
-            factor = np.clip(found.factor * ratio, 1 / MOST, MOST)
+            factor = np.clip(found.factor * ratio, 1 / settings.most_factor, settings.most_factor)
             found = replace(found, factor=factor)
         return found
 
     def walk(
-        self, rows: Rows, end: Floats, plan: Plan, rng: np.random.Generator
+        self, rows: Rows, plan: WalkPlan, settings: ListSettings, rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], Ints, Floats]:
         """Walks as planned, and how likely each kind of visit was in each context, every walk with weight one."""
         offsets = np.concatenate([[0], np.cumsum(plan.lengths)]).astype(np.int64)
-        location = np.empty(offsets[-1], np.int32)
-        mass = np.zeros(self.factor.shape)
-        running = np.cumsum(rows.chance)
-        _walk(
+        location, mass = np.empty(offsets[-1], np.int32), np.zeros(self.factor.shape)
+        running = _RunningRows(
             rows.first,
             rows.target,
-            running,
+            np.cumsum(rows.chance),
             rows.loose,
             np.cumsum(rows.share),
-            end / max(float(end.max()), 1e-300),
-            self.factor,
-            self.memory,
-            length_class(plan.lengths, self.bits),
-            plan.origin,
-            plan.returns,
-            offsets,
-            location,
-            mass,
-            rng,
+            rows.end / max(float(rows.end.max()), 1e-300),
         )
+        repeats = _Repeats(self.factor, self.memory, settings.end_tries, settings.new_tries)
+        planned = _Planned(plan.origin, plan.returns, classify_lengths(plan.lengths, self.bits), offsets)
+        _walk(running, repeats, planned, location, mass, rng)
         return location, offsets, mass
 
 
-def _shares(noisy: Noisy, shape: tuple[int, int, int]) -> Floats:
+def _share_kinds(noisy: CellEstimates, shape: tuple[int, int, int], unsure_repeats: float) -> Floats:
     """Shares of the kinds in every context, drawn towards those of all classes, and these towards all contexts."""
     table = noisy.value.reshape(shape)
     everywhere = table.sum(axis=(0, 1)) + 1e-9
     everywhere /= everywhere.sum()
-    unsure = UNSURE * noisy.deviation
-    contexts_ = table.sum(axis=0)
-    contexts_ = (contexts_ + unsure * everywhere) / (contexts_.sum(axis=1, keepdims=True) + unsure + 1e-300)
-    return (table + unsure * contexts_) / (table.sum(axis=2, keepdims=True) + unsure + 1e-300)
+    unsure = unsure_repeats * noisy.deviation
+    contexts = table.sum(axis=0)
+    contexts = (contexts + unsure * everywhere) / (contexts.sum(axis=1, keepdims=True) + unsure + 1e-300)
+    return (table + unsure * contexts) / (table.sum(axis=2, keepdims=True) + unsure + 1e-300)
 
 
 @njit(cache=True)
-def _chance(target, running, loose, share, row, begin, stop, place):  # type: ignore[no-untyped-def]
+def _find_chance(rows, row, place):  # type: ignore[no-untyped-def]
     """The chance that a row gives a place."""
-    found = loose[row] * (share[place] - (share[place - 1] if place > 0 else 0.0))
+    target, running, share = rows.target, rows.running_chance, rows.running_share
+    begin, stop = rows.first[row], rows.first[row + 1]
+    found = rows.loose[row] * (share[place] - (share[place - 1] if place > 0 else 0.0))
     low, high = begin, stop
     while low < high:
         middle = (low + high) >> 1
@@ -149,9 +153,11 @@ def _chance(target, running, loose, share, row, begin, stop, place):  # type: ig
 
 
 @njit(cache=True)
-def _drawn(target, running, loose, share, row, begin, stop, rng):  # type: ignore[no-untyped-def]
+def _draw_place(rows, row, rng):  # type: ignore[no-untyped-def]
     """A place by the chances of a row."""
-    if begin == stop or rng.random() < loose[row]:
+    running, share = rows.running_chance, rows.running_share
+    begin, stop = rows.first[row], rows.first[row + 1]
+    if begin == stop or rng.random() < rows.loose[row]:
         return min(np.searchsorted(share, rng.random() * share[-1], side="right"), len(share) - 1)
     base = running[begin - 1] if begin > 0 else 0.0
     drawn = base + rng.random() * (running[stop - 1] - base)
@@ -162,34 +168,26 @@ def _drawn(target, running, loose, share, row, begin, stop, rng):  # type: ignor
             high = middle
         else:
             low = middle + 1
-    return target[low]
+    return rows.target[low]
 
 
 @njit(cache=True)
-def _walk(  # type: ignore[no-untyped-def]
-    first,
-    target,
-    running,
-    loose,
-    share,
-    end,
-    factor,
-    memory,
-    class_,
-    origin,
-    returns,
-    offsets,
-    location,
-    mass,
-    rng,
-):
-    places = len(share)
+def _name_repeat(lag, at_origin):  # type: ignore[no-untyped-def]
+    """The kind of a visit to a place that was last visited `lag` visits ago."""
+    return STAY if lag == 1 else BACK if lag == 2 else HOME if at_origin else AGAIN
+
+
+@njit(cache=True)
+def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyped-def]
+    """Draw all planned walks into `location`, and add to `mass` how likely each kind of visit was."""
+    origin, returns, length_class, offsets = planned
+    places = len(rows.end)
     seen_by = np.full(places, -1, np.int64)
     last = np.zeros(places, np.int64)
     seen = np.empty(places, np.int64)
     weight = np.empty(places)
     kind = np.empty(places, np.int64)
-    by_kind = np.empty(KINDS)
+    by_kind = np.empty(VISIT_KINDS)
     for j in range(len(origin)):
         length = offsets[j + 1] - offsets[j]
         place = offsets[j]
@@ -199,44 +197,36 @@ def _walk(  # type: ignore[no-untyped-def]
         kinds = BEGIN
         for step in range(1, length):
             here = location[place + step - 1]
-            begin, stop = first[here], first[here + 1]
             context = 0
-            if memory == 1:
+            if repeats.memory == 1:
                 context = kinds % REMEMBERED
-            elif memory == 2:
+            elif repeats.memory == 2:
                 context = kinds
-            tilt = factor[class_[j], context]
+            tilt = repeats.factor[length_class[j], context]
             by_kind[:] = 0.0
             old = 0.0
             for i in range(known):
-                chance = _chance(target, running, loose, share, here, begin, stop, seen[i])
+                chance = _find_chance(rows, here, seen[i])
                 old += chance
-                lag = step - last[seen[i]]
-                kind[i] = AGAIN
-                if lag == 1:
-                    kind[i] = STAY
-                elif lag == 2:
-                    kind[i] = BACK
-                elif seen[i] == origin[j]:
-                    kind[i] = HOME
+                kind[i] = _name_repeat(step - last[seen[i]], seen[i] == origin[j])
                 weight[i] = chance * tilt[kind[i]]
                 by_kind[kind[i]] += weight[i]
             if known < places:
                 by_kind[NEW] = max(1.0 - old, 1e-9) * tilt[NEW]
             total = by_kind.sum()
-            for k in range(KINDS):
-                mass[class_[j], context, k] += by_kind[k] / (total * (length - 1))
+            for k in range(VISIT_KINDS):
+                mass[length_class[j], context, k] += by_kind[k] / (total * (length - 1))
             chosen, how = here, STAY
             final = step == length - 1
             if final and returns[j] == 1:
                 chosen = origin[j]
             else:
-                for _ in range(_TRIES):
+                for _ in range(repeats.end_tries):
                     drawn = rng.random() * total
                     if drawn < by_kind[NEW]:
                         # Of what the row offers only what is new, so that as many visits are new as should be.
-                        for _ in range(_NEW_TRIES):
-                            chosen = _drawn(target, running, loose, share, here, begin, stop, rng)
+                        for _ in range(repeats.new_tries):
+                            chosen = _draw_place(rows, here, rng)
                             if seen_by[chosen] != j:
                                 break
                     else:
@@ -249,15 +239,14 @@ def _walk(  # type: ignore[no-untyped-def]
                                     break
                     if not final:
                         break
-                    if (returns[j] < 0 or chosen != origin[j]) and rng.random() < end[chosen]:
+                    if (returns[j] < 0 or chosen != origin[j]) and rng.random() < rows.end[chosen]:
                         break
             if seen_by[chosen] != j:
                 seen[known] = chosen
                 known += 1
                 how = NEW
             else:
-                lag = step - last[chosen]
-                how = STAY if lag == 1 else BACK if lag == 2 else HOME if chosen == origin[j] else AGAIN
+                how = _name_repeat(step - last[chosen], chosen == origin[j])
             seen_by[chosen], last[chosen] = j, step
             location[place + step] = chosen
             kinds = how + REMEMBERED * (kinds % REMEMBERED)

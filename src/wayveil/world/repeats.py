@@ -13,7 +13,7 @@ from wayveil.arrays import Ints
 
 NEW, STAY, BACK, HOME, AGAIN, BEGIN = range(6)
 # Kinds of a visit after the first, and of what can be remembered.
-KINDS, REMEMBERED = 5, 6
+VISIT_KINDS, REMEMBERED = 5, 6
 # Visits before this one that are remembered, at most.
 MOST_MEMORY = 2
 # First lengths of eight classes of walks; coarser classes are unions of two, four or eight of them.
@@ -21,22 +21,22 @@ CLASSES = np.array([1, 2, 3, 4, 5, 7, 10, 20], np.int64)
 CLASS_BITS = 3
 
 
-def length_class(lengths: NDArray[np.integer], bits: int) -> Ints:
+def classify_lengths(lengths: NDArray[np.integer], bits: int) -> Ints:
     """Which of 2^bits classes of lengths each of these is in."""
     return (np.searchsorted(CLASSES, lengths, side="right") - 1) >> (CLASS_BITS - bits)
 
 
-def contexts(memory: int) -> int:
+def count_contexts(memory: int) -> int:
     """In how many ways the last `memory` visits can have repeated others."""
     return int(REMEMBERED**memory)
 
 
-def kinds(location: NDArray[np.int32], offsets: Ints, places: int) -> Ints:
+def classify_visits(location: NDArray[np.int32], offsets: Ints, places: int) -> Ints:
     """The kind of each visit; `BEGIN` for the first of a walk."""
-    return _kinds(location, offsets, places)
+    return _classify_visits(location, offsets, places)
 
 
-def context(kind: Ints, first: NDArray[np.bool_], memory: int) -> Ints:
+def find_contexts(kind: Ints, first: NDArray[np.bool_], memory: int) -> Ints:
     """The context of each visit but the first of a walk, from the kinds of all; `first` marks first visits."""
     at = np.flatnonzero(~first)
     found = np.zeros(len(at), np.int64)
@@ -50,7 +50,7 @@ def context(kind: Ints, first: NDArray[np.bool_], memory: int) -> Ints:
 
 
 @njit(cache=True)
-def _kinds(location, offsets, places):  # type: ignore[no-untyped-def]
+def _classify_visits(location, offsets, places):  # type: ignore[no-untyped-def]
     out = np.empty(len(location), np.int64)
     walk = np.full(places, -1, np.int64)
     last = np.zeros(places, np.int64)

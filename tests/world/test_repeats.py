@@ -1,6 +1,6 @@
 import numpy as np
 
-from wayveil.world.recall import (
+from wayveil.world.repeats import (
     AGAIN,
     BACK,
     BEGIN,
@@ -8,9 +8,9 @@ from wayveil.world.recall import (
     NEW,
     REMEMBERED,
     STAY,
-    context,
-    kinds,
-    length_class,
+    classify_lengths,
+    classify_visits,
+    find_contexts,
 )
 
 
@@ -19,7 +19,7 @@ def of(*walks):
     location = np.concatenate([np.array(walk, np.int32) for walk in walks])
     first = np.zeros(len(location), bool)
     first[offsets[:-1]] = True
-    return kinds(location, offsets, 9), first
+    return classify_visits(location, offsets, 9), first
 
 
 def test_visits_are_told_apart_by_what_they_repeat():
@@ -29,16 +29,16 @@ def test_visits_are_told_apart_by_what_they_repeat():
 
 def test_the_context_is_what_the_last_visits_were():
     kind, first = of([1, 2, 1, 1], [5], [3, 4])
-    assert context(kind, first, 0).tolist() == [0, 0, 0, 0]
-    assert context(kind, first, 1).tolist() == [BEGIN, NEW, BACK, BEGIN]
+    assert find_contexts(kind, first, 0).tolist() == [0, 0, 0, 0]
+    assert find_contexts(kind, first, 1).tolist() == [BEGIN, NEW, BACK, BEGIN]
     begins, back = NEW + REMEMBERED * BEGIN, BACK + REMEMBERED * NEW
-    assert context(kind, first, 2).tolist() == [BEGIN, begins, back, BEGIN]
+    assert find_contexts(kind, first, 2).tolist() == [BEGIN, begins, back, BEGIN]
 
 
 def test_coarser_classes_of_lengths_are_unions_of_finer_ones():
     lengths = np.arange(1, 200)
-    fine = length_class(lengths, 3)
+    fine = classify_lengths(lengths, 3)
     assert fine.tolist() == sorted(fine.tolist())
     assert set(fine) == set(range(8))
     for bits in range(3):
-        assert np.array_equal(length_class(lengths, bits), fine >> (3 - bits))
+        assert np.array_equal(classify_lengths(lengths, bits), fine >> (3 - bits))
