@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.world.world import World
@@ -20,6 +21,7 @@ class Trips:
     time      int64 seconds, one per visit, non-decreasing within a trip, on one timeline that begins at
               1970-01-01 00:00 local wall time; trips without a date live on its first day
     rider     int64 code, one per trip; -1 where a trip has no rider id
+    rider_ids the id behind each code, as the file has it, where a reader kept it: for fingerprints, never for output
     """
 
     location: NDArray[np.int32]
@@ -27,6 +29,7 @@ class Trips:
     world: World
     time: NDArray[np.int64] | None = None
     rider: NDArray[np.int64] | None = None
+    rider_ids: pl.Series | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "location", np.ascontiguousarray(self.location, np.int32))
@@ -86,7 +89,8 @@ class Trips:
             location[visits] = self.location[source]
             if time is not None and self.time is not None:
                 time[visits] = self.time[source]
-        return Trips(location, offsets, self.world, time, None if self.rider is None else self.rider[index])
+        rider = None if self.rider is None else self.rider[index]
+        return Trips(location, offsets, self.world, time, rider, self.rider_ids)
 
     def head(self, length: int) -> "Trips":
         """Every trip cut after its first `length` visits: a rule per trip, so it costs no privacy."""
@@ -116,7 +120,7 @@ class Trips:
         self, source: NDArray[np.int64], offsets: NDArray[np.int64], rider: NDArray[np.int64] | None
     ) -> "Trips":
         time = None if self.time is None else self.time[source]
-        return Trips(self.location[source], offsets, self.world, time, rider)
+        return Trips(self.location[source], offsets, self.world, time, rider, self.rider_ids)
 
     def trip_of_visit(self) -> NDArray[np.int64]:
         """The trip index of every visit."""
