@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, Quiet, present_rows, remark
+from wayveil.cli.options import AsJson, DatasetName, LedgerPlace, Quiet, present_rows, remark
 from wayveil.cli.taps import Cell, Grid, OptionalWorld, open_places, raw_answers, read_clean
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
@@ -31,12 +31,15 @@ def ask(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the whole table here (.csv, .parquet).")
     ] = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer an agency's question from a release, with error bars that cost no budget."""
     import polars as pl
 
+    from wayveil.releases.accounts import note_look
     from wayveil.releases.store import load_datasheet, load_release_trips
     from wayveil.utility.answer_sheet import answer_sheet
     from wayveil.utility.answers import QUESTIONS, Asked
@@ -50,9 +53,11 @@ def ask(
             pl.read_parquet(release / "model.parquet"),
             load_datasheet(release),
         )
-        beside, routes = (
-            (None, None) if raw is None else raw_answers(read_clean(raw, city, None, None, grid, cell))
-        )
+        beside, routes = None, None
+        if raw is not None:
+            taps = read_clean(raw, city, None, None, grid, cell)
+            note_look("ask", taps.as_single_visits(), raw, ledger, dataset)
+            beside, routes = raw_answers(taps)
         if question == "all":
             sheet = answer_sheet(asked, top=top, seats=seats, raw=beside, raw_routes=routes)
             table, title = sheet.table, "answers"

@@ -29,6 +29,44 @@ WalkRadius = Annotated[
 ]
 Stations = Annotated[bool, typer.Option(help="Merge platforms into their stations.")]
 
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        "--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2, from 0.0001 to 1000."
+    ),
+]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option(
+        help="Ledger file or postgresql:// address. Default: WAYVEIL_HOME, a folder .wayveil here or above, or "
+        "~/.wayveil. `none` for no ledger."
+    ),
+]
+DatasetName = Annotated[
+    str | None, typer.Option(help="Name of the dataset in the ledger; default: the file's name.")
+]
+PolicyEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        help="For a dataset that the ledger does not know yet: what may be spent on it in all, for ever."
+    ),
+]
+NewPeople = Annotated[
+    bool,
+    typer.Option(
+        "--new-people",
+        help="Confirm that nobody in this file is in another dataset of the ledger, although it looks so.",
+    ),
+]
+MemoryLimit = Annotated[
+    float,
+    typer.Option(
+        "--memory",
+        min=0.001,
+        help="GiB that noisy answers may take; a mechanism that would pass it stops before its next spend.",
+    ),
+]
+
 
 def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None:
     """Show facts to a person, or to a machine."""

@@ -87,6 +87,9 @@ def grow(
 ) -> tuple[TreeLevel, ...]:
     """The noisy tree. All levels are paid for, also those below the last kept node.
 
+    Before each level the gate bounds from above how many candidates noise may keep, among the children of all kept
+    nodes. A tree that would pass the memory limit is refused there, and only the levels above it are booked.
+
     With `prune_early`, children are cut down to their parent's count as the tree grows (in proportion, on noisy counts
     only), and those that fall under the threshold by it are not expanded.
     """
@@ -122,8 +125,13 @@ def _prune(
     return keys[stay], counts[stay], settled[stay]
 
 
-def expected_false_nodes(first: int, degree: float, height: int, threshold: Threshold) -> float:
-    """About how many nodes noise alone would make: a branching process with `degree` x p false children per node."""
+def least_false_nodes(first: int, degree: float, height: int, threshold: Threshold) -> float:
+    """How many nodes noise makes at least, on average: a branching process with `degree` x p false children per node.
+
+    This counts the descendants of false roots only. False children of true nodes come on top, and how many true nodes
+    there are is not public: whether the tree fits into memory is decided level by level, by the gate. Before the first
+    spend this number says that a tree is hopeless; it never says that one is safe.
+    """
     rate = exp(-threshold.scales) / 2 if threshold.scales is not None else threshold.false_children / degree
     level = first * (rate if threshold.scales is not None else threshold.false_children / first)
     total = 0.0

@@ -19,7 +19,7 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.budget import Rational
-from wayveil.privacy.units import Event, Rider, Trip
+from wayveil.privacy.units import Event, Rider, Trip, Unit
 from wayveil.releases.datasheet import disclaim
 from wayveil.releases.release import Release, release
 from wayveil.simulate.riders import reconstruct_riders
@@ -74,6 +74,8 @@ def release_taps(
             "clean the file with fill=none or with public vehicle data, or use the way `study`"
         )
     tree = _for_taps(NoisyPrefixTree(height=DEFAULT_HEIGHT) if mechanism is None else mechanism)
+    # Whatever is made of the taps, the ledger knows them by the taps themselves.
+    options = {"rows": taps.as_single_visits(), **options}
     if way == "cards":
         trips = card_trips(taps, period, alightings=alightings)
         unit = Rider(max_trips=max_trips)
@@ -89,10 +91,16 @@ def release_taps(
         return made if mechanism is None else _rewritten(made, tree, epsilon, seed)
     riders = reconstruct_riders(taps, rules, seed=0 if seed is None else seed)
     unit = Rider(max_trips=max_trips)
+    options = {**options, "guaranteed": False}
     made = release(
         riders.trips(period), tree, epsilon=epsilon, unit=unit, rule=ANY_MOVE, seed=seed, **options
     )
     return Release(made.trips, made.model, disclaim(made.datasheet, REASON), made.reservation)
+
+
+def unit_of_way(way: str, max_trips: int) -> Unit:
+    """Whom a way from taps to a release counts for."""
+    return Event() if way in ("counts", "counts-first") else Rider(max_trips=max_trips)
 
 
 def card_trips(taps: Taps, period: Period, *, alightings: bool = False) -> Trips:

@@ -1,6 +1,7 @@
 """`Trips`: a dataset of trips as flat columns."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -50,7 +51,7 @@ class Trips:
                 raise ValueError("rider needs one value per trip")
 
     @classmethod
-    def of_lists(cls, lists: list[list[int]], world: World, **columns: NDArray[np.int64]) -> "Trips":
+    def of_lists(cls, lists: list[list[int]], world: World, **columns: Any) -> "Trips":
         """Small datasets by hand: one list of location indices per trip."""
         offsets = np.concatenate([[0], np.cumsum([len(trip) for trip in lists])]).astype(np.int64)
         flat = [location for trip in lists for location in trip]
@@ -115,6 +116,11 @@ class Trips:
     def without_times(self) -> "Trips":
         """The same trips as plain sequences."""
         return replace(self, time=None)
+
+    def single_visits(self) -> "Trips":
+        """Every visit as a trip of its own."""
+        rider = None if self.rider is None else np.repeat(self.rider, self.lengths)
+        return Trips(self.location, np.arange(self.visits + 1), self.world, self.time, rider, self.rider_ids)
 
     def _with_visits(
         self, source: NDArray[np.int64], offsets: NDArray[np.int64], rider: NDArray[np.int64] | None

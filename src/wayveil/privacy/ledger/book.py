@@ -125,8 +125,8 @@ class Book:
         if policy is None:
             if account.factor(line) is None:
                 raise LedgerError(
-                    f"the releases of {name} so far protect another unit than `{new}`: set a policy that names the unit "
-                    "whose loss counts"
+                    f"the releases of {name} so far protect another unit than `{new}`: set a policy that names the "
+                    "unit whose loss counts"
                 )
             return 1
         if policy.unit is None and new is not None:
@@ -142,7 +142,9 @@ class Book:
         factor = account.factor(line)
         for unit in (new,) if factor is None else () if other is None else (other.unit,):
             if unit is None or policy.unit is None:
-                raise LedgerError(f"a release of {name} must say whom it protects: its policy limits `{policy.unit}`")
+                raise LedgerError(
+                    f"a release of {name} must say whom it protects: its policy limits `{policy.unit}`"
+                )
             raise LedgerError(
                 f"a release that protects one `{unit}` cannot be added to what a `{policy.unit}` may lose of {name}: "
                 f"nobody has said how many a {policy.unit} has. Release for the unit `{policy.unit}`, or state it with "
@@ -160,8 +162,8 @@ class Book:
             alike = None if confirmed or name == line.dataset else account.likeness(new)
             if alike is not None:
                 raise LedgerError(
-                    f"this data is known as {name!r} in the ledger: {alike}. Book it there with `--dataset {name}`; only "
-                    "if these are other people, confirm that with `--new-people`"
+                    f"this data is known as {name!r} in the ledger: {alike}. Book it there with `--dataset {name}`; "
+                    "only if these are other people, confirm that with `--new-people`"
                 )
 
     def _content_of(self, line: Line) -> Fingerprint | None:
@@ -206,7 +208,7 @@ class Book:
         """What a run bought is more than nothing and at most what it reserved, and it is known in epsilon."""
         if held.started is None:
             raise LedgerError(f"reservation {held.id} was never started: cancel it")
-        if held.delta or held.line.rho is not None:
+        if (held.delta or held.line.rho is not None) and line.epsilon != held.epsilon:
             raise LedgerError(f"reservation {held.id} is not in pure epsilon: it stays spent whole")
         if line.epsilon is None or not 0 < line.epsilon <= held.epsilon:
             raise LedgerError(f"reservation {held.id} settles for more than 0 and at most what it reserved")

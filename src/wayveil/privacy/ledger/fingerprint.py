@@ -10,8 +10,8 @@ samples  the `SIZE` smallest hashes of all distinct trips, and of all distinct r
 
 How sure it is. Below the smaller of the two largest sampled hashes both samples are complete; say that n hashes of one
 dataset lie there. If a share s of its riders is also in the other dataset, none of them shows with probability
-(1 - s)^n: with n = 2048 an overlap of 0.4 % is seen with probability 0.999, with n = 20 one of 30 %. `Overlap.blind_spot`
-is that number. What it cannot see: riders whose ids *and* times *and* places were all changed.
+(1 - s)^n: with n = 2048 an overlap of 0.4 % is seen with probability 0.999, with n = 20 one of 30 %. That number is
+`Overlap.blind_spot`. What it cannot see: riders whose ids *and* times *and* places were all changed.
 
 What it tells. Without the key nothing: hashes are SipHash-2-4 and BLAKE2b under a random key of 256 bits. Whoever has
 the whole ledger has the key, and can test whether a rider that they can name is among the sampled ones. A ledger is
@@ -235,7 +235,9 @@ def _identities(
 ) -> Hashes:
     """A number for every trip that visits anything: equal for equal visits in equal order."""
     moments = np.zeros(0, np.int64) if time is None else time
-    return _chain(location, offsets[:-1][np.diff(offsets) > 0], offsets[1:][np.diff(offsets) > 0], names, moments)
+    return _chain(
+        location, offsets[:-1][np.diff(offsets) > 0], offsets[1:][np.diff(offsets) > 0], names, moments
+    )
 
 
 @njit(cache=True, nogil=True)
