@@ -190,8 +190,8 @@ class Gate:
         if needed > self.memory:
             raise RefusedError(
                 f"{question.label}: noise alone may keep {cells:,} of {question.universe:,} cells; with all "
-                f"before it that takes {needed / 2**30:,.1f} GiB, over the limit of {self.memory / 2**30:,.1f} GiB. Use "
-                "fewer levels or time bins, a higher threshold or a larger epsilon, or raise the limit (memory)"
+                f"before it that takes {needed / 2**30:,.1f} GiB, over the limit of {self.memory / 2**30:,.1f} GiB. "
+                "Use fewer levels or time bins, a higher threshold or a larger epsilon, or raise the limit (memory)"
             )
 
     def select(

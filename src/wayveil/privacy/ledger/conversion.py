@@ -28,8 +28,8 @@ One trip more of a rider who has others. Every trip has a random word, and the m
 Give the common trips the same words in both datasets: then the counted trips differ by at most one that came and one
 that had to go. Counts move by at most 2 trips, and the noise covers m. The gate's answers cost their price whenever
 counts move by no more than what is booked, so with m >= 2 the release costs e, not 2e. A changed visit changes one
-trip: again one goes and one comes. With rider-days the changed trip may begin on another day; then this happens on two days,
-each of which is a step of 2 trips.
+trip: again one goes and one comes. With rider-days the changed trip may begin on another day; then this happens on
+two days, each of which is a step of 2 trips.
 
 The `..._per_rider` are stated by the data holder in the policy and stand in its line. The sum then holds for riders who
 have at most so many. A trip without a rider id counts as a rider of its own.

@@ -26,6 +26,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
@@ -53,8 +54,8 @@ class Sample:
         few = hashes
         if len(hashes) > 64 * SIZE:  # no need to sort a million for two thousand, unless they repeat
             few = np.partition(hashes, 32 * SIZE)[: 32 * SIZE]
-        distinct = np.unique(few)
-        return cls((distinct if len(distinct) >= SIZE else np.unique(hashes))[:SIZE])
+        distinct = _distinct(few)
+        return cls((distinct if len(distinct) >= SIZE else _distinct(hashes))[:SIZE])
 
     @property
     def reach(self) -> int:
@@ -175,13 +176,12 @@ def fingerprint(trips: Trips, key: bytes) -> Fingerprint:
     kinds = {"places": None} | ({} if trips.time is None else {"timed": trips.time})
     for of, time in kinds.items():
         identity = _identities(trips.location, trips.offsets, names, time)
-        words = sip_hash(identity, hashlib.blake2b(of.encode(), key=key, digest_size=16).digest())
+        words = sip_hash(identity, _key_for(of, key))
         totals[of] = f"{_sum(words):016x}{_sum(words ^ (words >> np.uint64(29))):016x}"
         samples[of] = Sample.of(words)
     if trips.rider is not None and trips.rider_ids is not None:
-        present = np.unique(trips.rider[trips.rider >= 0])
-        ids = trips.rider_ids.gather(present).to_list() if len(present) else []
-        samples["riders"] = Sample.of(np.array([_word(str(one), key) for one in ids], np.uint64))
+        present = np.flatnonzero(np.bincount(trips.rider[trips.rider >= 0]))
+        samples["riders"] = Sample.of(_texts(trips.rider_ids.gather(present), _key_for("riders", key)))
     return Fingerprint(totals, samples)
 
 
@@ -215,8 +215,28 @@ def _turned(words: Hashes, by: int) -> Hashes:
     return (words << np.uint64(by)) | (words >> np.uint64(64 - by))
 
 
+def _texts(texts: pl.Series, key: bytes) -> Hashes:
+    """A keyed hash of each text, from their bytes side by side: millions in a second."""
+    lengths = texts.str.len_bytes().to_numpy().astype(np.int64)
+    letters = np.frombuffer("".join(texts.to_list()).encode(), np.uint8)
+    ends = np.cumsum(lengths)
+    salt = np.uint64(int.from_bytes(key[:8], "little"))
+    return sip_hash(_letters(letters, ends - lengths, ends, salt), key)
+
+
+def _key_for(of: str, key: bytes) -> bytes:
+    """A key of its own for every kind of thing."""
+    return hashlib.blake2b(of.encode(), key=key, digest_size=16).digest()
+
+
 def _word(text: str, key: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), key=key, digest_size=8).digest(), "little")
+
+
+def _distinct(words: Hashes) -> Hashes:
+    """Ascending, without repeats; quicker than a hash table for words that rarely repeat."""
+    ordered = np.sort(words)
+    return ordered[np.concatenate([ordered[1:] != ordered[:-1], [True]])] if len(ordered) else ordered
 
 
 def _sum(words: Hashes) -> int:
@@ -250,6 +270,17 @@ def _chain(location, begins, ends, names, time):  # type: ignore[no-untyped-def]
             state = _mixed(state)
             if len(time):
                 state = _mixed(state ^ np.uint64(time[j]))
+        out[i] = state
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _letters(letters, begins, ends, salt):  # type: ignore[no-untyped-def]
+    out = np.empty(len(begins), np.uint64)
+    for i in range(len(begins)):
+        state = salt ^ np.uint64(ends[i] - begins[i])
+        for j in range(begins[i], ends[i]):
+            state = _mixed((state << np.uint64(8)) ^ (state >> np.uint64(56)) ^ np.uint64(letters[j]))
         out[i] = state
     return out
 
