@@ -226,7 +226,7 @@ def broken_inputs(city, folder):
         "truncated zip": (("world", folder / "truncated.zip"), "truncated.zip"),
         "a zip that is not GTFS": (("world", folder / "other.zip"), "stops.txt"),
         "negative epsilon": (("release", trips, *world, "--epsilon", "-1"), "greater than 0"),
-        "epsilon below the range": (("release", trips, *world, "--epsilon", "1e-12"), "from 0.0001 to 1000"),
+        "epsilon below the range": (("release", trips, *world, "--epsilon", "1e-12"), "from 0.001 to 1000"),
         "dataset without a policy": (("release", trips, *world, *one), "ledger init"),
         "epsilon that is no number": (("release", trips, *world, "--epsilon", "much"), "much"),
         "epsilon above the budget": (

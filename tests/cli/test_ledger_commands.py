@@ -226,7 +226,7 @@ def test_an_epsilon_outside_the_range_is_refused_before_anything_is_reserved(way
     wayveil("ledger", "init", "-d", "trips.parquet", "--total-epsilon", "10000")
     code, _, err = release(wayveil, "trips.parquet", "r1", epsilon=epsilon)
     assert code == 2
-    assert "from 0.0001 to 1000" in err
+    assert "from 0.001 to 1000" in err
     assert len(err) < 300
     assert [line["step"] for line in shown(wayveil, "show", "--lines")] == ["policy"]
 

@@ -34,7 +34,7 @@ Mechanisms = Annotated[
     typer.Option("--mechanism", "-m", help="Names with commas between, or `all`; see `wayveil mechanisms`."),
 ]
 Epsilons = Annotated[
-    str, typer.Option("--epsilon", "-e", help="Budgets with commas between, from 0.0001 to 1000.")
+    str, typer.Option("--epsilon", "-e", help="Budgets with commas between, from 0.001 to 1000.")
 ]
 Repetitions = Annotated[int, typer.Option(min=1, help="Releases of each, for intervals.")]
 Grid = Annotated[

@@ -32,7 +32,7 @@ Stations = Annotated[bool, typer.Option(help="Merge platforms into their station
 Epsilon = Annotated[
     str,
     typer.Option(
-        "--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2, from 0.0001 to 1000."
+        "--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2, from 0.001 to 1000."
     ),
 ]
 LedgerPlace = Annotated[

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.protocol import Frontier, PrefixCounter
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution
 from wayveil.progress import track
@@ -23,6 +23,8 @@ from wayveil.synthesis.tree import TreeLevel
 from wayveil.world.successors import Successors
 
 ONE_NODE_PER_LEVEL = Contribution(per_trip=1)
+# A written visit: place and time, and the same again while trips are put together.
+BYTES_PER_VISIT = 24
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ def grow(
         frontier = Frontier(states, plan.successors)
         scale = gate.scale(ONE_NODE_PER_LEVEL, plan.price)
         limit = (plan.threshold or threshold).of(frontier, scale, first=not levels)
+        if not levels:
+            _require_room_for_trips(gate, frontier, scale, limit, len(plans))
         exact = counter.count(frontier)
         noisy = gate.histogram(plan.label, exact, ONE_NODE_PER_LEVEL, plan.price, threshold=limit)
         keys, counts = noisy.keys, noisy.counts
@@ -109,6 +113,21 @@ def grow(
         parent, symbol, states = frontier.children(keys)
         levels.append(TreeLevel(parent, symbol, counts, scale, limit))
     return tuple(levels)
+
+
+def _require_room_for_trips(gate: Gate, frontier: Frontier, scale: Fraction, limit: int, height: int) -> None:
+    """Refuse a tree of which noise alone would be written out as more trips than fit into memory; public, and free.
+
+    A false root stands for the threshold and, on average, one scale more of trips.
+    """
+    trips = gate.most_kept(frontier.universe, scale, limit) * (limit + float(scale))
+    needed = trips * height * BYTES_PER_VISIT
+    if needed > gate.memory:
+        raise RefusedError(
+            f"noise alone would be written out as up to {trips:.2g} trips, which take {needed / 2**30:,.1f} GiB, over "
+            f"the limit of {gate.memory / 2**30:,.1f} GiB. Use a larger epsilon, fewer levels or a smaller world, or "
+            "raise the limit (memory)"
+        )
 
 
 def _prune(

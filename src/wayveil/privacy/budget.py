@@ -32,10 +32,10 @@ def exact(value: Rational, name: str = "epsilon") -> Fraction:
     return fraction
 
 
-# What a release may cost. Below, the noise is so wide that no mechanism can say anything (a scale of millions of
-# trips); above, the factor that the guarantee allows has more than four hundred digits.
-LEAST_EPSILON, MOST_EPSILON = Fraction(1, 10_000), Fraction(1_000)
-EPSILON_RANGE = "from 0.0001 to 1000"
+# What a release may cost. Below, counts drown in noise of thousands of trips, which would be written out as trips;
+# above, the factor that the guarantee allows has more than four hundred digits.
+LEAST_EPSILON, MOST_EPSILON = Fraction(1, 1_000), Fraction(1_000)
+EPSILON_RANGE = "from 0.001 to 1000"
 
 
 def release_epsilon(value: Rational) -> Fraction:

@@ -174,6 +174,11 @@ class Gate:
         self._kept += 0 if threshold is None else len(answer.keys)
         return answer
 
+    @staticmethod
+    def most_kept(universe: int, scale: Fraction, threshold: int) -> int:
+        """How many empty cells noise keeps at most (but for a chance below 1e-20): a public number."""
+        return most_survivors(universe, scale, threshold)
+
     def _require_room(self, question: Question) -> None:
         """Refuse an answer that would pass the memory limit, before the spend.
 
@@ -185,7 +190,7 @@ class Gate:
         if question.threshold is None:
             cells, needed = question.universe, question.universe * BYTES_PER_DENSE_CELL
         else:
-            cells = most_survivors(question.universe, question.scale, question.threshold)
+            cells = self.most_kept(question.universe, question.scale, question.threshold)
             needed = (self._kept + cells) * BYTES_PER_KEPT_CELL
         if needed > self.memory:
             raise RefusedError(

@@ -85,7 +85,7 @@ def release(
     """Release trips under epsilon-differential privacy.
 
     Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders,
-    else a trip. Epsilon is from 0.0001 to 1000. With a ledger (or the place of one), epsilon is reserved before
+    else a trip. Epsilon is from 0.001 to 1000. With a ledger (or the place of one), epsilon is reserved before
     anything is counted; an error before the first noise gives it back, an error after it does not. A mechanism that
     refuses because of its own noisy answers costs what it bought for them; so does one that would need more than
     `memory` bytes for its answers. The ledger knows the people in `rows` (by default the trips) under one name only:

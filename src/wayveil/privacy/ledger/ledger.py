@@ -218,7 +218,7 @@ class Ledger:
     # --- reading
 
     def spent(self, dataset: str) -> Fraction:
-        """What one unit has lost: the sum of all that was reserved and not cancelled; what was settled counts as settled.
+        """What one unit has lost: the sum of all that was reserved and not cancelled. A settled run counts as settled.
 
         In the unit of the policy, converted where needed. An error where the units of the releases cannot be added up.
         """
