@@ -183,6 +183,12 @@ def test_two_processes_cannot_take_in_the_same_people_under_two_names(place: str
     assert all(said == "in" or "known as" in said for said in outcomes)
 
 
+def test_another_judgement_of_likeness_does_not_break_an_old_ledger(quick: Ledger, monkeypatch) -> None:
+    quick.take_in("B", people(5000, 9000, seed=4, ids=False), actor="ana")
+    monkeypatch.setattr("wayveil.privacy.ledger.fingerprint.TIMED_SHARE", -1)
+    assert open_ledger_again(quick).verify().ok
+
+
 def test_a_changed_key_is_noticed(place: str) -> None:
     ledger = open_ledger(place)
     ledger.take_in("A", people(0, 50), actor="ana")

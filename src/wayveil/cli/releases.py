@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wayveil.privacy.ledger import Ledger
     from wayveil.privacy.units import Unit
     from wayveil.releases.release import Release
+    from wayveil.trips.trips import Trips
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -111,7 +112,8 @@ def release(
         name = dataset or trips.name
         protected = default_unit(raw) if unit is None else make_unit(unit, max_trips)
         account = open_account(ledger, trips)
-        require_dataset(account, name, protected, policy_epsilon, quiet=quiet or as_json)
+        known = None if new_people else raw
+        require_dataset(account, name, protected, policy_epsilon, known, quiet=quiet or as_json)
         made = release_trips(
             raw,
             chosen,
@@ -138,9 +140,18 @@ def release(
 
 
 def require_dataset(
-    account: "Ledger | None", name: str, unit: "Unit", policy_epsilon: str | None, *, quiet: bool
+    account: "Ledger | None",
+    name: str,
+    unit: "Unit",
+    policy_epsilon: str | None,
+    rows: "Trips | None",
+    *,
+    quiet: bool,
 ) -> None:
-    """See that the ledger has a policy for the dataset; ask for one where somebody sits at the terminal."""
+    """See that the ledger has a policy for the dataset; ask for one where somebody sits at the terminal.
+
+    Rows that are known under another name are refused before.
+    """
     import getpass
     import sys
 
@@ -151,7 +162,8 @@ def require_dataset(
             raise ParameterError("--policy-epsilon sets a policy in a ledger, and --ledger none names none")
         return
     ask = ask_on_terminal if not quiet and sys.stdin.isatty() else None
-    require_policy(account, name, unit, actor=getpass.getuser(), policy_epsilon=policy_epsilon, ask=ask)
+    actor = getpass.getuser()
+    require_policy(account, name, unit, actor=actor, rows=rows, policy_epsilon=policy_epsilon, ask=ask)
 
 
 def score(

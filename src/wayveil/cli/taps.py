@@ -229,7 +229,9 @@ def release(
         taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell)
         name = dataset or file.name
         account = open_account(ledger, file)
-        require_dataset(account, name, unit_of_way(way, max_trips), policy_epsilon, quiet=quiet or as_json)
+        rows = None if new_people else taps.as_single_visits()
+        unit = unit_of_way(way, max_trips)
+        require_dataset(account, name, unit, policy_epsilon, rows, quiet=quiet or as_json)
         made = release_taps(
             taps,
             way,  # type: ignore[arg-type]

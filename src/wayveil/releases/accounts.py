@@ -78,13 +78,15 @@ def require_policy(
     unit: Unit,
     *,
     actor: str,
+    rows: Trips | None = None,
     policy_epsilon: str | None = None,
     ask: Callable[[str], str | None] | None = None,
 ) -> None:
     """See that somebody has said what may be spent on the dataset; never invent it.
 
     A dataset that the ledger does not know gets the policy that the caller gives (`policy_epsilon`) or answers when
-    asked. Otherwise the release stops with the command that makes one.
+    asked. Otherwise the release stops with the command that makes one. `rows` that are known under another name are
+    refused first: they need no second budget.
     """
     if not dataset.isprintable() or dataset != dataset.strip():
         raise ParameterError(
@@ -99,6 +101,8 @@ def require_policy(
                 f"or change the policy with `wayveil ledger policy --dataset {dataset}`"
             )
         return
+    if rows is not None:
+        ledger.refuse_known(dataset, rows)
     if policy_epsilon is None and ask is not None:
         policy_epsilon = ask(
             f"The ledger {ledger.name} does not know the dataset {dataset!r} yet. What may be spent on it in all, for "
@@ -198,7 +202,7 @@ def held(
         yield None
         return
     ledger = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, create=False)
-    require_policy(ledger, dataset, unit, actor=actor)
+    require_policy(ledger, dataset, unit, actor=actor, rows=None if new_people else rows)
     content = ledger.take_in(dataset, rows, actor=actor, new_people=new_people)
     reservation = ledger.reserve(
         dataset,

@@ -55,14 +55,18 @@ class Book:
             raise LedgerError(f"the ledger has no reservation {reservation!r}")
         return held
 
-    def admit(self, line: Line) -> None:
-        """Raise unless this line may be the next one. Changes nothing."""
+    def admit(self, line: Line, *, replaying: bool = False) -> None:
+        """Raise unless this line may be the next one. Changes nothing.
+
+        Whether two datasets look alike is judged once, when the line is written: another version may judge otherwise,
+        and must not call an old ledger broken for it.
+        """
         if not line.actor or not line.dataset:
             raise ParameterError("a ledger line needs the name of a dataset and of the actor who writes it")
         if line.kind == "policy":
             Policy.from_payload(line.payload)
         elif line.kind == "content":
-            self._admit_content(line)
+            self._admit_content(line, replaying)
         elif line.kind == "look":
             self._content_of(line)
         elif line.kind == "reserve":
@@ -152,14 +156,18 @@ class Book:
             )
         return factor or 1
 
-    def _admit_content(self, line: Line) -> None:
+    def _admit_content(self, line: Line, replaying: bool) -> None:
         """Rows of people who are known under another name belong there, unless somebody says otherwise."""
         new = self._content_of(line) or self.contents[line.payload["content"]]
-        confirmed = bool(line.payload.get("new_people"))
         if new.name in self.account(line.dataset).contents:
             raise LedgerError(f"these rows are booked for {line.dataset} already")
+        if not replaying and not line.payload.get("new_people"):
+            self.refuse_known(line.dataset, new)
+
+    def refuse_known(self, dataset: str, new: Fingerprint) -> None:
+        """Raise if these rows are of people in another dataset, with its name and the way on."""
         for name, account in self.accounts.items():
-            alike = None if confirmed or name == line.dataset else account.likeness(new)
+            alike = None if name == dataset else account.likeness(new)
             if alike is not None:
                 raise LedgerError(
                     f"this data is known as {name!r} in the ledger: {alike}. Book it there with `--dataset {name}`; "
@@ -260,7 +268,7 @@ class Book:
                 f"line {expected} does not follow line {expected - 1}: one of the two was replaced or removed"
             )
         try:
-            self.admit(line)
+            self.admit(line, replaying=True)
         except (LedgerError, ParameterError, BudgetExceededError) as error:
             raise BrokenLedgerError(f"line {expected} should never have been written: {error}") from error
         self.apply(line)

@@ -185,6 +185,12 @@ class Ledger:
         self._append_rows("content", actor, dataset, found, {"key": key, **confirmed})
         return found.name
 
+    def refuse_known(self, dataset: str, trips: Trips) -> None:
+        """Raise if these rows are known under another name. Writes nothing."""
+        found, _ = self._fingerprint(trips)
+        with self._reading() as book:
+            book.refuse_known(dataset, found)
+
     def look(self, dataset: str, what: str, trips: Trips, *, actor: str) -> Head:
         """Book that somebody compared with the raw data. It costs nothing, and it was seen."""
         found, key = self._fingerprint(trips)
