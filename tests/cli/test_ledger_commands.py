@@ -1,6 +1,7 @@
 """The ledger as a new user meets it: one for all files, one name for the same people, policies that stay."""
 
 import json
+import shlex
 import shutil
 import sys
 from fractions import Fraction
@@ -66,8 +67,10 @@ def test_a_newcomer_is_told_the_one_command_that_is_missing(wayveil, place):
     command = err.split("`")[1]
     assert command.startswith("wayveil ledger init")
     assert "--unit rider" in command
-    assert wayveil(*command.split()[1:])[0] == 0
+    assert wayveil(*shlex.split(command)[1:])[0] == 0
     assert release(wayveil, "trips.parquet", "r1")[0] == 0
+    code, _, err = release(wayveil, "trips.parquet", "r2", "--dataset", "x; rm -rf ~", "--new-people")
+    assert (code, "--dataset 'x; rm -rf ~'" in err) == (2, True), "a command to copy holds no other command"
     assert shown(wayveil, "show")[0]["spent"] == "1"
     assert shown(wayveil, "reserve-status") == []
     assert default_place() == place / "home" / "ledger"
@@ -150,6 +153,8 @@ def test_the_default_ledger_is_that_of_the_project_or_of_the_home(place, monkeyp
     (place / "deep" / "down").mkdir(parents=True)
     monkeypatch.chdir(place / "deep" / "down")
     assert default_place() == place / ".wayveil" / "ledger"
+    monkeypatch.setattr("os.getuid", lambda: 12_345)
+    assert default_place() == place / "somebody" / ".wayveil" / "ledger", "a stranger's folder is passed by"
 
 
 def test_init_of_a_project_makes_its_ledger(wayveil, place, monkeypatch):

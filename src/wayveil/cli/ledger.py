@@ -2,6 +2,7 @@
 
 import getpass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -61,7 +62,7 @@ def init(
     if dataset is not None:
         if opened.policy(dataset) is not None:
             raise ParameterError(
-                f"{dataset} has a policy already; change it with `wayveil ledger policy --dataset {dataset}`"
+                f"{dataset} has a policy already; change it with `wayveil ledger policy --dataset {quote(dataset)}`"
             )
         policy = Policy("10" if total_epsilon is None else total_epsilon, unit=unit or "rider")
         opened.set_policy(dataset, policy, actor=getpass.getuser())
@@ -229,7 +230,7 @@ def policy(
         known = ", ".join(opened.datasets()) or "none"
         raise LedgerError(
             f"the ledger {opened.name} has no dataset {dataset!r} with a policy; it knows: {known}. A new one is made "
-            f"with `wayveil ledger init {opened.name} --dataset {dataset}`"
+            f"with `wayveil ledger init {quote(opened.name)} --dataset {quote(dataset)}`"
         )
     if changes:
         current = current.changed(**changes)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from shlex import quote
 
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.privacy.budget import Budget
@@ -21,15 +22,20 @@ def default_place() -> Path:
     """The ledger when none is named: one per project or home, so that a copy of a file finds the same one.
 
     `WAYVEIL_HOME` if it is set; else a folder `.wayveil` here or in a folder above; else `.wayveil` in the user's home.
+    A folder that belongs to somebody else is passed by: its owner would have the key of the fingerprints.
     """
     home = os.environ.get("WAYVEIL_HOME")
     if home:
         return Path(home) / FILE
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if (folder / FOLDER).is_dir():
+        if (folder / FOLDER).is_dir() and _is_ours(folder / FOLDER):
             return folder / FOLDER / FILE
     return Path.home() / FOLDER / FILE
+
+
+def _is_ours(folder: Path) -> bool:
+    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
 
 
 def open_account(place: str | None, data: Path | None = None) -> Ledger | None:
@@ -45,7 +51,8 @@ def open_account(place: str | None, data: Path | None = None) -> Ledger | None:
     beside = None if data is None else data.with_name(data.name + ".ledger")
     if beside is not None and beside.exists():
         raise LedgerError(
-            f"{beside} is a ledger of an earlier version, kept beside the data. Go on with it: add --ledger {beside}"
+            f"{beside} is a ledger of an earlier version, kept beside the data. Go on with it: add "
+            f"--ledger {quote(str(beside))}"
         )
     found = default_place()
     found.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -98,7 +105,7 @@ def require_policy(
         if policy_epsilon is not None and current != Policy(policy_epsilon, unit=whose):
             raise ParameterError(
                 f"{dataset} has a policy already ({plain(current.total_epsilon)} in all): leave --policy-epsilon out, "
-                f"or change the policy with `wayveil ledger policy --dataset {dataset}`"
+                f"or change the policy with `wayveil ledger policy --dataset {quote(dataset)}`"
             )
         return
     if rows is not None:
@@ -110,10 +117,10 @@ def require_policy(
         )
     if not policy_epsilon:
         known = ", ".join(ledger.datasets()) or "none"
+        init = f"wayveil ledger init {quote(ledger.name)} --dataset {quote(dataset)} --total-epsilon 10 --unit {whose}"
         raise LedgerError(
             f"the ledger {ledger.name} does not know the dataset {dataset!r} (it knows: {known}). Say once what may be "
-            f"spent on it in all: `wayveil ledger init {ledger.name} --dataset {dataset} --total-epsilon 10 --unit "
-            f"{whose}`, or add `--policy-epsilon 10` to this release. Nothing was spent"
+            f"spent on it in all: `{init}`, or add `--policy-epsilon 10` to this release. Nothing was spent"
         )
     ledger.set_policy(dataset, Policy(policy_epsilon, unit=whose), actor=actor)
 

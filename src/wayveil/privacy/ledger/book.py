@@ -4,6 +4,7 @@ The same rules admit a new line and replay an old one, so a ledger can be judged
 """
 
 from datetime import UTC, datetime
+from shlex import quote
 
 from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.ledger.account import Account, Held
@@ -136,12 +137,12 @@ class Book:
         if policy.unit is None and new is not None:
             raise LedgerError(
                 f"the policy of {name} does not say whose loss it limits: name the unit with "
-                f"`wayveil ledger policy --dataset {name} --unit {new}`"
+                f"`wayveil ledger policy --dataset {quote(name)} --unit {new}`"
             )
         if other is not None and other.line.unit is None:
             raise LedgerError(
                 f"{name} has releases whose lines do not say whom they protect (an earlier version wrote them), so no "
-                f"sum is known: state it with `wayveil ledger policy --dataset {name} --earlier-unit UNIT`"
+                f"sum is known: state it with `wayveil ledger policy --dataset {quote(name)} --earlier-unit UNIT`"
             )
         factor = account.factor(line)
         for unit in (new,) if factor is None else () if other is None else (other.unit,):
@@ -152,7 +153,7 @@ class Book:
             raise LedgerError(
                 f"a release that protects one `{unit}` cannot be added to what a `{policy.unit}` may lose of {name}: "
                 f"nobody has said how many a {policy.unit} has. Release for the unit `{policy.unit}`, or state it with "
-                f"`wayveil ledger policy --dataset {name} {missing(unit, policy.unit)} NUMBER`"
+                f"`wayveil ledger policy --dataset {quote(name)} {missing(unit, policy.unit)} NUMBER`"
             )
         return factor or 1
 
@@ -170,8 +171,8 @@ class Book:
             alike = None if name == dataset else account.likeness(new)
             if alike is not None:
                 raise LedgerError(
-                    f"this data is known as {name!r} in the ledger: {alike}. Book it there with `--dataset {name}`; "
-                    "only if these are other people, confirm that with `--new-people`"
+                    f"this data is known as {name!r} in the ledger: {alike}. Book it there with "
+                    f"`--dataset {quote(name)}`; only if these are other people, confirm that with `--new-people`"
                 )
 
     def _content_of(self, line: Line) -> Fingerprint | None:

@@ -17,11 +17,19 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from wayveil.errors import ParameterError
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.ledger.book import Book
 from wayveil.privacy.ledger.composition import Composition, Cost, compose
-from wayveil.privacy.ledger.fingerprint import KEY_BYTES, Fingerprint, fingerprint
+from wayveil.privacy.ledger.facts import (
+    SCHEMA,
+    fresh_book,
+    key_bytes,
+    new_key,
+    read_facts,
+    replay,
+    upgrade,
+)
+from wayveil.privacy.ledger.fingerprint import Fingerprint, fingerprint
 from wayveil.privacy.ledger.lines import (
     BrokenLedgerError,
     Head,
@@ -43,11 +51,6 @@ from wayveil.privacy.ledger.statements import (
 from wayveil.privacy.ledger.storage import PostgresStorage, Session, SqliteStorage, Storage
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
-
-# Schema 2 has units, contents and looks on its lines, and a key of fingerprints. A ledger of schema 1 is read as it
-# is and becomes one of schema 2 when the next line is written; its lines and their hashes stay as they are.
-SCHEMA = 2
-READABLE = ("1", "2")
 
 Clock = Callable[[], datetime]
 
@@ -104,7 +107,7 @@ def open_ledger(place: str | Path, *, create: bool = True, clock: Clock | None =
             raise LedgerError(f"there is no ledger at {storage.name}: make one with `wayveil ledger init`")
         birth = {"id": uuid4().hex, "created": moment_text(clock())}
         head = str(Head(0, digest(canonical(birth))))
-        storage.create({"schema": str(SCHEMA), **birth, "head": head, "content_key": _new_key()})
+        storage.create({"schema": str(SCHEMA), **birth, "head": head, "content_key": new_key()})
     return Ledger(storage, clock)
 
 
@@ -119,7 +122,7 @@ class Ledger:
         self._clock = clock
         self._lock = threading.RLock()
         with self._broken_named(), storage.transaction(write=False) as session:
-            self._book = _fresh_book(session)
+            self._book = fresh_book(session)
 
     def __repr__(self) -> str:
         return f"Ledger({self._storage.name})"
@@ -288,7 +291,7 @@ class Ledger:
     def entries(self, dataset: str | None = None) -> list[Line]:
         """The lines in order, of one dataset or of all."""
         with self._broken_named(), self._storage.transaction(write=False) as session:
-            lines = list(_replay(session, _fresh_book(session)))
+            lines = list(replay(session, fresh_book(session)))
         return [line for line in lines if dataset in (None, line.dataset)]
 
     def head(self) -> Head:
@@ -307,9 +310,9 @@ class Ledger:
         head = Head(0, "")
         try:
             with self._storage.transaction(write=False) as session:
-                book = _fresh_book(session)
+                book = fresh_book(session)
                 hashes = [book.head.hash]
-                for line in _replay(session, book):
+                for line in replay(session, book):
                     head = line.head
                     hashes.append(line.hash)
         except BrokenLedgerError as error:
@@ -336,7 +339,7 @@ class Ledger:
         """Write one line if the book admits it. The book takes it over only after it is safely stored."""
         with self._lock:
             with self._broken_named(), self._storage.transaction(write=True) as session:
-                _upgrade(session)
+                upgrade(session)
                 book = self._catch_up(session)
                 line = Line(
                     sequence=book.head.count + 1,
@@ -367,12 +370,12 @@ class Ledger:
     def _fingerprint(self, trips: Trips) -> tuple[Fingerprint, str]:
         """The rows under this ledger's key, and the digest of the key."""
         with self._broken_named(), self._storage.transaction(write=False) as session:
-            key = _facts(session).get("content_key")
+            key = read_facts(session).get("content_key")
         if key is None:
             with self._lock, self._broken_named(), self._storage.transaction(write=True) as session:
-                _upgrade(session)
-                key = _facts(session)["content_key"]
-        return fingerprint(trips, _key_bytes(key)), digest(key)
+                upgrade(session)
+                key = read_facts(session)["content_key"]
+        return fingerprint(trips, key_bytes(key)), digest(key)
 
     @contextmanager
     def _reading(self) -> Iterator[Book]:
@@ -383,7 +386,7 @@ class Ledger:
 
     def _catch_up(self, session: Session) -> Book:
         """Replay what was written since the last look; refuse a ledger that does not hold together."""
-        for _ in _replay(session, self._book):
+        for _ in replay(session, self._book):
             pass
         return self._book
 
@@ -406,60 +409,3 @@ class Ledger:
             head=line.head,
             ledger=self,
         )
-
-
-def _replay(session: Session, book: Book) -> Iterator[Line]:
-    """Bring the book up to date with the stored lines, and compare its end with the head record."""
-    facts = _facts(session)
-    book.content_key = digest(facts["content_key"]) if "content_key" in facts else None
-    seen = book.head
-    rows = session.lines(after=max(seen.count - 1, 0))
-    # A process that lives for long must notice when the last line it knows is taken away.
-    if seen.count and (not rows or (rows[0][0], rows[0][2]) != (seen.count, seen.hash)):
-        raise BrokenLedgerError(f"line {seen.count} was changed or deleted behind the ledger's back")
-    for row in rows[1:] if seen.count else rows:
-        yield book.replay(*row)
-    try:
-        recorded = Head.parse(facts["head"])
-    except ParameterError as error:
-        raise BrokenLedgerError(f"the head record was edited: {error}") from error
-    book.confirm(recorded)
-
-
-def _fresh_book(session: Session) -> Book:
-    """An empty book on this ledger's birth record, which the first line is chained to."""
-    facts = _facts(session)
-    return Book(digest(canonical({"id": facts["id"], "created": facts["created"]})))
-
-
-def _facts(session: Session) -> dict[str, str]:
-    facts = session.facts()
-    missing = {"schema", "id", "created", "head"} - facts.keys()
-    if missing:
-        raise BrokenLedgerError(f"its records of {', '.join(sorted(missing))} are missing")
-    if facts["schema"] not in READABLE:
-        raise LedgerError(
-            f"this ledger is written in schema {facts['schema']} and this Wayveil reads schema {SCHEMA}: "
-            "use the newer version that wrote it"
-        )
-    if facts["schema"] == str(SCHEMA) and "content_key" not in facts:
-        raise BrokenLedgerError("its key of fingerprints is missing")
-    return facts
-
-
-def _upgrade(session: Session) -> None:
-    """Make a ledger of schema 1 one of schema 2. No line changes, so the chain and every noted head still hold."""
-    if _facts(session)["schema"] == "1":
-        session.add_fact("content_key", _new_key())
-        session.change_fact("schema", str(SCHEMA))
-
-
-def _new_key() -> str:
-    return secrets.token_hex(KEY_BYTES)
-
-
-def _key_bytes(key: str) -> bytes:
-    try:
-        return bytes.fromhex(key)
-    except ValueError as error:
-        raise BrokenLedgerError("its key of fingerprints was edited") from error

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, get_args
 from wayveil.errors import ParameterError, WayveilError
 
 Kind = Literal["policy", "content", "look", "reserve", "start", "settle", "commit", "cancel"]
-KINDS: tuple[str, ...] = get_args(Kind)
+LINE_KINDS: tuple[str, ...] = get_args(Kind)
 # Fields that came later. A line that does not use them is written without them, so that every line of an earlier
 # version keeps its text and its hash.
 LATER: dict[str, Any] = {"unit": None, "private": True}
@@ -109,7 +109,7 @@ class Line:
             names = (line.actor, line.dataset, line.mechanism, line.purpose, line.reservation or "")
             well_formed = (
                 line.text == text
-                and line.kind in KINDS
+                and line.kind in LINE_KINDS
                 and isinstance(line.private, bool)
                 and all(isinstance(name, str) for name in names)
             )
