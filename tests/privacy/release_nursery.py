@@ -19,7 +19,7 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.ledger import open_ledger
+from wayveil.privacy.ledger import Ledger, Policy, open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import release
 from wayveil.trips.trips import Trips
@@ -35,8 +35,16 @@ def tiny_trips() -> Trips:
     return Trips.of_lists([[0, 1], [0, 1, 2], [3]] * 10, world, rider=np.arange(30))
 
 
+def ledger_of(place: Path) -> Ledger:
+    """The ledger of a folder, with a policy that nobody will exhaust."""
+    ledger = open_ledger(place / "trips.ledger")
+    if ledger.policy("trips") is None:
+        ledger.set_policy("trips", Policy(10**6, unit="trip"), actor="test")
+    return ledger
+
+
 def one_release(folder: Path) -> None:
-    ledger = open_ledger(folder.parent / "trips.ledger")
+    ledger = ledger_of(folder.parent)
     made = release(tiny_trips(), MECHANISM, epsilon=1, unit=Trip(), ledger=ledger, actor="test")
     made.save(folder, key=folder.parent / "key.pem")
 

@@ -16,7 +16,6 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
-from wayveil.releases.accounts import DEFAULT_TOTAL_EPSILON, account_for
 from wayveil.releases.release import Release, default_mechanism, release
 from wayveil.releases.signing import key_fingerprint, public_text, signing_key
 from wayveil.releases.store import load_datasheet
@@ -241,7 +240,7 @@ def test_a_file_that_is_no_key_signs_nothing(saved, tmp_path):
 
 def test_the_ledger_has_the_spend_and_the_commit(tmp_path):
     ledger = open_ledger(tmp_path / "ledger")
-    ledger.set_policy("trips", Policy(2), actor="officer")
+    ledger.set_policy("trips", Policy(2, unit="rider"), actor="officer")
     made = release(some_trips(), TREE, epsilon="1.5", ledger=ledger)
     assert ledger.spent("trips") == Fraction(3, 2)
     assert [held.started for held in ledger.open_reservations()] == [True]
@@ -255,6 +254,7 @@ def test_the_ledger_has_the_spend_and_the_commit(tmp_path):
 
 def test_an_error_before_the_first_noise_gives_the_budget_back(tmp_path):
     ledger = open_ledger(tmp_path / "ledger")
+    ledger.set_policy("trips", Policy(2, unit="rider"), actor="officer")
     with pytest.raises(ParameterError, match="plain list"):
         release(some_trips(), NoisyPrefixTree(successors="network"), epsilon=1, ledger=ledger)
     with pytest.raises(ParameterError, match="rider id"):
@@ -267,19 +267,11 @@ def test_an_error_after_the_first_noise_gives_nothing_back(tmp_path, monkeypatch
 
     monkeypatch.setattr(PrefixTree, "generate", lambda *_: 1 / 0)
     ledger = open_ledger(tmp_path / "ledger")
+    ledger.set_policy("trips", Policy(2, unit="rider"), actor="officer")
     with pytest.raises(ZeroDivisionError):
         release(some_trips(), TREE, epsilon=1, ledger=ledger)
     assert ledger.spent("trips") == 1
-
-
-def test_a_first_run_has_a_limit_and_a_ledger_beside_the_data(tmp_path):
-    data = tmp_path / "trips.parquet"
-    ledger = account_for(None, data, "trips")
-    assert (tmp_path / "trips.parquet.ledger").exists()
-    assert ledger.remaining("trips") == DEFAULT_TOTAL_EPSILON
-    ledger.set_policy("trips", Policy(3), actor="officer")
-    assert account_for(None, data, "trips").remaining("trips") == 3
-    assert account_for("none", data, "trips") is None
+    assert ledger.open_reservations() == []
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, "no", float("nan"), float("inf")])

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from wayveil.cli.opening import Trust, open_release, read_raw
-from wayveil.cli.options import AsJson, Quiet, present_rows, remark
+from wayveil.cli.opening import Look, Trust, open_release, read_raw
+from wayveil.cli.options import AsJson, DatasetName, LedgerPlace, Quiet, present_rows, remark
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
@@ -33,11 +33,13 @@ def ask(
         Path | None, typer.Option("--out", "-o", help="Write the whole table here (.csv, .parquet).")
     ] = None,
     trust: Trust = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer an agency's question from a release, with error bars that cost no budget."""
-    from wayveil.releases.answer_sheet import answer_sheet
+    from wayveil.releases.answer_sheet import Answering, answer_sheet
     from wayveil.releases.answers import QUESTIONS, answer_question
     from wayveil.releases.spreadsheets import write_csv
     from wayveil.utility.raw_answers import RawAnswers
@@ -46,7 +48,9 @@ def ask(
         raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)} and all")
     with shown(not quiet and not as_json):
         asked = open_release(release, world, grid, cell, trust=trust)
-        answering = answer_question if raw is None else RawAnswers(*read_raw(raw, asked, grid, cell))
+        answering: Answering = answer_question
+        if raw is not None:
+            answering = RawAnswers(*read_raw(raw, asked, grid, cell, look=Look("ask", ledger, dataset)))
         if question == "all":
             sheet = answer_sheet(asked, top=top, seats=seats, answering=answering)
             table, title = sheet.table, "answers"

@@ -1,5 +1,6 @@
 """How commands open releases and the raw files beside them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,12 +36,26 @@ def open_release(
     return Release.load(folder, open_places(world, grid, cell, bbox), trust=trust)
 
 
-def read_raw(path: Path, release: "Release", grid: str | None, cell: float) -> tuple[Any, Any]:
+@dataclass(frozen=True)
+class Look:
+    """Who looks at raw rows, and where that is booked: it costs nothing, and it is seen."""
+
+    what: str
+    ledger: str | None
+    dataset: str | None
+
+
+def read_raw(path: Path, release: "Release", grid: str | None, cell: float, *, look: Look) -> tuple[Any, Any]:
     """The raw trips behind a release, and taps per route where they tell it: from a file of trips, or of taps."""
+    from wayveil.releases.accounts import note_look
     from wayveil.trips.read import read_trips
     from wayveil.trips.tables import require_file, table_header, table_suffix
 
     require_file(path)
     if not release.visits_are_taps or table_suffix(path) is None or "trip_id" in table_header(path):
-        return read_trips(path, release.world), None
-    return raw_answers(read_clean(path, release.world, None, None, grid, cell))
+        trips = read_trips(path, release.world)
+        note_look(look.what, trips, path, look.ledger, look.dataset)
+        return trips, None
+    taps = read_clean(path, release.world, None, None, grid, cell)
+    note_look(look.what, taps.as_single_visits(), path, look.ledger, look.dataset)
+    return raw_answers(taps)

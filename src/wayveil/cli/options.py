@@ -32,6 +32,44 @@ WalkRadius = Annotated[
 ]
 Stations = Annotated[bool, typer.Option(help="Merge platforms into their stations.")]
 
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        "--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2, from 0.001 to 1000."
+    ),
+]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option(
+        help="Ledger file or postgresql:// address. Default: WAYVEIL_HOME, a folder .wayveil here or above, or "
+        "~/.wayveil. `none` for no ledger."
+    ),
+]
+DatasetName = Annotated[
+    str | None, typer.Option(help="Name of the dataset in the ledger; default: the file's name.")
+]
+PolicyEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        help="For a dataset that the ledger does not know yet: what may be spent on it in all, for ever."
+    ),
+]
+NewPeople = Annotated[
+    bool,
+    typer.Option(
+        "--new-people",
+        help="Confirm that nobody in this file is in another dataset of the ledger, although it looks so.",
+    ),
+]
+MemoryLimit = Annotated[
+    float,
+    typer.Option(
+        "--memory",
+        min=0.001,
+        help="GiB that noisy answers may take; a mechanism that would pass it stops before its next spend.",
+    ),
+]
+
 
 def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None:
     """Show facts to a person, or to a machine."""
@@ -46,12 +84,13 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
     Console().print(table)
 
 
-def present_release(made: "Release", folder: Path, *, as_json: bool) -> None:
-    """What was released, and where it lies."""
+def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: str) -> None:
+    """What was released, where it lies, and where it is booked."""
     facts = {
         "guarantee": made.datasheet["guarantee"]["sentence"],
         "released_trips": len(made.trips),
         "written_to": str(folder),
+        "booked_in": booked_in,
     }
     present(facts, as_json=as_json)
 

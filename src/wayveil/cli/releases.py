@@ -6,14 +6,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wayveil.cli.mechanisms import make_mechanism
-from wayveil.cli.opening import Trust, open_release, read_raw
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, present_release, remark
+from wayveil.cli.opening import Look, Trust, open_release, read_raw
+from wayveil.cli.options import (
+    AsJson,
+    BoundingBox,
+    DatasetName,
+    Epsilon,
+    LedgerPlace,
+    MemoryLimit,
+    NewPeople,
+    PolicyEpsilon,
+    Quiet,
+    WorldFile,
+    present,
+    present_release,
+    remark,
+)
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
+    from wayveil.privacy.ledger import Ledger
     from wayveil.privacy.units import Unit
+    from wayveil.trips.trips import Trips
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -30,9 +46,7 @@ Full = Annotated[
 
 def release(
     trips: RawFile,
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2.")
-    ],
+    epsilon: Epsilon,
     world: WorldFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
     mechanism: Annotated[
@@ -56,15 +70,11 @@ def release(
         int, typer.Option(min=1, help="Trips of one rider that are counted, chosen at random.")
     ] = 2,
     bbox: BoundingBox = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="Ledger file or postgresql:// address; default: beside the trips. `none` for no ledger."
-        ),
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Name of the dataset in the ledger; default: the file's name.")
-    ] = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
+    policy_epsilon: PolicyEpsilon = None,
+    new_people: NewPeople = False,
+    memory: MemoryLimit = 6,
     purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
     curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
     tuned_on_data: Annotated[
@@ -76,15 +86,20 @@ def release(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Release trips under differential privacy: private trips, model, signed datasheet."""
-    from wayveil.privacy.budget import exact
-    from wayveil.releases.accounts import account_for
-    from wayveil.releases.release import default_mechanism
+    """Release trips under differential privacy: private trips, model, signed datasheet.
+
+    Every release is booked in a ledger. A dataset that the ledger does not know yet needs a policy first: what may be
+    spent on it in all (`wayveil ledger init`, or --policy-epsilon). The ledger knows a dataset by what is in it: the
+    same people under another name are refused.
+    """
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.releases.accounts import open_account, settled_if_lost
+    from wayveil.releases.release import default_mechanism, default_unit
     from wayveil.releases.release import release as release_trips
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
-    budget = exact(epsilon)
+    budget = release_epsilon(epsilon)
     # A word that is wrong is said before a large feed is read.
     chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
@@ -94,20 +109,55 @@ def release(
         chosen = chosen or make_mechanism(default_mechanism(universe).name, parameters or [])
         raw = read_trips(trips, universe)
         name = dataset or trips.name
+        protected = default_unit(raw) if unit is None else make_unit(unit, max_trips)
+        account = open_account(ledger, trips)
+        known = None if new_people else raw
+        require_dataset(account, name, protected, policy_epsilon, known, quiet=quiet or as_json)
         made = release_trips(
             raw,
             chosen,
             epsilon=budget,
-            unit=None if unit is None else make_unit(unit, max_trips),
-            ledger=account_for(ledger, trips, name),
+            unit=protected,
+            ledger=account,
             dataset=name,
+            new_people=new_people,
+            memory=int(memory * 2**30),
             purpose=purpose,
             curator=curator,
             tuned_on_data=tuned_on_data,
         )
-        folder = made.save(out)
-    present_release(made, folder, as_json=as_json)
+        with settled_if_lost(made.reservation, out):
+            folder = made.save(out)
+    booked = "no ledger" if account is None else f"{account.name}, as {name}"
+    present_release(made, folder, as_json=as_json, booked_in=booked)
     remark(f"Next: wayveil verify {folder}; wayveil report {folder} --world {world}", quiet=quiet or as_json)
+
+
+def require_dataset(
+    account: "Ledger | None",
+    name: str,
+    unit: "Unit",
+    policy_epsilon: str | None,
+    rows: "Trips | None",
+    *,
+    quiet: bool,
+) -> None:
+    """See that the ledger has a policy for the dataset; ask for one where somebody sits at the terminal.
+
+    Rows that are known under another name are refused before.
+    """
+    import getpass
+    import sys
+
+    from wayveil.releases.accounts import ask_on_terminal, require_policy
+
+    if account is None:
+        if policy_epsilon is not None:
+            raise ParameterError("--policy-epsilon sets a policy in a ledger, and --ledger none names none")
+        return
+    ask = ask_on_terminal if not quiet and sys.stdin.isatty() else None
+    actor = getpass.getuser()
+    require_policy(account, name, unit, actor=actor, rows=rows, policy_epsilon=policy_epsilon, ask=ask)
 
 
 def score(
@@ -119,6 +169,8 @@ def score(
     trust: Trust = None,
     queries: Queries = 40_000,
     seed: Annotated[int, typer.Option(help="Seed of the queries and reference lines.")] = 0,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -127,13 +179,14 @@ def score(
     Every figure stands between three lines. The **ceiling** is a resample of the raw trips: nothing private can be
     expected to beat it. The **floor** is made from public knowledge alone: a release that does not beat it tells
     nothing about these riders. The **empty** release has no trips at all: a figure on which silence does well is easy.
-    Read the error of *non-empty* count queries first. docs/metrics.md defines every figure.
+    Read the error of *non-empty* count queries first. docs/metrics.md defines every figure. The look at the raw trips
+    is booked in the ledger in reach, free of charge.
     """
     from wayveil.utility.scorecard import score as score_release
 
     with shown(not quiet and not as_json):
         private = open_release(release, world, bbox=bbox, trust=trust)
-        raw, _ = read_raw(trips, private, None, 0.02)
+        raw, _ = read_raw(trips, private, None, 0.02, look=Look("score", ledger, dataset))
         card = score_release(raw, private, suite="full" if full else "core", queries=queries, seed=seed)
     typer.echo(card.to_json() if as_json else str(card))
     if not full:
@@ -159,13 +212,16 @@ def report(
     bbox: BoundingBox = None,
     trust: Trust = None,
     queries: Queries = 40_000,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML report, and beside it every picture as SVG with its numbers as csv.
 
     Without --raw it may be published: maps, rankings with error bars, origins and destinations, hours, lengths,
-    patterns, the datasheet. With --raw it is for internal eyes: all of that beside the raw trips, and the errors.
+    patterns, the datasheet. With --raw it is for internal eyes: all of that beside the raw trips, and the errors; the
+    look at the raw trips is booked in the ledger in reach.
     """
 
     from wayveil.comparison.results import Comparison
@@ -181,7 +237,7 @@ def report(
         if raw is None:
             write_report(out, release=private, audience="public")
         else:
-            trips, _ = read_raw(raw, private, grid, cell)
+            trips, _ = read_raw(raw, private, grid, cell, look=Look("report", ledger, dataset))
             card = score_release(trips, private, suite="full" if full else "core", queries=queries)
             compared = None if comparison is None else Comparison.load(comparison)
             write_report(

@@ -6,7 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WalkRadius, present, present_release, remark
+from wayveil.cli.options import (
+    AsJson,
+    BoundingBox,
+    DatasetName,
+    Epsilon,
+    LedgerPlace,
+    MemoryLimit,
+    NewPeople,
+    PolicyEpsilon,
+    Quiet,
+    WalkRadius,
+    present,
+    present_release,
+    remark,
+)
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import shown
 
@@ -164,7 +178,7 @@ def riders(
 @app.command()
 def release(
     file: TapFile,
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy budget: 0.5 or 1/2.")],
+    epsilon: Epsilon,
     way: Annotated[
         str,
         typer.Option(
@@ -192,11 +206,11 @@ def release(
     ] = None,
     days: Annotated[int, typer.Option(min=1, help="Days of the public period.")] = 6,
     rules: RulesFile = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(help="Ledger file or address; default: beside the taps. `none` for no ledger."),
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="Name in the ledger; default: the file's name.")] = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
+    policy_epsilon: PolicyEpsilon = None,
+    new_people: NewPeople = False,
+    memory: MemoryLimit = 6,
     purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
     curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
     quiet: Quiet = False,
@@ -204,17 +218,22 @@ def release(
 ) -> None:
     """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
     from wayveil.cli.mechanisms import make_mechanism
-    from wayveil.privacy.budget import exact
-    from wayveil.releases.accounts import account_for
-    from wayveil.releases.tap_ways import release_taps
+    from wayveil.cli.releases import require_dataset
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.releases.accounts import open_account, settled_if_lost
+    from wayveil.releases.tap_ways import release_taps, unit_of_way
 
-    budget = exact(epsilon)
+    budget = release_epsilon(epsilon)
     chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [])
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):
         taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell)
         name = dataset or file.name
+        account = open_account(ledger, file)
+        rows = None if new_people else taps.as_single_visits()
+        unit = unit_of_way(way, max_trips)
+        require_dataset(account, name, unit, policy_epsilon, rows, quiet=quiet or as_json)
         made = release_taps(
             taps,
             way,  # type: ignore[arg-type]
@@ -226,13 +245,17 @@ def release(
             first_day=None if first_day is None else _day(first_day),
             days=days,
             rules=_rules(rules),
-            ledger=account_for(ledger, file, name),
+            ledger=account,
             dataset=name,
+            new_people=new_people,
+            memory=int(memory * 2**30),
             purpose=purpose,
             curator=curator,
         )
-        folder = made.save(out)
-    present_release(made, folder, as_json=as_json)
+        with settled_if_lost(made.reservation, out):
+            folder = made.save(out)
+    booked = "no ledger" if account is None else f"{account.name}, as {name}"
+    present_release(made, folder, as_json=as_json, booked_in=booked)
 
 
 def open_places(

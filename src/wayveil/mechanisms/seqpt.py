@@ -17,7 +17,7 @@ from pydantic import Field
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.growth import LevelPlan, Threshold, expected_false_nodes, grow
+from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, least_false_nodes
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
@@ -64,15 +64,15 @@ class SeqPT(Mechanism):
         return cls(**({"threshold_scales": 2 * 2**0.5, "consistency": "equal"} | parameters))
 
     def measure(self, counter: Counter, gate: Gate) -> TimedTree:
-        """Estimate the size first, then grow all levels at equal prices."""
+        """Refuse a hopeless size at once, then grow all levels at equal prices; the gate watches the memory."""
         bins = time_bins(self.time)
         alphabet = TimedAlphabet(counter.world, bins)
         later = Later(public_successors(counter.world, self.successors), bins.count)
         threshold = Threshold(self.false_children, self.threshold_scales, "allow")
-        expected = expected_false_nodes(alphabet.size, later.mean_degree, self.height, threshold)
+        expected = least_false_nodes(alphabet.size, later.mean_degree, self.height, threshold)
         if expected > self.max_false_nodes:
             raise ParameterError(
-                f"noise alone would make about {expected:.2g} nodes over {self.height} levels "
+                f"noise alone would make at least {expected:.2g} nodes over {self.height} levels "
                 f"({alphabet.size:,} pairs of stop and time, {later.mean_degree:,.0f} of which may follow each). Use "
                 f"a noise-aware threshold, fewer levels or fewer time bins, or raise max_false_nodes."
             )

@@ -62,11 +62,6 @@ def make_datasheet(
     reasons = not_private_because(gate, world)
     unit = gate.unit.describe()
     loss = {gate.budget.currency: plain(spent)}
-    tuning = (
-        "Parameters were chosen by looking at the raw trips; that look is NOT covered by the stated guarantee."
-        if tuned_on_data
-        else "None on the raw trips; parameters are public constants or bought from the budget below."
-    )
     return Datasheet(
         {
             "wayveil": {"format": 2, "version": wayveil.__version__},
@@ -111,7 +106,7 @@ def make_datasheet(
                     "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
                 },
                 "implementation": {
-                    "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning}",
+                    "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning(tuned_on_data, ledger)}",
                     "mechanisms": "discrete Laplace"
                     if gate.budget.currency == "epsilon"
                     else "discrete Gaussian",
@@ -147,6 +142,20 @@ def public_worlds(released: World, counted: World) -> list[dict[str, object]]:
         }
         for name, world in named.items()
     ]
+
+
+def tuning(declared: bool, ledger: dict[str, Any] | None) -> str:
+    """Whether parameters may have been chosen by looking at the raw trips: what was declared, and what is booked."""
+    if declared:
+        said = "Parameters were chosen by looking at the raw trips; that look is NOT covered by the stated guarantee."
+    else:
+        said = "No tuning on the raw trips was declared; parameters are public constants or bought from the budget."
+    looks = None if ledger is None else ledger.get("looks_before")
+    if looks is None:
+        return f"{said} No ledger was asked whether somebody looked at the raw data before."
+    times = "1 look at the raw data was" if looks == 1 else f"{looks or 'no'} looks at the raw data were"
+    covered = " The guarantee does not cover what was chosen by them." if looks else ""
+    return f"{said} {times[0].upper()}{times[1:]} booked before this release.{covered}"
 
 
 def not_private_because(gate: Gate, world: World) -> list[str]:

@@ -1,24 +1,22 @@
 """`release`: the one way from raw trips to something that may leave the building."""
 
 import getpass
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wayveil.counting.local import LocalCounter
-from wayveil.errors import ParameterError, RefusedError, plain
+from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import Bits
-from wayveil.privacy.budget import Budget, Rational, exact
-from wayveil.privacy.gate import Gate
+from wayveil.privacy.budget import Budget, Rational, release_epsilon
+from wayveil.privacy.gate import MEMORY_LIMIT, Gate
 from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import step
+from wayveil.releases.accounts import held
 from wayveil.releases.answers import SEATS, Answer, answer_question
 from wayveil.releases.datasheet import Datasheet, VisitKind, make_datasheet
 from wayveil.showing import draw_map, show
@@ -124,8 +122,12 @@ def release(
     epsilon: Rational,
     unit: Unit | None = None,
     rule: LegalityRule | None = None,
-    ledger: "Ledger | None" = None,
+    ledger: "Ledger | str | Path | None" = None,
     dataset: str = "trips",
+    rows: Trips | None = None,
+    new_people: bool = False,
+    guaranteed: bool = True,
+    memory: int = MEMORY_LIMIT,
     actor: str | None = None,
     curator: str = "",
     purpose: str = "",
@@ -137,21 +139,36 @@ def release(
     """Release trips under epsilon-differential privacy.
 
     Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders,
-    else a trip. With a ledger, epsilon is reserved before anything is counted; an error before the first noise gives
-    it back, an error after it does not. A mechanism that refuses because of its own noisy answers costs what it bought
-    for them. `visits` says what a visit is: a stop that a trip calls at, or a tap. `bits` is for tests: seeded noise
-    makes a release that says it is not private. `seed` only fixes the generation of trips from the private model, which
-    is post-processing.
+    else a trip. Epsilon is from 0.001 to 1000. With a ledger (or the place of one), epsilon is reserved before
+    anything is counted; an error before the first noise gives it back, an error after it does not. A mechanism that
+    refuses because of its own noisy answers costs what it bought for them; so does one that would need more than
+    `memory` bytes for its answers. The ledger knows the people in `rows` (by default the trips) under one name only:
+    under another, they must be confirmed to be `new_people`. `guaranteed=False` says that something outside keeps the
+    release from being private; like one with seeded noise, it is recorded and in no sum. `visits` says what a visit is:
+    a stop that a trip calls at, or a tap. `bits` is for tests: seeded noise makes a release that says it is not
+    private. `seed` only fixes the generation of trips from the private model, which is post-processing.
     """
-    epsilon = exact(epsilon)
+    epsilon = release_epsilon(epsilon)
     mechanism = default_mechanism(trips.world) if mechanism is None else mechanism
     unit = default_unit(trips) if unit is None else unit
     rule = mechanism.rule(trips.world) if rule is None else rule
     if len(trips) == 0:
         raise ParameterError("there are no trips to release")
     actor = getpass.getuser() if actor is None else actor
-    with _held(ledger, dataset, epsilon, actor, mechanism, purpose) as hold:
-        gate = Gate(unit, Budget(epsilon), bits, before_first_answer=None if hold is None else hold.start)
+    with held(
+        ledger,
+        dataset,
+        epsilon,
+        unit=unit,
+        rows=trips if rows is None else rows,
+        actor=actor,
+        mechanism=mechanism.name,
+        purpose=purpose,
+        private=guaranteed and trips.world.public and (bits is None or bits.private),
+        new_people=new_people,
+    ) as hold:
+        start = None if hold is None else hold.start
+        gate = Gate(unit, Budget(epsilon), bits, before_first_answer=start, memory=memory)
         if hold is not None:
             hold.budget = gate.budget
         with step("cutting trips to their bounds"):
@@ -177,52 +194,3 @@ def release(
 def default_unit(trips: Trips) -> Unit:
     """A rider where the data knows riders, else a trip."""
     return Trip() if trips.rider is None else Rider(max_trips=DEFAULT_TRIPS_PER_RIDER)
-
-
-class _Hold:
-    """Epsilon held in a ledger while a release runs."""
-
-    def __init__(self, reservation: "Reservation") -> None:
-        self.reservation = reservation
-        self.started = False
-        self.budget: Budget | None = None
-
-    def start(self) -> None:
-        """Called by the gate right before the first noise. Set first: a start that half failed is not given back."""
-        self.started = True
-        self.reservation.start()
-
-    def refuse(self) -> None:
-        """Book what was bought before the mechanism refused; prices are booked before their noise is drawn."""
-        if self.started and self.budget is not None:
-            self.reservation.settle(self.budget.spent, "refused by the mechanism after its noisy answers")
-
-    def describe(self) -> dict[str, object]:
-        """Where the spend can be found again."""
-        return {
-            "dataset": self.reservation.dataset,
-            "reservation": self.reservation.id,
-            "head": str(self.reservation.head),
-            "spent_so_far": plain(self.reservation.ledger.spent(self.reservation.dataset)),
-        }
-
-
-@contextmanager
-def _held(
-    ledger: "Ledger | None", dataset: str, epsilon: Fraction, actor: str, mechanism: Mechanism, purpose: str
-) -> Iterator[_Hold | None]:
-    """Hold epsilon in the ledger; give it back if the work fails before the first noise, and what was not bought if
-    the mechanism refuses.
-    """
-    if ledger is None:
-        yield None
-        return
-    hold = _Hold(ledger.reserve(dataset, epsilon, actor=actor, mechanism=mechanism.name, purpose=purpose))
-    try:
-        yield hold
-    except BaseException as error:
-        if not hold.started:
-            hold.reservation.cancel(f"failed before the first noise: {type(error).__name__}")
-        elif isinstance(error, RefusedError):
-            hold.refuse()
-        raise

@@ -20,7 +20,7 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.budget import Rational
-from wayveil.privacy.units import Event, Rider, Trip
+from wayveil.privacy.units import Event, Rider, Trip, Unit
 from wayveil.releases.datasheet import Datasheet, disclaim
 from wayveil.releases.release import Release, release
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
@@ -76,6 +76,8 @@ def release_taps(
         )
     options["visits"] = "taps"
     tree = _for_taps(NoisyPrefixTree(height=DEFAULT_HEIGHT) if mechanism is None else mechanism)
+    # Whatever is made of the taps, the ledger knows them by the taps themselves.
+    options = {"rows": taps.as_single_visits(), **options}
     if way == "cards":
         trips = card_trips(taps, period, alightings=alightings)
         unit = Rider(max_trips=max_trips)
@@ -91,10 +93,16 @@ def release_taps(
         return made if mechanism is None else _rewritten(made, tree, epsilon, seed)
     riders = reconstruct_riders(taps, rules, seed=0 if seed is None else seed)
     unit = Rider(max_trips=max_trips)
+    options = {**options, "guaranteed": False}
     made = release(
         riders.trips(period), tree, epsilon=epsilon, unit=unit, rule=ANY_MOVE, seed=seed, **options
     )
     return replace(made, datasheet=disclaim(made.datasheet, REASON))
+
+
+def unit_of_way(way: str, max_trips: int) -> Unit:
+    """Whom a way from taps to a release counts for."""
+    return Event() if way in ("counts", "counts-first") else Rider(max_trips=max_trips)
 
 
 def card_trips(taps: Taps, period: Period, *, alightings: bool = False) -> Trips:

@@ -7,7 +7,7 @@ exact repetitions of a row looks at others too, but keeps the distance: one row 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -238,7 +238,7 @@ class _Cleaner:
         keep = np.flatnonzero(self.alive)
         vehicle = self.text.get("vehicle", self.text.get("bus"))
         card = self.text.get("card")
-        columns: dict[str, NDArray[Any] | None] = {
+        columns: dict[str, Any] = {
             "offset": self.moments.offset,
             "route": self.route,
             "vehicle": None if vehicle is None else _codes(vehicle),
@@ -247,7 +247,9 @@ class _Cleaner:
             "filled": self.filled if self.filled.any() else None,
         }
         kept = {name: None if values is None else values[keep] for name, values in columns.items()}
-        return CleanTaps(Taps(self.location[keep], self.moments.wall[keep], self.world, **kept), self.report)
+        taps = Taps(self.location[keep], self.moments.wall[keep], self.world, **kept)
+        ids = None if card is None else distinct_values(card.cast(pl.Categorical))[0]
+        return CleanTaps(replace(taps, card_ids=ids), self.report)
 
 
 def _without(text: pl.Series, missing: Sequence[str]) -> pl.Series:

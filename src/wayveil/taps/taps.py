@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
@@ -25,6 +26,7 @@ class Taps:
     card      int64 code of the fare card, -1 for a tap without one; None where the file has no cards
     filled    bool, true where stop or route was taken from *other rows*. Such rows depend on other people's taps, and
               nothing sound can be released from them.
+    card_ids  the id behind each code of `card`, where a reader kept it: for fingerprints, never for output
     """
 
     location: NDArray[np.int32]
@@ -36,6 +38,7 @@ class Taps:
     seats: NDArray[np.int32] | None = None
     card: NDArray[np.int64] | None = None
     filled: NDArray[np.bool_] | None = None
+    card_ids: pl.Series | None = None
 
     def __post_init__(self) -> None:
         for name in self._columns():
@@ -59,7 +62,8 @@ class Taps:
 
     def take(self, index: NDArray[np.integer] | NDArray[np.bool_]) -> "Taps":
         """The taps at these positions, or where this mask is true."""
-        return Taps(world=self.world, **{name: getattr(self, name)[index] for name in self._columns()})
+        columns = {name: getattr(self, name)[index] for name in self._columns()}
+        return Taps(world=self.world, card_ids=self.card_ids, **columns)
 
     def _columns(self) -> list[str]:
         names = ("location", "time", "offset", "route", "vehicle", "seats", "card", "filled")
@@ -67,7 +71,8 @@ class Taps:
 
     def as_single_visits(self) -> Trips:
         """Every tap as a trip of one visit: the shape in which events are counted."""
-        return Trips(self.location, np.arange(len(self) + 1), self.world, self.time, self.card)
+        each = np.arange(len(self) + 1)
+        return Trips(self.location, each, self.world, self.time, self.card, self.card_ids)
 
     def describe(self) -> dict[str, object]:
         """Exact facts about the raw data, for the data holder's eyes only."""

@@ -1,8 +1,10 @@
 """`Trips`: a dataset of trips as flat columns."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.world.world import World
@@ -20,6 +22,7 @@ class Trips:
     time      int64 seconds, one per visit, non-decreasing within a trip, on one timeline that begins at
               1970-01-01 00:00 local wall time; trips without a date live on its first day
     rider     int64 code, one per trip; -1 where a trip has no rider id
+    rider_ids the id behind each code, as the file has it, where a reader kept it: for fingerprints, never for output
     """
 
     location: NDArray[np.int32]
@@ -27,6 +30,7 @@ class Trips:
     world: World
     time: NDArray[np.int64] | None = None
     rider: NDArray[np.int64] | None = None
+    rider_ids: pl.Series | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "location", np.ascontiguousarray(self.location, np.int32))
@@ -47,7 +51,7 @@ class Trips:
                 raise ValueError("rider needs one value per trip")
 
     @classmethod
-    def of_lists(cls, lists: list[list[int]], world: World, **columns: NDArray[np.int64]) -> "Trips":
+    def of_lists(cls, lists: list[list[int]], world: World, **columns: Any) -> "Trips":
         """Small datasets by hand: one list of location indices per trip."""
         offsets = np.concatenate([[0], np.cumsum([len(trip) for trip in lists])]).astype(np.int64)
         flat = [location for trip in lists for location in trip]
@@ -86,7 +90,8 @@ class Trips:
             location[visits] = self.location[source]
             if time is not None and self.time is not None:
                 time[visits] = self.time[source]
-        return Trips(location, offsets, self.world, time, None if self.rider is None else self.rider[index])
+        rider = None if self.rider is None else self.rider[index]
+        return Trips(location, offsets, self.world, time, rider, self.rider_ids)
 
     def head(self, length: int) -> "Trips":
         """Every trip cut after its first `length` visits: a rule per trip, so it costs no privacy."""
@@ -112,11 +117,16 @@ class Trips:
         """The same trips as plain sequences."""
         return replace(self, time=None)
 
+    def single_visits(self) -> "Trips":
+        """Every visit as a trip of its own."""
+        rider = None if self.rider is None else np.repeat(self.rider, self.lengths)
+        return Trips(self.location, np.arange(self.visits + 1), self.world, self.time, rider, self.rider_ids)
+
     def _with_visits(
         self, source: NDArray[np.int64], offsets: NDArray[np.int64], rider: NDArray[np.int64] | None
     ) -> "Trips":
         time = None if self.time is None else self.time[source]
-        return Trips(self.location[source], offsets, self.world, time, rider)
+        return Trips(self.location[source], offsets, self.world, time, rider, self.rider_ids)
 
     def trip_of_visit(self) -> NDArray[np.int64]:
         """The trip index of every visit."""

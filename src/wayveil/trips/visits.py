@@ -7,6 +7,7 @@ optional, and a rider may be missing from single trips. Rows are counted from 1,
 import gzip
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,8 +59,9 @@ def read_visits(
         world = universe_of(distinct) if world is None else world
         location = match_stops(distinct, code, world, findings, report_unknown=on_unknown == "error")
         time = _times(table, order, findings)
-        rider = _riders(table, order, findings)
+        rider, rider_ids = _riders(table, order, findings)
         trips = assemble(order.sorted(location), order.offsets, world, time, rider)
+        trips = replace(trips, rider_ids=rider_ids)
     return trips.merged() if repeats == "merge" else trips
 
 
@@ -120,11 +122,13 @@ def _times(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArra
     return time
 
 
-def _riders(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArray[np.int64] | None:
-    """One code per trip, counted in the order in which the file names the riders."""
+def _riders(
+    table: pl.DataFrame, order: VisitOrder, findings: Findings
+) -> tuple[NDArray[np.int64] | None, pl.Series | None]:
+    """One code per trip, counted in the order in which the file names the riders, and the id behind each code."""
     if "rider_id" not in table.columns:
-        return None
-    code = distinct_values(_as_codes(table["rider_id"]))[1]
+        return None, None
+    ids, code = distinct_values(_as_codes(table["rider_id"]))
     visit = order.sorted(code)
     nobody = np.int32(len(code))
     rider = np.minimum.reduceat(np.where(visit < 0, nobody, visit), order.offsets[:-1])
@@ -134,7 +138,7 @@ def _riders(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArr
         order.rows_where(other),
         lambda row: f"trip {str(table['trip_id'][row])!r} belongs to more than one rider",
     )
-    return np.where(rider == nobody, -1, rider).astype(np.int64)
+    return np.where(rider == nobody, -1, rider).astype(np.int64), ids
 
 
 def _rows(trips: Trips, riders: bool) -> pl.LazyFrame:
