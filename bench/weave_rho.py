@@ -55,7 +55,7 @@ def figures(examine: Examiner, line: str, epsilon: str, seed: int) -> dict[str, 
     price = Fraction(epsilon)
     budget = Budget(price) if line == "epsilon" else Budget(rho_for(price, DELTA), currency="rho")
     mechanism, gate = Weave(weakest=0), Gate(examine.unit, budget, SeededBits(f"rho {seed} {epsilon}"))
-    counter = LocalCounter(gate.bound(mechanism.rule(examine.raw.world).apply(examine.raw)))
+    counter = LocalCounter(gate.bound(examine.raw, mechanism.rule(examine.raw.world)))
     with patch("wayveil.mechanisms.weave.replace", _with_l1 if line == "rho, L1" else replace):
         released = mechanism.measure(counter, gate).generate(seed)
     found = {m.key: m.value for question in examine.questions for m in question.measure(released)}

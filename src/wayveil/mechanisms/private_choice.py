@@ -24,14 +24,16 @@ from pydantic import Field, SerializeAsAny
 
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
-from wayveil.errors import RefusedError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism, Model
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.repeat import Stopping
 from wayveil.privacy.units import Contribution
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
+from wayveil.world.world import World
 
 PARTS = 1 << 20
 # A distance is no count: it falls with one trip and rises with another, so one that takes the place of the other moves
@@ -78,6 +80,17 @@ class PrivateChoice(Mechanism):
                 "one is an answer too; a new search with a larger tolerance is a new purchase"
             )
         return found
+
+    def rule(self, world: World) -> LegalityRule:
+        """The rule that all candidates share: the trips are the same for all, and for the score."""
+        rules = {candidate.rule(world) for candidate in self.candidates}
+        if len(rules) > 1:
+            wanted = "; ".join(f"{each.name}: {each.rule(world)}" for each in self.candidates)
+            raise ParameterError(
+                f"private-choice: the candidates want different rules before counting ({wanted}), and a choice counts "
+                "the same trips for all; give the rule that shall hold for all of them"
+            )
+        return rules.pop()
 
     def describe(self) -> dict[str, object]:
         """Parameters alone would not tell which mechanisms there were to choose from."""

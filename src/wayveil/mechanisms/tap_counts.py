@@ -98,7 +98,7 @@ class TapCounts(Mechanism):
                 f"tap-counts: a {unit.name} can hold any number of visits, so its noise would have to be infinite; set "
                 f"max_visits to the number of visits of a trip that count, or protect single events"
             )
-        return Contribution(per_trip=1, per_visit=1)
+        return Contribution(per_trip=None, per_visit=1)
 
 
 class _Stops:

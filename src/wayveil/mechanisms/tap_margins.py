@@ -93,4 +93,4 @@ class TapMargins(Mechanism):
                 f"tap-margins: a {unit.name} can hold any number of taps, so its noise would have to be infinite; set "
                 f"max_visits to the number of visits of a trip that count, or protect single taps (unit `event`)"
             )
-        return Contribution(per_trip=1, per_visit=1)
+        return Contribution(per_trip=None, per_visit=1)

@@ -94,13 +94,14 @@ def release(
     rule = mechanism.rule(trips.world) if rule is None else rule
     if len(trips) == 0:
         raise ParameterError("there are no trips to release")
+    unit.check(trips)
     actor = getpass.getuser() if actor is None else actor
     with _held(ledger, dataset, epsilon, actor, mechanism, purpose) as hold:
         gate = Gate(unit, Budget(epsilon), bits, before_first_answer=None if hold is None else hold.start)
         if hold is not None:
             hold.budget = gate.budget
         with step("cutting trips to their bounds"):
-            counter = LocalCounter(gate.bound(rule.apply(trips)))
+            counter = LocalCounter(gate.bound(trips, rule))
         model = mechanism.measure(counter, gate)
         with step("writing private trips"):
             private = model.generate(seed)

@@ -208,11 +208,11 @@ class Asked:
         if guarantee["unit"] == "trip" or not with_riders:
             return Trip(), cap
         kind = RiderDay if guarantee["unit"] == "rider-day" else Rider
-        return kind(max_trips=int(bounds["max_trips"])), cap
+        return kind(max_trips=int(bounds["max_trips"]), without_id=bounds.get("without_id", "own")), cap
 
 
 def _contribution(cap: int | None) -> Contribution:
-    return Contribution(per_trip=cap or 1, per_visit=1 if cap is None else None)
+    return Contribution(per_trip=cap, per_visit=1 if cap is None else None)
 
 
 def _with_bars(values: NDArray[np.float64], spread: Spread, *, whole: bool) -> dict[str, pl.Series]:
