@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, present_rows, remark
+from wayveil.cli.options import AsJson, BoundingBox, NoRider, Quiet, WorldFile, present, present_rows, remark
 from wayveil.cli.taps import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
@@ -56,6 +56,7 @@ def release(
     max_trips: Annotated[
         int, typer.Option(min=1, help="Trips of one rider that are counted, chosen at random.")
     ] = 2,
+    no_rider: NoRider = "refuse",
     bbox: BoundingBox = None,
     ledger: Annotated[
         str | None,
@@ -99,7 +100,7 @@ def release(
             raw,
             chosen,
             epsilon=budget,
-            unit=None if unit is None else make_unit(unit, max_trips),
+            unit=make_unit(unit or ("trip" if raw.rider is None else "rider"), max_trips, no_rider),
             ledger=account_for(ledger, trips, name),
             dataset=name,
             purpose=purpose,
@@ -357,16 +358,21 @@ def make_mechanism(name: str, settings: list[str]) -> "Mechanism":
     return known[name](**parameters)
 
 
-def make_unit(name: str, max_trips: int) -> "Unit":
+def make_unit(name: str, max_trips: int, no_rider: str = "refuse") -> "Unit":
     """The privacy unit of this name."""
     from wayveil.privacy import units
 
+    riders: dict[str, Any] = {"max_trips": max_trips, "without_id": no_rider}
     made: dict[str, Unit] = {
         "trip": units.Trip(),
-        "rider": units.Rider(max_trips=max_trips),
-        "rider-day": units.RiderDay(max_trips=max_trips),
+        "rider": units.Rider(**riders),
+        "rider-day": units.RiderDay(**riders),
         "event": units.Event(),
     }
+    if no_rider != "refuse" and name in ("trip", "event"):
+        raise ParameterError(
+            f"--no-rider has no meaning for the unit `{name}`, which does not look at riders"
+        )
     if name not in made:
         raise ParameterError(f"there is no unit {name!r}; there are {', '.join(made)}")
     return made[name]

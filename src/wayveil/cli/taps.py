@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WalkRadius, present, remark
+from wayveil.cli.options import AsJson, BoundingBox, NoRider, Quiet, WalkRadius, present, remark
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import shown
 
@@ -26,7 +26,9 @@ Grid = Annotated[
 Cell = Annotated[float, typer.Option(help="Size of the cells of --grid, in degrees.")]
 Columns = Annotated[
     str | None,
-    typer.Option(help="Layout of the file: wayveil, bc-transit, tides, tides-draft, sube, or a TOML file."),
+    typer.Option(
+        help="Layout: wayveil, bc-transit, tides, tides-draft, sube, scikit-mobility, or a TOML file."
+    ),
 ]
 Mapped = Annotated[
     list[str] | None,
@@ -34,6 +36,13 @@ Mapped = Annotated[
 ]
 RulesFile = Annotated[
     Path | None, typer.Option("--rules", help="TOML file that changes the rules of the reconstruction.")
+]
+Zone = Annotated[
+    str | None,
+    typer.Option(
+        help="The city's time zone (Europe/Madrid): times that name a zone are put on its clock. Without it every row "
+        "keeps the wall time that it shows."
+    ),
 ]
 OptionalWorld = Annotated[
     Path | None, typer.Option("--world", "-w", help="GTFS zip or folder, or saved network.")
@@ -64,6 +73,7 @@ def clean(
     ] = None,
     first_day: Annotated[str | None, typer.Option(help="First day of the period, YYYY-MM-DD.")] = None,
     days: Annotated[int, typer.Option(min=1, help="Days of the period.")] = 6,
+    zone: Zone = None,
     bbox: BoundingBox = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -92,6 +102,7 @@ def clean(
             everywhere=everywhere,
             period=None if first_day is None else _period(first_day, days),
             reach_metres=_reach(grid, cell),
+            zone=zone,
         )
         write_taps(made.taps, out)
     if as_json:
@@ -142,22 +153,24 @@ def riders(
     fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `taps clean`.")] = "same-bus",
     rules: RulesFile = None,
     seed: Seed = 0,
+    zone: Zone = None,
     walk_radius: WalkRadius = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give anonymous taps to riders by their roles. The result is as sensitive as the taps."""
+    """Give anonymous taps to riders by their roles. The result is as sensitive as the taps.
+
+    It is marked `reconstructed`, and no private release takes it: one tap more can change every rider.
+    """
     from wayveil.simulate.riders import reconstruct_riders
     from wayveil.taps.read import read_taps
-    from wayveil.trips.tables import replacing, table_suffix
+    from wayveil.trips.tables import write_table
 
     with shown(not quiet and not as_json):
         city = open_places(world, grid, cell, None, walk_radius)
-        read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill))
+        read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill), zone=zone)
         made = reconstruct_riders(read.taps, _rules(rules), seed=seed)
-        with replacing(out) as draft:
-            table = made.table()
-            table.write_parquet(draft) if table_suffix(out) == ".parquet" else table.write_csv(draft)
+        write_table(made.table(), out, made.history)
     present({**made.describe(), "written_to": str(out)}, as_json=as_json)
 
 
@@ -186,12 +199,14 @@ def release(
     ] = None,
     period: Annotated[str, typer.Option(help="A trip is a rider's `day` or `week`.")] = "day",
     max_trips: Annotated[int, typer.Option(min=1, help="Trips of one rider that are counted.")] = 2,
+    no_rider: NoRider = "refuse",
     alightings: Annotated[bool, typer.Option(help="Way cards: add where riders get off.")] = False,
     first_day: Annotated[
         str | None, typer.Option(help="Public period, for counts-first: YYYY-MM-DD.")
     ] = None,
     days: Annotated[int, typer.Option(min=1, help="Days of the public period.")] = 6,
     rules: RulesFile = None,
+    zone: Zone = None,
     ledger: Annotated[
         str | None,
         typer.Option(help="Ledger file or address; default: beside the taps. `none` for no ledger."),
@@ -213,7 +228,7 @@ def release(
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):
-        taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell)
+        taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell, zone)
         name = dataset or file.name
         made = release_taps(
             taps,
@@ -222,6 +237,7 @@ def release(
             mechanism=chosen,
             period=period,  # type: ignore[arg-type]
             max_trips=max_trips,
+            without_id=no_rider,  # type: ignore[arg-type]
             alightings=alightings,
             first_day=None if first_day is None else _day(first_day),
             days=days,
@@ -268,11 +284,18 @@ def _layout(columns: str | None, mapped: list[str] | None) -> Any:
 
 
 def read_clean(
-    file: Path, city: "World", columns: str | None, mapped: list[str] | None, grid: str | None, cell: float
+    file: Path,
+    city: "World",
+    columns: str | None,
+    mapped: list[str] | None,
+    grid: str | None,
+    cell: float,
+    zone: str | None = None,
 ) -> "Taps":
     from wayveil.taps.read import read_taps
 
-    return read_taps(file, city, _layout(columns, mapped), reach_metres=_reach(grid, cell)).taps
+    reach = _reach(grid, cell)
+    return read_taps(file, city, _layout(columns, mapped), reach_metres=reach, zone=zone).taps
 
 
 def _reach(grid: str | None, cell: float) -> float:

@@ -13,6 +13,7 @@ from wayveil.errors import plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
+from wayveil.trips.history import MARKS, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.world import World
 
@@ -125,6 +126,16 @@ def not_private_because(gate: Gate, world: World) -> list[str]:
     if not world.public:
         reasons.append("not private: the universe of locations was read off the sensitive trips")
     return reasons
+
+
+def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
+    """The datasheet with the marks of the data behind the release; simulated data is named in the sentence."""
+    source = {"marks": history.words, "meaning": [MARKS[mark] for mark in history.words]}
+    guarantee = datasheet["guarantee"]
+    if SIMULATED in history.marks:
+        sentence = f"{guarantee['sentence']} The trips behind it are simulated: it is about nobody."
+        guarantee = {**guarantee, "sentence": sentence}
+    return {**datasheet, "source": source, "guarantee": guarantee}
 
 
 def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:

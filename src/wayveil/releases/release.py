@@ -3,7 +3,7 @@
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,8 @@ from wayveil.privacy.budget import Budget, Rational, exact
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import step
-from wayveil.releases.datasheet import Datasheet, make_datasheet
+from wayveil.releases.datasheet import Datasheet, declare_marks, disclaim, make_datasheet
+from wayveil.trips.history import NOT_PRIVATE, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -77,6 +78,7 @@ def release(
     curator: str = "",
     purpose: str = "",
     tuned_on_data: bool = False,
+    not_private: str | None = None,
     bits: Bits | None = None,
     seed: int | None = None,
 ) -> Release:
@@ -85,7 +87,9 @@ def release(
     Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders,
     else a trip. With a ledger, epsilon is reserved before anything is counted; an error before the first noise gives
     it back, an error after it does not. A mechanism that refuses because of its own noisy answers costs what it bought
-    for them. `bits` is for tests: seeded noise makes a release that says it is not private. `seed` only fixes the
+    for them. Trips that are marked as filled, reconstructed or not private are refused, unless the caller says in a
+    sentence why the release is `not_private`; simulated trips are released, and the datasheet says what they are.
+    `bits` is for tests: seeded noise makes a release that says it is not private. `seed` only fixes the
     generation of trips from the private model, which is post-processing.
     """
     epsilon = exact(epsilon)
@@ -94,9 +98,11 @@ def release(
     rule = mechanism.rule(trips.world) if rule is None else rule
     if len(trips) == 0:
         raise ParameterError("there are no trips to release")
+    if not_private is None:
+        trips.history.refuse_unsound()
     unit.check(trips)
     actor = getpass.getuser() if actor is None else actor
-    with _held(ledger, dataset, epsilon, actor, mechanism, purpose) as hold:
+    with _held(ledger, dataset, epsilon, actor, mechanism, _purpose(purpose, trips)) as hold:
         gate = Gate(unit, Budget(epsilon), bits, before_first_answer=None if hold is None else hold.start)
         if hold is not None:
             hold.budget = gate.budget
@@ -115,7 +121,22 @@ def release(
             tuned_on_data=tuned_on_data,
             ledger=None if hold is None else hold.describe(),
         )
+        datasheet = declare_marks(datasheet, trips.history)
+        if not_private is not None:
+            datasheet = disclaim(datasheet, not_private)
+        private = replace(private, history=_history_of_output(trips, datasheet))
     return Release(private, model, datasheet, None if hold is None else hold.reservation)
+
+
+def _purpose(purpose: str, trips: Trips) -> str:
+    """The purpose with the marks of the data, so that the ledger's page shows them."""
+    return " ".join([*([purpose] if purpose else []), *(f"[{mark}]" for mark in trips.history.words)])
+
+
+def _history_of_output(trips: Trips, datasheet: Datasheet) -> History:
+    """Private trips are nobody's rows any more; that they are simulated or not private stays with them."""
+    marks = trips.history.marks & {SIMULATED}
+    return History(marks=marks if datasheet["private"] else marks | {NOT_PRIVATE})
 
 
 def default_unit(trips: Trips) -> Unit:

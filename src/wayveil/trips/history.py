@@ -83,6 +83,7 @@ class History:
 
 
 AS_READ = History()
+MADE_UP = History(marks=frozenset({SIMULATED}))
 
 
 def marks_of(words: Iterable[str]) -> frozenset[str]:

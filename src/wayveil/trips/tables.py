@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.trips.frames import Source, frame_of, source_name
-from wayveil.trips.history import MARKS_NAME, marks_in, marks_of
+from wayveil.trips.history import MARKS_NAME, History, marks_in, marks_of, marks_text
 
 _SEPARATORS = (",", ";", "\t", "|")
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv")
@@ -197,3 +197,17 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def write_table(table: pl.DataFrame, path: Path, history: History) -> None:
+    """Write a frame to .parquet, .csv or .tsv, whole or not at all, with its marks as a column and as metadata."""
+    suffix, mark = table_suffix(path), marks_text(history)
+    if suffix not in TABLE_SUFFIXES or path.suffix.lower() == ".gz":
+        raise ParameterError(f"cannot tell the format of {path}: end its name in .parquet or .csv")
+    if mark is not None:
+        table = table.with_columns(pl.lit(mark).alias(MARKS_NAME))
+    with step(f"Writing {path.name}"), replacing(path) as draft:
+        if suffix == ".parquet":
+            table.write_parquet(draft, metadata=None if mark is None else {MARKS_NAME: mark})
+        else:
+            table.write_csv(draft, separator="\t" if suffix == ".tsv" else ",")

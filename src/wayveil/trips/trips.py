@@ -168,9 +168,9 @@ class Trips:
 
     def to_polars(self) -> "pl.DataFrame":
         """One row per visit, as `read_trips` reads them: trip_id, seq, stop_id, event_time, rider_id."""
-        from wayveil.trips.visits import visits_frame
+        from wayveil.trips.rows import visit_rows
 
-        return visits_frame(self)
+        return visit_rows(self).collect()
 
     def to_pandas(self) -> Any:
         """The same rows as a pandas frame, where pandas is installed."""

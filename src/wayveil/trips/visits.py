@@ -29,6 +29,7 @@ from wayveil.trips.matching import (
     universe_of,
 )
 from wayveil.trips.ordering import VisitOrder
+from wayveil.trips.rows import visit_rows
 from wayveil.trips.tables import (
     TABLE_SUFFIXES,
     distinct_values,
@@ -104,7 +105,7 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> Non
     if riders and trips.rider is None:
         raise ParameterError("these trips have no rider ids to write")
     with step(f"Writing {path.name}"), replacing(path) as draft:
-        rows = _rows(trips, riders)
+        rows = visit_rows(trips, riders=riders)
         if table_suffix(path) == ".parquet":
             mark = marks_text(trips.history)
             rows.sink_parquet(draft, metadata=None if mark is None else {MARKS_NAME: mark})
@@ -114,11 +115,6 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> Non
         rows.sink_csv(draft, separator=separator)
         if path.suffix.lower() == ".gz":
             _pack(draft)
-
-
-def visits_frame(trips: Trips, *, riders: bool = True) -> pl.DataFrame:
-    """The visits as a frame that `read_visits` reads back."""
-    return _rows(trips, riders).collect()
 
 
 def _column_map(name: Path | str, header: list[str], given: Mapping[str, str] | None) -> Mapping[str, str]:
@@ -210,33 +206,6 @@ def _riders(
     borrowed = bool(((visit < 0) & (whole != nobody)).any())
     known = np.where(rider == nobody, -1, rider).astype(np.int64)
     return known, history.then(PER_TRIP) if borrowed else history
-
-
-def _rows(trips: Trips, riders: bool) -> pl.LazyFrame:
-    """The visits as a lazy frame, so that text is made a piece at a time while the file is written."""
-    stop = pl.col("stop_id").replace_strict(
-        np.arange(trips.world.size, dtype=np.int32), trips.world.ids.tolist(), return_dtype=pl.String
-    )
-    columns: dict[str, NDArray[np.generic]] = {
-        "trip_id": np.repeat(np.arange(1, len(trips) + 1, dtype=np.int32), trips.lengths),
-        "seq": (np.arange(trips.visits) - np.repeat(trips.offsets[:-1], trips.lengths) + 1).astype(np.int32),
-        "stop_id": trips.location,
-    }
-    expressions = [
-        pl.col("trip_id").cast(pl.Int64),
-        pl.col("seq"),
-        stop,
-    ]
-    if trips.time is not None:
-        columns["event_time"] = trips.time
-        expressions.append(pl.from_epoch("event_time", time_unit="s").cast(pl.Datetime("us")))
-    if riders and trips.rider is not None:
-        columns["rider_id"] = np.repeat(trips.rider, trips.lengths)
-        expressions.append(pl.when(pl.col("rider_id") >= 0).then("rider_id"))
-    mark = marks_text(trips.history)
-    if mark is not None:
-        expressions.append(pl.lit(mark).alias(MARKS_NAME))
-    return pl.LazyFrame(columns).select(expressions)
 
 
 def _time_text(time: NDArray[np.int64]) -> pl.Expr:
