@@ -68,6 +68,13 @@ def test_errors_name_the_frame_and_the_row(held):
         read_trips(held(ROWS.head(0)), ABC)
 
 
+def test_ids_that_a_fraction_cannot_hold_are_refused():
+    with pytest.raises(InputError, match="the frame: column 'rider_id' holds fractions"):
+        read_trips(ROWS.with_columns(rider_id=pl.Series([2.0**53, 1, 1, 1, None])), ABC)
+    whole = ROWS.with_columns(rider_id=pl.Series([7.0, 7.0, None, None, float("nan")]))
+    assert read_trips(whole, ABC).rider.tolist() == [0, -1, -1]
+
+
 def test_what_is_neither_path_nor_frame_is_refused_by_name():
     with pytest.raises(ParameterError, match="not list"):
         read_trips([1, 2], ABC)

@@ -130,7 +130,7 @@ def not_private_because(gate: Gate, world: World) -> list[str]:
 
 def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
     """The datasheet with the marks of the data behind the release; simulated data is named in the sentence."""
-    source = {"marks": history.words, "meaning": [MARKS[mark] for mark in history.words]}
+    source = {mark: MARKS[mark] for mark in history.words}
     guarantee = datasheet["guarantee"]
     if SIMULATED in history.marks:
         sentence = f"{guarantee['sentence']} The trips behind it are simulated: it is about nobody."

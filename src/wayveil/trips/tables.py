@@ -19,6 +19,7 @@ from wayveil.trips.history import MARKS_NAME, History, marks_in, marks_of, marks
 
 _SEPARATORS = (",", ";", "\t", "|")
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv")
+EXACT = 1 << 53  # up to here every whole number has a fraction of its own
 
 
 def table_suffix(path: Path) -> str:
@@ -55,7 +56,7 @@ def read_marked_table(
                 file=name,
             )
         wanted = list(theirs.values()) + [MARKS_NAME] * (MARKS_NAME in header)
-        table = _read(Path(source), wanted) if frame is None else _columns(frame.read(wanted))
+        table = _read(Path(source), wanted) if frame is None else _columns(frame.read(wanted), name)
         marks = _metadata_marks(name) if isinstance(name, Path) else frozenset()
         if MARKS_NAME in table.columns:
             marks |= marks_in(table[MARKS_NAME])
@@ -92,27 +93,31 @@ def _read(path: Path, names: list[str]) -> pl.DataFrame:
     with _readable(path):
         if table_suffix(path) == ".parquet":
             text = pl.selectors.string().cast(pl.Categorical)
-            return _columns(
-                pl.scan_parquet(path).select(names).with_columns(text).collect(engine="streaming")
-            )
+            columns = pl.scan_parquet(path).select(names).with_columns(text)
+            return _columns(columns.collect(engine="streaming"), path)
         as_codes = dict.fromkeys(names, pl.Categorical)
         return pl.read_csv(path, separator=_separator(path), columns=names, schema_overrides=as_codes).select(
             names
         )
 
 
-def _columns(table: pl.DataFrame) -> pl.DataFrame:
+def _columns(table: pl.DataFrame, source: Path | str) -> pl.DataFrame:
     """Texts as categories. Fractions become texts too, 7.0 being "7": a gap in any row makes whole numbers fractions
     in many tools, and must not change how the other rows are read.
     """
     fraction, text = pl.selectors.float(), pl.selectors.string()
+    large = table.select((fraction.abs().fill_nan(None) >= EXACT).any())
+    inexact = [column.name for column in large if column[0]]
+    if inexact:
+        raise InputError(
+            f"column {inexact[0]!r} holds fractions of {EXACT:,} and more, which are not exact; write ids as text",
+            file=source,
+        )
     whole = fraction.cast(pl.Int64, strict=False)
-    as_text = (
-        pl.when(fraction == whole)
-        .then(whole.cast(pl.String))
-        .otherwise(fraction.fill_nan(None).cast(pl.String))
-    )
-    return table.with_columns(as_text.name.keep()).with_columns(text.cast(pl.Categorical))
+    number = fraction.fill_nan(None).cast(pl.String)
+    return table.with_columns(
+        pl.when(fraction == whole).then(whole.cast(pl.String)).otherwise(number).name.keep()
+    ).with_columns(text.cast(pl.Categorical))
 
 
 def _metadata_marks(path: Path) -> frozenset[str]:
