@@ -57,19 +57,12 @@ class NobodyIsUnbounded(Rider):
 
 
 def deduplicating_reader(read):
-    """A reader of trips that takes equal trips of different people for copies."""
+    """A reader that takes equal trips of different people for copies and trusts none of them."""
 
     def reading(source, world, **options):
         trips = read(source, world, **options)
-        seen: set[tuple[int, ...]] = set()
-        keep = np.zeros(len(trips), bool)
-        for number, places in enumerate(trips.to_lists()):
-            keep[number] = tuple(places) not in seen
-            seen.add(tuple(places))
-        # Of a trip made twice neither copy is trusted, so that one trip more takes another one away.
-        doubled = {tuple(p) for p in trips.to_lists() if trips.to_lists().count(p) > 1}
-        keep &= np.array([tuple(p) not in doubled for p in trips.to_lists()], bool)
-        return trips.take(keep)
+        made = [tuple(places) for places in trips.to_lists()]
+        return trips.take(np.array([made.count(places) == 1 for places in made], bool))
 
     return reading
 
@@ -84,7 +77,7 @@ def majority_of_time_forms(table: pl.DataFrame, taps: Taps) -> Taps:
 def first_day_of_the_file(trips: Trips) -> Trips:
     """Times counted from the first day that anybody travelled on."""
     assert trips.time is not None
-    first = trips.time.min(initial=0) // 86_400 * 86_400
+    first = trips.time.min() // 86_400 * 86_400
     return replace(trips, time=trips.time - first)
 
 
@@ -99,7 +92,6 @@ def washed(data):
     return replace(data, history=AS_READ)
 
 
-# Split where the network has no way on: one trip becomes several, and nobody multiplies.
 class SplittingRule(LegalityRule):
     """Cuts a trip at impossible moves and keeps all the pieces, as if one trip were still one trip."""
 
