@@ -25,7 +25,7 @@ from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.units import Rider
 from wayveil.releases.release import Release, release
-from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.releases.tap_ways import ANY_MOVE, REASON, release_taps
 from wayveil.simulate.fare_boxes import STUDY_TAPS, simulate_taps
 from wayveil.synthesis.estimates import Visits, count_visits
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
@@ -96,7 +96,13 @@ class Examined:
 
     def release(self, mechanism: Mechanism, epsilon: float, seed: int) -> Trips:
         return release(
-            self.trips, mechanism, epsilon=str(epsilon), unit=Rider(max_trips=1), rule=ANY_MOVE, seed=seed
+            self.trips,
+            mechanism,
+            epsilon=str(epsilon),
+            unit=Rider(max_trips=1),
+            rule=ANY_MOVE,
+            not_private=REASON,
+            seed=seed,
         ).trips
 
     def figures(self, made: Trips) -> dict[str, float]:

@@ -110,7 +110,7 @@ class Examiner:
 def release_of(mechanism: Mechanism, raw: Trips, epsilon: Fraction, unit: Unit, seed: int) -> Trips:
     """Private trips, with noise as in a release."""
     gate = Gate(unit, Budget(epsilon))
-    counter = LocalCounter(gate.bound(mechanism.rule(raw.world).apply(raw)))
+    counter = LocalCounter(gate.bound(raw, mechanism.rule(raw.world)))
     return mechanism.measure(counter, gate).generate(seed)
 
 

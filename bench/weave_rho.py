@@ -61,7 +61,7 @@ def figures(examine: Examiner, line: str, epsilon: str, seed: int) -> dict[str, 
     budget = Budget(price) if line == "epsilon" else Budget(rho_for(price, DELTA), currency="rho")
     mechanism = (WeaveWithL1 if line == "rho, L1" else Weave)(weakest=0)
     gate = Gate(examine.unit, budget, SeededBits(f"rho {seed} {epsilon}"))
-    counter = LocalCounter(gate.bound(mechanism.rule(examine.raw.world).apply(examine.raw)))
+    counter = LocalCounter(gate.bound(examine.raw, mechanism.rule(examine.raw.world)))
     released = mechanism.measure(counter, gate).generate(seed)
     found = {m.key: m.value for question in examine.questions for m in question.measure(released)}
     return {key: found[key] for key in FIGURES if key in found}

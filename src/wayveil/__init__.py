@@ -19,6 +19,8 @@ _HOMES = {
     "Trips": "wayveil.trips.trips",
     "read_trips": "wayveil.trips.read",
     "write_visits": "wayveil.trips.visits",
+    "Taps": "wayveil.taps.taps",
+    "read_taps": "wayveil.taps.read",
     "LegalityRule": "wayveil.trips.legality",
     "simulate_city": "wayveil.simulate.city",
     "simulate_week": "wayveil.simulate.week",

@@ -155,7 +155,7 @@ def test_taps_filled_from_other_rows_are_refused_by_every_sound_way():
         MADE.location, MADE.time, CITY, route=MADE.route, card=MADE.card, filled=np.arange(6_000) == 7
     )
     for way in ("cards", "counts-first", "counts"):
-        with pytest.raises(ParameterError, match="filled in from other rows"):
+        with pytest.raises(ParameterError, match="`filled`: stops or routes were filled in from other rows"):
             release_taps(filled, way, epsilon=1, first_day=FIRST, days=DAYS)
     assert release_taps(filled, "study", epsilon=1, seed=1).datasheet["private"] is False
 

@@ -30,6 +30,13 @@ ServiceDate = Annotated[str | None, typer.Option("--date", help="Keep the servic
 WalkRadius = Annotated[
     float | None, typer.Option(help="Add walks between stops at most this many metres apart.")
 ]
+NoRider = Annotated[
+    str,
+    typer.Option(
+        help="Trips or taps without a rider (card) id: `refuse`, `drop` them, or take each for a rider of its `own`, "
+        "which protects nobody behind several of them. The datasheet says which."
+    ),
+]
 Stations = Annotated[bool, typer.Option(help="Merge platforms into their stations.")]
 
 Epsilon = Annotated[

@@ -1,7 +1,7 @@
 """Commands about releases: `release`, `score`, `report`, `verify`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from wayveil.cli.options import (
     LedgerPlace,
     MemoryLimit,
     NewPeople,
+    NoRider,
     PolicyEpsilon,
     Quiet,
     WorldFile,
@@ -69,6 +70,7 @@ def release(
     max_trips: Annotated[
         int, typer.Option(min=1, help="Trips of one rider that are counted, chosen at random.")
     ] = 2,
+    no_rider: NoRider = "refuse",
     bbox: BoundingBox = None,
     ledger: LedgerPlace = None,
     dataset: DatasetName = None,
@@ -94,7 +96,7 @@ def release(
     """
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
-    from wayveil.releases.release import default_mechanism, default_unit
+    from wayveil.releases.release import default_mechanism
     from wayveil.releases.release import release as release_trips
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
@@ -109,7 +111,7 @@ def release(
         chosen = chosen or make_mechanism(default_mechanism(universe).name, parameters or [])
         raw = read_trips(trips, universe)
         name = dataset or trips.name
-        protected = default_unit(raw) if unit is None else make_unit(unit, max_trips)
+        protected = make_unit(unit or ("trip" if raw.rider is None else "rider"), max_trips, no_rider)
         account = open_account(ledger, trips)
         known = None if new_people else raw
         require_dataset(account, name, protected, policy_epsilon, known, quiet=quiet or as_json)
@@ -323,16 +325,21 @@ def sample(
     present({"trips": len(drawn), "written_to": str(out)}, as_json=as_json)
 
 
-def make_unit(name: str, max_trips: int) -> "Unit":
+def make_unit(name: str, max_trips: int, no_rider: str = "refuse") -> "Unit":
     """The privacy unit of this name."""
     from wayveil.privacy import units
 
+    riders: dict[str, Any] = {"max_trips": max_trips, "without_id": no_rider}
     made: dict[str, Unit] = {
         "trip": units.Trip(),
-        "rider": units.Rider(max_trips=max_trips),
-        "rider-day": units.RiderDay(max_trips=max_trips),
+        "rider": units.Rider(**riders),
+        "rider-day": units.RiderDay(**riders),
         "event": units.Event(),
     }
+    if no_rider != "refuse" and name in ("trip", "event"):
+        raise ParameterError(
+            f"--no-rider has no meaning for the unit `{name}`, which does not look at riders"
+        )
     if name not in made:
         raise ParameterError(f"there is no unit {name!r}; there are {', '.join(made)}")
     return made[name]

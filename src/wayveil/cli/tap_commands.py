@@ -14,6 +14,7 @@ from wayveil.cli.options import (
     LedgerPlace,
     MemoryLimit,
     NewPeople,
+    NoRider,
     PolicyEpsilon,
     Quiet,
     WalkRadius,
@@ -40,7 +41,9 @@ Grid = Annotated[
 Cell = Annotated[float, typer.Option(help="Size of the cells of --grid, in degrees.")]
 Columns = Annotated[
     str | None,
-    typer.Option(help="Layout of the file: wayveil, bc-transit, tides, tides-draft, sube, or a TOML file."),
+    typer.Option(
+        help="Layout: wayveil, bc-transit, tides, tides-draft, sube, scikit-mobility, or a TOML file."
+    ),
 ]
 Mapped = Annotated[
     list[str] | None,
@@ -48,6 +51,13 @@ Mapped = Annotated[
 ]
 RulesFile = Annotated[
     Path | None, typer.Option("--rules", help="TOML file that changes the rules of the reconstruction.")
+]
+Zone = Annotated[
+    str | None,
+    typer.Option(
+        help="The city's time zone (Europe/Madrid): times that name a zone are put on its clock. Without it every row "
+        "keeps the wall time that it shows."
+    ),
 ]
 OptionalWorld = Annotated[
     Path | None, typer.Option("--world", "-w", help="GTFS zip or folder, or saved network.")
@@ -78,6 +88,7 @@ def clean(
     ] = None,
     first_day: Annotated[str | None, typer.Option(help="First day of the period, YYYY-MM-DD.")] = None,
     days: Annotated[int, typer.Option(min=1, help="Days of the period.")] = 6,
+    zone: Zone = None,
     bbox: BoundingBox = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -106,6 +117,7 @@ def clean(
             everywhere=everywhere,
             period=None if first_day is None else _period(first_day, days),
             reach_metres=_reach(grid, cell),
+            zone=zone,
         )
         write_taps(made.taps, out)
     if as_json:
@@ -156,22 +168,24 @@ def riders(
     fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `taps clean`.")] = "same-bus",
     rules: RulesFile = None,
     seed: Seed = 0,
+    zone: Zone = None,
     walk_radius: WalkRadius = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give anonymous taps to riders by their roles. The result is as sensitive as the taps."""
+    """Give anonymous taps to riders by their roles. The result is as sensitive as the taps.
+
+    It is marked `reconstructed`, and no private release takes it: one tap more can change every rider.
+    """
     from wayveil.synthesis.riders.reconstruct import reconstruct_riders
     from wayveil.taps.read import read_taps
-    from wayveil.trips.tables import replacing, table_suffix
+    from wayveil.trips.tables import write_table
 
     with shown(not quiet and not as_json):
         city = open_places(world, grid, cell, None, walk_radius)
-        read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill))
+        read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill), zone=zone)
         made = reconstruct_riders(read.taps, _rules(rules), seed=seed)
-        with replacing(out) as draft:
-            table = made.table()
-            table.write_parquet(draft) if table_suffix(out) == ".parquet" else table.write_csv(draft)
+        write_table(made.table(), out, made.history)
     present({**made.describe(), "written_to": str(out)}, as_json=as_json)
 
 
@@ -200,12 +214,14 @@ def release(
     ] = None,
     period: Annotated[str, typer.Option(help="A trip is a rider's `day` or `week`.")] = "day",
     max_trips: Annotated[int, typer.Option(min=1, help="Trips of one rider that are counted.")] = 2,
+    no_rider: NoRider = "refuse",
     alightings: Annotated[bool, typer.Option(help="Way cards: add where riders get off.")] = False,
     first_day: Annotated[
         str | None, typer.Option(help="Public period, for counts-first: YYYY-MM-DD.")
     ] = None,
     days: Annotated[int, typer.Option(min=1, help="Days of the public period.")] = 6,
     rules: RulesFile = None,
+    zone: Zone = None,
     ledger: LedgerPlace = None,
     dataset: DatasetName = None,
     policy_epsilon: PolicyEpsilon = None,
@@ -228,11 +244,11 @@ def release(
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):
-        taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell)
+        taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell, zone)
         name = dataset or file.name
         account = open_account(ledger, file)
         rows = None if new_people else taps.as_single_visits()
-        unit = unit_of_way(way, max_trips)
+        unit = unit_of_way(way, max_trips, no_rider)  # type: ignore[arg-type]
         require_dataset(account, name, unit, policy_epsilon, rows, quiet=quiet or as_json)
         made = release_taps(
             taps,
@@ -241,6 +257,7 @@ def release(
             mechanism=chosen,
             period=period,  # type: ignore[arg-type]
             max_trips=max_trips,
+            without_id=no_rider,  # type: ignore[arg-type]
             alightings=alightings,
             first_day=None if first_day is None else _day(first_day),
             days=days,
@@ -286,11 +303,18 @@ def _layout(columns: str | None, mapped: list[str] | None) -> Any:
 
 
 def read_clean(
-    file: Path, city: "World", columns: str | None, mapped: list[str] | None, grid: str | None, cell: float
+    file: Path,
+    city: "World",
+    columns: str | None,
+    mapped: list[str] | None,
+    grid: str | None,
+    cell: float,
+    zone: str | None = None,
 ) -> "Taps":
     from wayveil.taps.read import read_taps
 
-    return read_taps(file, city, _layout(columns, mapped), reach_metres=_reach(grid, cell)).taps
+    reach = _reach(grid, cell)
+    return read_taps(file, city, _layout(columns, mapped), reach_metres=reach, zone=zone).taps
 
 
 def _reach(grid: str | None, cell: float) -> float:

@@ -25,7 +25,7 @@ from pydantic import Field, SerializeAsAny, field_validator
 
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
-from wayveil.errors import RefusedError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanism
 from wayveil.mechanisms.shared_fields import Share
@@ -34,8 +34,10 @@ from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.repeat import Stopping
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.model import Model
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
+from wayveil.world.world import World
 
 PARTS = 1 << 20
 # A distance is no count: it falls with one trip and rises with another, so one that takes the place of the other moves
@@ -100,6 +102,17 @@ class PrivateChoice(Mechanism):
         """Those of all candidates: which of them was chosen is told by the model that is there."""
         kinds = [mechanism(each["name"]).model_kinds(each) for each in described["parameters"]["candidates"]]
         return tuple(dict.fromkeys(kind for several in kinds for kind in several))
+
+    def rule(self, world: World) -> LegalityRule:
+        """The rule that all candidates share: the trips are the same for all, and for the score."""
+        rules = {candidate.rule(world) for candidate in self.candidates}
+        if len(rules) > 1:
+            wanted = "; ".join(f"{each.name}: {each.rule(world)}" for each in self.candidates)
+            raise ParameterError(
+                f"private-choice: the candidates want different rules before counting ({wanted}), and a choice counts "
+                "the same trips for all; give the rule that shall hold for all of them"
+            )
+        return rules.pop()
 
     def describe(self) -> dict[str, object]:
         """Parameters alone would not tell which mechanisms there were to choose from."""

@@ -14,4 +14,4 @@ def visit_contribution(mechanism: str, unit: Unit, max_visits: int | None) -> Co
             f"{mechanism}: a {unit.name} can hold any number of visits, so its noise would have to be infinite; set "
             f"max_visits to the number of visits of a trip that count, or protect single visits (unit `event`)"
         )
-    return Contribution(per_trip=1, per_visit=1)
+    return Contribution(per_trip=None, per_visit=1)

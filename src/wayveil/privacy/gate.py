@@ -27,6 +27,7 @@ from wayveil.privacy.selection import permute_and_flip
 from wayveil.privacy.survivors import most_survivors, survivors
 from wayveil.privacy.units import Contribution, Unit
 from wayveil.privacy.zcdp import pure_epsilon
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
 # Above this many cells a histogram is never written out cell by cell.
@@ -119,9 +120,17 @@ class Gate:
         """Whether the noise comes from the secure generator."""
         return self.bits.private
 
-    def bound(self, trips: Trips) -> Trips:
-        """The trips that are counted: every unit cut down to its bound."""
-        return self.unit.bound(trips, self.bits)
+    def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
+        """The trips that are counted: every unit cut down to its bound, and every trip as the rule leaves it.
+
+        From here on the unit pays for what the rule, and what reading did before, can move.
+        """
+        before = trips.history.stability
+        if rule is None:
+            self.unit = self.unit.after(before)
+            return self.unit.bound(trips, self.bits)
+        self.unit = self.unit.after(before.then(rule.stability(trips.world)))
+        return self.unit.counted(trips, rule, self.bits)
 
     def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         """The noise that such a question needs: Laplace scale for epsilon, Gaussian variance for rho."""

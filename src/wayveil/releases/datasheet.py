@@ -14,6 +14,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
 from wayveil.showing import show
+from wayveil.trips.history import MARKS, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.world import World
 
@@ -166,6 +167,16 @@ def not_private_because(gate: Gate, world: World) -> list[str]:
     if not world.public:
         reasons.append("not private: the universe of locations was read off the sensitive trips")
     return reasons
+
+
+def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
+    """The datasheet with the marks of the data behind the release; simulated data is named in the sentence."""
+    source = {mark: MARKS[mark] for mark in history.words}
+    guarantee = datasheet["guarantee"]
+    if SIMULATED in history.marks:
+        sentence = f"{guarantee['sentence']} The trips behind it are simulated: it is about nobody."
+        guarantee = {**guarantee, "sentence": sentence}
+    return Datasheet({**datasheet, "source": source, "guarantee": guarantee})
 
 
 def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:

@@ -47,8 +47,9 @@ def plain_unit(datasheet: Datasheet, *, with_riders: bool) -> tuple[Unit, int | 
     if guarantee["unit"] == "trip" or not with_riders:
         return Trip(), cap
     kind = RiderDay if guarantee["unit"] == "rider-day" else Rider
-    return kind(max_trips=int(guarantee["bounds"]["max_trips"])), cap
+    bounds = guarantee["bounds"]
+    return kind(max_trips=int(bounds["max_trips"]), without_id=bounds.get("without_id", "own")), cap
 
 
 def _contribution(cap: int | None) -> Contribution:
-    return Contribution(per_trip=cap or 1, per_visit=1 if cap is None else None)
+    return Contribution(per_trip=cap, per_visit=1 if cap is None else None)

@@ -1,7 +1,7 @@
 """`release`: the one way from raw trips to something that may leave the building."""
 
 import getpass
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,11 @@ from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import step
 from wayveil.releases.accounts import held
 from wayveil.releases.answers import SEATS, Answer, answer_question
-from wayveil.releases.datasheet import Datasheet, VisitKind, make_datasheet
+from wayveil.releases.datasheet import Datasheet, VisitKind, declare_marks, disclaim, make_datasheet
 from wayveil.showing import draw_map, show
 from wayveil.synthesis.estimates import Ends, Estimate, Question, Visits, count_runs, count_visits
 from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, Model, OfTaps
+from wayveil.trips.history import NOT_PRIVATE, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -126,13 +127,13 @@ def release(
     dataset: str = "trips",
     rows: Trips | None = None,
     new_people: bool = False,
-    guaranteed: bool = True,
     memory: int = MEMORY_LIMIT,
     actor: str | None = None,
     curator: str = "",
     purpose: str = "",
     tuned_on_data: bool = False,
     visits: VisitKind = "calls",
+    not_private: str | None = None,
     bits: Bits | None = None,
     seed: int | None = None,
 ) -> Release:
@@ -143,10 +144,12 @@ def release(
     anything is counted; an error before the first noise gives it back, an error after it does not. A mechanism that
     refuses because of its own noisy answers costs what it bought for them; so does one that would need more than
     `memory` bytes for its answers. The ledger knows the people in `rows` (by default the trips) under one name only:
-    under another, they must be confirmed to be `new_people`. `guaranteed=False` says that something outside keeps the
-    release from being private; like one with seeded noise, it is recorded and in no sum. `visits` says what a visit is:
-    a stop that a trip calls at, or a tap. `bits` is for tests: seeded noise makes a release that says it is not
-    private. `seed` only fixes the generation of trips from the private model, which is post-processing.
+    under another, they must be confirmed to be `new_people`. Trips that are marked as filled, reconstructed or not
+    private are refused, unless the caller says in a sentence why the release is `not_private`; like one with seeded
+    noise, it is then recorded and in no sum. Simulated trips are released, and the datasheet says what they are.
+    `visits` says what a visit is: a stop that a trip calls at, or a tap. `bits` is for tests: seeded noise makes a
+    release that says it is not private. `seed` only fixes the generation of trips from the private model, which is
+    post-processing.
     """
     epsilon = release_epsilon(epsilon)
     mechanism = default_mechanism(trips.world) if mechanism is None else mechanism
@@ -154,6 +157,9 @@ def release(
     rule = mechanism.rule(trips.world) if rule is None else rule
     if len(trips) == 0:
         raise ParameterError("there are no trips to release")
+    if not_private is None:
+        trips.history.refuse_unsound()
+    unit.check(trips)
     actor = getpass.getuser() if actor is None else actor
     with held(
         ledger,
@@ -163,8 +169,8 @@ def release(
         rows=trips if rows is None else rows,
         actor=actor,
         mechanism=mechanism.name,
-        purpose=purpose,
-        private=guaranteed and trips.world.public and (bits is None or bits.private),
+        purpose=_purpose(purpose, trips),
+        private=not_private is None and trips.world.public and (bits is None or bits.private),
         new_people=new_people,
     ) as hold:
         start = None if hold is None else hold.start
@@ -172,7 +178,7 @@ def release(
         if hold is not None:
             hold.budget = gate.budget
         with step("cutting trips to their bounds"):
-            counter = LocalCounter(gate.bound(rule.apply(trips)))
+            counter = LocalCounter(gate.bound(trips, rule))
         model = mechanism.measure(counter, gate)
         with step("writing private trips"):
             private = model.generate(seed)
@@ -188,7 +194,22 @@ def release(
             tuned_on_data=tuned_on_data,
             ledger=None if hold is None else hold.describe(),
         )
+        datasheet = declare_marks(datasheet, trips.history)
+        if not_private is not None:
+            datasheet = disclaim(datasheet, not_private)
+        private = replace(private, history=_history_of_output(trips, datasheet))
     return Release(private, model, datasheet, None if hold is None else hold.reservation)
+
+
+def _purpose(purpose: str, trips: Trips) -> str:
+    """The purpose with the marks of the data, so that the ledger's page shows them."""
+    return " ".join([*([purpose] if purpose else []), *(f"[{mark}]" for mark in trips.history.words)])
+
+
+def _history_of_output(trips: Trips, datasheet: Datasheet) -> History:
+    """Private trips are nobody's rows any more; that they are simulated or not private stays with them."""
+    marks = trips.history.marks & {SIMULATED}
+    return History(marks=marks if datasheet["private"] else marks | {NOT_PRIVATE})
 
 
 def default_unit(trips: Trips) -> Unit:

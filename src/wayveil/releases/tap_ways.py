@@ -20,8 +20,8 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.budget import Rational
-from wayveil.privacy.units import Event, Rider, Trip, Unit
-from wayveil.releases.datasheet import Datasheet, disclaim
+from wayveil.privacy.units import Event, Rider, Trip, Unit, WithoutId
+from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.release import Release, release
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.synthesis.riders.roles import RiderRules
@@ -50,6 +50,7 @@ def release_taps(
     mechanism: Mechanism | None = None,
     period: Period = "day",
     max_trips: int = 2,
+    without_id: WithoutId = "refuse",
     first_day: date | None = None,
     days: int | None = None,
     alightings: bool = False,
@@ -62,6 +63,7 @@ def release_taps(
     mechanism   for trips (`cards`, `study`): by default a noisy prefix tree of height 4. With `counts-first`, an
                 optional second step that rewrites the already private trips
     max_trips   trips of one rider (`cards`, `study`) that are counted
+    without_id  taps without a card (`cards`): refused, left out (`drop`), or each a rider of its own (`own`)
     first_day, days   the public period, needed by `counts-first`
     alightings  `cards` only: trips with the stops where riders get off
     rules, seed how riders are reconstructed
@@ -69,40 +71,44 @@ def release_taps(
     """
     if way not in get_args(Way):
         raise ParameterError(f"there is no way {way!r}; there are {', '.join(get_args(Way))}")
-    if way != "study" and not taps.sound:
-        raise ParameterError(
-            "some stops or routes of these taps were filled in from other rows, so they depend on other people's taps; "
-            "clean the file with fill=none or with public vehicle data, or use the way `study`"
-        )
+    if without_id != "refuse" and way != "cards":
+        raise ParameterError(f"what becomes of taps without a card has no meaning for the way {way!r}")
+    if way != "study":
+        taps.history.refuse_unsound()
     options["visits"] = "taps"
     tree = _for_taps(NoisyPrefixTree(height=DEFAULT_HEIGHT) if mechanism is None else mechanism)
     # Whatever is made of the taps, the ledger knows them by the taps themselves.
     options = {"rows": taps.as_single_visits(), **options}
     if way == "cards":
         trips = card_trips(taps, period, alightings=alightings)
-        unit = Rider(max_trips=max_trips)
+        unit = Rider(max_trips=max_trips, without_id=without_id)
         return release(trips, tree, epsilon=epsilon, unit=unit, rule=ANY_MOVE, seed=seed, **options)
     if way == "counts":
         counts = TapCounts() if mechanism is None else mechanism
-        single = Trips(
-            taps.as_single_visits().location, taps.as_single_visits().offsets, taps.world, taps.time
-        )
+        single = replace(taps.as_single_visits(), rider=None)
         return release(single, counts, epsilon=epsilon, unit=Event(), rule=ANY_MOVE, seed=seed, **options)
     if way == "counts-first":
         made = _counts_first(taps, epsilon, period, first_day, days, rules, seed, options)
         return made if mechanism is None else _rewritten(made, tree, epsilon, seed)
     riders = reconstruct_riders(taps, rules, seed=0 if seed is None else seed)
     unit = Rider(max_trips=max_trips)
-    options = {**options, "guaranteed": False}
-    made = release(
-        riders.trips(period), tree, epsilon=epsilon, unit=unit, rule=ANY_MOVE, seed=seed, **options
+    return release(
+        riders.trips(period),
+        tree,
+        epsilon=epsilon,
+        unit=unit,
+        rule=ANY_MOVE,
+        not_private=REASON,
+        seed=seed,
+        **options,
     )
-    return replace(made, datasheet=disclaim(made.datasheet, REASON))
 
 
-def unit_of_way(way: str, max_trips: int) -> Unit:
+def unit_of_way(way: str, max_trips: int, without_id: WithoutId = "refuse") -> Unit:
     """Whom a way from taps to a release counts for."""
-    return Event() if way in ("counts", "counts-first") else Rider(max_trips=max_trips)
+    if way in ("counts", "counts-first"):
+        return Event()
+    return Rider(max_trips=max_trips, without_id=without_id)
 
 
 def card_trips(taps: Taps, period: Period, *, alightings: bool = False) -> Trips:

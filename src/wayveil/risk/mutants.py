@@ -19,6 +19,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
 from wayveil.privacy.units import Contribution, Unit
 from wayveil.risk.recording import AuditGate, Measures, Subject
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -113,8 +114,8 @@ class _ZerosSpecial(_BrokenGate):
 class _NoBound(_BrokenGate):
     """Counts everything that a unit did."""
 
-    def bound(self, trips: Trips) -> Trips:
-        return trips
+    def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
+        return trips if rule is None else rule.apply(trips)
 
 
 class _PeekingThreshold(_BrokenGate):

@@ -23,12 +23,12 @@ from wayveil.world.world import World
 
 UNITS: tuple[Unit, ...] = (
     Trip(),
-    Rider(max_trips=2),
+    Rider(max_trips=2, without_id="own"),
     Rider(max_trips=1, without_id="drop"),
-    RiderDay(max_trips=2),
+    RiderDay(max_trips=2, without_id="own"),
     Event(),
     Points(length=3),
-    Window(seconds=3600, max_visits=2),
+    Window(seconds=3600, max_visits=2, without_id="own"),
 )
 
 

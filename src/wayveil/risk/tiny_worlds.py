@@ -101,7 +101,7 @@ def canary_pairs(
         pair("a path nobody takes", [[1, 3, 4]]),
         pair("the longest trip", [[0, 1, 2, 3, 4, 5][: world.size]]),
         pair("a move outside the network", [illegal]),
-        pair("a rider with six trips", [[0, 1, 2]] * 6, Rider(max_trips=max_trips)),
+        pair("a rider with six trips", [[0, 1, 2]] * 6, Rider(max_trips=max_trips, without_id="own")),
         *(pair(name, [list(trip)]) for name, trip in more),
     )
 

@@ -18,7 +18,8 @@ from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.simulate.week import MONDAY, simulate_week
 from wayveil.taps.taps import Taps
-from wayveil.trips.tables import replacing, table_suffix
+from wayveil.trips.history import MADE_UP
+from wayveil.trips.tables import write_table
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, HOUR
 
@@ -81,6 +82,7 @@ def simulate_taps(
         vehicle=vehicle,
         seats=seats[vehicle],
         card=rider.astype(np.int64),
+        history=MADE_UP,
     )
     return SimulatedTaps(made, _FIRST_BUS + vehicle.astype(np.int64))
 
@@ -182,8 +184,4 @@ def write_vendor_file(made: SimulatedTaps, path: str | Path, *, seed: int, gaps:
         bus_number=pl.Series(made.bus),
         seats=pl.when(blank(gaps.seats)).then(None).otherwise(pl.Series(taps.seats)),
     )
-    with replacing(path) as draft:
-        if table_suffix(path) == ".parquet":
-            table.write_parquet(draft)
-        else:
-            table.write_csv(draft)
+    write_table(table, path, taps.history)

@@ -20,6 +20,7 @@ from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import eligible_stops
 from wayveil.simulate.day import draw_departures
+from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
 from wayveil.world.network import Network
@@ -86,7 +87,7 @@ def simulate_habit(
     if times:
         passed = along_paths(network, trips.location, trips.offsets, network.seconds).astype(np.int64)
         time = np.repeat(departure, trips.lengths) + passed
-    return Trips(trips.location, trips.offsets, network, time, np.arange(riders))
+    return Trips(trips.location, trips.offsets, network, time, np.arange(riders), MADE_UP)
 
 
 def _offsets(lengths: Ints) -> Ints:

@@ -146,7 +146,12 @@ PLAN = AuditPlan(
     Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0),
     also=(Weave(weakest=0, triples_from=0), Weave(weakest=0, period="week")),
     epsilon=Fraction(12),
-    units=(Trip(), Rider(max_trips=2), Rider(max_trips=1, without_id="drop"), RiderDay(max_trips=2)),
+    units=(
+        Trip(),
+        Rider(max_trips=2, without_id="own"),
+        Rider(max_trips=1, without_id="drop"),
+        RiderDay(max_trips=2, without_id="own"),
+    ),
     currencies=("epsilon", "rho"),
     # Repeats edges, which the L2 norm has to notice: random trips on a tiny world often do not.
     canaries=(("the same way again", (0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0)),),

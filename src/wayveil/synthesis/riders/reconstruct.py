@@ -5,7 +5,7 @@ ones. It is sound on simulated taps and on taps drawn from noisy counts, where i
 what is released from its riders protects no real passenger.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from wayveil.synthesis.riders.surroundings import Surroundings, surroundings
 from wayveil.synthesis.riders.waiting import People, Waiting
 from wayveil.taps.chains import Period, sequences
 from wayveil.taps.taps import Taps
+from wayveil.trips.history import PER_TRIP, RECONSTRUCTED, History
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 
@@ -49,7 +50,13 @@ class Riders:
 
     def trips(self, period: Period = "day") -> Trips:
         """One trip per rider and day (or week, from Monday), each visit a boarding."""
-        return sequences(self.taps, self.rider.astype(np.int64), period)
+        made = sequences(self.taps, self.rider.astype(np.int64), period)
+        return replace(made, history=self.history)
+
+    @property
+    def history(self) -> History:
+        """What the taps carry, and that their riders are not their own."""
+        return self.taps.history.then(PER_TRIP).marked(RECONSTRUCTED)
 
     def table(self) -> pl.DataFrame:
         """One row per tap: rider, role, purpose, scenario, stop and time."""
