@@ -131,7 +131,7 @@ def test_other_people_need_a_word_only_where_they_look_the_same(wayveil, place):
     write_visits(riders(0, 400, seed=1), place / "same-ids.parquet", riders=True)
     code, _, err = release(wayveil, "same-ids.parquet", "r3", "--policy-epsilon", "1")
     assert (code, "of the riders" in err) == (2, True)
-    assert release(wayveil, "same-ids.parquet", "r3", "--new-people")[0] == 0
+    assert release(wayveil, "same-ids.parquet", "r3", "--new-people", "--policy-epsilon", "1")[0] == 0
 
 
 def test_a_ledger_beside_the_data_is_not_passed_over(wayveil, place):
