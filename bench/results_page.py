@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from bench.results import CASES, EPSILONS, GRID, HELD_OUT, LEFT_OUT, NO_TRIPS, REPETITIONS, Case
+from bench.results_summary import summarise
 from bench.results_words import HEAD, MARKOV_LINE, REASONS, RIDER_LEVEL, WORLDS
 from wayveil.comparison.cells import PLAIN_LAPLACE, REFERENCES, display_name
 from wayveil.comparison.results import Comparison, Point
@@ -70,7 +71,7 @@ def write_page(found: Mapping[str, Comparison]) -> Path:
     if missing:
         parts.append(f"## Not run\n\n{', '.join(missing)}.\n")
     page = DOCS / "results.md"
-    page.write_text("\n".join(parts), encoding="utf-8")
+    page.write_text(summarise("\n".join(parts)), encoding="utf-8")
     return page
 
 

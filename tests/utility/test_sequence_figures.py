@@ -11,9 +11,9 @@ from prefixspan import PrefixSpan
 from utility_worlds import ABCD, some_trip_lists, trip_lists, values
 
 from wayveil.errors import ParameterError
+from wayveil.trips import windows
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts, window_starts
-from wayveil.utility import windows
 from wayveil.utility.fitness import ReplayFitness
 from wayveil.utility.ngrams import NgramFigures
 from wayveil.utility.patterns import FrequentPatterns, supports, top_contiguous_patterns
