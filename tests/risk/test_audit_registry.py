@@ -9,7 +9,7 @@ import wayveil
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism, mechanisms
 from wayveil.mechanisms.private_choice import PrivateChoice
-from wayveil.risk.mutants import CHORUS, GAME, GREY, LAW
+from wayveil.risk.mutants import BLOCKS, CHORUS, GAME, GREY, LAW
 from wayveil.risk.registry import audit_plan, audit_plans, without_audit
 
 
@@ -41,7 +41,7 @@ def test_plans_hold_together(name):
     pairs = {pair.name for pair in plan.pairs}
     for mutation in plan.mutations:
         assert mutation.canary in pairs
-        assert set(mutation.caught_by) <= {GREY, LAW, CHORUS, GAME}
+        assert set(mutation.caught_by) <= {GREY, LAW, BLOCKS, CHORUS, GAME}
 
 
 def test_an_unknown_mechanism_is_named_with_those_that_exist():

@@ -247,9 +247,14 @@ class ReplayGate(AuditGate):
 
 def record(subject: Subject, trips: Trips, bits: Bits, choices: int = 0) -> tuple[Transcript, Any]:
     """Run the subject on trips; the conversation and the model. `choices` seeds what is counted by chance."""
-    kind = cast("type[RecordingGate]", _listening(RecordingGate, subject.gate))
-    gate = kind(subject.unit, subject.budget(), bits, CoupledBits(choices))
+    gate = listening_gate(subject, bits, subject.budget(), choices)
     return gate.transcript, _measured(subject, trips, gate)
+
+
+def listening_gate(subject: Subject, bits: Bits, budget: Budget, choices: int = 0) -> RecordingGate:
+    """A gate of the subject's kind that records."""
+    kind = cast("type[RecordingGate]", _listening(RecordingGate, subject.gate))
+    return kind(subject.unit, budget, bits, CoupledBits(choices))
 
 
 def replay(subject: Subject, trips: Trips, recorded: Transcript, choices: int = 0) -> tuple[Transcript, Any]:
