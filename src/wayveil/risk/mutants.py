@@ -25,6 +25,7 @@ from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
 GREY, LAW, BLOCKS, GAME, CHORUS = "grey box", "conformance", "block by block", "black box", "one run"
+DOOR = "front door"
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ def only_in_audits(gate: Gate) -> None:
 
 
 class _BrokenGate(Gate):
-    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
+    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None, **options: Any) -> None:
         only_in_audits(self)
-        super().__init__(unit, budget, bits)
+        super().__init__(unit, budget, bits, **options)
 
 
 class _HalfNoise(_BrokenGate):

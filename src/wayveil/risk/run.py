@@ -19,8 +19,10 @@ from wayveil.risk.audit_table import AS_BUILT, AuditRow, AuditTable, Measure
 from wayveil.risk.blocks import block_games
 from wayveil.risk.conformance import conformance
 from wayveil.risk.distinguish import Attack, runs_to_show
+from wayveil.risk.door_audit import RELEASE, plan_at_the_door, variant_at_the_door
+from wayveil.risk.door_variants import SOUND, VARIANTS
 from wayveil.risk.grey_box import Findings, examine
-from wayveil.risk.mutants import BLOCKS, CHORUS, GAME, GREY, HEAVY_RIDER, LAW
+from wayveil.risk.mutants import BLOCKS, CHORUS, DOOR, GAME, GREY, HEAVY_RIDER, LAW
 from wayveil.risk.neighbours import chooser, some_neighbour, some_trips
 from wayveil.risk.one_run import one_run
 from wayveil.risk.recording import DivergedError, Subject
@@ -74,15 +76,16 @@ def run_audits(
     seed: int | None = None,
     workers: int | None = None,
 ) -> AuditTable:
-    """Attack the named mechanisms (None = all that have a plan).
+    """Attack the named mechanisms (None = all that have a plan); `release` is the way from a file to any of them.
 
     Noise comes from the secure generator, as in a release; a seed makes a run repeatable, for tests. A full run takes
     minutes and uses all cores unless `workers` says otherwise.
     """
     if effort not in EFFORTS:
         raise ParameterError(f"the effort is `fast` or `full`, not {effort!r}")
-    plans = list(audit_plans().values()) if names is None else [audit_plan(name) for name in names]
-    jobs = [job for plan in plans for job in jobs_of(plan, EFFORTS[effort])]
+    jobs: list[Job] = []
+    for name in [*audit_plans(), RELEASE] if names is None else names:
+        jobs += jobs_at_the_door() if name == RELEASE else jobs_of(audit_plan(name), EFFORTS[effort])
     work = partial(run_job, effort=EFFORTS[effort], seed=seed)
     workers = (1 if effort == "fast" else os.cpu_count() or 1) if workers is None else workers
     if workers == 1:
@@ -94,6 +97,7 @@ def run_audits(
 
 def jobs_of(plan: AuditPlan, effort: Effort) -> Iterator[Job]:
     """All audits of a mechanism as built, then those of its broken variants."""
+    yield Job(plan.name, DOOR)
     yield Job(plan.name, GREY)
     yield Job(plan.name, LAW)
     if plan.town:
@@ -108,18 +112,26 @@ def jobs_of(plan: AuditPlan, effort: Effort) -> Iterator[Job]:
             yield Job(plan.name, audit, mutation.name, mutation.canary)
 
 
+def jobs_at_the_door() -> Iterator[Job]:
+    """What must hold for files of any kind, then the mistakes that can be made on the way from a file to a release."""
+    for sound in SOUND:
+        yield Job(RELEASE, DOOR, pair=sound.name)
+    for variant in VARIANTS:
+        yield Job(RELEASE, DOOR, variant.name, variant.name)
+
+
 def run_job(job: Job, *, effort: Effort, seed: int | None) -> AuditRow:
     """Do one audit."""
-    plan = audit_plan(job.mechanism)
     bits: Bits = secure_bits() if seed is None else SeededBits(f"{seed} {job}")
     begin = time.process_time()
     try:
-        row = _AUDITS[job.audit](plan, job, effort, bits)
+        if job.mechanism == RELEASE:
+            row = _release(job, bits)
+        else:
+            row = _AUDITS[job.audit](audit_plan(job.mechanism), job, effort, bits)
     except Exception as error:
         # A mechanism that breaks down on legitimate trips is a finding, and no reason to leave the others unaudited.
-        row = _row(
-            job, plan.epsilon, "loss", inf, True, f"ended in an error: {type(error).__name__}: {error}"
-        )
+        row = _row(job, 0, "loss", inf, True, f"ended in an error: {type(error).__name__}: {error}")
     return replace(row, pair=row.pair or job.pair, seconds=round(time.process_time() - begin, 3))
 
 
@@ -149,6 +161,17 @@ def _row(
 
 def _variant(job: Job) -> str | None:
     return None if job.variant == AS_BUILT else job.variant
+
+
+def _release(job: Job, bits: Bits) -> AuditRow:
+    found, claimed, pair = variant_at_the_door(job.pair, bits)
+    return _row(job, claimed, "loss", float(found.loss), not found.ok, str(found), pair)
+
+
+def _front_door(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:
+    settings = (plan.mechanism, *(plan.also if effort.every_audit else ()))
+    found, pairs = plan_at_the_door(plan, settings, bits)
+    return _row(job, plan.epsilon, "loss", float(found.loss), not found.ok, str(found), pairs)
 
 
 def _grey_box(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:
@@ -253,4 +276,11 @@ def _block_by_block(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> Au
     return _row(job, found.claimed, "epsilon >=", found.bound, found.refuted, detail, reach=found.reach)
 
 
-_AUDITS = {GREY: _grey_box, LAW: _conformance, BLOCKS: _block_by_block, CHORUS: _one_run, GAME: _game}
+_AUDITS = {
+    DOOR: _front_door,
+    GREY: _grey_box,
+    LAW: _conformance,
+    BLOCKS: _block_by_block,
+    CHORUS: _one_run,
+    GAME: _game,
+}
