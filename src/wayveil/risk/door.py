@@ -91,7 +91,8 @@ class Door:
         def make(unit: Unit, budget: Budget, bits: Any = None, **options: Any) -> AuditGate:
             return kind(unit, budget, SeededBits(seed), CoupledBits(seed), **options)
 
-        return self._run(pair, path, make)
+        number = len(list(self.folder.glob("*.ledger")))
+        return self._run(pair, path, make, audit_ledger(self.folder / f"{number}.ledger", pair.unit))
 
     def replay(self, pair: FilePair, path: Path, recorded: Transcript, seed: int) -> Run:
         """Release another file with the recorded answers. Raises `DivergedError` at another question."""
@@ -102,12 +103,10 @@ class Door:
             gate.recorded = recorded
             return gate
 
-        return self._run(pair, path, make)
+        return self._run(pair, path, make, None)
 
-    def _run(self, pair: FilePair, path: Path, make: MakeGate) -> Run:
+    def _run(self, pair: FilePair, path: Path, make: MakeGate, ledger: Ledger | None) -> Run:
         run = Run(Transcript(), pair.unit)
-        number = len(list(self.folder.glob("*.ledger")))
-        ledger = audit_ledger(self.folder / f"{number}.ledger", pair.unit)
 
         def listening_gate(*arguments: Any, **options: Any) -> AuditGate:
             gate = make(*arguments, **options)
@@ -126,11 +125,11 @@ class Door:
             run.by_mechanism = isinstance(error, RefusedError)
         if run.gates:
             run.transcript, run.unit = run.gates[0].transcript, run.gates[0].unit
-        run.spent = ledger.spent(DATASET)
-        run.still_open = _still_open(ledger)
+        if ledger is not None:
+            run.spent, run.still_open = ledger.spent(DATASET), _still_open(ledger)
         return run
 
-    def _release(self, pair: FilePair, path: Path, ledger: Ledger) -> Release:
+    def _release(self, pair: FilePair, path: Path, ledger: Ledger | None) -> Release:
         options: dict[str, Any] = {"ledger": ledger, "dataset": DATASET, "actor": ACTOR, "seed": 1}
         if pair.way is not None:
             taps = read_taps(path, pair.world).taps

@@ -28,6 +28,7 @@ from wayveil.risk.mutants import (
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
 from wayveil.synthesis.weave.measurements import Measurements
+from wayveil.synthesis.weave.settings import Generation
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block
 
@@ -157,10 +158,16 @@ def _in_rho(kind: type[LocalCounter]):  # type: ignore[no-untyped-def]
     return lambda subject: replace(subject, counter=kind, currency="rho")
 
 
+# Trips are made of private measurements only, so that a sketch of them is enough here.
+SKETCH = Generation(least=200, most=400, early=200, sweeps=1, rounds=1, iterations=5)
+
 PLAN = AuditPlan(
     # Every question is asked, however little it would tell in so small a world.
-    Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0),
-    also=(Weave(weakest=0, triples_from=0), Weave(weakest=0, period="week")),
+    Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0, generation=SKETCH),
+    also=(
+        Weave(weakest=0, triples_from=0, generation=SKETCH),
+        Weave(weakest=0, period="week", generation=SKETCH),
+    ),
     # About one unit of epsilon for each of its blocks; so much cannot be shown of a whole release, nor be refuted.
     epsilon=Fraction(12),
     whole=Fraction(2),
