@@ -3,6 +3,8 @@
 Whoever has the table can draw as many trips as they like, as often as they like: the guarantee covers all of it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import sqrt
 from pathlib import Path
@@ -71,12 +73,14 @@ class Measurements:
 
     def weave(self, seed: int | None = None) -> Woven:
         """Draw a support and fit it; the result can be sampled again and again, and knows how well it fits."""
-        return weave(self, np.random.default_rng(seed))
+        with _whole_model():
+            return weave(self, np.random.default_rng(seed))
 
     def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
         """Private trips: as many as the noisy total says, or as many as asked for."""
         rng = np.random.default_rng(seed)
-        return weave(self, rng).sample(max(self.total, 10) if trips is None else trips, rng)
+        with _whole_model():
+            return weave(self, rng).sample(max(self.total, 10) if trips is None else trips, rng)
 
     def table(self) -> pl.DataFrame:
         """One row per cell: block, cell, noisy count, what a trip counts, variance of the noise.
@@ -98,7 +102,7 @@ class Measurements:
         path = Path(folder) / "model.parquet"
         try:
             table = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise InputError(f"is not a readable model ({error})", file=path) from error
         return cls.of_table(table, world, settings)
 
@@ -139,6 +143,15 @@ class Measurements:
             raise InputError(
                 f"this table does not hold the measurements of a Weave release ({error})"
             ) from error
+
+
+@contextmanager
+def _whole_model() -> Iterator[None]:
+    """Say of a table that others may have changed what is wrong with it."""
+    try:
+        yield
+    except (KeyError, ZeroDivisionError) as error:
+        raise InputError(f"the model was changed, or is not whole: {error} is missing or wrong") from error
 
 
 def _rows(block: str, counts: Ints, whole: int, variance: float) -> pl.DataFrame:
