@@ -70,7 +70,7 @@ def test_commands_killed_ten_times_leave_a_whole_ledger_and_only_whole_releases(
 
 @pytest.mark.audit
 def test_commands_killed_a_thousand_times_leave_a_whole_ledger_and_only_whole_releases(
-    nursery, tmp_path, record_testsuite_property, capsys
+    nursery, tmp_path, record_property
 ):
     done = lived = 0
     for place in range(-(-KILLS // 100)):  # a ledger of its own for each hundred, so that none gets long
@@ -78,9 +78,8 @@ def test_commands_killed_a_thousand_times_leave_a_whole_ledger_and_only_whole_re
             nursery, make_place(tmp_path / f"city{place}"), min(100, KILLS - done), seed=100 + place
         )
         done, lived = done + killed, lived + whole
-    record_testsuite_property("kills", done)
-    with capsys.disabled():
-        print(
-            f"\n{done:,} releases killed with -9 on the command line, {lived:,} lived: 0 overspends, 0 half releases"
-        )
+    record_property(
+        "tally",
+        f"{done:,} releases killed with -9 on the command line: 0 overspends, 0 half releases; {lived:,} lived",
+    )
     assert done == KILLS

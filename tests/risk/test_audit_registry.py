@@ -6,11 +6,15 @@ from importlib import import_module
 import pytest
 
 import wayveil
-from wayveil.errors import ParameterError
+from wayveil.cli.releases import make_unit
+from wayveil.errors import ParameterError, WayveilError
 from wayveil.mechanisms.mechanism import Mechanism, mechanisms
 from wayveil.mechanisms.private_choice import PrivateChoice
+from wayveil.releases.release import release
+from wayveil.risk.door_files import PairWriter, every_unit
 from wayveil.risk.mutants import BLOCKS, CHORUS, GAME, GREY, LAW
 from wayveil.risk.registry import audit_plan, audit_plans, without_audit
+from wayveil.risk.tiny_worlds import small_network
 
 
 def test_every_mechanism_has_an_audit():
@@ -42,6 +46,29 @@ def test_plans_hold_together(name):
     for mutation in plan.mutations:
         assert mutation.canary in pairs
         assert set(mutation.caught_by) <= {GREY, LAW, BLOCKS, CHORUS, GAME}
+
+
+def units_of_the_command_line():
+    """The names that `--unit` takes, as its own refusal lists them."""
+    with pytest.raises(ParameterError) as refusal:
+        make_unit("tea", 1)
+    return set(str(refusal.value).partition("there are ")[2].split(", "))
+
+
+@pytest.mark.parametrize("name", sorted(audit_plans()))
+def test_every_unit_of_the_command_line_is_attacked_or_refused(name):
+    plan = audit_plan(name)
+    assert units_of_the_command_line() == {
+        unit.name for unit in plan.units
+    } & units_of_the_command_line() | set(dict(plan.unfit))
+    for unit, words in plan.unfit:
+        with pytest.raises(WayveilError, match=words):
+            release(plan.pairs[0].without, plan.mechanism, epsilon=plan.epsilon, unit=make_unit(unit, 2))
+
+
+def test_every_unit_of_the_command_line_goes_through_the_front_door(tmp_path):
+    pairs = every_unit(PairWriter(tmp_path, small_network()))
+    assert {pair.unit.name for pair in pairs} >= units_of_the_command_line()
 
 
 def test_an_unknown_mechanism_is_named_with_those_that_exist():

@@ -73,12 +73,12 @@ def test_the_hand_damages_and_the_readers_refuse(tmp_path):
 
 @pytest.mark.audit
 @pytest.mark.parametrize("name", KINDS)
-def test_damaged_files_end_in_a_sentence(name, tmp_path, monkeypatch, capsys):
+def test_damaged_files_end_in_a_sentence(name, tmp_path, monkeypatch, record_property):
     monkeypatch.chdir(tmp_path)
     read, refused = fuzz(name, -(-INPUTS // len(KINDS)), seed=20_24, place=tmp_path)
     assert read > 0
     assert refused > 0
-    with capsys.disabled():
-        print(
-            f"\n{name}: {read:,} damaged files read, {refused:,} refused, no traceback, no spend, no stray file"
-        )
+    record_property(
+        "tally",
+        f"{name}: {read:,} damaged files read, {refused:,} refused; no traceback, no spend, no stray file",
+    )
