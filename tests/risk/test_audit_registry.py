@@ -2,6 +2,7 @@
 
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from wayveil.mechanisms.private_choice import PrivateChoice
 from wayveil.releases.release import release
 from wayveil.risk.door_files import PairWriter, every_unit
 from wayveil.risk.mutants import BLOCKS, CHORUS, GAME, GREY, LAW
+from wayveil.risk.reach import reach_table
 from wayveil.risk.registry import audit_plan, audit_plans, without_audit
 from wayveil.risk.tiny_worlds import small_network
 
@@ -76,3 +78,9 @@ def test_an_unknown_mechanism_is_named_with_those_that_exist():
         ParameterError, match=r"no audit for a mechanism called 'tea'; there are: .*noisy-prefix-tree"
     ):
         audit_plan("tea")
+
+
+def test_the_page_says_what_every_audit_could_have_shown():
+    page = (Path(__file__).parents[2] / "docs" / "audits.md").read_text()
+    shown = page.partition("<!-- reach -->\n")[2].partition("\n<!-- /reach -->")[0]
+    assert shown == reach_table()

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import numpy as np
 import polars as pl
 
+from wayveil.counting.local import LocalCounter
 from wayveil.errors import RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -23,6 +24,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Reservation
 from wayveil.privacy.units import Contribution, Event, Rider, Sensitivity, Trip
 from wayveil.releases import release as release_module
+from wayveil.releases.datasheet import make_datasheet
 from wayveil.risk.door import FilePair, nothing_broken
 from wayveil.risk.door_files import (
     ANY_MOVE,
@@ -169,14 +171,14 @@ def _failed(counter: Any, model: Any) -> Any:
 @contextmanager
 def _fingerprint() -> Iterator[None]:
     """The datasheet names the file by a hash of what is in it."""
-    make, counter, seen = release_module.make_datasheet, release_module.LocalCounter, []
+    seen: list[str] = []
 
     def counted(trips: Trips, *more: Any) -> Any:
         seen.append(sha256(trips.location.tobytes()).hexdigest())
-        return counter(trips, *more)
+        return LocalCounter(trips, *more)
 
     def sheet(**facts: Any) -> Any:
-        return {**make(**facts), "fingerprint": seen[-1]}
+        return {**make_datasheet(**facts), "fingerprint": seen[-1]}
 
     with (
         patch.object(release_module, "LocalCounter", counted),

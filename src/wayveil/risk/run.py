@@ -33,6 +33,8 @@ from wayveil.trips.trips import Trips
 # A sound mechanism is accused by one audit with at most this probability.
 ALPHA = 1e-4
 ALPHA_LAW = 1e-6
+# Canaries of one run that are guessed to be in, and as many to be out.
+SHARE = 0.15
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,7 @@ def _one_run(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:
     pair, claimed = f"{quarters:,} canaries", plan.claim_as_a_whole
     subject = plan.subject(plan.units[0], _variant(job), whole=True)
     try:
-        found = one_run(subject, town(quarters, plan.busy_in_town), bits, share=0.15, alpha=ALPHA)
+        found = one_run(subject, town(quarters, plan.busy_in_town), bits, share=SHARE, alpha=ALPHA)
     except DivergedError as diverged:
         return _row(job, claimed, "epsilon >=", inf, True, str(diverged), pair)
     detail = f"{found.right} of {found.guesses} guesses right"
