@@ -10,7 +10,8 @@ def reach_table() -> str:
     """One line per mechanism: what it claims, and the largest epsilon that the audits of it could have shown."""
     work = EFFORTS["full"]
     lines = [
-        "| mechanism | claimed as a whole | black box can show | one run can show | claimed by all blocks | each block can show |",
+        "| mechanism | claimed as a whole | black box can show | one run can show | claimed by all blocks "
+        "| each block can show |",
         "|---|---|---|---|---|---|",
     ]
     for name, plan in sorted(audit_plans().items()):
@@ -18,8 +19,8 @@ def reach_table() -> str:
         game = largest_shown(max(work.game[1], runs_to_show(claim, ALPHA)), ALPHA)
         guesses = 2 * int(SHARE * min(work.quarters, plan.largest))
         chorus = f"{accuracy_bound(guesses, guesses, ALPHA):.2f}" if plan.town else "not played"
-        # The chance of a false alarm is shared by all blocks; with twenty of them each shows the least.
-        block = largest_shown(work.block[1], ALPHA / 20)
+        # The chance of a false alarm is shared by all blocks; with forty of them each shows the least.
+        block = largest_shown(work.block[1], ALPHA / 40)
         lines.append(
             f"| {name} | {claim:g} | {game:.2f} | {chorus} | {float(plan.epsilon):g} | {block:.2f} or more |"
         )
