@@ -11,11 +11,11 @@ from wayveil.risk import registry
 from wayveil.risk.audit_table import AuditRow, AuditTable
 from wayveil.risk.blocks import MOST_RUNS
 from wayveil.risk.distinguish import largest_shown, runs_to_show
-from wayveil.risk.mutants import HALF_NOISE, Mutation
+from wayveil.risk.mutants import GREY, HALF_NOISE, Mutation
 from wayveil.risk.one_run import accuracy_bound
 from wayveil.risk.recording import record
 from wayveil.risk.registry import audit_plan, audit_plans
-from wayveil.risk.run import ALPHA, EFFORTS, PLAYED, Effort, jobs_of, run_audits, run_job
+from wayveil.risk.run import ALPHA, EFFORTS, PLAYED, Effort, Job, jobs_of, run_audits, run_job
 
 ROW = AuditRow("tree", "black box", "as built", "pair", 1.0, "epsilon >=", 0.5, raised=False)
 BROKEN = replace(ROW, variant="half the noise")
@@ -66,8 +66,8 @@ def test_a_full_run_tries_every_audit_and_every_pair():
     plan = audit_plan("noisy-prefix-tree")
     full, fast = list(jobs_of(plan, EFFORTS["full"])), list(jobs_of(plan, EFFORTS["fast"]))
     every = sum(len(mutation.caught_by) for mutation in plan.mutations)
-    assert len(full) == 3 + len(PLAYED) + len(plan.pairs) + every
-    assert len(fast) == 5 + len(plan.mutations)
+    assert len(full) == 4 + len(PLAYED) + len(plan.pairs) + every
+    assert len(fast) == 6 + len(plan.mutations)
 
 
 def test_a_run_with_a_seed_can_be_repeated():
@@ -134,7 +134,7 @@ def test_a_refusal_of_the_data_is_a_failure_of_the_audit(monkeypatch):
         raise ParameterError("no, thank you")
 
     monkeypatch.setattr(type(plan.mechanism), "measure", refuse)
-    row = run_job(next(jobs_of(plan, EFFORTS["fast"])), effort=EFFORTS["fast"], seed=1)
+    row = run_job(Job(plan.name, GREY), effort=EFFORTS["fast"], seed=1)
     assert row.raised
     assert "no, thank you" in row.detail
 
