@@ -55,9 +55,13 @@ class StepCounter:
     def __init__(self, last: int | None) -> None:
         self.steps = 0
         self.last = last
+        self._counts: dict[Any, bool] = {}
 
     def __call__(self, frame: Any, event: str, argument: Any) -> None:
-        if any(part in frame.f_code.co_filename for part in STEPS):
+        code = frame.f_code
+        if code not in self._counts:
+            self._counts[code] = any(part in code.co_filename for part in STEPS)
+        if self._counts[code]:
             self.steps += 1
             if self.steps == self.last:
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -27,9 +27,9 @@ from wayveil.releases.verification import verify_release
 class Nursery:
     """The process that bears the children to be killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: str = "release_nursery.py") -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("release_nursery.py"))],
+            [sys.executable, str(Path(__file__).with_name(script))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

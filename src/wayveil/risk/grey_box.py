@@ -67,7 +67,7 @@ def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> 
     findings = Findings()
     for first, second in ((trips, neighbour), (neighbour, trips)):
         recorded, model = record(subject, first, SeededBits(seed), seed)
-        _check_transcript(subject, recorded, findings)
+        check_transcript(subject, recorded, findings)
         findings.questions = max(findings.questions, len(recorded.exchanges))
         try:
             replayed, other = replay(subject, second, recorded, seed)
@@ -77,7 +77,7 @@ def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> 
         except Exception as error:  # an error that only one of two neighbours raises tells them apart
             findings.problems.append(f"the neighbour ends in an error: {type(error).__name__}: {error}")
             continue
-        findings.loss = max(findings.loss, _check_distances(subject, recorded, replayed, findings))
+        findings.loss = max(findings.loss, check_distances(subject, recorded, replayed, findings))
         compare_searches(recorded, replayed, findings.problems.append)
         place = difference(model, other)
         if place is not None:
@@ -90,7 +90,7 @@ def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> 
     return findings
 
 
-def _check_transcript(subject: Subject, transcript: Transcript, findings: Findings) -> None:
+def check_transcript(subject: Subject, transcript: Transcript, findings: Findings) -> None:
     """What must hold on any single dataset: prices, scales, cells."""
     say = findings.problems.append
     spent = transcript.budgets[0].spent
@@ -160,7 +160,7 @@ def _ascending_inside(keys: Any, universe: int) -> bool:
     return len(keys) == 0 or bool(keys[0] >= 0 and keys[-1] < universe and np.all(np.diff(keys) > 0))
 
 
-def _check_distances(subject: Subject, one: Transcript, other: Transcript, findings: Findings) -> Fraction:
+def check_distances(subject: Subject, one: Transcript, other: Transcript, findings: Findings) -> Fraction:
     """Distances per question, and what they add up to per scope and per group of disjoint parts."""
     say = findings.problems.append
     losses: dict[tuple[int, str | None], Fraction] = {}

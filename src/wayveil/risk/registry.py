@@ -39,8 +39,11 @@ class AuditPlan:
     mechanism   small parameters, so that a run on a tiny world takes a millisecond; used by every audit
     also        other settings that take other ways through the code; used by the grey box
     epsilon     audits have most power where each question gets about one unit of epsilon, not a tenth
+    whole       epsilon of the attacks on a release as a whole (black box, one run): a claim
+                beyond their reach would make an audit that cannot fail. None: `epsilon`
     worlds      tiny worlds that it can work on; the last one is where the distinguishing game is played
     units       units that it supports
+    unfit       the other units that the command line offers, each with the words in which `release` refuses it
     currencies  budgets that it can be run on; the grey box looks at all of them
     canaries    names and trips of canaries beside those that every mechanism meets
     mutations   mistakes that could be made in it
@@ -52,8 +55,10 @@ class AuditPlan:
     mechanism: Mechanism
     also: tuple[Mechanism, ...] = ()
     epsilon: Fraction = Fraction(1)
+    whole: Fraction | None = None
     worlds: tuple[Callable[[], World], ...] = (plain_world, small_network)
     units: tuple[Unit, ...] = UNITS
+    unfit: tuple[tuple[str, str], ...] = ()
     currencies: tuple[str, ...] = ("epsilon",)
     canaries: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutations: tuple[Mutation, ...] = EVERYWHERE + WITH_QUESTIONS
@@ -71,9 +76,16 @@ class AuditPlan:
         """The canary pairs of the game."""
         return canary_pairs(self.worlds[-1](), self.busy, more=self.canaries)
 
-    def subject(self, unit: Unit, variant: str | None = None) -> Subject:
-        """The mechanism as built, or with one of its mutations."""
-        sound = Subject(self.mechanism, unit, self.epsilon)
+    @property
+    def claim_as_a_whole(self) -> Fraction:
+        return self.epsilon if self.whole is None else self.whole
+
+    def subject(
+        self, unit: Unit, variant: str | None = None, *, whole: bool = False, currency: str = "epsilon"
+    ) -> Subject:
+        """The mechanism as built, or with one of its mutations; `whole` for attacks on all of a release at once."""
+        epsilon = self.claim_as_a_whole if whole else self.epsilon
+        sound = Subject(self.mechanism, unit, epsilon, currency=currency)
         return sound if variant is None else self.mutation(variant).of(sound)
 
     def mutation(self, name: str) -> Mutation:

@@ -100,8 +100,9 @@ def canary_pairs(
         pair("a stop nobody visits", [[world.size - 1, 0, 1]]),
         pair("a path nobody takes", [[1, 3, 4]]),
         pair("the longest trip", [[0, 1, 2, 3, 4, 5][: world.size]]),
+        pair("a trip of forty visits", [[visit % min(QUARTER, world.size) for visit in range(40)]]),
         pair("a move outside the network", [illegal]),
-        pair("a rider with six trips", [[0, 1, 2]] * 6, Rider(max_trips=max_trips, without_id="own")),
+        pair("a rider with twenty trips", [[0, 1, 2]] * 20, Rider(max_trips=max_trips, without_id="own")),
         *(pair(name, [list(trip)]) for name, trip in more),
     )
 

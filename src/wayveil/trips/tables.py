@@ -135,7 +135,15 @@ def _readable(path: Path) -> Iterator[None]:
         yield
     except pl.exceptions.NoDataError as error:
         raise InputError("is empty", file=path) from error
-    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    # Polars panics, rather than raising an error of its own, at some damaged parquet files.
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        EOFError,
+        zlib.error,
+        UnicodeDecodeError,
+    ) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"is not a {kind} file, or is damaged ({reason})", file=path) from error
 

@@ -141,6 +141,8 @@ class SqliteStorage:
             damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
             problem = BrokenLedgerError if damaged else LedgerError
             raise problem(f"{self.name}: {_sqlite_sentence(error)}") from error
+        except UnicodeDecodeError as error:  # from the words in which sqlite names a damaged part of the file
+            raise BrokenLedgerError(f"{self.name}: the file is damaged") from error
 
     def _use_write_ahead_log(self, connection: sqlite3.Connection) -> None:
         """Kept in the file for good. Two processes that make one ledger may collide here, so try again."""

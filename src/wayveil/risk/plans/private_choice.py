@@ -181,6 +181,7 @@ PLAN = AuditPlan(
         ),
     ),
     epsilon=Fraction(4),
+    whole=Fraction(3),
     mutations=(
         *EVERYWHERE,
         *WITH_QUESTIONS,

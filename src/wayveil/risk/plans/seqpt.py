@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from wayveil.mechanisms.seqpt import SeqPT
-from wayveil.risk.mutants import EVERYWHERE, OBSERVED_WORLD, PEEKING, WITH_QUESTIONS
+from wayveil.risk.mutants import EVERYWHERE, OBSERVED_WORLD, WITH_QUESTIONS, WITH_THRESHOLDS
 from wayveil.risk.registry import AuditPlan
 
 PLAN = AuditPlan(
@@ -14,5 +14,5 @@ PLAN = AuditPlan(
         SeqPT.published(height=2, time="240"),
     ),
     epsilon=Fraction(2),
-    mutations=(*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD, PEEKING),
+    mutations=(*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD, *WITH_THRESHOLDS),
 )

@@ -3,6 +3,8 @@
 Whoever has the table can draw as many trips as they like, as often as they like: the guarantee covers all of it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import sqrt
 
@@ -87,12 +89,14 @@ class Measurements(Model):
 
     def weave(self, seed: int | None = None) -> Woven:
         """Draw a support and fit it; the result can be sampled again and again, and knows how well it fits."""
-        return weave(self, np.random.default_rng(seed))
+        with _whole_model():
+            return weave(self, np.random.default_rng(seed))
 
     def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
         """Private trips: as many as the noisy total says, or as many as asked for."""
         rng = np.random.default_rng(seed)
-        return weave(self, rng).sample(self.trips if trips is None else trips, rng)
+        with _whole_model():
+            return weave(self, rng).sample(self.trips if trips is None else trips, rng)
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many private trips, or as many as the noisy total says."""
@@ -155,6 +159,15 @@ class Measurements(Model):
             raise InputError(
                 f"this table does not hold the measurements of a Weave release ({error})"
             ) from error
+
+
+@contextmanager
+def _whole_model() -> Iterator[None]:
+    """Say of a table that others may have changed what is wrong with it."""
+    try:
+        yield
+    except (KeyError, ZeroDivisionError) as error:
+        raise InputError(f"the model was changed, or is not whole: {error} is missing or wrong") from error
 
 
 def _rows(block: str, counts: Ints, whole: int, variance: float) -> pl.DataFrame:

@@ -53,7 +53,11 @@ class Feed:
     def read(self, table: str, required: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
         """The named columns of a table as text, in the order of the file; optional ones may be all null."""
         raw = self._text(table).lstrip()
-        header = next(csv.reader(io.StringIO(raw[:65_536].split(b"\n", 1)[0].decode("utf-8", "replace"))), [])
+        first = raw[:65_536].split(b"\n", 1)[0].decode("utf-8", "replace")
+        try:
+            header = next(csv.reader(io.StringIO(first)), [])
+        except csv.Error as error:
+            raise InputError(f"{table}.txt has no readable header ({error})", file=self.path) from error
         position = {name.strip().strip('"').lower(): at for at, name in reversed(list(enumerate(header)))}
         missing = [column for column in required if column not in position]
         if missing:
