@@ -73,8 +73,13 @@ def _reading(change: Callable[[Trips], Trips]) -> Callable[[], AbstractContextMa
 
 def _table(module: Any, change: Callable[[pl.DataFrame], pl.DataFrame]) -> AbstractContextManager[Any]:
     """The table of a file, and what is done to it before its rows are looked at."""
-    read = module.read_table
-    return patch.object(module, "read_table", lambda *given, **options: change(read(*given, **options)))
+    read = module.read_marked_table
+
+    def changed(*given: Any, **options: Any) -> tuple[pl.DataFrame, frozenset[str]]:
+        table, marks = read(*given, **options)
+        return change(table), marks
+
+    return patch.object(module, "read_marked_table", changed)
 
 
 def _deduplicating() -> AbstractContextManager[Any]:
@@ -113,13 +118,14 @@ def _rare_suppressed(trips: Trips) -> Trips:
 def _each_its_own_rider(trips: Trips) -> Trips:
     """Every trip without an id becomes a rider of its own, however many of them one person made."""
     rider = np.full(len(trips), -1) if trips.rider is None else trips.rider
-    return replace(trips, rider=np.where(rider < 0, 1_000_000 + np.arange(len(trips)), rider))
+    rider = np.where(rider < 0, 1_000_000 + np.arange(len(trips)), rider)
+    return replace(trips, rider=rider, rider_ids=None)
 
 
 def _nobody_is_a_rider(trips: Trips) -> Trips:
     """All trips without an id become one rider, of whose trips others take the place."""
     rider = np.full(len(trips), -1) if trips.rider is None else trips.rider
-    return replace(trips, rider=np.where(rider < 0, 1_000_000, rider))
+    return replace(trips, rider=np.where(rider < 0, 1_000_000, rider), rider_ids=None)
 
 
 class _CutAfterwards(Gate):
