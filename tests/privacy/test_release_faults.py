@@ -166,7 +166,7 @@ def test_an_error_after_the_first_noise_leaves_the_budget_spent(tmp_path, monkey
     assert kinds == ["policy", "content", "reserve", "start", "settle"], "nothing stays open"
 
 
-@pytest.mark.parametrize("step", ["_flush", "_hash", "write_visits", "datasheet_page"])
+@pytest.mark.parametrize("step", ["_flush", "hash_file", "write_visits", "datasheet_page"])
 def test_a_disk_that_fills_up_while_saving_leaves_no_half_release(tmp_path, monkeypatch, step):
     made = released(tmp_path)
     with monkeypatch.context() as patch:
