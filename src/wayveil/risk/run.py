@@ -222,7 +222,7 @@ def _conformance(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> Audit
     """The law of the noise for every unit and in every currency; the first that does not hold ends it."""
     trips, draws = plan.pairs[0].without, effort.draws // 4
     if plan.town:  # many cells per run, so that few runs are enough
-        trips, draws = town(150, plan.busy_in_town).trips(np.zeros(150, bool)), effort.draws
+        trips, draws = town(plan.lawful, plan.busy_in_town).trips(np.zeros(plan.lawful, bool)), effort.draws
     # Trips and riders tell most mistakes apart; a thorough run takes all units.
     units = plan.units if effort.every_audit else plan.units[:2]
     settings = [(unit, currency) for currency in plan.currencies for unit in units]
