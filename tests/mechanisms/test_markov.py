@@ -128,7 +128,7 @@ def test_moves_of_a_network_need_a_network():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.data(), st.sampled_from([1, 2]), st.sampled_from([Trip(), Rider(max_trips=2)]))
+@given(st.data(), st.sampled_from([1, 2]), st.sampled_from([Trip(), Rider(max_trips=2, without_id="own")]))
 def test_no_pair_of_neighbours_is_told_apart_for_less_than_was_paid(data, order, unit):
     def choose(low, high):
         return data.draw(st.integers(low, high))

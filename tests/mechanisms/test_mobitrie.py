@@ -135,7 +135,7 @@ def test_thresholds_are_uniform():
             MobiTrieSearch(most=2, gamma=Fraction(1, 4), slack=0, quality=Fraction(1, 3)),
         ]
     ),
-    st.sampled_from([Trip(), Rider(max_trips=2)]),
+    st.sampled_from([Trip(), Rider(max_trips=2, without_id="own")]),
 )
 def test_no_pair_of_neighbours_is_told_apart_for_less_than_was_paid(data, mechanism, unit):
     def choose(low, high):

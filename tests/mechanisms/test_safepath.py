@@ -116,7 +116,7 @@ def test_the_shares_are_positive_and_add_up_to_epsilon_exactly(height, epsilon, 
         time_height=tall_time,
         leaf_weight=leaf_weight,
     )
-    gate = Gate(Rider(max_trips=2), Budget(epsilon), SeededBits(0))
+    gate = Gate(Rider(max_trips=2), Budget(epsilon), SeededBits(0), memory=1 << 50)
     trips = Trips.of_lists([[0, 1]], world, time=np.array([0, 9]), rider=np.array([1]))
     mechanism.measure(LocalCounter(trips), gate)
     assert gate.budget.spent == epsilon

@@ -178,7 +178,7 @@ def test_the_parts_of_the_tree_together_cost_what_one_of_them_would():
             VariableNgrams(n_max=2, moves=2),
         ]
     ),
-    st.sampled_from([Trip(), Rider(max_trips=2)]),
+    st.sampled_from([Trip(), Rider(max_trips=2, without_id="own")]),
 )
 def test_no_pair_of_neighbours_is_told_apart_for_less_than_was_paid(data, mechanism, unit):
     def choose(low, high):

@@ -34,7 +34,7 @@ def people(first: int, last: int, *, seed: int = 0, week: int = 0, ids: bool = T
         WORLD,
         time[kept].ravel(),
         rider[kept],
-        pl.Series([f"card-{i}" for i in range(20_000)]) if ids else None,
+        rider_ids=pl.Series([f"card-{i}" for i in range(20_000)]) if ids else None,
     )
 
 

@@ -125,7 +125,7 @@ def test_a_release_in_a_weaker_unit_does_not_pass_for_one_of_riders(ledger):
 def test_what_is_not_private_is_never_summed(ledger):
     ledger.set_policy("trips", Policy(5, unit="trip", not_private=True), actor="officer")
     attempt(ledger, bits=SeededBits(1))
-    attempt(ledger, guaranteed=False)
+    attempt(ledger, not_private="riders were reconstructed")
     attempt(ledger)
     assert ledger.spent("trips") == 1
     assert ledger.summary()[0].not_private == 2

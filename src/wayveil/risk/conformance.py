@@ -28,6 +28,7 @@ from wayveil.trips.trips import Trips
 BINS, PAIR_BINS = 50, (8, 4)
 FEWEST_RUNS = 16  # else there are too few pairs of runs,
 FEWEST_PAIRS = 240  # and so many pairs of answers, even where one of the two has a single cell
+FEWEST_SPLITS = 4_000  # of trees, which have few nodes in a run that draws many counts
 MOST_CELLS = 1_000_000  # of one answer; an audit belongs on a tiny world
 APART = (1, 2, 3)  # survivors are compared with those so many questions later
 
@@ -65,13 +66,17 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
         done < draws
         or runs < FEWEST_RUNS
         or any(_too_few(pairs[name], runs) for name in ("next question", "survivors 1 questions later"))
+        or (len(splits) > 1 and runs < FEWEST_PAIRS and sum(map(len, splits)) < FEWEST_SPLITS)
     ):
         transcript, _ = record(subject, trips, bits, runs)
         coins += transcript.coins
         run: list[Floats] = []
         passing: list[Floats] = []
         for exchange in transcript.exchanges:
-            if isinstance(exchange.answer, int) or (run and exchange.question.universe > MOST_CELLS):
+            large = (
+                run and exchange.question.universe > MOST_CELLS and not isinstance(exchange.answer, Leaves)
+            )
+            if isinstance(exchange.answer, int) or large:
                 continue  # how large a later question is depends on noise that was tested
             cells = cells_of(exchange, subject.currency)
             values = cells.uniforms(bits)

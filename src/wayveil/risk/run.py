@@ -168,8 +168,8 @@ def _audited(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:
     """One audit. A broken variant that little work catches is caught: only what is built needs all of it to pass."""
     audit = _AUDITS[job.audit]
     if job.variant != AS_BUILT:
-        quick = audit(plan, job, EFFORTS["fast"], bits)
-        if (quick.raised and not quick.blind) or effort == EFFORTS["fast"]:
+        quick = audit(plan, job, effort if not effort.every_audit else EFFORTS["fast"], bits)
+        if (quick.raised and not quick.blind) or not effort.every_audit:
             return quick
     return audit(plan, job, effort, bits)
 

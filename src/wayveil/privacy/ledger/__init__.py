@@ -3,7 +3,7 @@
     ledger = open_ledger("trips.ledger")                    # or postgresql://...
     ledger.set_policy("taps 2026", Policy(4, unit="rider"), actor="officer")
     rows = ledger.take_in("taps 2026", trips, actor="analyst")   # refused if known under another name
-    reservation = ledger.reserve("taps 2026", 1, unit=Rider(2), content=rows, actor="analyst", mechanism="weave")
+    reservation = ledger.reserve("taps 2026", 1, unit=Rider(2), content=rows, actor="analyst", mechanism="a tree")
     reservation.start()                                     # right before the first noise
     reservation.commit(release_hash)                        # after publishing
 
