@@ -43,6 +43,8 @@ _HOMES = {
     "Release": "wayveil.releases.release",
     "verify_release": "wayveil.releases.store",
     "score": "wayveil.utility.scorecard",
+    "risk": "wayveil.risk",
+    "RiskSettings": "wayveil.risk.attacks.assess",
     "write_report": "wayveil.report.page",
     "write_pictures": "wayveil.report.contents",
     "compare": "wayveil.comparison.compare",
@@ -56,7 +58,9 @@ __all__ = ["__version__", *_HOMES]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'wayveil' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    # `risk` is a room that can be called, so that the verb and the room share their name.
+    return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,68 @@
+"""`wayveil risk`: attack one's own release, for internal eyes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, remark
+from wayveil.progress import shown
+
+
+def risk(
+    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
+    raw: Annotated[Path, typer.Option("--raw", help="The raw trips that the release was made from.")],
+    world: WorldFile,
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            help="Trips of other people of the same source, who are not in the data. Without it there are rates, but "
+            "no risk: what the same attack reaches on anybody is then unknown."
+        ),
+    ] = None,
+    targets: Annotated[int, typer.Option(help="People attacked on each side at most.")] = 2_000,
+    metres: Annotated[float, typer.Option(help="A released trip closer than this is a link.")] = 100.0,
+    hours: Annotated[
+        bool | None,
+        typer.Option(help="Whether the attacker knows hours; default: where raw and release carry times."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of what the attacker happens to know.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also write the figures to this JSON file.")
+    ] = None,
+    bbox: BoundingBox = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Attack a release: can somebody be singled out, linked, inferred, or told to be in the data? NOT for publication.
+
+    Every attack is run on people in the data and on people who are not (--holdout), and the risk is what the first
+    have to fear beyond the second. docs/risk.md explains every figure.
+
+        wayveil risk release/ --raw trips.csv --world city.zip --holdout others.csv
+    """
+    from wayveil.releases.release import Release
+    from wayveil.risk.attacks.assess import RiskSettings
+    from wayveil.risk.attacks.assess import risk as attack
+    from wayveil.risk.attacks.holdout import read_holdout
+    from wayveil.risk.attacks.model_table import saved_model_table
+    from wayveil.trips.read import read_trips
+    from wayveil.world.opening import open_world
+
+    settings = RiskSettings(targets=targets, metres=metres, hours=hours, seed=seed)
+    with shown(not quiet and not as_json):
+        city = open_world(world, bbox=bbox)
+        trips = read_trips(raw, city)
+        others = None if holdout is None else read_holdout(holdout, raw, trips, city)
+        found = attack(
+            Release.load(release, city), trips, others, model=saved_model_table(release), settings=settings
+        )
+    if out is not None:
+        out.write_text(found.to_json())
+    typer.echo(found.to_json() if as_json else str(found))
+    remark("For internal eyes; docs/risk.md says how to read it.", quiet=quiet or as_json)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(risk)
