@@ -26,6 +26,10 @@ def risk(
         bool | None,
         typer.Option(help="Whether the attacker knows hours; default: where raw and release carry times."),
     ] = None,
+    strap: Annotated[
+        bool, typer.Option(help="Put STRAP (cells of 500 m and 1 km) beside the attacks.")
+    ] = True,
+    p: Annotated[float, typer.Option("--p", help="Chance that STRAP's adversary knows a visit.")] = 0.3,
     seed: Annotated[int, typer.Option(help="Seed of what the attacker happens to know.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Also write the figures to this JSON file.")
@@ -49,7 +53,7 @@ def risk(
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
-    settings = RiskSettings(targets=targets, metres=metres, hours=hours, seed=seed)
+    settings = RiskSettings(targets=targets, metres=metres, hours=hours, seed=seed, strap=strap, p=p)
     with shown(not quiet and not as_json):
         city = open_world(world, bbox=bbox)
         trips = read_trips(raw, city)

@@ -36,8 +36,8 @@ class Distinct:
     copies: Ints
 
 
-def distinct_rows(tokens: NDArray[np.integer], offsets: Ints) -> Distinct:
-    """Rows told apart by two independent 64-bit hashes of their tokens in order (a clash has a chance of 1e-30)."""
+def row_hashes(tokens: NDArray[np.integer], offsets: Ints) -> NDArray[np.uint64]:
+    """Two independent 64-bit hashes of each row's tokens in order (two rows clash with a chance of 1e-30)."""
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     place = np.arange(len(tokens)) - offsets[:-1][row]
     sums = np.zeros((len(offsets) - 1, 2), np.uint64)
@@ -46,6 +46,12 @@ def distinct_rows(tokens: NDArray[np.integer], offsets: Ints) -> Distinct:
             word = words(label, 0, tokens, place)
             total = np.concatenate([[np.uint64(0)], np.cumsum(word)])
             sums[:, column] = total[offsets[1:]] - total[offsets[:-1]]
+    return sums
+
+
+def distinct_rows(tokens: NDArray[np.integer], offsets: Ints) -> Distinct:
+    """Rows told apart by their hashes, and in the order of these, which does not depend on the order of the rows."""
+    sums = row_hashes(tokens, offsets)
     order = np.lexsort((sums[:, 1], sums[:, 0]))
     ordered = sums[order]
     new = np.ones(len(order), bool)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wayveil.risk.attacks.membership import Membership
 from wayveil.risk.rates import Gain, Rate
+from wayveil.risk.strap.study import Strap
 
 NOTICE = "Not for publication: these figures are computed from the raw trips."
 NO_CONTROLS = (
@@ -91,7 +92,7 @@ class RiskReport:
     guarantee: str
     settings: dict[str, Any]
     hashes: dict[str, str]
-    strap: tuple[Any, ...] = ()
+    strap: tuple[Strap, ...] = ()
     notice: str = NOTICE
     assumptions: tuple[str, ...] = field(default=ASSUMPTIONS)
     limits: tuple[str, ...] = field(default=LIMITS)

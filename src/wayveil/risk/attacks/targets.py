@@ -54,6 +54,17 @@ def draw_targets(trips: Trips, most: int, seed: int, who: str) -> Targets:
     return Targets(trips.take(np.sort(chosen[turn[:most]])), people, kind)
 
 
+def some_people(trips: Trips, most: int, seed: int) -> Trips:
+    """All trips of at most so many people, drawn by key."""
+    person = people_of(trips)
+    people = int(person.max(initial=-1)) + 1
+    if people <= most:
+        return trips
+    chosen = np.zeros(people, bool)
+    chosen[np.argsort(uniform("which people", seed, np.arange(people)), kind="stable")[:most]] = True
+    return trips.take(chosen[person])
+
+
 def split_people(trips: Trips, seed: int) -> tuple[Trips, Trips]:
     """The trips of one half of the people, and those of the other half: members and hold-out of a trial."""
     person = people_of(trips)
