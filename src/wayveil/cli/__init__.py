@@ -28,9 +28,9 @@ With your own data: `wayveil check trips.csv --world city.zip` says what is wron
 
 
 def _register() -> None:
-    from wayveil.cli import audits, compare, data, demo, ledger, releases, risk, taps
+    from wayveil.cli import anonymise, audits, compare, data, demo, ledger, releases, risk, taps
 
-    for commands in (demo, data, releases, audits, risk, compare, taps):
+    for commands in (demo, data, releases, audits, risk, anonymise, compare, taps):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")
 

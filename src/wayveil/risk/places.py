@@ -27,6 +27,14 @@ def coordinates(world: World) -> tuple[Floats, Floats]:
     return project(world.lat, world.lon)
 
 
+def check_same_world(raw: Trips, released: Trips) -> None:
+    """Refuse trips over two different worlds: equal indices would then mean different places."""
+    if raw.world is not released.world and raw.world.fingerprint() != released.world.fingerprint():
+        raise ParameterError(
+            "raw trips and release refer to different worlds; read both with the same network"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Distinct:
     """Distinct rows of something ragged: which one each row is, the first row of each, and how many there are of it."""

@@ -40,6 +40,7 @@ from wayveil.privacy.ledger.statements import (
     summarise,
 )
 from wayveil.privacy.ledger.storage import PostgresStorage, Session, SqliteStorage, Storage
+from wayveil.privacy.without_guarantee import refuse_without_guarantee
 
 SCHEMA = 1
 
@@ -143,6 +144,7 @@ class Ledger:
 
         A run that is accounted in zCDP names its `rho` beside the (epsilon, delta) that it is charged as.
         """
+        refuse_without_guarantee(mechanism)
         line = self._append(
             "reserve",
             actor,

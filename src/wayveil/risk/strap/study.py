@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.risk.attacks.targets import people_of
-from wayveil.risk.places import distinct_rows, row_hashes
+from wayveil.risk.places import check_same_world, distinct_rows, row_hashes
 from wayveil.risk.strap.cells import (
     Cells,
     Floats,
@@ -25,7 +25,6 @@ from wayveil.risk.strap.release_model import ReleaseModel
 from wayveil.risk.strap.repaired import expected_distances
 from wayveil.risk.warping import Paths, count_neighbours
 from wayveil.trips.trips import Trips
-from wayveil.utility.question import check_comparable
 from wayveil.world.network import Network
 
 CELL_SIZES = (500.0, 1000.0)
@@ -136,7 +135,7 @@ class StrapStudy:
 
     def measure(self, released: Trips) -> Strap:
         """STRAP of one release."""
-        check_comparable(self.raw, released)
+        check_same_world(self.raw, released)
         model = ReleaseModel.of(released, self.cells, self.junctions)
         parts = (self.segments, self.different, self.rider, self.profiles, model, self.cells, self.junctions)
         none = np.zeros(0, bool)
