@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass, field
 
-from wayveil.simulate.assignment import FIRST, NEW_RIDER, NEW_TRIP, RETURN, TRANSFER, TapArrays, travels
-from wayveil.simulate.roles import PURPOSES, RiderRules
-from wayveil.simulate.surroundings import Surroundings
+from wayveil.taps.riders.assignment import FIRST, NEW_RIDER, NEW_TRIP, RETURN, TRANSFER, TapArrays, travels
+from wayveil.taps.riders.roles import PURPOSES, RiderRules
+from wayveil.taps.riders.surroundings import Surroundings
 
 
 @dataclass

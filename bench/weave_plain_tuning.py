@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from bench.weave import city
-from wayveil.comparison.examiner import Examiner, Settings
+from wayveil.comparison.run_cells import Examiner, Settings
 from wayveil.mechanisms import weave_shares
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism

@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.results import CASES
 from bench.weave import RIDERS, city
-from wayveil.comparison.examiner import Examiner, Settings
+from wayveil.comparison.run_cells import Examiner, Settings
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits

@@ -4,7 +4,10 @@ The public API, and nothing else. Names are loaded when they are first used, so 
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wayveil.mechanisms.registry import Home
 
 __version__ = "0.1.0"
 
@@ -29,19 +32,12 @@ _HOMES = {
     "Budget": "wayveil.privacy.budget",
     "open_ledger": "wayveil.privacy.ledger",
     "Policy": "wayveil.privacy.ledger",
-    "NoisyPrefixTree": "wayveil.mechanisms.noisy_prefix_tree",
-    "ExhaustiveTimeTree": "wayveil.mechanisms.exhaustive_time_tree",
-    "SafePath": "wayveil.mechanisms.safepath",
-    "PPDP": "wayveil.mechanisms.ppdp",
-    "TapCounts": "wayveil.mechanisms.tap_counts",
-    "TapMargins": "wayveil.mechanisms.tap_margins",
-    "Markov": "wayveil.mechanisms.markov",
-    "MobiTrie": "wayveil.mechanisms.mobitrie",
-    "VariableNgrams": "wayveil.mechanisms.variable_ngrams",
-    "Weave": "wayveil.mechanisms.weave",
+    "Mechanism": "wayveil.mechanisms.mechanism",
+    "mechanisms": "wayveil.mechanisms.registry",
+    "register": "wayveil.mechanisms.registry",
     "release": "wayveil.releases.release",
     "Release": "wayveil.releases.release",
-    "verify_release": "wayveil.releases.store",
+    "verify_release": "wayveil.releases.verification",
     "score": "wayveil.utility.scorecard",
     "risk": "wayveil.risk",
     "RiskSettings": "wayveil.risk.attacks.assess",
@@ -52,22 +48,33 @@ _HOMES = {
     "LKAnonymity": "wayveil.syntactic.lk_anonymity",
     "PlausibleDeniability": "wayveil.syntactic.plausible_deniability",
     "write_report": "wayveil.report.page",
+    "display": "wayveil.report.display",
+    "draw_map": "wayveil.report.display",
     "write_pictures": "wayveil.report.contents",
     "compare": "wayveil.comparison.compare",
     "recommend": "wayveil.comparison.recommend",
     "WayveilError": "wayveil.errors",
 }
 
-__all__ = ["__version__", *_HOMES]
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'wayveil' has no attribute {name!r}")
-    home = import_module(_HOMES[name])
-    # `risk` is a room that can be called, so that the verb and the room share their name.
-    return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
+    if name in _HOMES:
+        home = import_module(_HOMES[name])
+        # `risk` is a room that can be called, so that the verb and the room share their name.
+        return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
+    if name == "__all__":
+        return __dir__()
+    # Every mechanism is public by the name of its class, also one that was registered or installed.
+    if not name.startswith("_") and (found := _mechanisms().get(name)):
+        return found.load()
+    raise AttributeError(f"module 'wayveil' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({"__version__", *_HOMES, *_mechanisms()})
+
+
+def _mechanisms() -> "dict[str, Home]":
+    from wayveil.mechanisms.registry import homes
+
+    return {home.class_name: home for home in homes().values()}

@@ -6,6 +6,7 @@ import sys
 import polars as pl
 import pytest
 
+from wayveil import __version__
 from wayveil.cli import main
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
@@ -175,12 +176,20 @@ def test_ledger_policies_are_set_and_kept(wayveil, city, tmp_path):
     assert shown["total_epsilon"] == "1"
 
 
+def test_the_version_is_told(wayveil):
+    assert wayveil("--version")[:2] == (0, f"wayveil {__version__}\n")
+
+
 def test_mechanisms_are_listed_and_explained(wayveil):
     rows = json.loads(wayveil("mechanisms", "--json")[1])
     assert {"noisy-prefix-tree", "safepath", "ppdp", "seqpt"} <= {row["mechanism"] for row in rows}
     code, text, _ = wayveil("mechanisms", "noisy-prefix-tree")
-    assert (code, "stops of a trip that are used" in text) == (0, True)
-    assert json.loads(wayveil("mechanisms", "ppdp", "--json")[1])["height"] == 12
+    assert (code, "Visits of a trip that are used" in text) == (0, True)
+    assert "--set height=...  (whole number, 1 to 200; default 12)" in text
+    assert "Guarantee: epsilon-differential privacy for the unit" in text
+    assert "As published: --set successors=all --set threshold_scales=2.82843" in text
+    told = json.loads(wayveil("mechanisms", "ppdp", "--json")[1])
+    assert {each["name"]: each["default"] for each in told["parameters"]}["height"] == "12"
     code, _, err = wayveil("mechanisms", "magic")
     assert (code, "magic" in err) == (2, True)
 

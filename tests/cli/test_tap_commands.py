@@ -8,8 +8,8 @@ import typer
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
-from wayveil.cli.taps import app as taps_app
-from wayveil.cli.taps import register
+from wayveil.cli.tap_commands import app as taps_app
+from wayveil.cli.tap_commands import register
 from wayveil.errors import InputError, ParameterError
 
 app = typer.Typer()

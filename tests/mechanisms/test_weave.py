@@ -207,12 +207,15 @@ def test_measurements_sampled_twice_give_other_trips_at_no_price():
 
 def test_the_published_table_is_enough_to_make_the_same_trips(tmp_path):
     model, _ = measured(WEAVE, town_trips(1_500))
-    model.table().write_parquet(tmp_path / "model.parquet")
-    restored = Measurements.load(tmp_path, small_town(), QUICK)
+    restored = Measurements.of_table(model.table(), small_town(), QUICK)
     assert restored.resolution == model.resolution
     assert restored.generate(4).to_lists() == model.generate(4).to_lists()
     with pytest.raises(InputError, match="does not hold the measurements"):
         Measurements.of_table(pl.DataFrame({"block": ["trips"], "cell": [0]}), small_town())
+    model.save(tmp_path)
+    loaded = Measurements.load(tmp_path, small_town())
+    assert loaded.settings == model.settings
+    assert loaded.generate(4).to_lists() == model.generate(4).to_lists()
     with pytest.raises(InputError, match="not a readable model"):
         Measurements.load(tmp_path / "nowhere", small_town())
 

@@ -20,7 +20,8 @@ from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.releases import store
 from wayveil.releases.release import Release, release
-from wayveil.releases.store import load_datasheet, verify_release
+from wayveil.releases.store import load_datasheet
+from wayveil.releases.verification import verify_release
 
 
 class Nursery:

@@ -18,8 +18,8 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event, Rider, Trip
 from wayveil.releases.release import Release
-from wayveil.releases.taps import ANY_MOVE, release_taps
-from wayveil.simulate.taps import simulate_taps
+from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import chain_cards, sequences
 from wayveil.taps.taps import Taps

@@ -103,7 +103,7 @@ def test_a_private_release_keeps_its_promise_at_every_threshold_and_one_without_
 @pytest.mark.audit
 @pytest.mark.parametrize("kind", ["markov", "noisy-prefix-tree", "variable-ngrams", "mobitrie", "weave"])
 def test_no_mechanism_lets_members_be_told_apart_beyond_its_epsilon(kind):
-    from wayveil.mechanisms.mechanism import mechanisms
+    from wayveil.mechanisms.registry import mechanisms
 
     members, others, _ = thirds(riders=8_000)
     made = wv.release(members, mechanisms()[kind](), epsilon=1, bits=SeededBits(kind), seed=1)

@@ -7,8 +7,8 @@ import pytest
 
 import wayveil
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import Mechanism, mechanisms
-from wayveil.mechanisms.private_choice import PrivateChoice
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.registry import mechanisms
 from wayveil.risk.mutants import CHORUS, GAME, GREY, LAW
 from wayveil.risk.registry import audit_plan, audit_plans, without_audit
 
@@ -29,8 +29,7 @@ def test_everything_that_measures_has_an_audit_listed_or_not():
         ]
         found |= {kind for kind in rooms if not kind.__module__.startswith("wayveil.risk.")}
     assert found == {type(plan.mechanism) for plan in audit_plans().values()}
-    # A choice among mechanisms has nothing to choose from by default, so that no list can offer it.
-    assert found - {PrivateChoice} == set(mechanisms().values())
+    assert found == set(mechanisms().values())
 
 
 @pytest.mark.parametrize("name", sorted(audit_plans()))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from wayveil.errors import ParameterError
-from wayveil.risk import registry
+from wayveil.risk import registry, run
 from wayveil.risk.audit_table import AuditRow, AuditTable
 from wayveil.risk.mutants import HALF_NOISE, Mutation
 from wayveil.risk.registry import audit_plan, audit_plans
@@ -74,7 +74,7 @@ def test_a_run_with_a_seed_can_be_repeated():
 def test_a_mutant_that_is_not_broken_is_missed(monkeypatch):
     harmless = Mutation("nothing at all", lambda subject: subject, HALF_NOISE.caught_by)
     plan = replace(audit_plan("noisy-prefix-tree"), mutations=(harmless,))
-    monkeypatch.setattr(registry, "audit_plans", lambda: {plan.name: plan})
+    monkeypatch.setattr(run, "audit_plan", lambda name: plan)
     table = run_audits([plan.name], effort="fast", seed=1)
     assert table.missed == [("noisy-prefix-tree", "nothing at all")]
     assert not table.failures
@@ -84,7 +84,7 @@ def test_a_mechanism_broken_as_built_fails(monkeypatch):
     plan = audit_plan("noisy-prefix-tree")
     broken = replace(plan, mutations=())
     sound = registry.AuditPlan.subject
-    monkeypatch.setattr(registry, "audit_plans", lambda: {plan.name: broken})
+    monkeypatch.setattr(run, "audit_plan", lambda name: broken)
     monkeypatch.setattr(
         registry.AuditPlan,
         "subject",

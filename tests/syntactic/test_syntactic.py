@@ -13,7 +13,7 @@ import wayveil as wv
 from syntactic.checkers import glove_faults, lk_violations, seeds_alike
 from utility.utility_worlds import ABCD, square_city, walks
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import mechanisms
+from wayveil.mechanisms.registry import mechanisms
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.without_guarantee import METHODS
 from wayveil.syntactic.glove import Glove, fingerprints, merge_groups, sample_effort

@@ -50,7 +50,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Release with many mechanisms and budgets and measure all of it, internally. NOT for publication."""
-    from wayveil.comparison.examiner import Settings
+    from wayveil.comparison.run_cells import Settings
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
@@ -85,8 +85,8 @@ def recommend(
     as_json: AsJson = False,
 ) -> None:
     """Say which mechanism suits which question, tuned on simulated or public trips: costs no privacy."""
-    from wayveil.comparison.examiner import Settings
     from wayveil.comparison.recommend import stand_in_trips
+    from wayveil.comparison.run_cells import Settings
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
@@ -109,11 +109,10 @@ def recommend(
 def parse_candidates(names: str, grids: list[str]) -> "list[Mechanism]":
     """Mechanisms by name, each with every combination of the values given for its parameters."""
     from wayveil.comparison.cells import grid
-    from wayveil.mechanisms.mechanism import mechanisms
+    from wayveil.mechanisms.registry import ready_mechanisms
 
-    wanted = (
-        list(mechanisms()) if names == "all" else [name.strip() for name in names.split(",") if name.strip()]
-    )
+    named = [name.strip() for name in names.split(",") if name.strip()]
+    wanted = list(ready_mechanisms()) if names == "all" else named
     choices: dict[str, dict[str, list[str]]] = {name: {} for name in wanted}
     for setting in grids:
         target, equals, values = setting.partition("=")

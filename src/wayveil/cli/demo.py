@@ -55,13 +55,12 @@ def demo(
         card = score(trips, private, seed=seed)
         write_report(
             out / "report-internal.html",
-            network=city,
             raw=trips,
             release=private,
             scorecard=card,
             audience="internal",
         )
-        write_report(out / "report.html", network=city, raw=None, release=private, audience="public")
+        write_report(out / "report.html", release=private, audience="public")
     facts = {
         "guarantee": private.datasheet["guarantee"]["sentence"],
         "raw_trips": len(trips),

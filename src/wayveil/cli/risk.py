@@ -1,16 +1,17 @@
 """`wayveil risk`: attack one's own release, for internal eyes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from wayveil.cli.opening import Trust, open_release
 from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, remark
 from wayveil.progress import shown
 
 
 def risk(
-    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
+    release: Annotated[Path, typer.Argument(help="The folder of a release, or what `anonymise` wrote.")],
     raw: Annotated[Path, typer.Option("--raw", help="The raw trips that the release was made from.")],
     world: WorldFile,
     holdout: Annotated[
@@ -35,6 +36,7 @@ def risk(
         Path | None, typer.Option("--out", "-o", help="Also write the figures to this JSON file.")
     ] = None,
     bbox: BoundingBox = None,
+    trust: Trust = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -45,22 +47,23 @@ def risk(
 
         wayveil risk release/ --raw trips.csv --world city.zip --holdout others.csv
     """
-    from wayveil.releases.release import Release
     from wayveil.risk.attacks.assess import RiskSettings
     from wayveil.risk.attacks.assess import risk as attack
     from wayveil.risk.attacks.holdout import read_holdout
-    from wayveil.risk.attacks.model_table import saved_model_table
+    from wayveil.syntactic.method import is_syntactic, load_syntactic
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
     settings = RiskSettings(targets=targets, metres=metres, hours=hours, seed=seed, strap=strap, p=p)
     with shown(not quiet and not as_json):
-        city = open_world(world, bbox=bbox)
+        if is_syntactic(release):
+            made: Any = load_syntactic(release, open_world(world, bbox=bbox))
+        else:
+            made = open_release(release, world, bbox=bbox, trust=trust)
+        city = made.trips.world
         trips = read_trips(raw, city)
         others = None if holdout is None else read_holdout(holdout, raw, trips, city)
-        found = attack(
-            Release.load(release, city), trips, others, model=saved_model_table(release), settings=settings
-        )
+        found = attack(made, trips, others, settings=settings)
     if out is not None:
         out.write_text(found.to_json())
     typer.echo(found.to_json() if as_json else str(found))

@@ -15,8 +15,8 @@ from pathlib import Path
 import polars as pl
 
 from wayveil.comparison.cells import Cell, plan
-from wayveil.comparison.examiner import Examiner, Settings, fingerprint
 from wayveil.comparison.results import Comparison
+from wayveil.comparison.run_cells import Examiner, Settings, fingerprint
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.budget import Rational

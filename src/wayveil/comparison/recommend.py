@@ -11,7 +11,7 @@ from math import isfinite
 
 from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, REFERENCES
 from wayveil.comparison.results import Comparison, Point
-from wayveil.comparison.standing import apart
+from wayveil.comparison.verdicts import apart
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import simulate_city
 from wayveil.trips.trips import Trips

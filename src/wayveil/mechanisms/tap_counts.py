@@ -21,36 +21,40 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter, Encoding
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.shared_fields import MaxVisits, Share
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate, NoisyCounts
 from wayveil.privacy.units import Contribution, Points, Unit, Window
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import TimedAlphabet, bins_of
 
 
 class TapCounts(Mechanism):
-    """Noisy numbers of visits per stop, per time bin, and per stop and time bin.
-
-    time             time bins: `hour-of-day`, `hour-of-week`, or a number of minutes that divides the day
-    max_visits       visits of a trip that are counted, the first ones (public). Units of trips or riders need it
-    stops_share, times_share   shares of epsilon for the histograms of stops and of time bins; the rest buys both
-                     together
-    dense_cells      up to this many cells, every cell of the histogram of both comes back; above, only those that
-                     reach a noise-aware threshold
-    false_cells      for that threshold: cells per stop that noise alone may keep, on average
-    """
+    """Noisy numbers of visits per stop, per time bin, and per stop and time bin."""
 
     name: ClassVar[str] = "tap-counts"
+    makes: ClassVar[type[Model]] = TapTable
     summary: ClassVar[str] = "noisy numbers of visits per stop, per hour, and per stop and hour"
     steps: ClassVar[bool] = False
 
     time: TimeAxis = "hour-of-day"
-    max_visits: int | None = Field(None, ge=1)
-    stops_share: Fraction = Field(Fraction(1, 4), gt=0, lt=1)
-    times_share: Fraction = Field(Fraction(1, 10), gt=0, lt=1)
-    dense_cells: int = Field(1_000_000, ge=0)
-    false_cells: float = Field(0.1, gt=0)
+    max_visits: MaxVisits = None
+    stops_share: Share = Field(Fraction(1, 4), description="Share of epsilon for the histogram of stops.")
+    times_share: Share = Field(
+        Fraction(1, 10),
+        description="Share of epsilon for the histogram of time bins; the rest buys stops and time bins together.",
+    )
+    dense_cells: int = Field(
+        1_000_000,
+        ge=0,
+        description="Up to so many cells of stop and time bin, every one comes back; above, those that reach a "
+        "noise-aware threshold.",
+    )
+    false_cells: float = Field(
+        0.1, gt=0, description="Sets that threshold: cells per stop that noise alone may keep, on average."
+    )
 
     def measure(self, counter: Counter, gate: Gate) -> TapTable:
         """Three histograms of the same visits."""

@@ -30,6 +30,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.weave_shares import Shares, resolution, worth_asking
 from wayveil.privacy.gate import Gate, NoisyCounts
 from wayveil.privacy.units import Contribution
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.weave.measurements import Answer, Measurements
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, bins_of
@@ -65,6 +66,7 @@ class Weave(Mechanism):
     """
 
     name: ClassVar[str] = "weave"
+    makes: ClassVar[type[Model]] = Measurements
     summary: ClassVar[str] = (
         "small noisy histograms, public routes, and the most even mixture that explains them"
     )

@@ -6,17 +6,30 @@ tiers); the other parts say what that registry has no field for. Nothing in it i
 
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import wayveil
 from wayveil.errors import plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
+from wayveil.showing import show
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.world import World
 
-Datasheet = dict[str, Any]
+
+class Datasheet(dict[str, Any]):
+    """Plain data with the names of `make_datasheet`, shown to people by its promise."""
+
+    def __repr__(self) -> str:
+        return f"<Datasheet: {self.get('guarantee', {}).get('sentence', 'no guarantee is stated')}>"
+
+    def _repr_html_(self) -> str:
+        return show(self)
+
+
+# What a visit is: a stop that a trip calls at, or a tap, which boards.
+VisitKind = Literal["calls", "taps"]
 
 UNPROTECTED = (
     "the public world: its locations, moves and travel times",
@@ -38,7 +51,9 @@ def make_datasheet(
     mechanism: Mechanism,
     gate: Gate,
     world: World,
+    released_over: World,
     rule: LegalityRule,
+    visits: VisitKind = "calls",
     tuned_on_data: bool = False,
     ledger: dict[str, Any] | None = None,
 ) -> Datasheet:
@@ -52,69 +67,86 @@ def make_datasheet(
         if tuned_on_data
         else "None on the raw trips; parameters are public constants or bought from the budget below."
     )
-    return {
-        "wayveil": {"format": 1, "version": wayveil.__version__},
-        "private": not reasons,
-        "not_private_because": reasons,
-        "guarantee": {
-            "sentence": guarantee_sentence(gate, spent, reasons),
-            "unit": unit["unit"],
-            "neighbours": unit["neighbours"],
-            "bounds": unit["bounds"],
-            **loss,
-            "delta": "0",
-        },
-        "deployment": {
+    return Datasheet(
+        {
+            "wayveil": {"format": 2, "version": wayveil.__version__},
+            "private": not reasons,
+            "not_private_because": reasons,
+            "guarantee": {
+                "sentence": guarantee_sentence(gate, spent, reasons),
+                "unit": unit["unit"],
+                "neighbours": unit["neighbours"],
+                "bounds": unit["bounds"],
+                **loss,
+                "delta": "0",
+            },
+            "deployment": {
+                "name": name,
+                "data_curator": curator,
+                "data_product_type": "Synthetic data",
+                "data_product_description": f"Trips generated from {mechanism.summary}.",
+                "publication_date": datetime.now(UTC).date().isoformat(),
+                "dp_flavor": {
+                    "name": "Pure DP" if gate.budget.currency == "epsilon" else "Zero-Concentrated DP",
+                    "data_domain": f"multisets of trips over {world.size} public locations",
+                    "unprotected_quantities": "; ".join(UNPROTECTED),
+                },
+                "privacy_loss": {
+                    "privacy_unit": unit["unit"],
+                    "privacy_unit_description": unit["neighbours"],
+                    "privacy_parameters": {key: float(Fraction(value)) for key, value in loss.items()}
+                    | {"delta": 0.0},
+                    "privacy_parameters_description": "; ".join(
+                        f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
+                    ),
+                },
+                "model": {
+                    "model_name": "Central",
+                    "model_name_description": "a trusted data holder adds the noise",
+                    "release_type": "One-shot",
+                    "access_type": "Non-interactive",
+                },
+                "accounting": {
+                    "post_processing": "consistency of noisy counts, rounding to whole trips, writing trips",
+                    "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
+                },
+                "implementation": {
+                    "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning}",
+                    "mechanisms": "discrete Laplace"
+                    if gate.budget.currency == "epsilon"
+                    else "discrete Gaussian",
+                    "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
+                },
+            },
+            "mechanism": mechanism.describe(),
+            "visits": visits,
+            "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
+            "public_inputs": public_worlds(released_over, world),
+            "noise": {
+                "source": "AES-256 in counter mode, keyed by the operating system"
+                if gate.private
+                else "seeded test noise",
+                "arithmetic": "integers and exact rationals only",
+            },
+            "not_protected": list(UNPROTECTED),
+            "limitations": list(LIMITATIONS),
+            "ledger": ledger,
+        }
+    )
+
+
+def public_worlds(released: World, counted: World) -> list[dict[str, object]]:
+    """The world of the released trips, and the one derived from it in which they were counted, if that is another."""
+    named = {"world": released} if released is counted else {"world": released, "counted in": counted}
+    return [
+        {
+            **world.describe(),
             "name": name,
-            "data_curator": curator,
-            "data_product_type": "Synthetic data",
-            "data_product_description": f"Trips generated from {mechanism.summary}.",
-            "publication_date": datetime.now(UTC).date().isoformat(),
-            "dp_flavor": {
-                "name": "Pure DP" if gate.budget.currency == "epsilon" else "Zero-Concentrated DP",
-                "data_domain": f"multisets of trips over {world.size} public locations",
-                "unprotected_quantities": "; ".join(UNPROTECTED),
-            },
-            "privacy_loss": {
-                "privacy_unit": unit["unit"],
-                "privacy_unit_description": unit["neighbours"],
-                "privacy_parameters": {key: float(Fraction(value)) for key, value in loss.items()}
-                | {"delta": 0.0},
-                "privacy_parameters_description": "; ".join(
-                    f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
-                ),
-            },
-            "model": {
-                "model_name": "Central",
-                "model_name_description": "a trusted data holder adds the noise",
-                "release_type": "One-shot",
-                "access_type": "Non-interactive",
-            },
-            "accounting": {
-                "post_processing": "consistency of noisy counts, rounding to whole trips, writing trips",
-                "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
-            },
-            "implementation": {
-                "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning}",
-                "mechanisms": "discrete Laplace"
-                if gate.budget.currency == "epsilon"
-                else "discrete Gaussian",
-                "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
-            },
-        },
-        "mechanism": mechanism.describe(),
-        "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
-        "public_inputs": [{"name": "world", "sha256": world.fingerprint(), **world.describe()}],
-        "noise": {
-            "source": "AES-256 in counter mode, keyed by the operating system"
-            if gate.private
-            else "seeded test noise",
-            "arithmetic": "integers and exact rationals only",
-        },
-        "not_protected": list(UNPROTECTED),
-        "limitations": list(LIMITATIONS),
-        "ledger": ledger,
-    }
+            "sha256": world.fingerprint(),
+            "title": world.describe().get("name", ""),
+        }
+        for name, world in named.items()
+    ]
 
 
 def not_private_because(gate: Gate, world: World) -> list[str]:
@@ -131,12 +163,14 @@ def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:
     """The datasheet of a release that something outside the mechanism keeps from being private."""
     reasons = [*datasheet["not_private_because"], reason]
     sentence = "This output carries no privacy guarantee (" + "; ".join(reasons) + ")."
-    return {
-        **datasheet,
-        "private": False,
-        "not_private_because": reasons,
-        "guarantee": {**datasheet["guarantee"], "sentence": sentence},
-    }
+    return Datasheet(
+        {
+            **datasheet,
+            "private": False,
+            "not_private_because": reasons,
+            "guarantee": {**datasheet["guarantee"], "sentence": sentence},
+        }
+    )
 
 
 def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str]) -> str:

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError, plain
-from wayveil.mechanisms.mechanism import Mechanism, Model
+from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.weave import Weave, fits
 from wayveil.privacy.bits import Bits
@@ -18,7 +19,11 @@ from wayveil.privacy.budget import Budget, Rational, exact
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import step
-from wayveil.releases.datasheet import Datasheet, make_datasheet
+from wayveil.releases.answers import SEATS, Answer, answer_question
+from wayveil.releases.datasheet import Datasheet, VisitKind, make_datasheet
+from wayveil.showing import draw_map, show
+from wayveil.synthesis.estimates import Ends, Estimate, Question, Visits, count_runs, count_visits
+from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, Model, OfTaps
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -32,15 +37,51 @@ DEFAULT_TRIPS_PER_RIDER = 2
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Private trips, the private model behind them, and the datasheet. All of it may be published.
-
-    A release that was loaded from its folder has no model in memory; the table stays in model.parquet.
-    """
+    """Private trips, the private model behind them, and the datasheet. All of it may be published."""
 
     trips: Trips
-    model: Model | None
+    model: Model
     datasheet: Datasheet
     reservation: "Reservation | None" = None
+    known_errors: tuple[ExpectedError, ...] | None = None
+
+    @property
+    def world(self) -> World:
+        """The public world of the released trips."""
+        return self.trips.world
+
+    @property
+    def visits_are_taps(self) -> bool:
+        """Whether every visit boards, as a tap does; else only the first of a trip."""
+        return bool(self.datasheet["visits"] == "taps")
+
+    @cached_property
+    def expected(self) -> tuple[ExpectedError, ...] | None:
+        """How far off each kind of question is expected to be; None if the model cannot tell. Kept when saved."""
+        if self.known_errors is not None:
+            return self.known_errors
+        if not isinstance(self.model, ExpectsErrors) or len(self.trips) == 0:
+            return None
+        with step("finding how far off to expect it"):
+            return tuple(self.model.expected_errors(self.trips))
+
+    def estimate(self, question: Question) -> Estimate | None:
+        """A number with its bars, as far as the model or the trips tell; None if they do not."""
+        found = self.model.estimate(question, self.trips) if isinstance(self.model, Estimates) else None
+        if found is not None:
+            return found
+        if isinstance(question, Ends):
+            return None
+        values = (
+            count_visits(question, self.trips)
+            if isinstance(question, Visits)
+            else count_runs(question, self.trips)
+        )
+        return None if values is None else Estimate(values, None)
+
+    def ask(self, question: str, *, top: int = 20, seats: int = SEATS) -> Answer:
+        """Answer one of an agency's questions (see `wayveil.releases.answers`); costs nothing."""
+        return answer_question(self, question, top=top, seats=seats)
 
     def save(self, folder: str | Path, *, key: str | Path | None = None) -> Path:
         """Write and sign the release as one folder that appears whole or not at all; then commit to the ledger."""
@@ -49,14 +90,25 @@ class Release:
         return save_release(self, Path(folder), key)
 
     @classmethod
-    def load(cls, folder: str | Path, world: World) -> "Release":
-        """A saved release, read back over the world it was made for."""
-        from wayveil.releases.store import load_datasheet, load_release_trips
+    def load(cls, folder: str | Path, world: World, *, trust: str | None = None) -> "Release":
+        """A saved release, whole, after its signature, its files and its world were checked.
 
-        return cls(load_release_trips(folder, world), None, load_datasheet(folder))
+        The signer must be known: oneself, a key pinned before, or the one whose fingerprint `trust` is.
+        """
+        from wayveil.releases.store import load_parts
+
+        trips, model, datasheet, expected = load_parts(Path(folder), world, trust)
+        return cls(trips, model, datasheet, known_errors=expected)
+
+    def map(self) -> Any:
+        """The flows of the release on its network, as a picture that notebooks show and `save` writes."""
+        return draw_map(self)
 
     def __repr__(self) -> str:
         return f"<Release of {len(self.trips):,} trips: {self.datasheet['guarantee']['sentence']}>"
+
+    def _repr_html_(self) -> str:
+        return show(self)
 
 
 def default_mechanism(world: World) -> Mechanism:
@@ -77,6 +129,7 @@ def release(
     curator: str = "",
     purpose: str = "",
     tuned_on_data: bool = False,
+    visits: VisitKind = "calls",
     bits: Bits | None = None,
     seed: int | None = None,
 ) -> Release:
@@ -85,8 +138,9 @@ def release(
     Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders,
     else a trip. With a ledger, epsilon is reserved before anything is counted; an error before the first noise gives
     it back, an error after it does not. A mechanism that refuses because of its own noisy answers costs what it bought
-    for them. `bits` is for tests: seeded noise makes a release that says it is not private. `seed` only fixes the
-    generation of trips from the private model, which is post-processing.
+    for them. `visits` says what a visit is: a stop that a trip calls at, or a tap. `bits` is for tests: seeded noise
+    makes a release that says it is not private. `seed` only fixes the generation of trips from the private model, which
+    is post-processing.
     """
     epsilon = exact(epsilon)
     mechanism = default_mechanism(trips.world) if mechanism is None else mechanism
@@ -110,6 +164,8 @@ def release(
             mechanism=mechanism,
             gate=gate,
             world=trips.world,
+            released_over=private.world,
+            visits="taps" if isinstance(model, OfTaps) else visits,
             rule=rule,
             tuned_on_data=tuned_on_data,
             ledger=None if hold is None else hold.describe(),

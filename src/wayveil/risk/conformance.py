@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, chi2, poisson
 
+from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import NoisyCounts
@@ -28,8 +29,6 @@ BINS, PAIR_BINS = 50, (8, 4)
 FEWEST_RUNS = 16  # else there are too few pairs of runs,
 FEWEST_PAIRS = 240  # and so many pairs of answers, even where one of the two has a single cell
 MOST_CELLS = 1_000_000  # of one answer; an audit belongs on a tiny world
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from math import inf, log
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import beta
 
+from wayveil.arrays import Floats
 from wayveil.privacy.bits import Bits
 from wayveil.risk.likelihood import log_ratio
 from wayveil.risk.likeness import difference
 from wayveil.risk.recording import DivergedError, Subject, record, replay
 from wayveil.trips.trips import Trips
 
-Floats = NDArray[np.float64]
 Sampler = Callable[[int], Floats]
 
 QUANTILES = (0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)

@@ -9,13 +9,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.privacy.gate import NoisyCounts, SparseCounts
 from wayveil.privacy.privtree import Leaves, decisions
 from wayveil.risk.grey_box import moved_cells
 from wayveil.risk.transcript import Exchange
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class NoiseLaw(Protocol):

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from wayveil.errors import ParameterError, WayveilError
+from wayveil.mechanisms.registry import adopt, registered
 from wayveil.privacy.bits import Bits, SeededBits, secure_bits
 from wayveil.progress import track
 from wayveil.risk.audit_table import AS_BUILT, AuditRow, AuditTable, Measure
@@ -84,7 +85,7 @@ def run_audits(
     if workers == 1:
         return AuditTable(track(map(work, jobs), "auditing", len(jobs)))
     # Not forked: a fork would copy locks of threads that do not exist in the child.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), adopt, (registered(),)) as pool:
         return AuditTable(track(pool.map(work, jobs), "auditing", len(jobs)))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import eligible_stops
 from wayveil.simulate.day import draw_departures
@@ -24,9 +25,6 @@ from wayveil.world.geo import project
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths
 from wayveil.world.trees import sift_down, sift_up
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 NOON = 12 * 3_600
 _SERVICE_SECONDS = 18 * 3_600.0

@@ -17,7 +17,8 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.privacy.without_guarantee import SENTENCE
 from wayveil.trips.trips import Trips
-from wayveil.trips.visits import write_visits
+from wayveil.trips.visits import read_visits, write_visits
+from wayveil.world.world import World
 
 _HOMES = {"Glove": "glove", "LKAnonymity": "lk_anonymity", "PlausibleDeniability": "plausible_deniability"}
 LIMITATIONS = (
@@ -131,6 +132,27 @@ def methods() -> dict[str, type[SyntacticMethod]]:
     """Every method by the name that the command line uses; never among `mechanisms()`."""
     kinds = (getattr(import_module(f"wayveil.syntactic.{home}"), name) for name, home in _HOMES.items())
     return {kind.name: kind for kind in kinds}
+
+
+def is_syntactic(folder: str | Path) -> bool:
+    """Whether a folder holds what `SyntacticRelease.save` wrote."""
+    try:
+        sheet = json.loads((Path(folder) / "datasheet.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(sheet, dict) and sheet.get("statement") == SENTENCE
+
+
+def load_syntactic(folder: str | Path, world: World) -> SyntacticRelease:
+    """What `SyntacticRelease.save` wrote, over the world it was made for."""
+    folder = Path(folder)
+    if not is_syntactic(folder):
+        raise InputError("is not the output of a method without differential privacy", file=folder)
+    sheet = json.loads((folder / "datasheet.json").read_text())
+    if sheet["public_inputs"][0]["sha256"] != world.fingerprint():
+        raise InputError("was made for another world; open the same feed, box and date", file=folder)
+    trips = read_visits(folder / "trips.parquet", world)
+    return SyntacticRelease(trips, pl.read_parquet(folder / "model.parquet"), sheet)
 
 
 def check_crowd(k: int, records: int, what: str) -> None:

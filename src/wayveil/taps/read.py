@@ -20,7 +20,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.taps.columns import COLUMNS, ColumnMap, column_map
 from wayveil.taps.moments import read_moments
-from wayveil.taps.places import Places
+from wayveil.taps.places import MatchedPlaces
 from wayveil.taps.report import CleaningReport
 from wayveil.taps.taps import Taps
 from wayveil.taps.vehicles import VehicleTable, from_same_bus
@@ -202,7 +202,7 @@ class _Cleaner:
             self.filled |= empty
 
     def places(self, everywhere: World | None, reach: float) -> None:
-        places = Places.of(self.text, self.world, everywhere, reach)
+        places = MatchedPlaces.of(self.text, self.world, everywhere, reach)
         self.location = places.location
         self.drop(f"missing {places.named}", places.missing, lambda row: f"no {places.named}")
         if everywhere is not None:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.grid import Grid
 from wayveil.utility.lengths import jensen_shannon
 from wayveil.utility.origin_destination import divergence_of_samples, od_pairs
 from wayveil.utility.patterns import Ranked, f1_of_sets, support_error, supports, top_contiguous_patterns
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 from wayveil.utility.stops import kendall_tau_b
 from wayveil.world.geo import haversine, project
 from wayveil.world.network import Network
@@ -32,7 +32,7 @@ PATTERNS, PATTERN_LENGTHS = 100, {"min_length": 2, "max_length": 8}
 BUCKETS = 20
 
 
-class GpsFigures(Question):
+class GpsFigures(Figures):
     """The whole set; regions follow from `seed` alone."""
 
     title = "GPS standard set"

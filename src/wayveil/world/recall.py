@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from wayveil.arrays import Ints
 
 NEW, STAY, BACK, HOME, AGAIN, BEGIN = range(6)
 # Kinds of a visit after the first, and of what can be remembered.

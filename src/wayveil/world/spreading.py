@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.world.walk_blocks import Block, Ints, Walks
+from wayveil.arrays import Ints
+from wayveil.world.walk_blocks import Block, Walks
 
 
 def parts_of(block: Block, walks: Walks) -> Ints:

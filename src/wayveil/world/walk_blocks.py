@@ -11,10 +11,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.world.recall import KINDS, context, contexts, kinds, length_class
 from wayveil.world.zones import Geography
-
-Ints = NDArray[np.int64]
 
 # Walks of more visits than this are in the last bin of lengths.
 LONGEST = 1_000

@@ -89,6 +89,9 @@ class World:
     def _public_arrays(self) -> list[NDArray[np.generic]]:
         return [np.char.encode(self.ids, "utf-8")]
 
+    def __repr__(self) -> str:
+        return f"<World of {self.size:,} locations>"
+
     def describe(self) -> dict[str, object]:
         """Facts for people."""
         return {"locations": self.size}

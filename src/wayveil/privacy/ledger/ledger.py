@@ -41,6 +41,7 @@ from wayveil.privacy.ledger.statements import (
 )
 from wayveil.privacy.ledger.storage import PostgresStorage, Session, SqliteStorage, Storage
 from wayveil.privacy.without_guarantee import refuse_without_guarantee
+from wayveil.showing import show
 
 SCHEMA = 1
 
@@ -117,6 +118,9 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._storage.name})"
+
+    def _repr_html_(self) -> str:
+        return show(self)
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, get_args
 from wayveil.errors import ParameterError, WayveilError
 
 Kind = Literal["policy", "reserve", "start", "settle", "commit", "cancel"]
-KINDS: tuple[str, ...] = get_args(Kind)
+LINE_KINDS: tuple[str, ...] = get_args(Kind)
 
 
 class LedgerError(WayveilError):
@@ -98,7 +98,7 @@ class Line:
             line = cls(**record)
             names = (line.actor, line.dataset, line.mechanism, line.purpose, line.reservation or "")
             well_formed = (
-                line.text == text and line.kind in KINDS and all(isinstance(name, str) for name in names)
+                line.text == text and line.kind in LINE_KINDS and all(isinstance(name, str) for name in names)
             )
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, ParameterError) as error:
             raise BrokenLedgerError(f"it is not a line of a ledger ({error})") from error

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.counting.blocks import walks_of
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
@@ -29,8 +30,6 @@ from wayveil.risk.registry import AuditPlan
 from wayveil.synthesis.weave.measurements import Measurements
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block
-
-Ints = NDArray[np.int64]
 
 
 class _WholeMoves(LocalCounter):

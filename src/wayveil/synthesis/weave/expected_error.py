@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.progress import step
+from wayveil.synthesis.model import ExpectedError
 from wayveil.synthesis.weave.fit import Features
 from wayveil.synthesis.weave.measurements import Answer, Measurements
 from wayveil.synthesis.weave.times import bins_of
@@ -38,27 +39,6 @@ QUESTIONS = {
     "hour": "trips that begin in an hour",
     "length": "trips with so many stops",
 }
-
-
-@dataclass(frozen=True)
-class ExpectedError:
-    """One kind of question.
-
-    cells        how many of its cells have released trips; the means are over those
-    mean         trips in a cell (riders, for edges and moves)
-    off          mean of abs(released - true), in the same
-    relative     mean of abs(released - true) / max(true, 0.1 % of the trips)
-    unexplained  what `off` would be without noise: the drawn trips cannot express it, and more epsilon does not mend it
-    seen         whether that was seen in the answers; if not, noise hides it, and it is a guess
-    """
-
-    question: str
-    cells: int
-    mean: float
-    off: float
-    relative: float
-    unexplained: float
-    seen: bool
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,13 @@ Whoever has the table can draw as many trips as they like, as often as they like
 
 from dataclasses import asdict, dataclass
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import InputError
+from wayveil.synthesis.model import ExpectedError, Model
 from wayveil.synthesis.weave.demand import Noisy
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.weaving import Woven, weave
@@ -38,7 +38,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements:
+class Measurements(Model):
     """Noisy counts and public facts, nothing else.
 
     total    noisy number of trips, and `variance` that of its noise
@@ -78,6 +78,16 @@ class Measurements:
         rng = np.random.default_rng(seed)
         return weave(self, rng).sample(max(self.total, 10) if trips is None else trips, rng)
 
+    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
+        """So many private trips, or as many as the noisy total says."""
+        return self.generate(seed, trips=trips)
+
+    def expected_errors(self, trips: Trips) -> list[ExpectedError]:
+        """How far off the released trips are expected to be, by weaving them once more."""
+        from wayveil.synthesis.weave.expected_error import expected_errors
+
+        return expected_errors(self, trips, seed=0)
+
     def table(self) -> pl.DataFrame:
         """One row per cell: block, cell, noisy count, what a trip counts, variance of the noise.
 
@@ -91,16 +101,6 @@ class Measurements:
         parts.append(_rows(LEAF, self.leaves, 1, 0.0))
         parts += [_rows(name, part.counts, part.whole, part.variance) for name, part in self.answers.items()]
         return pl.concat(parts)
-
-    @classmethod
-    def load(cls, folder: str | Path, world: World, settings: Generation | None = None) -> "Measurements":
-        """The measurements of a saved release: draw as many more trips from them as you like, they are paid for."""
-        path = Path(folder) / "model.parquet"
-        try:
-            table = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"is not a readable model ({error})", file=path) from error
-        return cls.of_table(table, world, settings)
 
     @classmethod
     def of_table(

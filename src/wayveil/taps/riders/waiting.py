@@ -6,13 +6,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.simulate.roles import RuleArrays
+from wayveil.taps.riders.roles import RuleArrays
 from wayveil.world.timebins import DAY
 
 QUARTER = 900
 SLOTS = DAY // QUARTER
 WORDS = 2  # of 64 slots each
-KINDS = 4
+WAITING_KINDS = 4
 NOBODY = -1
 
 
@@ -73,13 +73,13 @@ class Waiting(NamedTuple):
     def nobody_yet(cls, taps: int, stops: int, zones: int, roles: int) -> "Waiting":
         """Room for one rider per tap; the lists are emptied at the beginning of each day."""
         return cls(
-            np.empty(KINDS * stops * roles * SLOTS, np.int32),
+            np.empty(WAITING_KINDS * stops * roles * SLOTS, np.int32),
             np.empty(taps, np.int32),
             np.empty(taps, np.int32),
-            np.empty(KINDS * stops * roles * WORDS, np.uint64),
-            np.empty(KINDS * stops * WORDS, np.uint64),
-            np.empty(KINDS * zones * WORDS, np.uint64),
-            np.empty(KINDS * zones * SLOTS, np.int32),
+            np.empty(WAITING_KINDS * stops * roles * WORDS, np.uint64),
+            np.empty(WAITING_KINDS * stops * WORDS, np.uint64),
+            np.empty(WAITING_KINDS * zones * WORDS, np.uint64),
+            np.empty(WAITING_KINDS * zones * SLOTS, np.int32),
         )
 
 
@@ -100,8 +100,11 @@ def kind_of(people: People, rules: RuleArrays, rider: int) -> int:
 @njit(cache=True)
 def put(lists: Waiting, people: People, rules: RuleArrays, zone_of: NDArray[np.int32], rider: int) -> None:
     kind, slot = kind_of(people, rules, rider), (people.last_time[rider] % DAY) // QUARTER
-    stop = people.last[rider] * KINDS + kind
-    row, zone = stop * len(rules.taps_a_day) + people.role[rider], zone_of[people.last[rider]] * KINDS + kind
+    stop = people.last[rider] * WAITING_KINDS + kind
+    row, zone = (
+        stop * len(rules.taps_a_day) + people.role[rider],
+        zone_of[people.last[rider]] * WAITING_KINDS + kind,
+    )
     at, word, bit = row * SLOTS + slot, slot >> 6, np.uint64(1) << np.uint64(slot & 63)
     lists.after[rider], lists.before[rider] = lists.head[at], NOBODY
     if lists.head[at] != NOBODY:
@@ -116,8 +119,8 @@ def put(lists: Waiting, people: People, rules: RuleArrays, zone_of: NDArray[np.i
 @njit(cache=True)
 def pull(lists: Waiting, people: People, rules: RuleArrays, zone_of: NDArray[np.int32], rider: int) -> None:
     kind, slot = kind_of(people, rules, rider), (people.last_time[rider] % DAY) // QUARTER
-    stop, roles = people.last[rider] * KINDS + kind, len(rules.taps_a_day)
-    row, zone = stop * roles + people.role[rider], zone_of[people.last[rider]] * KINDS + kind
+    stop, roles = people.last[rider] * WAITING_KINDS + kind, len(rules.taps_a_day)
+    row, zone = stop * roles + people.role[rider], zone_of[people.last[rider]] * WAITING_KINDS + kind
     at, word, bit = row * SLOTS + slot, slot >> 6, np.uint64(1) << np.uint64(slot & 63)
     after, before = lists.after[rider], lists.before[rider]
     if before == NOBODY:

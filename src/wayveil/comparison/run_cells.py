@@ -15,8 +15,8 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Unit
 from wayveil.releases.release import default_unit, release
 from wayveil.trips.trips import Trips
+from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.operations import Operations
-from wayveil.utility.question import Measure, Question
 from wayveil.utility.reference import ceiling, empty, floor
 from wayveil.utility.suite import Suite, questions
 from wayveil.world.timebins import TimeBins
@@ -74,7 +74,7 @@ class Examiner:
             most_pairs=settings.most_pairs,
             seed=settings.seed,
         )
-        self.questions: list[Question] = [one for one in asked if one.title not in settings.unasked]
+        self.questions: list[Figures] = [one for one in asked if one.title not in settings.unasked]
 
     def examine(self, cell: Cell) -> pl.DataFrame:
         """The measures of one cell as rows; one row with a message for a cell that cannot be.

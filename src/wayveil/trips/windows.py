@@ -96,6 +96,16 @@ def unpack(columns: list[NDArray[np.int64]], n: int, size: int) -> NDArray[np.in
     return grams
 
 
+def match_grams(known: GramCounts, asked: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The counts of the asked n-grams, in their order; zero for those that are not known."""
+    names = [f"at{i}" for i in range(asked.shape[1])]
+    shape = dict.fromkeys(names, pl.Int32)
+    table = pl.DataFrame(known.grams, schema=shape, orient="row").with_columns(count=pl.Series(known.count))
+    wanted = pl.DataFrame(asked.astype(np.int32), schema=shape, orient="row")
+    found = wanted.join(table, on=names, how="left", maintain_order="left")
+    return found["count"].fill_null(0).to_numpy().astype(np.int64)
+
+
 def align(left: GramCounts, right: GramCounts) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """All n-grams of either side, and their counts as two columns."""
     n = left.grams.shape[1]

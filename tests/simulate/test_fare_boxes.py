@@ -7,7 +7,7 @@ import pytest
 
 from ring_networks import ring_of_stops
 from wayveil.errors import ParameterError
-from wayveil.simulate.taps import SEATS, Gaps, simulate_taps, write_vendor_file
+from wayveil.simulate.fare_boxes import SEATS, Gaps, simulate_taps, write_vendor_file
 from wayveil.taps.read import read_taps
 from wayveil.world.timebins import DAY, HOUR
 

@@ -19,39 +19,46 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, expected_false_nodes, grow
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.shared_fields import (
+    ConsistencyRule,
+    FalseChildren,
+    Height,
+    Smoothing,
+    ThresholdScales,
+)
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.timed_tree import TimedTree
 from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timed import Later, TimedAlphabet
 
 
-class ExhaustiveTimeTree(Mechanism):
-    """A noisy tree over (stop, time) pairs with nothing to guide it: a baseline.
-
-    height           visits of a trip that are used (public)
-    time             time bins: `hour-of-day`, `hour-of-week`, or a number of minutes that divides the day
-    successors       next stop: `all` stops (taps), or `network` moves
-    false_children   noise-aware threshold: false children that noise may add to a node, on average
-    threshold_scales a fixed threshold, in noise scales, in place of the noise-aware one
-    max_false_nodes  refuse to grow when noise alone would make more nodes than this
-    """
+class SeqPT(Mechanism):
+    """A noisy tree over (stop, time) pairs with nothing to guide it: a baseline."""
 
     name: ClassVar[str] = "seqpt"
+    makes: ClassVar[type[Model]] = TimedTree
     summary: ClassVar[str] = "noisy counts of prefixes of (stop, time) pairs, unguided"
 
-    height: int = Field(12, ge=1, le=200)
+    height: Height = 12
     time: TimeAxis = "hour-of-day"
-    successors: Literal["all", "network"] = "all"
-    false_children: float = Field(0.5, gt=0, le=1)
-    threshold_scales: float | None = Field(None, gt=0)
-    max_false_nodes: int = Field(20_000_000, ge=1)
-    consistency: Literal["weighted", "equal", "none"] = "equal"
-    smoothing: bool = True
+    successors: Literal["all", "network"] = Field(
+        "all", description="Stops that may come next: `all` (taps), or those of the `network`."
+    )
+    false_children: FalseChildren = 0.5
+    threshold_scales: ThresholdScales = None
+    max_false_nodes: int = Field(
+        20_000_000,
+        ge=1,
+        description="Nodes that noise alone may make, as estimated before anything is paid; more are refused.",
+    )
+    consistency: ConsistencyRule = "equal"
+    smoothing: Smoothing = True
 
     @classmethod
-    def published(cls, **parameters: Any) -> "ExhaustiveTimeTree":
+    def published(cls, **parameters: Any) -> "SeqPT":
         """The study's fixed threshold and equal consistency."""
         return cls(**({"threshold_scales": 2 * 2**0.5, "consistency": "equal"} | parameters))
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from ring_networks import ring_of_stops
 from wayveil.errors import ParameterError
-from wayveil.simulate.assignment import FIRST, NEW_RIDER, RETURN, TRANSFER
-from wayveil.simulate.riders import _arrays, reconstruct_riders
-from wayveil.simulate.roles import PURPOSES, RiderRules, Role
-from wayveil.simulate.surroundings import surroundings
 from wayveil.taps.chains import sequences
+from wayveil.taps.riders.assignment import FIRST, NEW_RIDER, RETURN, TRANSFER
+from wayveil.taps.riders.reconstruct import _arrays, reconstruct_riders
+from wayveil.taps.riders.roles import PURPOSES, RiderRules, Role
+from wayveil.taps.riders.surroundings import surroundings
 from wayveil.taps.taps import Taps
 from wayveil.world.geo import haversine
 from wayveil.world.timebins import DAY, HOUR

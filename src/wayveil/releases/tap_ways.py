@@ -10,6 +10,7 @@ study         Riders are reconstructed from the raw taps and then released. One 
               reproducing the study that did it.
 """
 
+from dataclasses import replace
 from datetime import date
 from typing import Any, Literal, get_args
 
@@ -20,12 +21,12 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.budget import Rational
 from wayveil.privacy.units import Event, Rider, Trip
-from wayveil.releases.datasheet import disclaim
+from wayveil.releases.datasheet import Datasheet, disclaim
 from wayveil.releases.release import Release, release
-from wayveil.simulate.riders import reconstruct_riders
-from wayveil.simulate.roles import RiderRules
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import Period, chain_cards, sequences
+from wayveil.taps.riders.reconstruct import reconstruct_riders
+from wayveil.taps.riders.roles import RiderRules
 from wayveil.taps.taps import Taps
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
@@ -73,6 +74,7 @@ def release_taps(
             "some stops or routes of these taps were filled in from other rows, so they depend on other people's taps; "
             "clean the file with fill=none or with public vehicle data, or use the way `study`"
         )
+    options["visits"] = "taps"
     tree = _for_taps(NoisyPrefixTree(height=DEFAULT_HEIGHT) if mechanism is None else mechanism)
     if way == "cards":
         trips = card_trips(taps, period, alightings=alightings)
@@ -92,7 +94,7 @@ def release_taps(
     made = release(
         riders.trips(period), tree, epsilon=epsilon, unit=unit, rule=ANY_MOVE, seed=seed, **options
     )
-    return Release(made.trips, made.model, disclaim(made.datasheet, REASON), made.reservation)
+    return replace(made, datasheet=disclaim(made.datasheet, REASON))
 
 
 def card_trips(taps: Taps, period: Period, *, alightings: bool = False) -> Trips:
@@ -137,5 +139,5 @@ def _counts_first(
 def _rewritten(made: Release, tree: Mechanism, epsilon: Rational, seed: int | None) -> Release:
     """The private trips once more through a tree. They are private already, so its noise buys nothing."""
     again = release(made.trips, tree, epsilon=epsilon, unit=Trip(), rule=ANY_MOVE, seed=seed)
-    sheet = {**made.datasheet, "rewritten_by": tree.describe()}
-    return Release(again.trips, made.model, sheet, made.reservation)
+    sheet = Datasheet({**made.datasheet, "rewritten_by": tree.describe()})
+    return replace(made, trips=again.trips, datasheet=sheet)

@@ -1,18 +1,25 @@
 """All answers of a release on one sheet, each beside what the plain Laplace mechanism has for the same epsilon."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.privacy.bits import Bits
-from wayveil.trips.trips import Trips
-from wayveil.utility.answers import QUESTIONS, SEATS, Answer, Asked
+from wayveil.releases.answers import QUESTIONS, SEATS, Answer, answer_question
+from wayveil.releases.plain_laplace import plain_half_width
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
 
 # Lists of all stops and cells are left to their own questions.
 ON_THE_SHEET = ("total", "hours", "most-used", "least-used", "routes", "load", "pairs", "triples")
+
+
+class Answering(Protocol):
+    """A way to answer one question."""
+
+    def __call__(self, release: "Release", question: str, *, top: int, seats: int) -> Answer: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,32 +39,32 @@ class AnswerSheet:
 
 
 def answer_sheet(
-    asked: Asked,
+    release: "Release",
     *,
     questions: tuple[str, ...] = ON_THE_SHEET,
     top: int = 20,
     seats: int = SEATS,
-    raw: Trips | None = None,
-    raw_routes: NDArray[np.float64] | None = None,
-    bits: Bits | None = None,
+    answering: Answering = answer_question,
 ) -> AnswerSheet:
-    """Answer all questions that can be answered; `top` limits every list but that of hours.
+    """Answer all questions that can be answered; `top` limits every list but that of hours. Costs nothing.
 
-    Costs nothing. `raw` (sequences of taps) and `raw_routes` (taps per route of the feed) stand beside if given.
+    `answering` is another way to answer one question, for sheets that set more beside.
     """
     parts, notes, unanswered = [], {}, {}
+    plain = plain_half_width(release.datasheet)
+    internal = False
     for question in questions:
         try:
-            answer = asked.answer(question, top=top, seats=seats, raw=raw, raw_routes=raw_routes, bits=bits)
+            answer = answering(release, question, top=top, seats=seats)
         except ParameterError as error:
             unanswered[question] = str(error)
             continue
+        internal |= answer.internal
         if answer.table.height:
             notes[question] = answer.note
-        parts.append(_rows(answer, None if question == "load" else asked.plain_half_width(), top))
-    return AnswerSheet(
-        pl.concat(parts, how="diagonal") if parts else pl.DataFrame(), notes, unanswered, raw is not None
-    )
+        parts.append(_rows(answer, None if question == "load" else plain, top))
+    table = pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
+    return AnswerSheet(table, notes, unanswered, internal)
 
 
 def _rows(answer: Answer, plain: int | None, top: int) -> pl.DataFrame:

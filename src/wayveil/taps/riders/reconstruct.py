@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.progress import step
-from wayveil.simulate.assignment import TapArrays, assign
-from wayveil.simulate.roles import PURPOSES, SCENARIOS, RiderRules
-from wayveil.simulate.surroundings import Surroundings, surroundings
-from wayveil.simulate.waiting import People, Waiting
 from wayveil.taps.chains import Period, sequences
+from wayveil.taps.riders.assignment import TapArrays, assign
+from wayveil.taps.riders.roles import PURPOSES, SCENARIOS, RiderRules
+from wayveil.taps.riders.surroundings import Surroundings, surroundings
+from wayveil.taps.riders.waiting import People, Waiting
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network

@@ -1,6 +1,6 @@
 """The contract of every utility figure.
 
-A `Question` is prepared once with the raw trips and then asked of any number of candidates: releases, and the
+A `Figures` object is prepared once with the raw trips and then asked of any number of candidates: releases, and the
 reference lines that stand beside them. Its answers compare with raw trips and are not for publication.
 """
 
@@ -22,7 +22,7 @@ class Measure:
     better: Literal["lower", "higher"] = "lower"
 
 
-class Question(ABC):
+class Figures(ABC):
     """A comparison with fixed raw trips."""
 
     title: str

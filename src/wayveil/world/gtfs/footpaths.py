@@ -16,7 +16,7 @@ _PAIR = ["source", "target"]
 
 
 @dataclass(frozen=True)
-class Walks:
+class Footpaths:
     """Walking links between locations, ascending by (source, target), and the seconds each takes."""
 
     source: NDArray[np.int32]
@@ -24,14 +24,14 @@ class Walks:
     seconds: NDArray[np.int32]
 
 
-def find_walks(
+def find_footpaths(
     feed: Feed,
     locations: Locations,
     candidates: NDArray[np.int32],
     *,
     radius_metres: float | None,
     metres_per_second: float,
-) -> Walks:
+) -> Footpaths:
     """All walking links among the candidate locations.
 
     A row of transfers.txt with a time keeps its time; every other link takes its distance at walking speed, at
@@ -54,7 +54,7 @@ def find_walks(
     )
     by_distance = np.ceil(np.maximum(metres / metres_per_second, MIN_WALK_SECONDS)).astype(np.int64)
     seconds = walks["seconds"].fill_null(pl.Series(by_distance)).to_numpy()
-    return Walks(source, target, np.maximum(seconds, 1).astype(np.int32))
+    return Footpaths(source, target, np.maximum(seconds, 1).astype(np.int32))
 
 
 def _transfers(feed: Feed, locations: Locations) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -5,7 +5,8 @@ which may come after any location.
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.world.successors import Ints, Successors
+from wayveil.arrays import AnyInts
+from wayveil.world.successors import Successors
 
 
 class MarkedSuccessors(Successors):
@@ -21,20 +22,20 @@ class MarkedSuccessors(Successors):
     def mean_degree(self) -> float:
         return float(self.degree(np.arange(self.size)).mean())
 
-    def degree(self, source: Ints) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> NDArray[np.int64]:
         source = np.asarray(source)
         inside = self.moves.degree(np.minimum(source, self.locations - 1)) + 1
         marks = np.where(source == self.begin, self.locations, 0)
         return np.where(source < self.locations, inside, marks).astype(np.int64)
 
-    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
         source, rank = np.broadcast_arrays(np.asarray(source), np.asarray(rank))
         out = np.where(source < self.locations, self.end, rank).astype(np.int32)
         inside = np.flatnonzero((source < self.locations) & (rank < self.degree(source) - 1))
         out[inside] = self.moves.nth(source[inside], rank[inside])
         return out
 
-    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         source, target = np.broadcast_arrays(np.asarray(source), np.asarray(target))
         out = np.full(source.shape, -1, np.int64)
         begin = np.flatnonzero((source == self.begin) & (target < self.locations))

@@ -11,7 +11,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.simulate.roles import RiderRules
+    from wayveil.taps.riders.roles import RiderRules
     from wayveil.taps.taps import Taps
     from wayveil.world.world import World
 
@@ -116,7 +116,7 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Make an agency's tap file where none may be had: two peaks, fleets, seats, missing values."""
-    from wayveil.simulate.taps import Gaps, simulate_taps, write_vendor_file
+    from wayveil.simulate.fare_boxes import Gaps, simulate_taps, write_vendor_file
     from wayveil.world.network import Network
     from wayveil.world.opening import open_world
 
@@ -147,8 +147,8 @@ def riders(
     as_json: AsJson = False,
 ) -> None:
     """Give anonymous taps to riders by their roles. The result is as sensitive as the taps."""
-    from wayveil.simulate.riders import reconstruct_riders
     from wayveil.taps.read import read_taps
+    from wayveil.taps.riders.reconstruct import reconstruct_riders
     from wayveil.trips.tables import replacing, table_suffix
 
     with shown(not quiet and not as_json):
@@ -203,10 +203,10 @@ def release(
     as_json: AsJson = False,
 ) -> None:
     """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
-    from wayveil.cli.releases import make_mechanism
+    from wayveil.cli.mechanisms import make_mechanism
     from wayveil.privacy.budget import exact
     from wayveil.releases.accounts import account_for
-    from wayveil.releases.taps import release_taps
+    from wayveil.releases.tap_ways import release_taps
 
     budget = exact(epsilon)
     chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [])
@@ -314,7 +314,7 @@ def _rules(path: Path | None) -> "RiderRules | None":
 
     from pydantic import ValidationError
 
-    from wayveil.simulate.roles import RiderRules
+    from wayveil.taps.riders.roles import RiderRules
 
     if path is None:
         return None

@@ -13,13 +13,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.simulate.roles import RuleArrays
-from wayveil.simulate.surroundings import Surroundings
-from wayveil.simulate.waiting import (
-    KINDS,
+from wayveil.taps.riders.roles import RuleArrays
+from wayveil.taps.riders.surroundings import Surroundings
+from wayveil.taps.riders.waiting import (
     NOBODY,
     QUARTER,
     SLOTS,
+    WAITING_KINDS,
     People,
     Waiting,
     empty,
@@ -203,9 +203,9 @@ def best_rider(
         nearest = ground.metres[ground.begin[group]] * rules.score[1]
         if nearest + soonest[0] * rules.score[0] - rules.score[2] > best_score:
             break
-        for kind in range(KINDS):
+        for kind in range(WAITING_KINDS):
             known, shut = kind >> 1, kind & 1
-            bonus, zone = rules.score[2] * known, ground.zone[group] * KINDS + kind
+            bonus, zone = rules.score[2] * known, ground.zone[group] * WAITING_KINDS + kind
             if second < soonest[shut]:
                 continue
             slot = latest_slot(lists.by_zone, zone, (second - soonest[shut]) // QUARTER)
@@ -214,7 +214,7 @@ def best_rider(
                 continue
             for at in range(ground.begin[group], ground.begin[group + 1]):
                 metres = ground.metres[at]
-                base, site = metres * rules.score[1], ground.near[at] * KINDS + kind
+                base, site = metres * rules.score[1], ground.near[at] * WAITING_KINDS + kind
                 gap = max(soonest[shut], ground.seconds[at])
                 if base + gap * rules.score[0] - bonus > best_score or second < gap:
                     continue
