@@ -1,0 +1,74 @@
+"""How DPT is attacked: every level on its own price, the choice of the finest system, and the mistakes in it."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.counting.local import LocalCounter
+from wayveil.mechanisms.dpt import DPT
+from wayveil.privacy.gate import Gate, Question, SparseCounts
+from wayveil.risk.mutants import (
+    EVERYWHERE,
+    GAME,
+    GREY,
+    LAW,
+    OBSERVED_WORLD,
+    WITH_QUESTIONS,
+    Mutation,
+    only_in_audits,
+)
+from wayveil.risk.registry import AuditPlan
+from wayveil.risk.tiny_worlds import small_network
+from wayveil.world.timebins import TimeBins
+from wayveil.world.walk_blocks import Block
+
+
+class _WholeSteps(LocalCounter):
+    """Every step counts whole, so that a long trip counts many times."""
+
+    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
+        return super().block(block, 4 * whole if block.spread else whole, bins)
+
+
+class _ObservedCells(LocalCounter):
+    """Only cells that somebody is in have a place in the histogram."""
+
+    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
+        seen = super().block(block, whole, bins)
+        return SparseCounts(max(len(seen.keys), 1), np.arange(len(seen.keys)), seen.counts)
+
+
+class _BestSystem(Gate):
+    """The finest system is the one with the highest score, without any noise."""
+
+    def answer_selection(self, question: Question, utilities: NDArray[np.integer]) -> int:
+        only_in_audits(self)
+        return int(np.argmax(utilities))
+
+
+PLAN = AuditPlan(
+    DPT(metres=400.0, systems=2, height=2, parts=12, false_children=1.0),
+    also=(DPT(metres=100.0, systems=4, height=3), DPT(metres=3_000.0, systems=1, height=2)),
+    epsilon=Fraction(8),
+    worlds=(small_network,),
+    mutations=(
+        *EVERYWHERE,
+        *WITH_QUESTIONS,
+        OBSERVED_WORLD,
+        Mutation(
+            "steps not normalised",
+            lambda subject: replace(subject, counter=_WholeSteps),
+            (GREY, GAME),
+            "the longest trip",
+        ),
+        Mutation(
+            "cells from the data",
+            lambda subject: replace(subject, counter=_ObservedCells),
+            (GREY,),
+            "a stop nobody visits",
+        ),
+        Mutation("system chosen without noise", lambda subject: replace(subject, gate=_BestSystem), (LAW,)),
+    ),
+)
