@@ -21,7 +21,7 @@ from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import Longest, Share
-from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.dpt_model import DptModel, StepTree
 from wayveil.synthesis.model import Model
@@ -101,12 +101,15 @@ class DPT(Mechanism):
             return walks.lengths - 1
 
         moves = counter.block(Block("natural systems", systems.systems, of, parts), self.parts)
+        return gate.select("finest system", self._scores(moves, gate, systems, price), self._spread, price)
+
+    def _scores(self, moves: SparseCounts, gate: Gate, systems: ReferenceSystems, price: Fraction) -> Ints:
+        """Weight of the moves that each system and the coarser ones hold, less the noise of all their cells."""
         held = np.zeros(systems.systems, np.int64)
         held[moves.keys] = moves.counts
         scale = float(gate.scale(self._spread, (gate.budget.total - price) / (self.height + 1)))
         noise = [ceil(scale * sqrt(2.0 * (systems.cells - int(first)))) for first in systems.first[:-1]]
-        utilities = np.cumsum(held[::-1])[::-1] - np.array(noise, np.int64)
-        return gate.select("finest system", utilities, self._spread, price)
+        return np.cumsum(held[::-1])[::-1] - np.array(noise, np.int64)
 
     def _starts(
         self, counter: Counter, gate: Gate, systems: ReferenceSystems, finest: int, price: Fraction
@@ -136,13 +139,16 @@ class DPT(Mechanism):
         """One more level: the public children of all kept nodes, as one histogram over all systems."""
         depth, first = tree.height, int(systems.first[finest])
         universe = systems.cells - first if depth == 0 else len(tree.keys[-1]) * systems.symbols
-        if universe == 0:
-            return StepTree((*tree.keys, np.empty(0, np.int64)), (*tree.noisy, np.empty(0, np.int64)))
+        # A level without candidates is asked too, over one cell that nobody is in: what is spent is public.
+        nobody = universe == 0
+        universe = max(universe, 1)
 
         def of(walks: Walks) -> Ints:
             node, symbol, _ = tree.nodes(walks, systems, finest, depth)
             if depth == 0:
                 return node - first
+            if nobody:
+                return np.full(len(node), -1, np.int64)
             return np.where((node >= 0) & (symbol >= 0), node * systems.symbols + symbol, -1)
 
         def parts(walks: Walks) -> Ints:
@@ -153,8 +159,9 @@ class DPT(Mechanism):
         threshold = self._threshold(gate, self._spread, price, candidates)
         label = f"level {depth + 1} of the trees"
         answer = gate.histogram(label, exact, self._spread, price, threshold=threshold)
-        keys = answer.keys + first if depth == 0 else answer.keys
-        return StepTree((*tree.keys, keys), (*tree.noisy, answer.counts))
+        kept = np.zeros(len(answer.keys), bool) if nobody else np.ones(len(answer.keys), bool)
+        keys = answer.keys[kept] + (first if depth == 0 else 0)
+        return StepTree((*tree.keys, keys), (*tree.noisy, answer.counts[kept]))
 
     def _threshold(self, gate: Gate, contribution: Contribution, price: Fraction, candidates: int) -> int:
         """So high that noise lifts `false_children` of the candidates over it, on average (1 % of a whole level)."""

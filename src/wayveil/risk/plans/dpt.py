@@ -4,16 +4,15 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wayveil.counting.local import LocalCounter
+from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.dpt import DPT
-from wayveil.privacy.gate import Gate, Question, SparseCounts
+from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.risk.mutants import (
     EVERYWHERE,
     GAME,
     GREY,
-    LAW,
     OBSERVED_WORLD,
     WITH_QUESTIONS,
     Mutation,
@@ -21,6 +20,7 @@ from wayveil.risk.mutants import (
 )
 from wayveil.risk.registry import AuditPlan
 from wayveil.risk.tiny_worlds import small_network
+from wayveil.world.reference_systems import ReferenceSystems
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block
 
@@ -40,16 +40,18 @@ class _ObservedCells(LocalCounter):
         return SparseCounts(max(len(seen.keys), 1), np.arange(len(seen.keys)), seen.counts)
 
 
-class _BestSystem(Gate):
-    """The finest system is the one with the highest score, without any noise."""
+class _LookingDPT(DPT):
+    """The finest system is chosen by a look at the exact number of trips, and nothing is paid for it."""
 
-    def answer_selection(self, question: Question, utilities: NDArray[np.integer]) -> int:
-        only_in_audits(self)
-        return int(np.argmax(utilities))
+    def _choose(self, counter: Counter, gate: Gate, systems: ReferenceSystems, price: Fraction) -> int:
+        only_in_audits(gate)
+        return int(counter.trips().counts.sum()) % systems.systems
 
+
+SMALL = DPT(metres=400.0, systems=2, height=2, parts=12, false_children=1.0)
 
 PLAN = AuditPlan(
-    DPT(metres=400.0, systems=2, height=2, parts=12, false_children=1.0),
+    SMALL,
     also=(DPT(metres=100.0, systems=4, height=3), DPT(metres=3_000.0, systems=1, height=2)),
     epsilon=Fraction(8),
     worlds=(small_network,),
@@ -69,6 +71,10 @@ PLAN = AuditPlan(
             (GREY,),
             "a stop nobody visits",
         ),
-        Mutation("system chosen without noise", lambda subject: replace(subject, gate=_BestSystem), (LAW,)),
+        Mutation(
+            "system chosen by a look",
+            lambda subject: replace(subject, mechanism=_LookingDPT(**dict(SMALL))),
+            (GREY,),
+        ),
     ),
 )
