@@ -29,6 +29,7 @@ SUITES = (
     "taps",
     "weave_speed",
     "tap_study",
+    "risk",
 )
 
 

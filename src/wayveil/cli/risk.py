@@ -1,13 +1,17 @@
 """`wayveil risk`: attack one's own release, for internal eyes."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wayveil.cli.opening import Trust, open_release
 from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, remark
 from wayveil.progress import shown
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+    from wayveil.trips.trips import Trips
 
 
 def risk(
@@ -35,6 +39,9 @@ def risk(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Also write the figures to this JSON file.")
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Also write the risk page of the internal report (HTML).")
+    ] = None,
     bbox: BoundingBox = None,
     trust: Trust = None,
     quiet: Quiet = False,
@@ -47,6 +54,7 @@ def risk(
 
         wayveil risk release/ --raw trips.csv --world city.zip --holdout others.csv
     """
+    from wayveil.report.risk_page import write_risk_page
     from wayveil.risk.attacks.assess import RiskSettings
     from wayveil.risk.attacks.assess import risk as attack
     from wayveil.risk.attacks.holdout import read_holdout
@@ -66,8 +74,20 @@ def risk(
         found = attack(made, trips, others, settings=settings)
     if out is not None:
         out.write_text(found.to_json())
+    if page is not None:
+        write_risk_page(page, found)
     typer.echo(found.to_json() if as_json else str(found))
     remark("For internal eyes; docs/risk.md says how to read it.", quiet=quiet or as_json)
+
+
+def attack_beside(report: Path, release: "Release", raw: Path, trips: "Trips", holdout: Path | None) -> Path:
+    """The risk page of an internal report, beside it."""
+    from wayveil.report.risk_page import write_risk_page
+    from wayveil.risk.attacks.assess import risk as attack
+    from wayveil.risk.attacks.holdout import read_holdout
+
+    others = None if holdout is None else read_holdout(holdout, raw, trips, release.world)
+    return write_risk_page(report.with_name(f"{report.stem}-risk.html"), attack(release, trips, others))
 
 
 def register(app: typer.Typer) -> None:
