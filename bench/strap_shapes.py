@@ -1,7 +1,7 @@
 """STRAP against the privacy parameter of each mechanism, on a dense and on a sparse city, as the study plots it.
 
-    python -m bench.strap_shapes            both cities; about a quarter of an hour on two cores
-    python -m bench.strap_shapes dense
+    python -m bench.strap_shapes                  both cities
+    python -m bench.strap_shapes dense 4000 300   one city, so many riders, and so many for methods without epsilon
 
 Rows: the mean over five repetitions per mechanism, setting and p, and Spearman's rank correlation over the settings.
 Methods without epsilon compare all pairs of riders, so they are run on fewer of them.
@@ -67,10 +67,10 @@ def released(raw: Trips, name: str, setting: float, repetition: int) -> Trips:
     return release(raw, mechanism(name)(), epsilon=str(setting), bits=bits, seed=repetition).trips
 
 
-def shapes(city: str, network: Network) -> list[dict[str, object]]:
+def shapes(city: str, network: Network, most: int, few: int) -> list[dict[str, object]]:
     """All curves of one city."""
     rows = []
-    for names, riders in (((*WITH_EPSILON,), RIDERS), (tuple(CROWDS), FEWER)):
+    for names, riders in ((tuple(CROWDS), few), (WITH_EPSILON, most)):
         raw, fresh = (simulate_habit(network, riders, seed=seed) for seed in (1, 2))
         studies = {p: StrapStudy(raw, StrapSettings(p=p)) for p in KNOWN}
         lines = {
@@ -119,19 +119,19 @@ def shapes(city: str, network: Network) -> list[dict[str, object]]:
     return rows
 
 
-def run(wanted: list[str] | None = None) -> list[dict[str, object]]:
+def run(wanted: str | None = None, most: int = RIDERS, few: int = FEWER) -> list[dict[str, object]]:
     """Rows of the wanted cities."""
     return [
         row
         for city, network in cities().items()
-        if not wanted or city in wanted
-        for row in shapes(city, network)
+        if wanted in (None, city)
+        for row in shapes(city, network, most, few)
     ]
 
 
 if __name__ == "__main__":
-    found = run(sys.argv[1:])
-    out = Path(__file__).parent / "results" / "strap_shapes.json"
+    found = run(*sys.argv[1:2], *map(int, sys.argv[2:]))
+    out = Path(__file__).parent / "results" / f"strap_shapes_{'-'.join(sys.argv[1:]) or 'all'}.json"
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps(found, indent=1))
     for row in found:
