@@ -47,9 +47,20 @@ def _main(
 
 
 def _register() -> None:
-    from wayveil.cli import audits, compare, data, demo, ledger, mechanisms, releases, tap_commands
+    from wayveil.cli import (
+        anonymise,
+        audits,
+        compare,
+        data,
+        demo,
+        ledger,
+        mechanisms,
+        releases,
+        risk,
+        tap_commands,
+    )
 
-    for commands in (demo, data, releases, mechanisms, audits, compare, tap_commands):
+    for commands in (demo, data, releases, mechanisms, audits, risk, anonymise, compare, tap_commands):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")
 

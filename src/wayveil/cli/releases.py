@@ -209,6 +209,15 @@ def report(
         Path | None,
         typer.Option(help="Folder of `wayveil compare`, shown in the internal report (with --raw)."),
     ] = None,
+    risk: Annotated[
+        bool,
+        typer.Option(
+            "--risk", help="With --raw: attack the release and write a page on it beside the report."
+        ),
+    ] = False,
+    holdout: Annotated[
+        Path | None, typer.Option(help="With --risk: trips of people who are not in the data.")
+    ] = None,
     grid: Grid = None,
     cell: Cell = 0.02,
     bbox: BoundingBox = None,
@@ -234,6 +243,8 @@ def report(
         raise ParameterError(
             "a comparison was made from raw trips and goes into the internal report: give --raw too"
         )
+    if (risk or holdout is not None) and not (risk and raw is not None):
+        raise ParameterError("attacks start from the raw trips and are internal: give --raw and --risk")
     with shown(not quiet and not as_json):
         private = open_release(release, world, grid, cell, bbox=bbox, trust=trust)
         if raw is None:
@@ -245,6 +256,10 @@ def report(
             write_report(
                 out, release=private, raw=trips, scorecard=card, comparison=compared, audience="internal"
             )
+            if risk:
+                from wayveil.cli.risk import attack_beside
+
+                attack_beside(out, private, raw, trips, holdout)
     facts = {"report": str(out), "figures": str(out.with_name(f"{out.stem}-figures"))}
     present({**facts, "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json)
 
