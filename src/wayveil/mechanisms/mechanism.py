@@ -12,6 +12,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid
 from wayveil.world.world import World
 
 
@@ -55,6 +56,9 @@ class Mechanism(BaseModel):
     def rule(self, world: World) -> LegalityRule:
         """What is done to each trip by itself before counting, unless the caller has another rule."""
         stepwise = world.has_network and self.steps and getattr(self, "successors", "auto") != "all"
+        if stepwise and isinstance(world, Grid):
+            # Nobody jumps over a cell: where points are far apart, the cells between them are filled in.
+            return LegalityRule(impossible="route")
         return LegalityRule() if stepwise else LegalityRule(repeats="keep", impossible="keep")
 
     def describe(self) -> dict[str, object]:
