@@ -62,25 +62,25 @@ def require_file(path: Path) -> None:
 
 def table_header(path: Path) -> list[str]:
     """The column names of a table."""
-    with _readable(path):
+    with readable(path):
         if table_suffix(path) == ".parquet":
             return list(pl.read_parquet_schema(path))
-        return pl.read_csv(path, separator=_separator(path), n_rows=0, infer_schema=False).columns
+        return pl.read_csv(path, separator=separator_of(path), n_rows=0, infer_schema=False).columns
 
 
 def _read(path: Path, names: list[str]) -> pl.DataFrame:
-    with _readable(path):
+    with readable(path):
         if table_suffix(path) == ".parquet":
             text = pl.selectors.string().cast(pl.Categorical)
             return pl.scan_parquet(path).select(names).with_columns(text).collect(engine="streaming")
         as_codes = dict.fromkeys(names, pl.Categorical)
-        return pl.read_csv(path, separator=_separator(path), columns=names, schema_overrides=as_codes).select(
-            names
-        )
+        return pl.read_csv(
+            path, separator=separator_of(path), columns=names, schema_overrides=as_codes
+        ).select(names)
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """Turn what polars and the file system say about a bad file into one sentence."""
     kind = "parquet" if table_suffix(path) == ".parquet" else "csv"
     try:
@@ -92,12 +92,13 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(f"is not a {kind} file, or is damaged ({reason})", file=path) from error
 
 
-def _separator(path: Path) -> str:
-    """The separator that the header line uses most."""
+def separator_of(path: Path, *, spaces: bool = False) -> str:
+    """The separator that the first line uses most; spaces are one where no other is used, if that is allowed."""
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     with opened(path, "rb") as file:
         header = file.readline(1 << 16).decode("utf-8-sig")
-    return max(_SEPARATORS, key=header.count)
+    best = max(_SEPARATORS, key=header.count)
+    return " " if spaces and not header.count(best) else best
 
 
 def _their_names(

@@ -201,7 +201,8 @@ class Grid(Network):
         mask = stored["Grid.mask"].astype(bool)
         lat_step, lon_step, speed = map(float, stored["Grid.steps"])
         box = BoundingBox(*map(float, stored["Grid.box"]))
-        layout = Layout(box, *mask.shape, lat_step, lon_step)._checked()  # type: ignore[arg-type]
+        rows, columns = mask.shape
+        layout = Layout(box, rows, columns, lat_step, lon_step)._checked()
         return cls(layout, mask=mask, metres_per_second=speed, name=name)
 
     def _moves(self, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> Edges:
