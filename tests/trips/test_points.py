@@ -8,8 +8,10 @@ import pytest
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.trips.point_rules import PointRules
-from wayveil.trips.points import Split, read_points
+from wayveil.trips.points import Split, read_points, read_tracks
 from wayveil.trips.read import check, read_trips
+from wayveil.trips.tracks import Tracks
+from wayveil.utility.gps import GpsFigures
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.world import World
 
@@ -250,3 +252,15 @@ def test_check_finds_everything_at_once(tmp_path):
     assert findings.kind == "GPS points"
     assert len(findings.problems) >= 2
     assert not findings.ok
+
+
+def test_tracks_are_the_points_that_the_trips_were_made_of(tmp_path):
+    path = write(tmp_path, walk("a", 0, [(1, 1), (1, 1), (1, 2)]) + walk("b", 0, [(2, 2), (2, 2)]))
+    trips, tracks = read_tracks(path, GRID)
+    assert trips.to_lists() == [[11, 12]]
+    assert tracks.lat == pytest.approx([0.015] * 3)
+    assert tracks.lon == pytest.approx([0.015, 0.015, 0.025])
+    spread = Tracks.spread(trips, seed=1)
+    assert GRID.cell_of(spread.lat, spread.lon).tolist() == trips.location.tolist()
+    same = {m.key: m.value for m in GpsFigures(tracks).measure(tracks)}
+    assert same["gps/query"] == same["gps/length_jsd"] == same["gps/trip_jsd_nats"] == 0

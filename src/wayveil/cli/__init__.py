@@ -28,9 +28,9 @@ With your own data: `wayveil check trips.csv --world city.zip` says what is wron
 
 
 def _register() -> None:
-    from wayveil.cli import audits, compare, data, demo, ledger, releases, taps
+    from wayveil.cli import audits, compare, data, demo, gps, ledger, releases, taps
 
-    for commands in (demo, data, releases, audits, compare, taps):
+    for commands in (demo, data, releases, audits, compare, taps, gps):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")
 

@@ -9,7 +9,7 @@ that come out of the split.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from wayveil.progress import step
 from wayveil.trips.findings import Findings
 from wayveil.trips.point_rules import UNPLACED, PointRules, smoothed
 from wayveil.trips.point_tables import Points, read_point_table
+from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
 from wayveil.world.grid import Grid
@@ -50,7 +51,12 @@ class Split:
                 raise ParameterError(f"split: {name} must be above 0, not {value}")
 
 
-def read_points(
+def read_points(path: str | Path, world: World | None, **options: Any) -> Trips:
+    """Read GPS points as trips over a grid, or over the stops of a network; `read_tracks` explains the options."""
+    return read_tracks(path, world, **options)[0]
+
+
+def read_tracks(
     path: str | Path,
     world: World | None,
     *,
@@ -64,8 +70,9 @@ def read_points(
     no_fix: Literal["error", "skip"] = "error",
     riders: Literal["auto", "uid", "none"] = "auto",
     findings: Findings | None = None,
-) -> Trips:
-    """Read GPS points as trips over a grid, or over the stops of a network within `radius` metres.
+) -> tuple[Trips, Tracks]:
+    """Read GPS points as trips over a grid, or over the stops of a network within `radius` metres; and as the points
+    that these trips were made of (one per window, none merged), as sensitive as the file.
 
     `columns` maps the file's names to ours, or names the columns of a file without a header one after the other (`-`:
     not used). `order`: points of a trip are put in order of `time`, or must be so in the `file` (`auto`: must be so
@@ -88,7 +95,7 @@ def read_points(
         location, outside = places.of(points.lat, points.lon)
         _check_swapped(points, outside, places, path)
         offsets, kept = _split(points, split, by_flag=by_flag)
-        trips = _applied(rules, points.take(kept), location[kept], outside[kept], offsets, places)
+        trips, tracks = _applied(rules, points.take(kept), location[kept], outside[kept], offsets, places)
     if len(trips) == 0:
         raise InputError(
             "no trip is left: compare the box with a map, and see how points become trips (split) and which trips "
@@ -98,11 +105,9 @@ def read_points(
     with_riders = riders == "uid" or (riders == "auto" and not by_flag)
     if riders == "uid" and not points.named:
         raise InputError("has no column 'uid' to know riders by", file=path)
-    return (
-        trips
-        if with_riders and points.named
-        else Trips(trips.location, trips.offsets, trips.world, trips.time)
-    )
+    if not (with_riders and points.named):
+        trips = Trips(trips.location, trips.offsets, trips.world, trips.time)
+    return trips, tracks
 
 
 class PlaceFinder:
@@ -187,7 +192,7 @@ def _applied(
     outside: Mask,
     offsets: NDArray[np.int64],
     places: PlaceFinder,
-) -> Trips:
+) -> tuple[Trips, Tracks]:
     """The rules in their order; `points` belong to trips, one after the other."""
     metres = points.metres()
     metres[offsets[:-1][offsets[:-1] < len(metres)]] = 0.0
@@ -205,11 +210,14 @@ def _applied(
     )
     filled = np.flatnonzero(found == UNPLACED)
     found[filled] = places.of(lat[filled], lon[filled])[0]
-    trips = Trips(np.maximum(found, 0), starts, places.world, time, rider).keep_visits(found >= 0)
+    placed = found >= 0
+    trips = Trips(np.maximum(found, 0), starts, places.world, time, rider).keep_visits(placed)
+    tracks = Tracks(lat[placed], lon[placed], trips.offsets, public_box(places.world))
     if rules.merge:
         trips = trips.merged()
-    trips = trips.take(trips.lengths >= rules.fewest_visits)
+    kept = np.flatnonzero(trips.lengths >= rules.fewest_visits)
+    trips, tracks = trips.take(kept), tracks.take(kept)
     if rules.hour == "majority" and trips.time is not None and len(trips):
         hours = rules.one_hour(trips.time, trips.offsets)
-        return Trips(trips.location, trips.offsets, trips.world, hours, trips.rider)
-    return trips
+        trips = Trips(trips.location, trips.offsets, trips.world, hours, trips.rider)
+    return trips, tracks
