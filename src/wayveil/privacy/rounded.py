@@ -53,16 +53,21 @@ def _in_two_steps(size: int, deviation: Fraction, digits: int, bits: Bits) -> ND
     for start in range(0, size, _BLOCK):
         block = out[start : start + _BLOCK]
         high = table.draw(len(block), bits, signed=True)
-        left = np.arange(len(block))
+        words, kept = bits.words(len(block)), np.empty(len(block), np.uint8)
+        _place(high, words, digits, 1.0 / float(twice), block, kept)
+        left = np.flatnonzero(kept != _KEPT)
+        words, kept = words[left], kept[left]
         # H stays what it is until a t is kept: dropping both would favour values of H that keep more.
         while len(left):
+            for i in np.flatnonzero(kept == _OPEN):
+                kept[i] = _resolve(int(high[left[i]]), int(words[i]), twice, bits)
+            left = left[kept == _REJECTED]
             words, kept = bits.words(len(left)), np.empty(len(left), np.uint8)
             found = np.empty(len(left), np.int64)
             _place(high[left], words, digits, 1.0 / float(twice), found, kept)
-            for i in np.flatnonzero(kept == _OPEN):
-                kept[i] = _resolve(int(high[left[i]]), int(words[i]), twice, bits)
             block[left] = found
-            left = left[kept == _REJECTED]
+            again = kept != _KEPT
+            left, words, kept = left[again], words[again], kept[again]
     return out
 
 
@@ -80,6 +85,9 @@ def _place(high, words, digits, rate, out, kept):  # type: ignore[no-untyped-def
         # t lies in [t, t + unit]: the exponent moves by at most this much.
         slack = (2.0 * abs(h) + 1.0) * unit * rate + _MARGIN
         exponent = (2.0 * h * t + t * t + abs(h)) * rate
+        if coin + wide <= 1.0 - exponent - slack:  # exp(-e) is at least 1 - e
+            kept[i] = _KEPT
+            continue
         chance = np.exp(-exponent)
         if coin + wide <= chance - slack:
             kept[i] = _KEPT
