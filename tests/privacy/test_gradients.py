@@ -15,8 +15,14 @@ def some_parts(seed, examples, scale):
             np.maximum(rng.normal(0, 2, (examples, 7)), 0).astype(np.float32),
             (scale * rng.normal(0, 1, (examples, 5))).astype(np.float32),
         ),
-        Rows(11, rng.integers(0, 11, (examples, 2)), (scale * rng.normal(0, 1, (examples, 2, 3))).astype(np.float32)),
-        Outer(np.ones((examples, 1), np.float32), (scale * rng.normal(0, 1, (examples, 4))).astype(np.float32)),
+        Rows(
+            11,
+            rng.integers(0, 11, (examples, 2)),
+            (scale * rng.normal(0, 1, (examples, 2, 3))).astype(np.float32),
+        ),
+        Outer(
+            np.ones((examples, 1), np.float32), (scale * rng.normal(0, 1, (examples, 4))).astype(np.float32)
+        ),
     ]
 
 

@@ -19,9 +19,7 @@ def cdf(x, deviation):
     return 0.5 * (1 + erf(x / (deviation * sqrt(2))))
 
 
-@pytest.mark.parametrize(
-    "deviation", [Fraction(4), Fraction(13, 3), Fraction(40), Fraction(300)]
-)
+@pytest.mark.parametrize("deviation", [Fraction(4), Fraction(13, 3), Fraction(40), Fraction(300)])
 def test_the_table_is_the_law_of_a_rounded_gaussian(deviation):
     entries = table_of(RoundedGaussian(deviation)).entries / 2.0**63
     expected = [

@@ -30,7 +30,9 @@ class Steps:
 
     def __post_init__(self) -> None:
         if not 0 < self.probability <= 1 or self.steps < 1:
-            raise ParameterError("a training draws units with a probability of at most 1, in at least one step")
+            raise ParameterError(
+                "a training draws units with a probability of at most 1, in at least one step"
+            )
 
 
 def require_accounting() -> None:
@@ -44,7 +46,9 @@ def require_accounting() -> None:
         ) from error
 
 
-def training_epsilon(trainings: Sequence[Steps], sigma: Fraction, delta: Fraction, *, grid: float = GRID) -> float:
+def training_epsilon(
+    trainings: Sequence[Steps], sigma: Fraction, delta: Fraction, *, grid: float = GRID
+) -> float:
     """The smallest epsilon of all steps together at this delta, rounded up."""
     require_accounting()
     import dp_accounting

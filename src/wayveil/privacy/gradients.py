@@ -78,7 +78,9 @@ def clip_factors(
     for part, whole in zip(parts, inputs, strict=True):
         errors = np.nan_to_num(np.asarray(part.errors, np.float64), nan=0.0, posinf=0.0, neginf=0.0)
         if isinstance(part, Outer):
-            squares += np.einsum("ij,ij->i", whole, whole) / INPUT_UNIT**2 * np.einsum("ij,ij->i", errors, errors)
+            squares += (
+                np.einsum("ij,ij->i", whole, whole) / INPUT_UNIT**2 * np.einsum("ij,ij->i", errors, errors)
+            )
         else:
             # Rows that come twice add up before they are squared; the triangle inequality bounds them.
             norms = np.sqrt(np.einsum("ikj,ikj->ik", errors, errors))

@@ -46,6 +46,14 @@ class Rational:
 
 
 @dataclass(frozen=True)
+class RationalRatio(Rational):
+    """The same as the ratio of a geometric law."""
+
+    def power(self, exponent: int) -> "RationalRatio":
+        return RationalRatio(self.value**exponent)
+
+
+@dataclass(frozen=True)
 class Exp:
     """exp(-rate), rate >= 0."""
 
@@ -172,8 +180,8 @@ class RoundedGaussian:
 
     With V the variance, P(|X| = m) is proportional to the integral of exp(-t^2 / 2V) over [m - 1/2, m + 1/2], which is
     exp(-m^2 / 2V) times the sum over even j of (m / V)^j / j! * 2 M_j, where M_j is the integral of u^j exp(-u^2 / 2V)
-    over [0, 1/2]. The M_j do not depend on m. All terms are positive, and easy to enclose while m / V stays small, which
-    is why the deviation must not be below 4.
+    over [0, 1/2]. The M_j do not depend on m. All terms are positive, and easy to enclose while m / V stays small:
+    the deviation must not be below 4.
     """
 
     deviation: Fraction
