@@ -124,6 +124,9 @@ def release(
     delta: Annotated[
         str | None, typer.Option(help="For mechanisms with a delta: its size; default 1e-6.")
     ] = None,
+    currency: Annotated[
+        str, typer.Option(help="`epsilon`, or `rho`: the same epsilon at --delta, with Gaussian noise.")
+    ] = "epsilon",
     mechanism: Annotated[
         str | None, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`; default: weave.")
     ] = None,
@@ -190,7 +193,8 @@ def release(
             ledger=account_for(ledger, points, name),
             dataset=name,
             curator=curator,
-            **({} if delta is None else {"delta": delta}),
+            delta=delta,
+            currency=currency,  # type: ignore[arg-type]
         )
         folder = made.save(out)
         reports = {} if report is None else _reports(report, city, raw, made, folder)

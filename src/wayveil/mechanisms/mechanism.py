@@ -39,6 +39,8 @@ class Mechanism(BaseModel):
     summary: ClassVar[str]
     # Whether a trip's moves are steps of the network, where there is one. Taps jump; vehicles do not.
     steps: ClassVar[bool] = True
+    # Whether it is trained through the gate, which costs (epsilon, delta) instead of pure epsilon.
+    trained: ClassVar[bool] = False
 
     def __init__(self, **parameters: Any) -> None:
         try:

@@ -6,17 +6,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.mechanisms.mechanism import Mechanism, Model
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.weave import Weave, fits
+from wayveil.privacy.accounting import require_accounting
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget, Rational, exact
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip, Unit
+from wayveil.privacy.zcdp import rho_for
 from wayveil.progress import step
 from wayveil.releases.datasheet import Datasheet, make_datasheet
 from wayveil.trips.legality import LegalityRule
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 # There and back: what most people do on a day. Only used when the caller names no bound.
 DEFAULT_TRIPS_PER_RIDER = 2
+DEFAULT_DELTA = Fraction(1, 1_000_000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,8 @@ def release(
     mechanism: Mechanism | None = None,
     *,
     epsilon: Rational,
+    delta: Rational | None = None,
+    currency: Literal["epsilon", "rho"] = "epsilon",
     unit: Unit | None = None,
     rule: LegalityRule | None = None,
     ledger: "Ledger | None" = None,
@@ -80,7 +85,9 @@ def release(
     bits: Bits | None = None,
     seed: int | None = None,
 ) -> Release:
-    """Release trips under epsilon-differential privacy.
+    """Release trips under epsilon-differential privacy, or under (epsilon, delta) where the mechanism is trained or the
+    budget is counted in rho (zCDP: Gaussian noise, which suits mechanisms with many small counts, such as Weave).
+    `delta` is then 1e-6 unless given.
 
     Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders,
     else a trip. With a ledger, epsilon is reserved before anything is counted; an error before the first noise gives
@@ -90,13 +97,14 @@ def release(
     """
     epsilon = exact(epsilon)
     mechanism = default_mechanism(trips.world) if mechanism is None else mechanism
+    budget = budget_for(mechanism, epsilon, delta, currency)
     unit = default_unit(trips) if unit is None else unit
     rule = mechanism.rule(trips.world) if rule is None else rule
     if len(trips) == 0:
         raise ParameterError("there are no trips to release")
     actor = getpass.getuser() if actor is None else actor
-    with _held(ledger, dataset, epsilon, actor, mechanism, purpose) as hold:
-        gate = Gate(unit, Budget(epsilon), bits, before_first_answer=None if hold is None else hold.start)
+    with _held(ledger, dataset, epsilon, budget, actor, mechanism, purpose) as hold:
+        gate = Gate(unit, budget, bits, before_first_answer=None if hold is None else hold.start)
         if hold is not None:
             hold.budget = gate.budget
         with step("cutting trips to their bounds"):
@@ -113,8 +121,28 @@ def release(
             rule=rule,
             tuned_on_data=tuned_on_data,
             ledger=None if hold is None else hold.describe(),
+            claim=None if budget.currency == "epsilon" else epsilon,
         )
     return Release(private, model, datasheet, None if hold is None else hold.reservation)
+
+
+def budget_for(mechanism: Mechanism, epsilon: Fraction, delta: Rational | None, currency: str) -> Budget:
+    """What a release may spend: pure epsilon; rho for (epsilon, delta); or epsilon with a delta, for training."""
+    if currency not in ("epsilon", "rho"):
+        raise ParameterError(f"a release is counted in epsilon or rho, not in {currency!r}")
+    if currency == "epsilon" and not mechanism.trained:
+        if delta is not None:
+            raise ParameterError(
+                f"{mechanism.name} satisfies pure epsilon and needs no delta; leave it out, or count in rho"
+            )
+        return Budget(epsilon)
+    if currency == "rho" and mechanism.trained:
+        raise ParameterError(f"{mechanism.name} is trained and counted in epsilon and delta, not in rho")
+    chance = DEFAULT_DELTA if delta is None else exact(delta, "delta")
+    if currency == "rho":
+        return Budget(rho_for(epsilon, chance), currency="rho", delta=chance)
+    require_accounting()
+    return Budget(epsilon, delta=chance)
 
 
 def default_unit(trips: Trips) -> Unit:
@@ -137,7 +165,9 @@ class _Hold:
 
     def refuse(self) -> None:
         """Book what was bought before the mechanism refused; prices are booked before their noise is drawn."""
-        if self.started and self.budget is not None:
+        # What is held in delta or rho stays spent whole: the ledger settles in pure epsilon only.
+        pure = self.budget is not None and self.budget.currency == "epsilon" and not self.budget.delta
+        if self.started and pure and self.budget is not None:
             self.reservation.settle(self.budget.spent, "refused by the mechanism after its noisy answers")
 
     def describe(self) -> dict[str, object]:
@@ -152,7 +182,13 @@ class _Hold:
 
 @contextmanager
 def _held(
-    ledger: "Ledger | None", dataset: str, epsilon: Fraction, actor: str, mechanism: Mechanism, purpose: str
+    ledger: "Ledger | None",
+    dataset: str,
+    epsilon: Fraction,
+    budget: Budget,
+    actor: str,
+    mechanism: Mechanism,
+    purpose: str,
 ) -> Iterator[_Hold | None]:
     """Hold epsilon in the ledger; give it back if the work fails before the first noise, and what was not bought if
     the mechanism refuses.
@@ -160,7 +196,12 @@ def _held(
     if ledger is None:
         yield None
         return
-    hold = _Hold(ledger.reserve(dataset, epsilon, actor=actor, mechanism=mechanism.name, purpose=purpose))
+    rho = budget.total if budget.currency == "rho" else None
+    hold = _Hold(
+        ledger.reserve(
+            dataset, epsilon, budget.delta, actor=actor, mechanism=mechanism.name, purpose=purpose, rho=rho
+        )
+    )
     try:
         yield hold
     except BaseException as error:
