@@ -80,6 +80,7 @@ _HOMES = {
     "PPDP": "ppdp",
     "TapCounts": "tap_counts",
     "TapMargins": "tap_margins",
+    "OdHops": "od_hops",
     "Weave": "weave",
 }
 
