@@ -81,6 +81,7 @@ _HOMES = {
     "TapCounts": "tap_counts",
     "TapMargins": "tap_margins",
     "OdHops": "od_hops",
+    "DpLoc": "dp_loc",
     "Weave": "weave",
 }
 

@@ -92,7 +92,8 @@ class Grid(Network):
     """A `Network` whose locations are the cells of a layout that the mask leaves, with the ways between them.
 
     Ids tell row and column from the south-west corner; those of a cell and its eight neighbours are joined by edges
-    that take as long as the way at `metres_per_second`.
+    that take as long as the way at `metres_per_second`. `numbers` has the location of every cell of the layout, row by
+    row, and -1 where the mask leaves none.
     """
 
     def __init__(
@@ -115,8 +116,8 @@ class Grid(Network):
         self.layout, self.metres_per_second = layout, float(metres_per_second)
         cells = np.flatnonzero(kept)
         self.row, self.column = np.divmod(cells, layout.columns)
-        self._cell = np.full(len(kept), -1, np.int32)
-        self._cell[cells] = np.arange(len(cells), dtype=np.int32)
+        self.numbers = np.full(len(kept), -1, np.int32)
+        self.numbers[cells] = np.arange(len(cells), dtype=np.int32)
         lat = layout.box.south + (self.row + 0.5) * layout.lat_step
         lon = layout.box.west + (self.column + 0.5) * layout.lon_step
         # Rows and columns are padded, so the order of the ids is that of the cells.
@@ -169,7 +170,7 @@ class Grid(Network):
     def cell_of(self, lat: ArrayLike, lon: ArrayLike) -> NDArray[np.int32]:
         """The location of each point, -1 outside the box or where the mask has no cell."""
         row, column = self.layout.row_and_column(lat, lon)
-        found = self._cell[np.maximum(row, 0) * self.layout.columns + np.maximum(column, 0)]
+        found = self.numbers[np.maximum(row, 0) * self.layout.columns + np.maximum(column, 0)]
         return np.where(row >= 0, found, np.int32(-1)).astype(np.int32)
 
     def describe(self) -> dict[str, object]:
@@ -192,7 +193,7 @@ class Grid(Network):
         return {
             "Grid.box": np.array([box.south, box.west, box.north, box.east]),
             "Grid.steps": np.array([layout.lat_step, layout.lon_step, self.metres_per_second]),
-            "Grid.mask": (self._cell >= 0).reshape(layout.rows, layout.columns),
+            "Grid.mask": (self.numbers >= 0).reshape(layout.rows, layout.columns),
         }
 
     @classmethod
@@ -211,7 +212,7 @@ class Grid(Network):
         for north, east in ((n, e) for n in (-1, 0, 1) for e in (-1, 0, 1) if (n, e) != (0, 0)):
             row, column = self.row + north, self.column + east
             inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
-            there = np.where(inside, self._cell[np.where(inside, row * columns + column, 0)], -1)
+            there = np.where(inside, self.numbers[np.where(inside, row * columns + column, 0)], -1)
             source.append(np.flatnonzero(there >= 0))
             target.append(there[there >= 0])
         one, other = np.concatenate(source), np.concatenate(target)
