@@ -8,6 +8,7 @@ composed; losses are rounded up, so epsilon is never too small. Nothing here loo
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -55,7 +56,7 @@ def training_epsilon(
     from dp_accounting import pld
 
     accountant: Any = pld.PLDAccountant(
-        dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=grid
+        dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=GRID
     )
     for training in trainings:
         step = dp_accounting.GaussianDpEvent(float(sigma))
@@ -65,13 +66,19 @@ def training_epsilon(
 
 
 def sigma_for(trainings: Sequence[Steps], epsilon: Fraction, delta: Fraction) -> Fraction:
+    """See `_sigma_for`, which remembers what it found: audits ask the same again and again."""
+    require_accounting()
+    return _sigma_for(tuple(trainings), epsilon, delta)
+
+
+@lru_cache(maxsize=256)
+def _sigma_for(trainings: tuple[Steps, ...], epsilon: Fraction, delta: Fraction) -> Fraction:
     """The smallest noise, in multiples of the clip, whose steps together cost at most epsilon at this delta."""
     if delta <= 0 or delta >= 1:
         raise ParameterError(
             f"trained mechanisms need a delta above 0 and far below 1 over the number of trips, not {plain(delta)}: "
             f"give one such as 1e-6"
         )
-    require_accounting()
 
     def fits(steps: int) -> bool:
         return training_epsilon(trainings, steps * SIGMA_STEP, delta) <= float(epsilon)

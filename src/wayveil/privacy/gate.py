@@ -72,6 +72,7 @@ class Question:
 
     universe   number of cells, or of candidates of a selection
     threshold  only cells whose noisy count reaches it come back; None = all cells
+    probability  with which a step of a training draws each unit
     """
 
     label: str
@@ -82,6 +83,7 @@ class Question:
     threshold: int | None
     group: str | None = None
     kind: Literal["counts", "selection", "tree", "training"] = "counts"
+    probability: Fraction | None = None
 
 
 @dataclass(frozen=True, eq=False)

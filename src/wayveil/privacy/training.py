@@ -87,10 +87,11 @@ class Examples:
 
     def one_each(self, unit: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
         """One example of each of these units; a trip without examples gives none."""
+        # Two words for each unit, whatever other units are drawn.
         words = bits.words(2 * len(unit))
-        trip = self.trips[_one_of(self.of_unit, unit, words[: len(unit)])]
+        trip = self.trips[_one_of(self.of_unit, unit, words[0::2])]
         some = self.of_trip[trip + 1] > self.of_trip[trip]
-        return _one_of(self.of_trip, trip[some], words[len(unit) :][some])
+        return _one_of(self.of_trip, trip[some], words[1::2][some])
 
     def take(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
         return tuple(column[index] for column in self.columns)
@@ -155,13 +156,14 @@ class Trainings:
                 sums = self.gate.clip(learner.parts(examples.take(drawn)), clip)
                 flat = np.concatenate([total.ravel() for total in sums])
                 question = Question(
-                    f"{self.label}: {name}",
+                    self.label,
                     len(flat),
                     Contribution(per_trip=CLIP, euclidean=True),
                     self.price,
                     self.sigma * CLIP,
                     None,
                     kind="training",
+                    probability=plan.probability,
                 )
                 noisy = self.gate.answer_step(question, flat) * scale
                 learner.update(_like(noisy, sums))

@@ -50,13 +50,14 @@ class SourceNet(_Net):
 
     def __init__(self, grid: Grid, rate: float, seed: int = 0) -> None:
         self.size, self.rate = grid.size, rate
-        self._rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
+        self.seed, self.taken = seed, 0
         self.inputs, self.outputs = 2 * grid.size + HOURS, 2 * grid.size + HOURS
 
         def dense(rows: int, columns: int) -> Floats:
-            return self._rng.normal(0, np.sqrt(2 / rows), (rows + 1, columns)).astype(np.float32)
+            return rng.normal(0, np.sqrt(2 / rows), (rows + 1, columns)).astype(np.float32)
 
-        entry = self._rng.normal(0, np.sqrt(2 / 3), (self.inputs, WIDTH)).astype(np.float32)
+        entry = rng.normal(0, np.sqrt(2 / 3), (self.inputs, WIDTH)).astype(np.float32)
         self.weights = [entry, dense(WIDTH, WIDTH), dense(WIDTH, 2 * LATENT), dense(LATENT, WIDTH)]
         self.weights.append(dense(WIDTH, self.outputs) * np.float32(0.1))
 
@@ -69,7 +70,10 @@ class SourceNet(_Net):
         one, second = _with_one(first), _with_one(_with_one(first) @ self.weights[1])
         code = second @ self.weights[2]
         mean, spread = code[:, :LATENT], np.clip(code[:, LATENT:], -8, 8)
-        noise = self._rng.normal(0, 1, (count, LATENT)).astype(np.float32)
+        # Anew in every step: a generator that runs on would remember how many units were drawn.
+        noise = (
+            np.random.default_rng([self.seed, self.taken]).normal(0, 1, (count, LATENT)).astype(np.float32)
+        )
         deviation = np.exp(spread / 2)
         latent = _with_one(mean + deviation * noise)
         third = _with_one(np.maximum(latent @ self.weights[3], 0))
@@ -92,6 +96,10 @@ class SourceNet(_Net):
             Outer(latent, back3),
             Outer(third, errors),
         ]
+
+    def update(self, gradients: list[NDArray[np.float64]]) -> None:
+        super().update(gradients)
+        self.taken += 1
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
         """Origins, destinations and hours from the decoder, a piece at a time."""
