@@ -3,13 +3,18 @@ PYTHON ?= python3
 VENV   ?= .venv
 RUN    := $(VENV)/bin
 
-.PHONY: demo test lint bench audit bounds clean install dev
+.PHONY: demo test coverage lint bench audit bounds clean install dev
 
 demo: install  ## the main job end to end: a city, its riders, a private release, a report
 	$(RUN)/wayveil demo --out demo
 
-test: dev lint  ## install, lint, type-check, import contracts, every test with coverage
-	$(RUN)/pytest -n 2 -q --cov --cov-report=term:skip-covered --cov-fail-under=90 -m "not audit"
+TESTS := $(RUN)/pytest -n 2 --dist worksteal -q -m "not audit"
+
+test: dev lint  ## install, lint, type-check, import contracts, every test
+	$(TESTS)
+
+coverage: dev  ## the same tests, and which lines they reach; half as long again
+	$(TESTS) --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 lint: dev  ## style, types, and who may import whom
 	$(RUN)/ruff check src tests bench

@@ -27,6 +27,7 @@ SUITES = (
     "count_queries",
     "utility",
     "taps",
+    "report_speed",
     "weave_speed",
     "tap_study",
 )

@@ -8,11 +8,12 @@ import numpy as np
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.releases.taps import release_taps
+from wayveil.releases.tap_ways import release_taps
+from wayveil.synthesis.estimates import Visits, count_visits
 from wayveil.taps.chains import sequences
 from wayveil.taps.read import read_taps
-from wayveil.utility.answers import Asked, visit_counts
 from wayveil.utility.count_queries import relative_errors, sanity_bound
+from wayveil.utility.raw_answers import RawAnswers
 from wayveil.utility.stops import hit_rate
 from wayveil.world.grid import Grid
 
@@ -39,15 +40,15 @@ def buenos_aires(epsilons: tuple[float, ...], repetitions: int) -> list[dict]:
                 made = release_taps(
                     clean.taps, "cards", epsilon=str(epsilon), mechanism=mechanism, max_trips=1, seed=seed
                 )
-                asked, one = Asked(made.trips, made.model.table(), made.datasheet), {}
+                asked, one = made, {}
                 for question in ("total", "stops"):
-                    table, bound = asked.answer(question, raw=raw).table, sanity_bound(raw)
+                    table, bound = RawAnswers(raw)(asked, question).table, sanity_bound(raw)
                     true = table["raw"].to_numpy()
                     for column, title in (("answer", ""), ("plain_laplace", ", Laplace")):
                         errors = relative_errors(true, table[column].to_numpy(), bound)
                         one[f"{question}{title} %"] = 100 * float(errors.mean())
-                found = visit_counts("stops", made.trips)
-                one["top 20 cells %"] = 100 * hit_rate(visit_counts("stops", raw), found, 20)
+                found = count_visits(Visits(("stop",)), made.trips)
+                one["top 20 cells %"] = 100 * hit_rate(count_visits(Visits(("stop",)), raw), found, 20)
                 figures.append(one)
             key = {"mechanism": name, "epsilon": epsilon, "taps": len(clean.taps), "cards": len(raw)}
             rows.append(key | {name: float(np.mean([one[name] for one in figures])) for name in figures[0]})

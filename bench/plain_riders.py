@@ -3,9 +3,17 @@
 import math
 from dataclasses import dataclass, field
 
-from wayveil.simulate.assignment import FIRST, NEW_RIDER, NEW_TRIP, RETURN, TRANSFER, TapArrays, travels
-from wayveil.simulate.roles import PURPOSES, RiderRules
-from wayveil.simulate.surroundings import Surroundings
+from wayveil.synthesis.riders.assignment import (
+    FIRST,
+    NEW_RIDER,
+    NEW_TRIP,
+    RETURN,
+    TRANSFER,
+    TapArrays,
+    travels,
+)
+from wayveil.synthesis.riders.roles import PURPOSES, RiderRules
+from wayveil.synthesis.riders.surroundings import Surroundings
 
 
 @dataclass

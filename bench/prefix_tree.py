@@ -75,7 +75,7 @@ def measure(count: int) -> list[dict]:
     release(trips.take(np.arange(1000)), "auto")
     rows = []
     exact = min(count_with_duckdb(trips)[0] for _ in range(3))
-    for successors in ("network", "all") if trips.world.has_network else ("all",):
+    for successors in ("network", "all") if trips.world.restricts_moves else ("all",):
         timed = [release(trips, successors) for _ in range(3)]
         seconds, nodes = min(timed)
         rows.append(

@@ -24,9 +24,10 @@ import polars as pl
 from bench.worlds import WORLDS, MissingDataError
 from wayveil.comparison.cells import Cell
 from wayveil.comparison.compare import compare
-from wayveil.comparison.examiner import Settings
 from wayveil.comparison.results import Comparison
-from wayveil.mechanisms.mechanism import Mechanism, mechanisms
+from wayveil.comparison.run_cells import Settings
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.registry import ready_mechanisms
 from wayveil.privacy.units import Rider, Unit
 from wayveil.trips.trips import Trips
 
@@ -133,7 +134,7 @@ def candidates(case: str, wanted: Sequence[str], *, grid: bool) -> list[Mechanis
     """The wanted mechanisms with their defaults, but those left out; with the settings of their grids, if asked."""
     about = CASES[case]
     chosen = []
-    for name, kind in mechanisms().items():
+    for name, kind in ready_mechanisms().items():
         if name not in wanted or name in NO_TRIPS or (case, name) in LEFT_OUT:
             continue
         if about.only and name not in about.only:
@@ -225,7 +226,7 @@ def main() -> None:
         "cases", nargs="*", metavar="case", help=f"of {', '.join(CASES)}; all of them if none is named"
     )
     parser.add_argument("--minutes", type=float, default=35)
-    parser.add_argument("--only", nargs="+", default=list(mechanisms()))
+    parser.add_argument("--only", nargs="+", default=list(ready_mechanisms()))
     parser.add_argument("--without", nargs="+", default=[])
     parser.add_argument("--forget", metavar="MECHANISM")
     parser.add_argument("--page", choices=("yes", "no"), default="yes")

@@ -6,14 +6,16 @@ from pathlib import Path
 import polars as pl
 
 from bench.results import CASES, EPSILONS, GRID, HELD_OUT, LEFT_OUT, NO_TRIPS, REPETITIONS, Case
+from bench.results_summary import summarise
 from bench.results_words import HEAD, MARKOV_LINE, REASONS, RIDER_LEVEL, WORLDS
-from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE, REFERENCES, display_name
+from wayveil.comparison.cells import PLAIN_LAPLACE, REFERENCES, display_name
 from wayveil.comparison.results import Comparison, Point
-from wayveil.comparison.standing import Standing, apart, at_best, best_settings, standings
-from wayveil.mechanisms.mechanism import mechanisms
+from wayveil.comparison.verdicts import Standing, apart, at_best, best_settings, standings
+from wayveil.mechanisms.registry import ready_mechanisms
 from wayveil.report.chart import Chart
-from wayveil.report.charts import error_against_epsilon, privacy_utility
+from wayveil.report.comparison_charts import error_against_epsilon, privacy_utility
 from wayveil.report.comparison_section import number
+from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 
 DOCS = Path(__file__).parents[1] / "docs"
 OURS = "weave"
@@ -69,7 +71,7 @@ def write_page(found: Mapping[str, Comparison]) -> Path:
     if missing:
         parts.append(f"## Not run\n\n{', '.join(missing)}.\n")
     page = DOCS / "results.md"
-    page.write_text("\n".join(parts), encoding="utf-8")
+    page.write_text(summarise("\n".join(parts)), encoding="utf-8")
     return page
 
 
@@ -350,7 +352,7 @@ def gaps(case: str, comparison: Comparison) -> list[str]:
     lines = [f"- {', '.join(names)}: {reason}" for reason, names in reasons.items()]
     lines += [f"- {name}: left out, {why}" for (where, name), why in LEFT_OUT.items() if where == case]
     seen = {*comparison.table["mechanism"].unique(), *(name for where, name in LEFT_OUT if where == case)}
-    rest = [name for name in mechanisms() if name not in seen and name not in NO_TRIPS]
+    rest = [name for name in ready_mechanisms() if name not in seen and name not in NO_TRIPS]
     return [*lines, *([f"- {', '.join(rest)}: not run here"] if rest else [])]
 
 

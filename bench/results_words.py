@@ -6,20 +6,8 @@ What this page shows: releases of public or simulated trips with every mechanism
 [metrics.md](metrics.md). None of the data are sensitive, so the figures may be shown; of your own trips they are not
 for publication. Made by `python -m bench.results`.
 
-**In short.** On networks Weave leads nearly every figure at every epsilon: with a million riders all 15 at all four
-epsilons, at epsilon 1 also all 15 on `oyster` and on Berlin's riders of either kind, and 11 of 13 on `tube`, where what
-it does not lead is within the intervals. With a million riders count queries are off by .016 at epsilon 1 (best rival
-.27, ceiling .012): these riders take the shortest way, and Weave finds that out. Riders of another kind
-(`berlin-10k-habit`) stay farther from the ceiling: .32 of .12, best rival .55. At epsilon 0.1 with 10,000 trips on
-Berlin's 3,822 stations it leads 12 of 15, but **public knowledge or silence is as good on 7 of 15 figures of
-`berlin-10k`**, count queries among them.
-
-Without a network Weave is not below the Markov line: of 165 figures over four worlds and epsilons 159 are as good or
-better, and the other six are within the intervals. At epsilon 1 it leads all rivals at their best on 11 of 12 figures
-of `buenos-aires`, 10 of 12 of `montreal-week`, 10 of 11 of `flights` and 6 of 11 of `msnbc`. **On `buenos-aires` at
-epsilon 0.1 it refuses**: there is less than one trip per unit of noise and place. On the two worlds that were held out
-it leads 9 of 11 (`bikeshare`) and 7 of 11 (`gazelle`), and 83 of 88 figures are as good as the Markov line or better;
-one of the other five is beyond the intervals, edges of `gazelle` at epsilon 2, by 2 %.
+<!-- summary: made by `python -m bench.results_summary` -->
+<!-- end of summary -->
 
 How to read it: *ceiling* is a resample of the raw trips, *floor* is trips from public knowledge alone (on a network:
 public routing between uniform stops; it is given the true number of trips), *empty* is no trips at all, *plain-laplace*

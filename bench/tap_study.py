@@ -24,16 +24,17 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.units import Rider
-from wayveil.releases.release import release
-from wayveil.releases.taps import ANY_MOVE, release_taps
-from wayveil.simulate.riders import reconstruct_riders
-from wayveil.simulate.taps import STUDY_TAPS, simulate_taps
+from wayveil.releases.release import Release, release
+from wayveil.releases.tap_ways import ANY_MOVE, REASON, release_taps
+from wayveil.simulate.fare_boxes import STUDY_TAPS, simulate_taps
+from wayveil.synthesis.estimates import Visits, count_visits
+from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.taps.chains import sequences
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
-from wayveil.utility.answers import Asked, visit_counts
 from wayveil.utility.count_queries import CountQueryError, relative_errors, sanity_bound
 from wayveil.utility.prefixspan import top_gapped_patterns
+from wayveil.utility.raw_answers import RawAnswers
 from wayveil.utility.stops import hit_rate
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
@@ -90,12 +91,18 @@ class Examined:
     def __init__(self, trips: Trips, queries: int) -> None:
         self.trips = trips
         self.asked = CountQueryError(trips, queries=queries, max_length=max(LONGEST), seed=1)
-        self.stops = visit_counts("stops", trips)
+        self.stops = count_visits(Visits(("stop",)), trips)
         self.patterns = top_patterns(trips, max(TOPS))
 
     def release(self, mechanism: Mechanism, epsilon: float, seed: int) -> Trips:
         return release(
-            self.trips, mechanism, epsilon=str(epsilon), unit=Rider(max_trips=1), rule=ANY_MOVE, seed=seed
+            self.trips,
+            mechanism,
+            epsilon=str(epsilon),
+            unit=Rider(max_trips=1),
+            rule=ANY_MOVE,
+            not_private=REASON,
+            seed=seed,
         ).trips
 
     def figures(self, made: Trips) -> dict[str, float]:
@@ -106,7 +113,7 @@ class Examined:
             by_length = [found.get(f"count_query_error/{kind}/{n}", 0.0) for n in range(1, max(LONGEST) + 1)]
             for longest in LONGEST if kind == "uniform" else LONGEST[2:3]:
                 row[f"{kind} 1-{longest} %"] = 100 * float(np.mean(by_length[:longest]))
-        mine = visit_counts("stops", made)
+        mine = count_visits(Visits(("stop",)), made)
         for name, size in (("trips", len(self.trips)), ("taps", self.trips.visits)):
             row[f"per stop, 0.1 % of {name} %"] = 100 * float(
                 relative_errors(self.stops, mine, 0.001 * size).mean()
@@ -115,7 +122,7 @@ class Examined:
         return row
 
     def top_k(self, made: Trips) -> dict[str, float]:
-        found, mine = top_patterns(made, max(TOPS)), visit_counts("stops", made)
+        found, mine = top_patterns(made, max(TOPS)), count_visits(Visits(("stop",)), made)
         hits = {f"patterns, {k} %": 100 * len(set(self.patterns[:k]) & set(found[:k])) / k for k in TOPS}
         return hits | {f"stops, {k} %": 100 * hit_rate(self.stops, mine, k) for k in TOPS}
 
@@ -207,7 +214,7 @@ def ways(taps: Taps, epsilons: tuple[float, ...]) -> list[dict]:
                 days=DAYS,
                 seed=1,
             )
-            asked = Asked(made.trips, made.model.table(), made.datasheet)
+            asked = made
             row = {
                 "way": name,
                 "unit": made.datasheet["guarantee"]["unit"],
@@ -223,9 +230,9 @@ def ways(taps: Taps, epsilons: tuple[float, ...]) -> list[dict]:
     return rows
 
 
-def operational(asked: Asked, question: str, raw: Trips) -> dict[str, float]:
+def operational(asked: Release, question: str, raw: Trips) -> dict[str, float]:
     """Mean relative error of an answer and of the plain Laplace one, and the share of bars that hold the truth."""
-    table, bound = asked.answer(question, raw=raw).table, sanity_bound(raw)
+    table, bound = RawAnswers(raw)(asked, question).table, sanity_bound(raw)
     true = table["raw"].to_numpy()
     inside = (table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())
     return {

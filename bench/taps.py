@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from bench.plain_riders import plain_riders
-from wayveil.simulate.riders import Riders, _arrays, reconstruct_riders
-from wayveil.simulate.roles import RiderRules
-from wayveil.simulate.surroundings import Surroundings, surroundings
-from wayveil.simulate.taps import STUDY_TAPS, simulate_taps
+from wayveil.simulate.fare_boxes import STUDY_TAPS, simulate_taps
+from wayveil.synthesis.riders.reconstruct import Riders, _arrays, reconstruct_riders
+from wayveil.synthesis.riders.roles import RiderRules
+from wayveil.synthesis.riders.surroundings import Surroundings, surroundings
 from wayveil.taps.taps import Taps
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network

@@ -12,9 +12,9 @@ import numpy as np
 
 from bench.weeks import exact_prefixes, pairs, shrunken, week
 from wayveil.counting.local import LocalCounter
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
@@ -49,7 +49,7 @@ def at_full_size(kind: str) -> list[dict]:
         SafePath(
             height=HEIGHT, time=TIMES, location_height=2, location_fan_out=4, time_height=2, time_fan_out=5
         ),
-        ExhaustiveTimeTree(height=HEIGHT, time=TIMES),
+        SeqPT(height=HEIGHT, time=TIMES),
         PPDP(height=HEIGHT, time=TIMES),
     ):
         seconds, nodes = timed(mechanism, trips)
@@ -118,10 +118,10 @@ def shrunken_universe() -> list[dict]:
     for height in (2, 3, 4, 5):
         base, base_nodes = timed(SafePath(height=height), trips)
         contenders = [
-            ("seqpt", *timed(ExhaustiveTimeTree(height=height), trips)),
+            ("seqpt", *timed(SeqPT(height=height), trips)),
             (
                 "seqpt, published threshold",
-                *timed(ExhaustiveTimeTree.published(height=height, max_false_nodes=10**9), trips),
+                *timed(SeqPT.published(height=height, max_false_nodes=10**9), trips),
             ),
         ]
         seconds = []

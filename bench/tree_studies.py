@@ -17,10 +17,10 @@ import numpy as np
 from bench.tree_family import exhaustive
 from bench.weeks import network, pairs, shrunken
 from wayveil.counting.local import LocalCounter
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.mechanisms.time_axis import time_bins
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
@@ -133,7 +133,7 @@ def error_against_epsilon(plain: Arena, rides: Arena) -> None:
     timed = [
         ("SafePath", SafePath(height=16, time="60")),
         ("PPDP", PPDP(height=16, time="60", max_gap=1)),
-        ("SeqPT", ExhaustiveTimeTree(height=16, time="60")),
+        ("SeqPT", SeqPT(height=16, time="60")),
     ]
     x, more = against_epsilon(rides, timed)
     draw(
@@ -183,7 +183,7 @@ def ppdp_against_seqpt(rides_fine: Arena) -> None:
         rides_fine,
         [
             ("PPDP", PPDP(height=8, time="30", max_gap=1)),
-            ("SeqPT (prefix tree over stop and time)", ExhaustiveTimeTree(height=8, time="30")),
+            ("SeqPT (prefix tree over stop and time)", SeqPT(height=8, time="30")),
             ("SafePath", SafePath(height=8, time="30")),
         ],
         ("0.5", "1", "2", "4", "8"),
@@ -208,10 +208,10 @@ def safepath_against_seqpt() -> None:
     heights = [2, 3, 4, 5]
     contenders = [
         ("SafePath", lambda h: SafePath(height=h)),
-        ("SeqPT", lambda h: ExhaustiveTimeTree(height=h)),
+        ("SeqPT", lambda h: SeqPT(height=h)),
         (
             "SeqPT, published threshold",
-            lambda h: ExhaustiveTimeTree.published(height=h, max_false_nodes=10**9),
+            lambda h: SeqPT.published(height=h, max_false_nodes=10**9),
         ),
     ]
     scores = {label: [arena.score(make(h), 1) for h in heights] for label, make in contenders}

@@ -31,6 +31,7 @@ from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
 from wayveil.utility.edges import EdgeFigures
 from wayveil.utility.feasibility import Feasibility
+from wayveil.utility.figures import Figures
 from wayveil.utility.fitness import ReplayFitness
 from wayveil.utility.gps import GpsFigures
 from wayveil.utility.lengths import LengthDivergence, LengthsByHour
@@ -39,7 +40,6 @@ from wayveil.utility.operations import Operations
 from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDistance, ZonePairs
 from wayveil.utility.patterns import FrequentPatterns, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns
-from wayveil.utility.question import Question
 from wayveil.utility.range_counts import RangeCounts
 from wayveil.utility.stops import StopFigures
 from wayveil.utility.subsequences import SubsequenceError
@@ -207,7 +207,7 @@ class Baselines:
 
 
 Row = dict[str, object]
-Asked = dict[str, tuple[Callable[[Trips], Question], Callable[[], tuple[str, float]]]]
+Asked = dict[str, tuple[Callable[[Trips], Figures], Callable[[], tuple[str, float]]]]
 
 
 def sliced(name: str, *more: str) -> str:
@@ -272,7 +272,7 @@ def measured(
     name: str,
     raw: Trips,
     other: Trips,
-    make: Callable[[Trips], Question],
+    make: Callable[[Trips], Figures],
     baseline: Callable[[], tuple[str, float]],
 ) -> Row:
     """One figure, after a run on a few trips that compiles it."""

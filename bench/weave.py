@@ -1,7 +1,9 @@
 """Weave beside the other mechanisms and the reference lines, on invented cities with two kinds of riders.
 
-python -m bench.weave table          the comparison of docs/mechanisms/weave.md (takes long)
-python -m bench.weave speed          time per stage, as a ratio to the exact counts of the same measurements
+python -m bench.weave [stops] [lines] [seed] [trips] [epsilons] [riders] [repetitions] [most trips of a rider]
+python -m bench.weave 360 24 0 20000 0.1,0.5,1,2 habit 3 2
+
+Takes long. Without the last number the unit is the trip. How long Weave takes is measured by bench/weave_speed.py.
 """
 
 import json
@@ -108,7 +110,7 @@ class Examiner:
 def release_of(mechanism: Mechanism, raw: Trips, epsilon: Fraction, unit: Unit, seed: int) -> Trips:
     """Private trips, with noise as in a release."""
     gate = Gate(unit, Budget(epsilon))
-    counter = LocalCounter(gate.bound(mechanism.rule(raw.world).apply(raw)))
+    counter = LocalCounter(gate.bound(raw, mechanism.rule(raw.world)))
     return mechanism.measure(counter, gate).generate(seed)
 
 

@@ -18,7 +18,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
-from wayveil.synthesis.weave.expected_error import QUESTIONS, SANITY, expected_errors, tallies
+from wayveil.synthesis.weave.expected_error import ASKED_ABOUT, count_trips, expected_errors
 from wayveil.trips.trips import Trips
 
 
@@ -28,16 +28,16 @@ def compared(raw: Trips, epsilon: str, seed: int, weave: Weave | None = None) ->
     model = (weave or Weave(weakest=0)).measure(LocalCounter(raw), gate)
     released = model.generate(seed)
     expected = {error.question: error for error in expected_errors(model, released, seed)}
-    true, private = tallies(model, raw), tallies(model, released)
+    true, private = count_trips(model, raw), count_trips(model, released)
     found = {}
-    for name, question in QUESTIONS.items():
+    for name, question in ASKED_ABOUT.items():
         if question not in expected:
             continue
         fold = model.resolution.distances if name == "length" else 1
         sides = [side[name].riders.reshape(fold, -1).sum(axis=0) for side in (true, private)]
         seen = sides[1] > 0
         off = np.abs(sides[0] - sides[1])[seen]
-        relative = off / np.maximum(sides[0][seen], SANITY * len(raw))
+        relative = off / np.maximum(sides[0][seen], model.settings.errors.sanity * len(raw))
         error = expected[question]
         found[question] = (error.off, float(off.mean()), error.relative, float(relative.mean()))
     return found

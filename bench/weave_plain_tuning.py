@@ -1,7 +1,9 @@
-"""Compares constants of Weave without a network: one at a time, on invented sequences only.
+"""Compares constants of Weave without a network, one at a time, on invented sequences only.
+
+Most of these constants were set with benchmark worlds in view; docs/mechanisms/weave-notebook.md says which.
 
     python -m bench.weave_plain_tuning                every variant below
-    python -m bench.weave_plain_tuning DOUBT move     some of them
+    python -m bench.weave_plain_tuning doubtful move  some of them
 
 Three worlds: weeks of taps to and fro, clicks that remember two pages, and days among a thousand places of which few
 are busy; two epsilons each. Printed is the mean of the logarithm of (figure of the variant / figure of the defaults):
@@ -10,23 +12,19 @@ below zero is better, first over all figures, then for each. Where more is bette
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
 
 from bench.weave import city
-from wayveil.comparison.examiner import Examiner, Settings
-from wayveil.mechanisms import weave_shares
+from wayveil.comparison.run_cells import Examiner, Settings
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave_shares import Shares
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import release
 from wayveil.simulate.week import simulate_week
-from wayveil.synthesis.weave import belief, moves, remember, walking
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -95,27 +93,33 @@ SHARES: dict[str, tuple[str, ...]] = {
     "length": ("3/100", "3/25"),
     "pair": ("2/25", "8/25"),
 }
-CONSTANTS: dict[str, tuple[object, tuple[float | Fraction, ...]]] = {
-    "DOUBT": (belief, (0.2, 0.5)),
-    "TOO_OFTEN": (belief, (1.0, 4.0)),
-    "LIKES": (belief, (20, 200)),
-    "UNSURE": (moves, (1.0, 6.0)),
-    "HALF_MOVES": (weave_shares, (Fraction(1, 100), Fraction(1, 10))),
-    "CLEAR_MOVES": (weave_shares, (10, 100)),
-    "CLEAR": (walking, (3.0, 6.0)),
-    "ROUNDS": (remember, (0, 4)),
+SHRINKAGE: dict[str, tuple[float, ...]] = {
+    "doubtful": (0.2, 0.5),
+    "too_often": (1.0, 4.0),
+    "fewest_alike": (20, 200),
 }
+ON_LIST: dict[str, tuple[float, ...]] = {
+    "unsure_moves": (1.0, 6.0),
+    "clear": (3.0, 6.0),
+    "learning_rounds": (0, 4),
+}
+LIST_SHARES: dict[str, tuple[str, ...]] = {"half_moves": ("1/100", "1/10"), "clear_moves": ("10", "100")}
 
 
-@contextmanager
-def constant(module: object, name: str, value: float | Fraction) -> Iterator[None]:
-    """For a while, a constant has another value."""
-    before = getattr(module, name)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        setattr(module, name, before)
+def variants() -> Iterator[tuple[str, object, Weave]]:
+    """Every constant with every other value, and Weave with it."""
+    for name, values in SHRINKAGE.items():
+        for value in values:
+            yield name, value, Weave(generation={"shrinkage": {name: value}})
+    for name, values in ON_LIST.items():
+        for value in values:
+            yield name, value, Weave(generation={"on_list": {name: value}})
+    for name, parts in LIST_SHARES.items():
+        for part in parts:
+            yield name, part, Weave(shares={"on_list": {name: Fraction(part)}})
+    for name, parts in SHARES.items():
+        for part in parts:
+            yield name, part, Weave(shares={name: Fraction(part)})
 
 
 def main(names: list[str]) -> None:
@@ -142,13 +146,9 @@ def main(names: list[str]) -> None:
     print("figures:", ", ".join((*ERRORS, *SCORES)))
     if not names:
         report("markov", "", np.minimum(figures(Markov()), figures(Markov(lengths_share=Fraction(1, 10)))))
-    for name, (module, values) in CONSTANTS.items():
-        for value in values if not names or name in names else ():
-            with constant(module, name, value):
-                report(name, value, figures(Weave()))
-    for name, parts in SHARES.items():
-        for part in parts if not names or name in names else ():
-            report(name, part, figures(Weave(shares=Shares(**{name: Fraction(part)}))))
+    for name, value, weave in variants():
+        if not names or name in names:
+            report(name, value, figures(weave))
 
 
 if __name__ == "__main__":

@@ -7,20 +7,20 @@ python -m bench.weave_rho tube 0.5,1 3                                     a cas
 import sys
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 from bench.results import CASES
 from bench.weave import RIDERS, city
-from wayveil.comparison.examiner import Examiner, Settings
+from wayveil.comparison.run_cells import Examiner, Settings
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.zcdp import rho_for
+from wayveil.world.walk_blocks import Resolution
+from wayveil.world.zones import Geography
 
 DELTA = Fraction(1, 10**6)
 FIGURES = (
@@ -45,19 +45,24 @@ def examiner(case: str) -> Examiner:
     return Examiner(raw, Settings(queries=1_000, most_pairs=300, unasked=("Feasibility",)))
 
 
-def _with_l1(look: Any, **changes: Any) -> Any:
-    """A resolution whose flows keep the weights of pure epsilon."""
-    return replace(look, **{**changes, "euclidean": 0})
+class WeaveWithL1(Weave):
+    """In rho, flows keep the weights of pure epsilon."""
+
+    def plan_questions(
+        self, gate: Gate, geography: Geography, times: int, trips: int
+    ) -> tuple[dict[str, Fraction], Resolution]:
+        prices, look = super().plan_questions(gate, geography, times, trips)
+        return prices, replace(look, euclidean=0)
 
 
 def figures(examine: Examiner, line: str, epsilon: str, seed: int) -> dict[str, float]:
     """The figures of one release."""
     price = Fraction(epsilon)
     budget = Budget(price) if line == "epsilon" else Budget(rho_for(price, DELTA), currency="rho")
-    mechanism, gate = Weave(weakest=0), Gate(examine.unit, budget, SeededBits(f"rho {seed} {epsilon}"))
-    counter = LocalCounter(gate.bound(mechanism.rule(examine.raw.world).apply(examine.raw)))
-    with patch("wayveil.mechanisms.weave.replace", _with_l1 if line == "rho, L1" else replace):
-        released = mechanism.measure(counter, gate).generate(seed)
+    mechanism = (WeaveWithL1 if line == "rho, L1" else Weave)(weakest=0)
+    gate = Gate(examine.unit, budget, SeededBits(f"rho {seed} {epsilon}"))
+    counter = LocalCounter(gate.bound(examine.raw, mechanism.rule(examine.raw.world)))
+    released = mechanism.measure(counter, gate).generate(seed)
     found = {m.key: m.value for question in examine.questions for m in question.measure(released)}
     return {key: found[key] for key in FIGURES if key in found}
 

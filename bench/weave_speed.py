@@ -28,7 +28,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
 from wayveil.simulate.city import simulate_city
-from wayveil.synthesis.weave.times import bins_of
+from wayveil.synthesis.weave.times import make_time_bins
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 
@@ -81,10 +81,10 @@ def speed(size: str, epsilon: str = "1") -> Row:
     before = _peak()
     model, measure = timed(lambda: Weave(weakest=0).measure(counter, Gate(Trip(), Budget(epsilon))))
     blocks = model.blocks().all().values()
-    bins = bins_of(24) if raw.time is not None else None
+    bins = make_time_bins(24) if raw.time is not None else None
     _, counting = timed(lambda: [counter.block(b, PARTS if b.spread else 1, bins) for b in blocks])
     woven, weave = timed(lambda: model.weave(1))
-    _, sample = timed(lambda: woven.sample(max(model.total, 10), np.random.default_rng(1)))
+    _, sample = timed(lambda: woven.sample(model.trips, np.random.default_rng(1)))
     held = raw.location.nbytes + raw.offsets.nbytes + (0 if raw.time is None else raw.time.nbytes)
     return {
         "size": size,

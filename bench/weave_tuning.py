@@ -1,4 +1,7 @@
-"""How the constants of Weave were chosen: one at a time, on invented cities only, never on data that it is judged on.
+"""Compares constants of Weave on a network, one at a time, on invented cities only.
+
+Weave is not judged on these cities. But that does not make its constants blind: some were also set with a look at
+benchmark worlds, and this list of variants has not been run as a whole; docs/mechanisms/weave-notebook.md says which.
 
     python -m bench.weave_tuning                 every variant below
     python -m bench.weave_tuning rare anywhere   some of them

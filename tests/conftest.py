@@ -24,3 +24,11 @@ def own_signing_key(tmp_path_factory):
         del os.environ["WAYVEIL_HOME"]
     else:
         os.environ["WAYVEIL_HOME"] = before
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What long audits counted, said at the end, whichever process did them."""
+    for report in terminalreporter.stats.get("passed", ()):
+        for name, text in getattr(report, "user_properties", ()):
+            if name == "tally" and report.when == "call":
+                terminalreporter.write_line(text)

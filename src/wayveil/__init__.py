@@ -4,7 +4,10 @@ The public API, and nothing else. Names are loaded when they are first used, so 
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wayveil.mechanisms.registry import Home
 
 __version__ = "0.1.0"
 
@@ -16,6 +19,8 @@ _HOMES = {
     "Trips": "wayveil.trips.trips",
     "read_trips": "wayveil.trips.read",
     "write_visits": "wayveil.trips.visits",
+    "Taps": "wayveil.taps.taps",
+    "read_taps": "wayveil.taps.read",
     "LegalityRule": "wayveil.trips.legality",
     "simulate_city": "wayveil.simulate.city",
     "simulate_week": "wayveil.simulate.week",
@@ -29,35 +34,39 @@ _HOMES = {
     "Budget": "wayveil.privacy.budget",
     "open_ledger": "wayveil.privacy.ledger",
     "Policy": "wayveil.privacy.ledger",
-    "NoisyPrefixTree": "wayveil.mechanisms.noisy_prefix_tree",
-    "ExhaustiveTimeTree": "wayveil.mechanisms.exhaustive_time_tree",
-    "SafePath": "wayveil.mechanisms.safepath",
-    "PPDP": "wayveil.mechanisms.ppdp",
-    "TapCounts": "wayveil.mechanisms.tap_counts",
-    "TapMargins": "wayveil.mechanisms.tap_margins",
-    "Markov": "wayveil.mechanisms.markov",
-    "MobiTrie": "wayveil.mechanisms.mobitrie",
-    "VariableNgrams": "wayveil.mechanisms.variable_ngrams",
-    "Weave": "wayveil.mechanisms.weave",
+    "Mechanism": "wayveil.mechanisms.mechanism",
+    "mechanisms": "wayveil.mechanisms.registry",
+    "register": "wayveil.mechanisms.registry",
     "release": "wayveil.releases.release",
     "Release": "wayveil.releases.release",
-    "verify_release": "wayveil.releases.store",
+    "verify_release": "wayveil.releases.verification",
     "score": "wayveil.utility.scorecard",
     "write_report": "wayveil.report.page",
+    "display": "wayveil.report.display",
+    "draw_map": "wayveil.report.display",
     "write_pictures": "wayveil.report.contents",
     "compare": "wayveil.comparison.compare",
     "recommend": "wayveil.comparison.recommend",
     "WayveilError": "wayveil.errors",
 }
 
-__all__ = ["__version__", *_HOMES]
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'wayveil' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name == "__all__":
+        return __dir__()
+    # Every mechanism is public by the name of its class, also one that was registered or installed.
+    if not name.startswith("_") and (found := _mechanisms().get(name)):
+        return found.load()
+    raise AttributeError(f"module 'wayveil' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({"__version__", *_HOMES, *_mechanisms()})
+
+
+def _mechanisms() -> "dict[str, Home]":
+    from wayveil.mechanisms.registry import homes
+
+    return {home.class_name: home for home in homes().values()}

@@ -6,6 +6,7 @@ import sys
 import polars as pl
 import pytest
 
+from wayveil import __version__
 from wayveil.cli import main
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
@@ -24,8 +25,9 @@ def city(tmp_path_factory):
 
 
 @pytest.fixture
-def wayveil(monkeypatch, capsys):
-    """Run a command; gives exit code, standard output and standard error."""
+def wayveil(monkeypatch, capsys, tmp_path):
+    """Run a command with a home of its own; gives exit code, standard output and standard error."""
+    monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path / "home"))
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["wayveil", *(str(word) for word in words)])
@@ -85,7 +87,8 @@ def test_simulate_makes_trips_that_check_finds_good(wayveil, city, tmp_path):
 def test_release_score_report_verify(wayveil, city, tmp_path):
     out = tmp_path / "release"
     code, printed, _ = release(
-        wayveil, city, out, "--set", "height=4", "--json", "--ledger", tmp_path / "ledger"
+        *(wayveil, city, out, "--set", "height=4", "--json", "--ledger", tmp_path / "ledger"),
+        *("--policy-epsilon", "10"),
     )
     facts = json.loads(printed)
     assert code == 0
@@ -121,7 +124,19 @@ def test_release_score_report_verify(wayveil, city, tmp_path):
 def test_a_weave_release_can_be_sampled_again_for_free(wayveil, city, tmp_path):
     out = tmp_path / "woven"
     code, _, _ = release(
-        wayveil, city, out, "--mechanism", "weave", "--unit", "trip", "--quiet", "--ledger", tmp_path / "l"
+        *(
+            wayveil,
+            city,
+            out,
+            "--mechanism",
+            "weave",
+            "--unit",
+            "trip",
+            "--quiet",
+            "--ledger",
+            tmp_path / "l",
+        ),
+        *("--policy-epsilon", "10"),
     )
     assert code == 0
     more = ("--world", city / "city.zip", "--out", tmp_path / "more.parquet", "--trips", 50, "--json")
@@ -131,34 +146,6 @@ def test_a_weave_release_can_be_sampled_again_for_free(wayveil, city, tmp_path):
     release(wayveil, city, other, "--quiet", "--ledger", "none")
     code, _, err = wayveil("sample", other, *more)
     assert (code, "noisy-prefix-tree" in err) == (2, True)
-
-
-def test_the_first_release_makes_its_ledger_beside_the_data_without_a_warning(wayveil, city, tmp_path):
-    data = tmp_path / "trips.parquet"
-    data.write_bytes((city / "trips.parquet").read_bytes())
-    code, _, err = wayveil(
-        "release",
-        data,
-        "--world",
-        city / "city.zip",
-        "-e",
-        "1/2",
-        "-o",
-        tmp_path / "r",
-        "--quiet",
-        "--unit",
-        "trip",
-        "-m",
-        "markov",
-    )
-    assert (code, err) == (0, "")
-    code, text, _ = wayveil("ledger", "show", tmp_path / "trips.parquet.ledger", "--json")
-    assert json.loads(text)[0]["spent"] == "0.5"
-    lines = json.loads(wayveil("ledger", "show", tmp_path / "trips.parquet.ledger", "--lines", "--json")[1])
-    assert [line["step"] for line in lines] == ["policy", "reserve", "start", "commit"]
-    assert (
-        json.loads(wayveil("ledger", "reserve-status", tmp_path / "trips.parquet.ledger", "--json")[1]) == []
-    )
 
 
 def test_ledger_policies_are_set_and_kept(wayveil, city, tmp_path):
@@ -175,12 +162,20 @@ def test_ledger_policies_are_set_and_kept(wayveil, city, tmp_path):
     assert shown["total_epsilon"] == "1"
 
 
+def test_the_version_is_told(wayveil):
+    assert wayveil("--version")[:2] == (0, f"wayveil {__version__}\n")
+
+
 def test_mechanisms_are_listed_and_explained(wayveil):
     rows = json.loads(wayveil("mechanisms", "--json")[1])
     assert {"noisy-prefix-tree", "safepath", "ppdp", "seqpt"} <= {row["mechanism"] for row in rows}
     code, text, _ = wayveil("mechanisms", "noisy-prefix-tree")
-    assert (code, "stops of a trip that are used" in text) == (0, True)
-    assert json.loads(wayveil("mechanisms", "ppdp", "--json")[1])["height"] == 12
+    assert (code, "Visits of a trip that are used" in text) == (0, True)
+    assert "--set height=...  (whole number, 1 to 200; default 12)" in text
+    assert "Guarantee: epsilon-differential privacy for the unit" in text
+    assert "As published: --set successors=all --set threshold_scales=2.82843" in text
+    told = json.loads(wayveil("mechanisms", "ppdp", "--json")[1])
+    assert {each["name"]: each["default"] for each in told["parameters"]}["height"] == "12"
     code, _, err = wayveil("mechanisms", "magic")
     assert (code, "magic" in err) == (2, True)
 
@@ -240,9 +235,11 @@ def broken_inputs(city, folder):
         "truncated zip": (("world", folder / "truncated.zip"), "truncated.zip"),
         "a zip that is not GTFS": (("world", folder / "other.zip"), "stops.txt"),
         "negative epsilon": (("release", trips, *world, "--epsilon", "-1"), "greater than 0"),
+        "epsilon below the range": (("release", trips, *world, "--epsilon", "1e-12"), "from 0.001 to 1000"),
+        "dataset without a policy": (("release", trips, *world, *one), "ledger init"),
         "epsilon that is no number": (("release", trips, *world, "--epsilon", "much"), "much"),
         "epsilon above the budget": (
-            ("release", trips, *world, "--epsilon", "11", "--ledger", folder / "l"),
+            ("release", trips, *world, "--epsilon", "11", "--ledger", folder / "l", "--policy-epsilon", "10"),
             "1 too much",
         ),
         "a world that does not fit": (
@@ -269,6 +266,7 @@ def broken_inputs(city, folder):
     [
         "missing column", "unknown stop", "time going backwards", "empty file", "missing file", "truncated zip",
         "a zip that is not GTFS", "negative epsilon", "epsilon that is no number", "epsilon above the budget",
+        "epsilon below the range", "dataset without a policy",
         "a world that does not fit", "unknown mechanism", "unknown parameter", "parameter without value",
         "unknown unit", "box without stops", "box that is no box", "riders without a network", "audit of nothing",
         "no ledger",

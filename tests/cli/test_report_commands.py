@@ -9,16 +9,16 @@ import typer
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
-from wayveil.cli import compare, releases, taps
+from wayveil.cli import compare, releases, tap_commands
 from wayveil.errors import InputError, ParameterError
 from wayveil.simulate.city import simulate_city
-from wayveil.simulate.taps import simulate_taps
+from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.taps.write import write_taps
 from wayveil.trips.visits import write_visits
 from wayveil.utility.scorecard import score
 
 app = typer.Typer()
-for commands in (releases, compare, taps):
+for commands in (releases, compare, tap_commands):
     commands.register(app)
 run = CliRunner()
 CITY = ring_of_stops(20, seconds=120, skip=3, routes=3)
@@ -55,11 +55,11 @@ def test_the_short_list_has_four_questions_and_full_has_all(place):
     assert {"N-grams", "Operations", "GPS standard set", "Feasibility", "Origins and destinations"} <= every
 
 
-def test_every_visit_boards_where_the_release_or_the_raw_file_is_one_of_taps(place, tmp_path, monkeypatch):
+def test_every_visit_boards_where_the_release_is_one_of_taps(place, tmp_path, monkeypatch):
     asked = []
 
-    def short(trips, release, *, taps, **_):
-        asked.append(taps)
+    def short(trips, release, **_):
+        asked.append((release.visits_are_taps, len(trips)))
         return score(trips, release, queries=10)
 
     monkeypatch.setattr("wayveil.utility.scorecard.score", short)
@@ -69,11 +69,12 @@ def test_every_visit_boards_where_the_release_or_the_raw_file_is_one_of_taps(pla
     write_taps(simulate_taps(CITY, 200, seed=1).taps, taps)
     invoke("score", trips, place / "release", *city)
     invoke("score", trips, tmp_path / "counts", *city)
-    invoke("score", taps, place / "release", *city, "--taps")
+    invoke("score", taps, tmp_path / "counts", *city)
     page = ("-o", tmp_path / "internal.html")
-    invoke("report", place / "release", *city, *page, "--raw", taps, "--taps")
+    invoke("report", tmp_path / "counts", *city, *page, "--raw", taps)
     invoke("report", tmp_path / "counts", *city, *page, "--raw", trips)
-    assert asked == [False, True, True, True, True]
+    assert [each[0] for each in asked] == [False, True, True, True, True]
+    assert [each[1] == asked[0][1] for each in asked] == [True, True, False, False, True]
 
 
 def test_the_help_teaches_how_to_read_the_figures():
@@ -145,7 +146,7 @@ def test_taps_have_their_answers_in_both_reports(place, tmp_path):
     invoke("report", tmp_path / "release", *world, "-o", public, "-q")
     assert "Plain Laplace noise" in public.read_text()
     invoke(
-        *("report", tmp_path / "release", *world, "--taps", "--raw", tmp_path / "taps.parquet"),
+        *("report", tmp_path / "release", *world, "--raw", tmp_path / "taps.parquet"),
         *("--queries", 50, "-o", inside, "-q"),
     )
     answers = pl.read_csv(tmp_path / "inside-figures" / "answer-total.csv")

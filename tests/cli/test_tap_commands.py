@@ -8,9 +8,10 @@ import typer
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
-from wayveil.cli.taps import app as taps_app
-from wayveil.cli.taps import register
+from wayveil.cli.tap_commands import app as taps_app
+from wayveil.cli.tap_commands import register
 from wayveil.errors import InputError, ParameterError
+from wayveil.privacy.ledger import LedgerError, open_ledger
 
 app = typer.Typer()
 register(app)
@@ -257,3 +258,29 @@ def test_cards_with_coordinates_go_from_file_to_answers_on_a_grid(tmp_path):
 
 def test_the_tap_commands_list_themselves():
     assert "riders" in run.invoke(taps_app, ["--help"]).stdout
+
+
+def test_taps_are_one_dataset_whatever_is_made_of_them(place, tmp_path, monkeypatch):
+    """Ways, periods and names of a file change nothing about whose taps they are; a study protects nobody."""
+    monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path / "home"))
+    given = ("-w", place / "city.npz", "-q")
+    counts = ("--way", "counts", "-e", 1)
+    taps = place / "clean.parquet"
+    invoke("taps", "release", taps, *given, *counts, "-o", tmp_path / "a", "--policy-epsilon", 5)
+    pl.read_parquet(taps).write_csv(tmp_path / "copy.csv")
+    refused(
+        LedgerError,
+        "known as 'clean.parquet'",
+        *("taps", "release", tmp_path / "copy.csv", *given, "--way", "counts-first", "-e", 1),
+        *("--first-day", "2024-12-15", "--days", 6, "-o", tmp_path / "b", "--policy-epsilon", 5),
+    )
+    refused(
+        LedgerError,
+        "without a guarantee",
+        *("taps", "release", taps, *given, "--way", "study", "-e", 1, "-m", "ppdp", "--set", "height=3"),
+        *("-o", tmp_path / "c"),
+    )
+    invoke("ask", tmp_path / "a", "total", *given, "--raw", taps)
+    ledger = open_ledger(tmp_path / "home" / "ledger")
+    (state,) = [state for state in ledger.summary() if state.dataset == "clean.parquet"]
+    assert (state.unit, state.spent, state.committed, state.looks) == ("event", 1, 1, 1)

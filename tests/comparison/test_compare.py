@@ -9,13 +9,13 @@ import pytest
 from wayveil.comparison import compare as compare_module
 from wayveil.comparison.cells import REFERENCES, Cell, display_name, grid, plan
 from wayveil.comparison.compare import compare
-from wayveil.comparison.examiner import Examiner, Settings, fingerprint
 from wayveil.comparison.recommend import recommend, stand_in_trips
 from wayveil.comparison.results import Comparison
+from wayveil.comparison.run_cells import Examiner, Settings, fingerprint
 from wayveil.errors import InputError, ParameterError
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -145,7 +145,7 @@ def test_a_mechanism_that_does_not_fit_is_a_result_and_one_that_breaks_is_tried_
     statuses: dict[str, str] = {}
     found = compare(
         TRIPS,
-        [ExhaustiveTimeTree(height=2), TREE],
+        [SeqPT(height=2), TREE],
         [1],
         on_cell=lambda c, s: statuses.update({c.name: s}),
         **arguments,

@@ -67,7 +67,7 @@ def test_every_mechanism_releases_trips_from_it(name):
         private = release(trips, mechanism, epsilon=4).trips
         assert len(private) == pytest.approx(len(trips), rel=0.02), mechanism
         assert private.lengths.min() >= 1
-        if trips.world.has_network:
+        if trips.world.restricts_moves:
             inside = np.setdiff1d(np.arange(private.visits), private.offsets[1:] - 1)
             assert trips.world.successors.contains(
                 private.location[inside], private.location[inside + 1]

@@ -7,7 +7,7 @@ import pytest
 
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.od_hops import OdHops
-from wayveil.privacy.ledger import open_ledger
+from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.releases.release import release
 from wayveil.risk.grey_box import grey_box
 from wayveil.risk.plans.od_hops import PLAN
@@ -73,6 +73,7 @@ def test_plain_worlds_and_too_few_trips_are_refused(tmp_path, taxis):
     with pytest.raises(ParameterError, match="grid:south,west,north,east"):
         release(Trips.of_lists([[0, 1]], World.of_symbols("ab")), OdHops(), epsilon=1)
     ledger = open_ledger(tmp_path / "book.ledger")
+    ledger.set_policy("taxis", Policy(10, total_delta="1e-3"), actor="officer")
     with pytest.raises(RefusedError, match="too few"):
         release(taxis.take(np.arange(100)), OdHops(), epsilon=1, ledger=ledger, dataset="taxis")
     assert ledger.spent("taxis") == Fraction(1, 50)

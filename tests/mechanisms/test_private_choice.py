@@ -26,7 +26,7 @@ from wayveil.mechanisms.private_choice import (
     move_distance,
 )
 from wayveil.privacy.bits import SeededBits
-from wayveil.privacy.ledger import open_ledger
+from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Contribution, Event, Trip
 from wayveil.releases.release import release
 from wayveil.risk.likelihood import LaplaceLaw
@@ -219,8 +219,9 @@ def test_an_impossible_tolerance_ends_with_nothing_and_says_that_the_budget_is_s
 
 def test_a_search_in_vain_is_settled_in_the_ledger_at_its_whole_price(tmp_path):
     ledger = open_ledger(tmp_path / "ledger")
+    ledger.set_policy("trips", Policy(1, unit="trip"), actor="officer")
     with pytest.raises(NothingFoundError):
-        release(random_trips(400, 1), IMPOSSIBLE, epsilon=F(1, 10), bits=SeededBits(1), ledger=ledger)
+        release(random_trips(400, 1), IMPOSSIBLE, epsilon=F(1, 10), unit=Trip(), ledger=ledger)
     assert ledger.spent("trips") == F(1, 10)
     assert ledger.open_reservations() == []
 

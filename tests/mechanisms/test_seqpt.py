@@ -11,7 +11,7 @@ from slow_timed_trees import ends, everything, slow_grow, slow_settle
 from ring_networks import ring_of_stops
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
@@ -43,7 +43,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
     world = ring_of_stops(3) if network else World(["a", "b", "c"])
     noise = path_noise(salt)
     tree, by_path, gate = measured(
-        ExhaustiveTimeTree(
+        SeqPT(
             height=height,
             time=AXIS,
             successors="network" if network else "all",
@@ -81,7 +81,7 @@ def test_the_spends_add_up_to_epsilon_exactly(height, epsilon):
     world = World(["a", "b"])
     trips = Trips.of_lists([[0, 1]], world, time=np.array([0, 9]), rider=np.array([1]))
     gate = Gate(Rider(max_trips=3), Budget(epsilon), SeededBits(0))
-    tree = ExhaustiveTimeTree(height=height).measure(LocalCounter(trips), gate)
+    tree = SeqPT(height=height).measure(LocalCounter(trips), gate)
     assert gate.budget.spent == epsilon
     assert {level.scale for level in tree.levels} == {3 * height / epsilon}
 
@@ -89,9 +89,7 @@ def test_the_spends_add_up_to_epsilon_exactly(height, epsilon):
 def test_released_trips_run_forward_in_time_and_keep_the_big_flows():
     raw = simulate_week(ring_of_stops(5, seconds=60), 30_000, seed=2)
     gate = Gate(Trip(), Budget(4), SeededBits(1))
-    private = (
-        ExhaustiveTimeTree(height=3, time="hour-of-week").measure(LocalCounter(raw), gate).generate(seed=0)
-    )
+    private = SeqPT(height=3, time="hour-of-week").measure(LocalCounter(raw), gate).generate(seed=0)
     inner = np.setdiff1d(np.arange(private.visits), private.offsets[:-1])
     assert (private.time[inner] >= private.time[inner - 1]).all()
     share = np.bincount(private.origins(), minlength=5) / len(private)
@@ -101,26 +99,30 @@ def test_released_trips_run_forward_in_time_and_keep_the_big_flows():
 def test_an_explosion_is_foreseen_and_refused_before_anything_is_paid():
     trips = Trips.of_lists([[0, 1]], World([f"{i:03}" for i in range(300)]), time=np.array([0, 9]))
     gate = Gate(Trip(), Budget(1), SeededBits(0))
-    with pytest.raises(ParameterError, match="noise alone would make about"):
-        ExhaustiveTimeTree.published(height=6).measure(LocalCounter(trips), gate)
+    with pytest.raises(ParameterError, match="noise alone would make at least"):
+        SeqPT.published(height=6).measure(LocalCounter(trips), gate)
     assert gate.budget.spent == 0
 
 
 def test_the_published_threshold_works_where_noise_cannot_explode():
     trips = Trips.of_lists([[0, 1]] * 50, World(["a", "b"]), time=np.tile([0, 9], 50))
-    tree = ExhaustiveTimeTree.published(height=2).measure(
-        LocalCounter(trips), Gate(Trip(), Budget(4), SeededBits(0))
-    )
+    tree = SeqPT.published(height=2).measure(LocalCounter(trips), Gate(Trip(), Budget(4), SeededBits(0)))
     assert {level.threshold for level in tree.levels} == {2}
 
 
 def test_trips_without_times_are_refused():
     trips = Trips.of_lists([[0]], World(["a"]))
     with pytest.raises(ParameterError, match="time column"):
-        ExhaustiveTimeTree().measure(LocalCounter(trips), Gate(Trip(), Budget(1), SeededBits(0)))
+        SeqPT().measure(LocalCounter(trips), Gate(Trip(), Budget(1), SeededBits(0)))
 
 
 @pytest.mark.parametrize("axis", ["minutes", "7", "0", "-60"])
 def test_a_time_axis_that_does_not_divide_the_day_is_refused(axis):
     with pytest.raises(ParameterError, match="time"):
-        ExhaustiveTimeTree(time=axis)
+        SeqPT(time=axis)
+
+
+def test_moves_of_a_network_need_one():
+    trips = Trips.of_lists([[0, 1]], World(["a", "b"]), time=np.array([0, 60]))
+    with pytest.raises(ParameterError, match="needs a world with a network"):
+        SeqPT(successors="network", height=2).measure(LocalCounter(trips), Gate(Trip(), Budget(1)))

@@ -10,6 +10,7 @@ from shared_noise import random_worlds
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.mechanisms.visit_bounds import visit_contribution
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts
@@ -68,7 +69,7 @@ def test_no_visit_moves_a_capped_histogram_by_more_than_the_contribution_says(li
     new = (1, trip[min(where, len(trip) - 1)][1] if trip else 8)
     at = min(where, len(trip))
     longer = [*trip[:at], new, *trip[at:]]
-    contribution = TapCounts(max_visits=cap).contribution(Event())
+    contribution = visit_contribution("tap-counts", Event(), cap)
 
     def cells(trips):
         return Tally(visit for trip in trips for visit in trip[:cap])

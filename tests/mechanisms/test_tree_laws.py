@@ -10,10 +10,10 @@ from slow_timed_trees import everything, slow_grow
 
 from ring_networks import ring_of_stops
 from wayveil.counting.local import LocalCounter
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
@@ -50,7 +50,7 @@ CASES = {
         [1, 1],
     ),
     "seqpt": (
-        ExhaustiveTimeTree(height=2, successors="all", **BY_TIME),
+        SeqPT(height=2, successors="all", **BY_TIME),
         lambda depth, symbol: divmod(symbol, BINS),
         [tuple(trip) for trip in VISITS],
         later,

@@ -21,7 +21,7 @@ from wayveil.risk.grey_box import grey_box
 from wayveil.risk.neighbours import some_neighbour, some_trips, some_world
 from wayveil.synthesis.ngram_model import NOT_ASKED
 from wayveil.trips.trips import Trips
-from wayveil.world.marks import MarkedSuccessors
+from wayveil.world.marked_successors import MarkedSuccessors
 
 WORLDS = {"list": small_list(), "network": small_network()}
 trip_lists = st.lists(st.lists(st.integers(0, 3), max_size=9), max_size=10)

@@ -1,6 +1,7 @@
 """Weave: what it asks, what it pays, what it refuses, and what its measurements can do on their own."""
 
 import gc
+import json
 import subprocess
 import sys
 from fractions import Fraction
@@ -12,13 +13,15 @@ import pytest
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.weave import PARTS, SPREAD_IN_L2, Weave
-from wayveil.mechanisms.weave_shares import Shares, worth_asking
+from wayveil.mechanisms.weave_resolution import drop_useless
+from wayveil.mechanisms.weave_shares import Shares
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Rider, Trip
 from wayveil.risk.run import EFFORTS, Job, run_job
 from wayveil.synthesis.weave.measurements import Measurements
+from wayveil.synthesis.weave.settings import Generation, ShrinkageSettings
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.walk_blocks import Resolution
@@ -57,7 +60,7 @@ def test_the_shares_add_up_to_epsilon_exactly_and_every_scale_follows_from_the_u
             whole = PARTS if "spread" in spend.label else 1
             assert spend.sensitivity == most * whole
             assert spend.scale == most * whole / spend.price
-    assert ("hour" in model.answers) is timed
+    assert ("hour" in model.noisy) is timed
 
 
 @pytest.mark.parametrize("unit", [Trip(), Rider(max_trips=2)])
@@ -90,11 +93,11 @@ def test_measurements_in_rho_know_their_weights_when_they_are_read_back():
 def test_every_cell_of_every_block_comes_back_noisy():
     model, _ = measured(WEAVE, town_trips(600))
     for name, block in model.blocks().all().items():
-        answer = model.answers[name]
-        assert len(answer.counts) == block.cells
-        assert answer.counts.dtype == np.int64
-        assert np.count_nonzero(answer.counts) > 0.3 * block.cells
-    assert set(model.answers) == set(model.blocks().all())
+        bought = model.noisy[name]
+        assert len(bought.counts) == block.cells
+        assert bought.counts.dtype == np.int64
+        assert np.count_nonzero(bought.counts) > 0.3 * block.cells
+    assert set(model.noisy) == set(model.blocks().all())
 
 
 def test_more_trips_are_looked_at_more_finely():
@@ -106,24 +109,24 @@ def test_more_trips_are_looked_at_more_finely():
 
 def test_what_is_not_worth_asking_leaves_its_share_to_its_likes():
     geography = Geography(small_town())
-    weights = Shares().weights(timed=True, network=True)
+    weights = Shares().weigh_questions(timed=True, network=True)
     del weights["trips"]
     look = Resolution(ends=2, hours=0, pairs=0, edges=0, distances=1, growth=100, times=24, bands=6)
-    weak = worth_asking(weights, geography, look, dict.fromkeys(weights, 0.1), faint=1 / 20, few=2)
+    weak = drop_useless(weights, geography, look, dict.fromkeys(weights, 0.1), faint=1 / 20, few=2)
     assert sum(weak.values()) < sum(weights.values())  # edges and their zones are both given up
     assert {"hour", "origin zone", "destination zone", "pair", "tree", "length"} == set(weak)
     assert weak["hour"] == sum(
         weights[name] for name in ("hour", "hour at origin", "hour at destination", "band of pair")
     )
     assert weak["origin zone"] == weights["origin"] + weights["origin zone"]
-    strong = worth_asking(weights, geography, look, dict.fromkeys(weights, 1e6), faint=1 / 20, few=1_000)
+    strong = drop_useless(weights, geography, look, dict.fromkeys(weights, 1e6), faint=1 / 20, few=1_000)
     assert "origin zone" not in strong
     assert strong["origin"] == weights["origin"] + weights["origin zone"]
 
 
 def test_origins_get_more_the_more_trips_there_are_per_place():
     shares = [
-        Shares().weights(timed=True, network=True, density=density)["origin"]
+        Shares().weigh_questions(timed=True, network=True, density=density)["origin"]
         for density in (0, 5, 20, 10_000)
     ]
     assert shares == [Fraction(5, 100), Fraction(5, 100), Fraction(20, 100), Fraction(60, 100)]
@@ -136,8 +139,8 @@ def test_origins_get_more_the_more_trips_there_are_per_place():
 
 def test_pairs_of_edges_are_asked_for_only_where_the_signal_is_strong():
     weak, strong = (Weave(weakest=0, triples_from=limit, generation=QUICK) for limit in (1e9, 0))
-    assert "two edges" not in measured(weak, town_trips(600))[0].answers
-    assert "two edges" in measured(strong, town_trips(600))[0].answers
+    assert "two edges" not in measured(weak, town_trips(600))[0].noisy
+    assert "two edges" in measured(strong, town_trips(600))[0].noisy
 
 
 def test_too_weak_a_signal_is_refused_in_words_after_buying_the_number_of_trips_only():
@@ -180,7 +183,7 @@ def test_measuring_draws_no_randomness_outside_the_gate(monkeypatch):
 def test_a_share_must_be_above_zero():
     with pytest.raises(ParameterError, match="greater than 0"):
         Weave(shares={"edge": 0})
-    assert "move" not in Shares().weights(timed=True, network=True, triples=True)
+    assert "move" not in Shares().weigh_questions(timed=True, network=True, triples=True)
 
 
 def test_trips_are_legal_walks_and_as_many_as_the_noisy_total_says():
@@ -207,14 +210,31 @@ def test_measurements_sampled_twice_give_other_trips_at_no_price():
 
 def test_the_published_table_is_enough_to_make_the_same_trips(tmp_path):
     model, _ = measured(WEAVE, town_trips(1_500))
-    model.table().write_parquet(tmp_path / "model.parquet")
-    restored = Measurements.load(tmp_path, small_town(), QUICK)
+    restored = Measurements.of_table(model.table(), small_town(), QUICK)
     assert restored.resolution == model.resolution
     assert restored.generate(4).to_lists() == model.generate(4).to_lists()
     with pytest.raises(InputError, match="does not hold the measurements"):
         Measurements.of_table(pl.DataFrame({"block": ["trips"], "cell": [0]}), small_town())
+    model.save(tmp_path)
+    loaded = Measurements.load(tmp_path, small_town())
+    assert loaded.settings == model.settings
+    assert loaded.generate(4).to_lists() == model.generate(4).to_lists()
     with pytest.raises(InputError, match="not a readable model"):
         Measurements.load(tmp_path / "nowhere", small_town())
+
+
+@pytest.mark.parametrize("raw", [town_trips(600), clicks(600)], ids=["network", "list"])
+def test_a_model_read_back_is_equal_to_itself_and_to_nothing_else(raw):
+    settings = QUICK.model_copy(update={"shrinkage": ShrinkageSettings(doubtful=0.3)})
+    model, _ = measured(WEAVE.model_copy(update={"generation": settings}), raw)
+    written = json.loads(json.dumps(settings.model_dump(mode="json")))
+    restored = Measurements.of_table(model.table(), raw.world, Generation(**written))
+    assert restored == model
+    assert list(restored.noisy) == list(model.noisy)
+    assert restored.settings == settings
+    assert Measurements.of_table(model.table(), raw.world, QUICK) != model
+    other = model.table().with_columns(pl.col("noisy_count") + (pl.col("block") == "origin").cast(pl.Int64))
+    assert Measurements.of_table(other, raw.world, settings) != model
 
 
 def test_nothing_in_a_model_leads_back_to_the_trips():
@@ -308,7 +328,7 @@ def test_without_a_network_a_trip_counts_once_in_every_block_however_long_it_is(
     model, _ = measured(WEAVE, raw, 2)
     long = Trips.of_lists([[0, 1, 2, 0, 0, 3, 1] * 40], raw.world)
     for name, block in model.blocks().all().items():
-        whole = model.answers[name].whole
+        whole = model.noisy[name].whole
         counts = LocalCounter(long).block(block, whole).counts
         assert counts.min() > 0
         assert 0.99 * whole <= counts.sum() <= whole
@@ -322,7 +342,9 @@ def test_places_that_nobody_visits_stay_nearly_empty():
 
 
 def test_the_more_places_the_more_visits_weigh():
-    few, many = (Shares().weights(timed=False, network=False, triples=False, places=n) for n in (20, 1_000))
+    few, many = (
+        Shares().weigh_questions(timed=False, network=False, triples=False, places=n) for n in (20, 1_000)
+    )
     assert many["visit"] / sum(many.values()) > 2 * few["visit"] / sum(few.values())
     assert few["length"] == many["length"]
 
@@ -331,8 +353,8 @@ def test_moves_are_asked_for_where_there_are_trips_enough_for_so_many_of_them():
     raw = to_and_fro(2_000, 10)
     wide = Trips.of_lists(raw.to_lists(), World([f"s{i:03d}" for i in range(500)]))
     few, many = (measured(Weave(weakest=0, generation=QUICK), trips)[0] for trips in (raw, wide))
-    assert "move" in few.answers
-    assert "move" not in many.answers
+    assert "move" in few.noisy
+    assert "move" not in many.noisy
     private = many.generate(1)
     assert abs(len(private) - 2_000) < 100
     assert np.mean(private.location < 10) > 0.9
@@ -340,11 +362,11 @@ def test_moves_are_asked_for_where_there_are_trips_enough_for_so_many_of_them():
 
 def test_moves_weigh_most_where_they_can_just_be_told_from_noise():
     few, some, all_ = (
-        Shares().weights(timed=False, network=False, places=100, density=density)["move"]
+        Shares().weigh_questions(timed=False, network=False, places=100, density=density)["move"]
         for density in (1, 300, 100_000)
     )
     assert few < some > all_
-    assert "move" not in Shares().weights(timed=False, network=False, places=100, moves=False)
+    assert "move" not in Shares().weigh_questions(timed=False, network=False, places=100, moves=False)
 
 
 def test_more_trips_show_more_of_the_memory_of_riders():

@@ -15,7 +15,7 @@ from privacy.reference_noise import (
     survivals_of,
 )
 from wayveil.privacy.laws import Coin, Exp, Gaussian, Geometric, GeometricDigit, LaplaceMagnitude, Rational
-from wayveil.privacy.tables import Table, table_of
+from wayveil.privacy.tables import SurvivalTable, table_of
 
 F = Fraction
 TOP = (1 << 64) - 1
@@ -58,7 +58,7 @@ def enumerate_words(table, signed, prefix=()):
 
 @pytest.mark.parametrize(("law", "survivals"), SMALL, ids=[str(law) for law, _ in SMALL])
 def test_8_bit_words_give_the_exact_law_as_far_as_they_decide(law, survivals):
-    shares, undecided = enumerate_words(Table.of(law, word_bits=8), signed=False)
+    shares, undecided = enumerate_words(SurvivalTable.of(law, word_bits=8), signed=False)
     assert sum(shares.values()) + undecided == 1
     assert undecided < F(1, 200)
     with mpmath.workprec(300):
@@ -74,8 +74,8 @@ def test_8_bit_words_give_the_exact_law_as_far_as_they_decide(law, survivals):
 
 @pytest.mark.parametrize("law", [LaplaceMagnitude(F(2)), Gaussian(F(1, 2), folded=True)], ids=str)
 def test_8_bit_words_give_both_signs_the_same_share(law):
-    plain, _ = enumerate_words(Table.of(law, word_bits=8), signed=False)
-    signed, _ = enumerate_words(Table.of(law, word_bits=8), signed=True)
+    plain, _ = enumerate_words(SurvivalTable.of(law, word_bits=8), signed=False)
+    signed, _ = enumerate_words(SurvivalTable.of(law, word_bits=8), signed=True)
     assert max(plain) > 10 or isinstance(law, Gaussian)
     for value, share in plain.items():
         if value == 0:

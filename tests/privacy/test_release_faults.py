@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from polars.exceptions import PolarsError
-from release_nursery import MECHANISM, tiny_trips
+from release_nursery import MECHANISM, ledger_of, tiny_trips
 
 from wayveil.errors import WayveilError
 from wayveil.privacy.gate import Gate
@@ -20,15 +20,16 @@ from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.releases import store
 from wayveil.releases.release import Release, release
-from wayveil.releases.store import load_datasheet, verify_release
+from wayveil.releases.store import load_datasheet
+from wayveil.releases.verification import verify_release
 
 
 class Nursery:
     """The process that bears the children to be killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: str = "release_nursery.py") -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("release_nursery.py"))],
+            [sys.executable, str(Path(__file__).with_name(script))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -117,9 +118,9 @@ def test_releases_killed_two_hundred_times_leave_a_whole_ledger_and_only_whole_r
 def test_the_check_notices_a_release_that_nobody_paid_for(tmp_path):
     released(tmp_path).save(tmp_path / "paid", key=tmp_path / "key.pem")
     check_everything(tmp_path)
-    unpaid = release(
-        tiny_trips(), MECHANISM, epsilon=1, unit=Trip(), ledger=open_ledger(tmp_path / "other.ledger")
-    )
+    (tmp_path / ".other").mkdir()
+    other = ledger_of(tmp_path / ".other")
+    unpaid = release(tiny_trips(), MECHANISM, epsilon=1, unit=Trip(), ledger=other)
     unpaid.save(tmp_path / "unpaid", key=tmp_path / "key.pem")
     with pytest.raises(AssertionError):
         check_everything(tmp_path)
@@ -133,7 +134,7 @@ def test_the_check_notices_a_half_written_release(tmp_path):
 
 
 def released(place: Path) -> Release:
-    ledger = open_ledger(place / "trips.ledger")
+    ledger = ledger_of(place)
     return release(tiny_trips(), MECHANISM, epsilon=1, unit=Trip(), ledger=ledger, actor="test")
 
 
@@ -143,7 +144,7 @@ def test_an_error_before_the_first_noise_gives_the_reservation_back(tmp_path, mo
         released(tmp_path)
     ledger = open_ledger(tmp_path / "trips.ledger")
     assert ledger.spent("trips") == 0
-    assert [line.kind for line in ledger.entries()] == ["reserve", "cancel"]
+    assert [line.kind for line in ledger.entries()] == ["policy", "content", "reserve", "cancel"]
 
 
 def test_an_error_after_the_first_noise_leaves_the_budget_spent(tmp_path, monkeypatch):
@@ -161,7 +162,8 @@ def test_an_error_after_the_first_noise_leaves_the_budget_spent(tmp_path, monkey
         released(tmp_path)
     ledger = open_ledger(tmp_path / "trips.ledger")
     assert ledger.spent("trips") == Fraction(1)
-    assert [line.kind for line in ledger.entries()] == ["reserve", "start"]
+    kinds = [line.kind for line in ledger.entries()]
+    assert kinds == ["policy", "content", "reserve", "start", "settle"], "nothing stays open"
 
 
 @pytest.mark.parametrize("step", ["_flush", "_hash", "write_visits", "datasheet_page"])

@@ -202,14 +202,15 @@ def window_more(seconds):
 
 UNITS = {
     "trip": (Trip(), trip_more()),
-    "rider": (Rider(max_trips=2), rider_more()),
+    "rider": (Rider(max_trips=2, without_id="own"), rider_more()),
     "rider-drop": (Rider(max_trips=2, without_id="drop"), rider_more()),
-    "rider-day": (RiderDay(max_trips=2), rider_day_more()),
-    "rider-day-short": (RiderDay(max_trips=1), rider_day_more(most=1)),
+    "rider-day": (RiderDay(max_trips=2, without_id="own"), rider_day_more()),
+    "rider-day-short": (RiderDay(max_trips=1, without_id="own"), rider_day_more(most=1)),
     "event": (Event(), points_more(1)),
     "points": (Points(length=3), points_more(3)),
-    "window": (Window(seconds=5 * HOUR, max_visits=1), window_more(5 * HOUR)),
-    "window-2": (Window(seconds=5 * HOUR, max_visits=2), window_more(5 * HOUR)),
+    "window": (Window(seconds=5 * HOUR, max_visits=1, without_id="own"), window_more(5 * HOUR)),
+    "window-drop": (Window(seconds=5 * HOUR, max_visits=1, without_id="drop"), window_more(5 * HOUR)),
+    "window-2": (Window(seconds=5 * HOUR, max_visits=2, without_id="own"), window_more(5 * HOUR)),
 }
 
 
@@ -298,13 +299,25 @@ class OneVisit(Points):
 
 
 BROKEN = {
-    "rider not bounded": (UnboundedRider(max_trips=2), rider_more(), COUNTS["lengths"]),
-    "rider-day not bounded": (UnboundedRiderDay(max_trips=2), rider_day_more(), COUNTS["lengths"]),
+    "rider not bounded": (UnboundedRider(max_trips=2, without_id="own"), rider_more(), COUNTS["lengths"]),
+    "rider-day not bounded": (
+        UnboundedRiderDay(max_trips=2, without_id="own"),
+        rider_day_more(),
+        COUNTS["lengths"],
+    ),
     "window not bounded": (UnboundedWindow(seconds=5 * HOUR), window_more(5 * HOUR), ALL_VISITS),
-    "choice among all": (CommonChoice(max_trips=1), rider_more(), COUNTS["lengths"]),
-    "day borrowed": (BorrowedDay(max_trips=1), rider_day_more(most=1), COUNTS["lengths"]),
-    "empty trips kept": (EmptyTripsKept(seconds=5 * HOUR), window_more(5 * HOUR), COUNTS["lengths"]),
-    "displaced visits forgotten": (NothingGoesOut(seconds=5 * HOUR), window_more(5 * HOUR), ALL_VISITS),
+    "choice among all": (CommonChoice(max_trips=1, without_id="own"), rider_more(), COUNTS["lengths"]),
+    "day borrowed": (BorrowedDay(max_trips=1, without_id="own"), rider_day_more(most=1), COUNTS["lengths"]),
+    "empty trips kept": (
+        EmptyTripsKept(seconds=5 * HOUR, without_id="own"),
+        window_more(5 * HOUR),
+        COUNTS["lengths"],
+    ),
+    "displaced visits forgotten": (
+        NothingGoesOut(seconds=5 * HOUR, without_id="own"),
+        window_more(5 * HOUR),
+        ALL_VISITS,
+    ),
     "old trip forgotten": (OnlyAdded(length=1), points_more(1), COUNTS["lengths"]),
     "one point of three": (OneVisit(length=3), points_more(3), ALL_VISITS),
     "cut forgotten": (
@@ -361,15 +374,29 @@ def test_a_rider_below_the_bound_keeps_everything():
     assert Rider(max_trips=3).bound(trips, SeededBits(1)) is trips
 
 
-def test_trips_without_an_id_are_their_own_unit_or_dropped():
+def test_trips_without_an_id_are_refused_unless_the_choice_is_made():
     trips = rider_trips(6, rider=-1)
-    assert len(Rider(max_trips=1).bound(trips, SeededBits(1))) == 6
-    assert len(Rider(max_trips=1, without_id="drop").bound(trips, SeededBits(1))) == 0
+    for unit in (Rider(), RiderDay(), Window()):
+        with pytest.raises(ParameterError, match=r"rider id.*--no-rider"):
+            unit.bound(trips, SeededBits(1))
+        assert len(replace(unit, without_id="own").bound(trips, SeededBits(1))) == 6
+        assert len(replace(unit, without_id="drop").bound(trips, SeededBits(1))) == 0
 
 
-def test_a_window_without_riders_takes_every_trip_for_a_rider():
+@pytest.mark.parametrize("kind", [Rider, RiderDay, Window])
+def test_the_sentence_says_what_became_of_trips_without_an_id(kind):
+    assert "without a rider id" not in kind().neighbours
+    assert "left out" in kind(without_id="drop").neighbours
+    assert "a rider of its own" in kind(without_id="own").neighbours
+    assert kind(without_id="own").describe()["bounds"]["without_id"] == "own"
+
+
+def test_a_window_without_riders_is_refused_unless_every_trip_is_taken_for_a_rider():
     trips = replace(rider_trips(6), rider=None)
-    assert len(Window(max_visits=1).bound(trips, SeededBits(1))) == 6
+    for word in ("refuse", "drop"):
+        with pytest.raises(ParameterError, match="rider column"):
+            Window(without_id=word).bound(trips, SeededBits(1))
+    assert len(Window(max_visits=1, without_id="own").bound(trips, SeededBits(1))) == 6
 
 
 def test_no_trips_stay_no_trips():

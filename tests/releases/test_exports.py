@@ -1,18 +1,19 @@
 import json
-from types import SimpleNamespace
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
 import pytest
 
+from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
+from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.releases.error_bars import visit_scales
 from wayveil.releases.exports import (
     FORMATS,
     STATION_ACTIVITIES,
@@ -43,7 +44,7 @@ def small():
 
 
 def test_station_activities_have_the_exact_columns_and_add_up():
-    table = station_activities(small())
+    table = station_activities(bare_release(small()))
     assert tuple(table.columns) == STATION_ACTIVITIES
     assert table["total_entries"].sum() == table["total_exits"].sum() == 3
     assert table["number_of_transactions"].to_list() == table["total_entries"].to_list()
@@ -60,22 +61,24 @@ def test_station_activities_have_the_exact_columns_and_add_up():
 
 
 def test_a_tap_is_an_entry_and_nothing_is_known_of_exits():
-    table = station_activities(small(), taps=True)
+    table = station_activities(bare_release(small(), taps=True))
     assert table["total_entries"].sum() == 7
     assert table["total_exits"].null_count() == len(table)
     singles = Trips.of_lists([[0], [1]], NETWORK, time=np.array([5, 6]))
-    assert station_activities(singles)["total_exits"].null_count() == 2
+    assert station_activities(bare_release(singles))["total_exits"].sum() == 2, (
+        "trips of one visit are not taps"
+    )
 
 
 def test_the_last_hour_of_a_day_ends_at_midnight():
-    table = station_activities(small())
+    table = station_activities(bare_release(small()))
     late = table.filter(pl.col("time_period_start").str.ends_with("23:00:00")).row(0, named=True)
     assert late["time_period_end"] == "1970-01-03T00:00:00"
     assert str(late["service_date"]) == "1970-01-02"
 
 
 def test_od_by_period_adds_up_to_the_trips():
-    table = od_table(small(), TimeBins.hour_of_day())
+    table = od_table(bare_release(small()), TimeBins.hour_of_day())
     assert table["trips"].sum() == 3
     assert table.row(0, named=True) == {
         "origin_stop_id": "s000",
@@ -86,9 +89,9 @@ def test_od_by_period_adds_up_to_the_trips():
         "trips_low": None,
         "trips_high": None,
     }
-    weekly = od_table(small(), TimeBins.hour_of_week())
+    weekly = od_table(bare_release(small()), TimeBins.hour_of_week())
     assert weekly["period_start"].to_list()[0] == "Thu 08:00"
-    assert od_table(small())["period_start"].null_count() == 3
+    assert od_table(bare_release(small()))["period_start"].null_count() == 3
 
 
 def released(mechanism, raw, seed):
@@ -100,7 +103,7 @@ def released(mechanism, raw, seed):
     "mechanism",
     [
         NoisyPrefixTree(height=2, successors="all"),
-        ExhaustiveTimeTree(height=2, time="720"),
+        SeqPT(height=2, time="720"),
         SafePath(height=2, time="720", location_height=0),
     ],
 )
@@ -108,13 +111,11 @@ def test_error_bars_hold_the_raw_number_in_most_cells(mechanism):
     raw = simulate_week(ring_of_stops(5, seconds=60), 40_000, seed=1).head(2)
     # The bars speak of noise and not of cuts: no trip is longer than the tree is high, none passes midnight.
     raw = Trips(raw.location, raw.offsets, raw.world, np.full(raw.visits, 8 * HOUR))
-    truth = od_table(raw).select("origin_stop_id", "destination_stop_id", true="trips")
+    truth = od_table(bare_release(raw)).select("origin_stop_id", "destination_stop_id", true="trips")
     inside, cells = 0, 0
     for seed in range(5):
         out = released(mechanism, raw, seed)
-        table = od_table(out.trips, datasheet=out.datasheet).join(
-            truth, on=["origin_stop_id", "destination_stop_id"]
-        )
+        table = od_table(out).join(truth, on=["origin_stop_id", "destination_stop_id"])
         held = table.filter(
             (pl.col("true") >= pl.col("trips_low")) & (pl.col("true") <= pl.col("trips_high"))
         )
@@ -126,12 +127,14 @@ def test_error_bars_hold_the_raw_number_in_most_cells(mechanism):
 
 def test_scales_come_from_the_counts_that_complete_a_visit():
     raw = simulate_week(ring_of_stops(5, seconds=60), 2_000, seed=1)
-    sheet = released(SafePath(height=3, location_height=1, time_height=1), raw, 0).datasheet
+    made = released(SafePath(height=3, location_height=1, time_height=1), raw, 0)
     leaf = [
-        s for s in sheet["spends"] if s["label"].startswith("time of visit") and "group" not in s["label"]
+        float(Fraction(s["scale"]))
+        for s in made.datasheet["spends"]
+        if s["label"].startswith("time of visit") and "group" not in s["label"]
     ]
-    assert len(visit_scales(sheet)) == len(leaf) == 3
-    assert visit_scales({"mechanism": {"name": "markov"}, "spends": []}) is None
+    assert made.model.visit_scales().tolist() == leaf
+    assert len(leaf) == 3
 
 
 def test_maps_carry_all_stops_and_all_moves():
@@ -146,7 +149,7 @@ def test_maps_carry_all_stops_and_all_moves():
 
 
 def test_a_flowmap_is_a_pair_of_tables_that_refer_to_each_other():
-    places, flows = flowmap(small())
+    places, flows = flowmap(bare_release(small()))
     assert places.columns == ["id", "name", "lat", "lon"]
     assert flows.columns == ["origin", "dest", "count"]
     assert flows["count"].sum() == 3
@@ -155,7 +158,9 @@ def test_a_flowmap_is_a_pair_of_tables_that_refer_to_each_other():
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_format_is_written(kind, tmp_path):
-    made = SimpleNamespace(trips=small(), datasheet={"mechanism": {"name": "markov"}, "spends": []})
+    made = bare_release(small())
+    if kind == "trie":
+        made = release(small(), MobiTrie(), epsilon=9, bits=SeededBits(1))
     files = export(made, kind, tmp_path / "out.file")
     assert files
     assert all(file.stat().st_size > 0 for file in files)
@@ -165,8 +170,8 @@ def test_every_format_is_written(kind, tmp_path):
 
 def test_what_a_format_needs_is_asked_for_in_a_sentence(tmp_path):
     with pytest.raises(ParameterError, match="there is no format 'shapefile'"):
-        export(SimpleNamespace(trips=small(), datasheet={}), "shapefile", tmp_path / "x")
+        export(bare_release(small()), "shapefile", tmp_path / "x")
     with pytest.raises(ParameterError, match="needs times"):
-        station_activities(small().without_times())
+        station_activities(bare_release(small().without_times()))
     with pytest.raises(ParameterError, match="coordinates"):
-        flowmap(Trips.of_lists([[0]], World(["a"])))
+        flowmap(bare_release(Trips.of_lists([[0]], World(["a"]))))

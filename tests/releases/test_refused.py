@@ -7,7 +7,7 @@ import pytest
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.ledger import open_ledger
+from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import release
 from weave_city import QUICK, town_trips
@@ -17,13 +17,22 @@ PICKY = Weave(weakest=1e12, generation=QUICK)
 
 
 def share_of_the_number():
-    weights = PICKY.shares.weights(timed=True, network=True, triples=False)
+    weights = PICKY.shares.weigh_questions(timed=True, network=True, triples=False)
     return weights["trips"] / sum(weights.values())
 
 
 @pytest.fixture
 def ledger(tmp_path):
-    return open_ledger(tmp_path / "ledger")
+    made = open_ledger(tmp_path / "ledger")
+    made.set_policy("trips", Policy(10, unit="trip"), actor="officer")
+    return made
+
+
+def kinds(ledger):
+    """The steps after the policy and the rows."""
+    lines = [line.kind for line in ledger.entries()]
+    assert lines[:2] == ["policy", "content"]
+    return lines[2:]
 
 
 def attempt(ledger, mechanism=PICKY):
@@ -35,7 +44,7 @@ def test_a_refused_release_books_only_the_number_of_trips(ledger):
         attempt(ledger)
     assert ledger.spent("trips") == share_of_the_number()
     assert 0 < ledger.spent("trips") < Fraction(1, 10)
-    assert [line.kind for line in ledger.entries()] == ["reserve", "start", "settle"]
+    assert kinds(ledger) == ["reserve", "start", "settle"]
     assert ledger.open_reservations() == []
     assert ledger.verify().ok
 
@@ -57,7 +66,8 @@ def test_any_other_failure_after_the_first_noise_leaves_everything_spent(ledger,
     with pytest.raises(ParameterError, match="a defect"):
         attempt(ledger, Weave(weakest=0, generation=QUICK))
     assert ledger.spent("trips") == 1
-    assert [line.kind for line in ledger.entries()] == ["reserve", "start"]
+    assert kinds(ledger) == ["reserve", "start", "settle"]
+    assert ledger.open_reservations() == []
 
 
 def test_a_crash_between_the_refusal_and_its_booking_leaves_everything_spent(ledger, monkeypatch):
@@ -80,4 +90,4 @@ def test_a_refusal_before_the_first_noise_costs_nothing(ledger, monkeypatch):
     with pytest.raises(RefusedError, match="at once"):
         attempt(ledger)
     assert ledger.spent("trips") == 0
-    assert [line.kind for line in ledger.entries()] == ["reserve", "cancel"]
+    assert kinds(ledger) == ["reserve", "cancel"]

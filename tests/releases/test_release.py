@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import subprocess
@@ -7,18 +8,19 @@ import numpy as np
 import pytest
 
 from wayveil.errors import BudgetExceededError, InputError, ParameterError
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
-from wayveil.releases.accounts import DEFAULT_TOTAL_EPSILON, account_for
 from wayveil.releases.release import Release, default_mechanism, release
 from wayveil.releases.signing import key_fingerprint, public_text, signing_key
-from wayveil.releases.store import load_datasheet, verify_release
+from wayveil.releases.store import load_datasheet
+from wayveil.releases.trust import read_pins
+from wayveil.releases.verification import UnknownKeyError, verify_release
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors
@@ -85,7 +87,7 @@ def test_steps_are_held_to_the_network_and_taps_are_not():
     world = World(list("abcdef"), successors=rows)
     assert NoisyPrefixTree().rule(world).impossible == "cut"
     assert NoisyPrefixTree(successors="all").rule(world).impossible == "keep"
-    for kind in (SafePath, PPDP, ExhaustiveTimeTree, TapCounts):
+    for kind in (SafePath, PPDP, SeqPT, TapCounts):
         assert kind().rule(world) == LegalityRule(repeats="keep", impossible="keep")
     assert NoisyPrefixTree().rule(WORLD).repeats == "keep"
 
@@ -98,19 +100,29 @@ def test_two_releases_differ_and_a_public_seed_does_not_make_them_equal():
 
 def test_a_saved_release_is_verified_and_read_back(saved):
     made, folder = saved
-    facts = verify_release(folder, key_fingerprint_expected=key_fingerprint(public_text(signing_key())))
-    assert facts["files"] == 4
+    found = verify_release(folder, trust=key_fingerprint(public_text(signing_key())))
+    assert len(found.files) == 6
     again = Release.load(folder, WORLD)
     assert again.trips.to_lists() == made.trips.to_lists()
     assert again.datasheet == json.loads(json.dumps(made.datasheet))
     assert "Test Transit" in (folder / "datasheet.html").read_text()
-    with pytest.raises(ParameterError, match="loaded"):
-        again.save(folder.with_name("copy"))
+    assert again.model.table().equals(made.model.table())
+    assert again.model.generate(1).to_lists() == made.model.generate(1).to_lists()
+    assert Release.load(again.save(folder.with_name("copy")), WORLD).datasheet == again.datasheet
 
 
 @pytest.mark.parametrize(
     "name",
-    ["trips.parquet", "model.parquet", "datasheet.json", "datasheet.html", "manifest.json", "manifest.sig"],
+    [
+        "trips.parquet",
+        "model.npz",
+        "model.parquet",
+        "expected.json",
+        "datasheet.json",
+        "datasheet.html",
+        "manifest.json",
+        "manifest.sig",
+    ],
 )
 def test_a_changed_byte_is_found_and_the_file_is_named(saved, name):
     _, folder = saved
@@ -119,6 +131,8 @@ def test_a_changed_byte_is_found_and_the_file_is_named(saved, name):
     (folder / name).write_bytes(bytes(content))
     with pytest.raises(InputError, match=r"manifest\.json" if name.startswith("manifest") else name):
         verify_release(folder)
+    with pytest.raises(InputError, match=r"manifest\.json" if name.startswith("manifest") else name):
+        Release.load(folder, WORLD)
 
 
 def test_a_missing_and_an_added_file_are_found(saved):
@@ -135,9 +149,60 @@ def test_a_missing_and_an_added_file_are_found(saved):
 def test_somebody_elses_signature_is_told_apart(saved, tmp_path):
     made, _ = saved
     folder = made.save(tmp_path / "other", key=tmp_path / "other-key.pem")
-    verify_release(folder)
+    theirs = key_fingerprint(public_text(signing_key(tmp_path / "other-key.pem")))
     with pytest.raises(InputError, match="another key"):
-        verify_release(folder, key_fingerprint_expected=key_fingerprint(public_text(signing_key())))
+        verify_release(folder, trust=key_fingerprint(public_text(signing_key())))
+    with pytest.raises(UnknownKeyError, match="signed by an unknown key"):
+        verify_release(folder)
+    with pytest.raises(UnknownKeyError, match="signed by an unknown key"):
+        Release.load(folder, WORLD)
+    assert verify_release(folder, trust="any").key == theirs
+    assert read_pins() == {}
+    assert Release.load(folder, WORLD, trust=theirs).datasheet == made.datasheet
+    assert set(read_pins()) == {theirs}
+    verify_release(folder)
+
+
+def test_a_release_over_another_world_is_refused(saved):
+    _, folder = saved
+    with pytest.raises(InputError, match="made for another world"):
+        Release.load(folder, World.of_symbols("abcdeg"))
+
+
+def test_links_and_names_that_lead_out_of_the_folder_are_refused(saved, tmp_path):
+    _, folder = saved
+    content = (folder / "datasheet.html").read_bytes()
+    (tmp_path / "elsewhere.html").write_bytes(content)
+    (folder / "datasheet.html").unlink()
+    (folder / "datasheet.html").symlink_to(tmp_path / "elsewhere.html")
+    with pytest.raises(InputError, match="is a link"):
+        verify_release(folder)
+    for name in ("../elsewhere.html", "/etc/hostname", "a\\b", "manifest.sig"):
+        sign_again(folder, {name: hashlib.sha256(content).hexdigest()})
+        with pytest.raises(InputError, match="no file of a release"):
+            verify_release(folder)
+
+
+def sign_again(folder, files):
+    """What an insider with the key could write."""
+    key = signing_key()
+    manifest = json.dumps({"format": 2, "files": files, "public_key": public_text(key)}).encode()
+    (folder / "manifest.json").write_bytes(manifest)
+    (folder / "manifest.sig").write_bytes(key.sign(manifest))
+
+
+def test_a_release_of_the_format_before_is_refused_with_a_sentence(saved):
+    _, folder = saved
+    files = json.loads((folder / "manifest.json").read_text())["files"]
+    for name in ("model.npz", "expected.json"):
+        (folder / name).unlink()
+        del files[name]
+    manifest = json.dumps({"format": 1, "files": files, "public_key": public_text(signing_key())}).encode()
+    (folder / "manifest.json").write_bytes(manifest)
+    (folder / "manifest.sig").write_bytes(signing_key().sign(manifest))
+    verify_release(folder)
+    with pytest.raises(InputError, match="format 1, without a model that can be loaded"):
+        Release.load(folder, WORLD)
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path):
@@ -175,7 +240,7 @@ def test_a_file_that_is_no_key_signs_nothing(saved, tmp_path):
 
 def test_the_ledger_has_the_spend_and_the_commit(tmp_path):
     ledger = open_ledger(tmp_path / "ledger")
-    ledger.set_policy("trips", Policy(2), actor="officer")
+    ledger.set_policy("trips", Policy(2, unit="rider"), actor="officer")
     made = release(some_trips(), TREE, epsilon="1.5", ledger=ledger)
     assert ledger.spent("trips") == Fraction(3, 2)
     assert [held.started for held in ledger.open_reservations()] == [True]
@@ -189,6 +254,7 @@ def test_the_ledger_has_the_spend_and_the_commit(tmp_path):
 
 def test_an_error_before_the_first_noise_gives_the_budget_back(tmp_path):
     ledger = open_ledger(tmp_path / "ledger")
+    ledger.set_policy("trips", Policy(2, unit="rider"), actor="officer")
     with pytest.raises(ParameterError, match="plain list"):
         release(some_trips(), NoisyPrefixTree(successors="network"), epsilon=1, ledger=ledger)
     with pytest.raises(ParameterError, match="rider id"):
@@ -201,19 +267,11 @@ def test_an_error_after_the_first_noise_gives_nothing_back(tmp_path, monkeypatch
 
     monkeypatch.setattr(PrefixTree, "generate", lambda *_: 1 / 0)
     ledger = open_ledger(tmp_path / "ledger")
+    ledger.set_policy("trips", Policy(2, unit="rider"), actor="officer")
     with pytest.raises(ZeroDivisionError):
         release(some_trips(), TREE, epsilon=1, ledger=ledger)
     assert ledger.spent("trips") == 1
-
-
-def test_a_first_run_has_a_limit_and_a_ledger_beside_the_data(tmp_path):
-    data = tmp_path / "trips.parquet"
-    ledger = account_for(None, data, "trips")
-    assert (tmp_path / "trips.parquet.ledger").exists()
-    assert ledger.remaining("trips") == DEFAULT_TOTAL_EPSILON
-    ledger.set_policy("trips", Policy(3), actor="officer")
-    assert account_for(None, data, "trips").remaining("trips") == 3
-    assert account_for("none", data, "trips") is None
+    assert ledger.open_reservations() == []
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, "no", float("nan"), float("inf")])

@@ -18,8 +18,8 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event, Rider, Trip
 from wayveil.releases.release import Release
-from wayveil.releases.taps import ANY_MOVE, release_taps
-from wayveil.simulate.taps import simulate_taps
+from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import chain_cards, sequences
 from wayveil.taps.taps import Taps
@@ -155,7 +155,7 @@ def test_taps_filled_from_other_rows_are_refused_by_every_sound_way():
         MADE.location, MADE.time, CITY, route=MADE.route, card=MADE.card, filled=np.arange(6_000) == 7
     )
     for way in ("cards", "counts-first", "counts"):
-        with pytest.raises(ParameterError, match="filled in from other rows"):
+        with pytest.raises(ParameterError, match="`filled`: stops or routes were filled in from other rows"):
             release_taps(filled, way, epsilon=1, first_day=FIRST, days=DAYS)
     assert release_taps(filled, "study", epsilon=1, seed=1).datasheet["private"] is False
 

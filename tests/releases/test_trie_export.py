@@ -9,8 +9,8 @@ from wayveil.errors import ParameterError
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.release import release
-from wayveil.releases.trie_export import export_trie
+from wayveil.releases.exports import export
+from wayveil.releases.release import Release, release
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -24,13 +24,12 @@ def saved(mechanism, folder):
 
 def test_a_saved_trie_is_written_as_it_was_released(tmp_path):
     made, folder = saved(MobiTrie(), tmp_path / "out")
-    (path,) = export_trie(folder, tmp_path / "trie.json")
+    (path,) = export(Release.load(folder, TRIPS.world), "trie", tmp_path / "trie.json")
     read = json.loads(path.read_text())
     assert read == {"n": 3, "root": made.model.nested()}
     begin = next(node for node in read["root"]["children"] if node["stop"] == "^")
     assert begin["children"][0]["stop"] == "a"
-    (narrow,) = export_trie(folder, tmp_path / "narrow.json", widest=1)
-    assert len(json.loads(narrow.read_text())["root"]["children"]) == 1
+    assert len(made.model.nested(widest=1)["children"]) == 1
 
 
 def test_the_command_line_writes_it_too(tmp_path, monkeypatch, capsys):
@@ -46,6 +45,6 @@ def test_the_command_line_writes_it_too(tmp_path, monkeypatch, capsys):
 
 
 def test_a_release_without_ngrams_has_no_trie(tmp_path):
-    _, folder = saved(NoisyPrefixTree(height=2), tmp_path / "out")
+    made, _ = saved(NoisyPrefixTree(height=2), tmp_path / "out")
     with pytest.raises(ParameterError, match="has no trie"):
-        export_trie(folder, tmp_path / "trie.json")
+        export(made, "trie", tmp_path / "trie.json")

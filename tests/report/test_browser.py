@@ -3,11 +3,11 @@
 import os
 import shutil
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 from report_world import DATASHEET, grid_city, random_trips
 
+from bare_release import bare_release
 from wayveil.report.page import write_report
 from wayveil.utility.scorecard import score
 
@@ -25,11 +25,9 @@ FLAGS = [
 def test_the_report_opens_from_a_file_without_a_console_message(tmp_path, audience):
     city = grid_city(5)
     raw, private = random_trips(city, 200, seed=1), random_trips(city, 200, seed=2)
-    release = SimpleNamespace(trips=private, datasheet=DATASHEET)
+    release = bare_release(private, DATASHEET)
     card = score(raw, release, queries=100)
-    page = write_report(
-        tmp_path / "report.html", network=city, raw=raw, release=release, scorecard=card, audience=audience
-    )
+    page = write_report(tmp_path / "report.html", raw=raw, release=release, scorecard=card, audience=audience)
     shown = open_in_browser(page, tmp_path)
     assert "</footer>" in shown.stdout
     assert "CONSOLE" not in shown.stderr

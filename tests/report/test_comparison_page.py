@@ -2,7 +2,6 @@
 
 import re
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -10,14 +9,15 @@ from report_world import grid_city, random_trips
 from test_browser import BROWSER, open_in_browser
 from typer.testing import CliRunner
 
+from bare_release import bare_release
 from wayveil.cli import compare as commands
 from wayveil.comparison.compare import compare
-from wayveil.comparison.examiner import Settings
+from wayveil.comparison.run_cells import Settings
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.report.charts import error_against_epsilon, privacy_utility
+from wayveil.mechanisms.seqpt import SeqPT
+from wayveil.report.comparison_charts import error_against_epsilon, privacy_utility
 from wayveil.report.comparison_page import figure_tables, write_comparison_page
 from wayveil.report.comparison_section import number
 from wayveil.report.page import report_html, write_report
@@ -30,7 +30,7 @@ def found():
     trips = random_trips(CITY, 300, seed=1)
     return compare(
         trips,
-        [NoisyPrefixTree(height=4), Markov(), ExhaustiveTimeTree(height=2)],
+        [NoisyPrefixTree(height=4), Markov(), SeqPT(height=2)],
         ["1/2", 2],
         repetitions=3,
         settings=Settings(queries=200, most_pairs=50),
@@ -92,9 +92,9 @@ def test_the_page_is_whole_internal_and_fetches_nothing(found, tmp_path):
 def test_the_internal_report_shows_the_comparison_and_the_public_one_does_not(found, tmp_path):
     raw, release = (
         random_trips(CITY, 100, seed=2),
-        SimpleNamespace(trips=random_trips(CITY, 90, seed=3), datasheet={}),
+        bare_release(random_trips(CITY, 90, seed=3)),
     )
-    both = {"network": CITY, "raw": raw, "release": release, "comparison": found}
+    both = {"raw": raw, "release": release, "comparison": found}
     page = write_report(tmp_path / "in.html", **both, audience="internal").read_text()
     assert "Other mechanisms and budgets" in page
     assert "seqpt height=2</strong>: this mechanism releases times" in page

@@ -1,9 +1,8 @@
 """The words of the datasheet, on its own page and in the report."""
 
-from types import SimpleNamespace
-
 from report_world import DATASHEET, grid_city, random_trips
 
+from bare_release import bare_release
 from wayveil.releases import datasheet_view
 from wayveil.releases.datasheet_page import datasheet_page
 from wayveil.report.page import report_html
@@ -61,8 +60,8 @@ def test_the_page_of_the_datasheet_and_the_report_show_the_same_parts(tmp_path):
     assert "Nothing was looked at." in page
     assert "<script" not in page
     city = grid_city(3)
-    release = SimpleNamespace(trips=random_trips(city, 20, seed=1), datasheet=sheet)
-    report = report_html(network=city, release=release)
+    release = bare_release(random_trips(city, 20, seed=1), sheet)
+    report = report_html(release=release)
     for part in ("What was paid for", "Who is protected", "Before counting", "Several releases add up."):
         assert part in page
         assert part in report

@@ -3,9 +3,10 @@
 import polars as pl
 import pytest
 
+from bare_release import bare_release
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.release import release
+from wayveil.releases.release import Release, release
 from wayveil.report.expected import expected_table
 from wayveil.report.page import report_html, write_report
 from weave_city import QUICK, small_town, town_trips
@@ -18,7 +19,7 @@ def made():
 
 
 def test_a_woven_release_says_how_far_off_to_expect_it_and_gives_the_numbers(made, tmp_path):
-    write_report(tmp_path / "r.html", network=small_town(), release=made)
+    write_report(tmp_path / "r.html", release=made)
     page = (tmp_path / "r.html").read_text()
     assert "How far off to expect it" in page
     numbers = pl.read_csv(tmp_path / "r-figures" / "answer-expected-error.csv")
@@ -28,13 +29,19 @@ def test_a_woven_release_says_how_far_off_to_expect_it_and_gives_the_numbers(mad
 
 
 def test_the_table_marks_what_is_a_guess(made):
-    table = expected_table(made.trips, made.model.table(), made.datasheet)
+    table = expected_table(made)
     for row, seen in zip(table.rows, table.data["seen"], strict=True):
         assert row[4].endswith("*") is not seen
 
 
 def test_another_mechanism_has_no_such_part(made):
-    sheet = {**made.datasheet, "mechanism": {"name": "markov", "parameters": {}}}
-    assert expected_table(made.trips, made.model.table(), sheet) is None
-    empty = type("Loaded", (), {"trips": made.trips, "datasheet": sheet})()
-    assert "How far off to expect it" not in report_html(network=small_town(), release=empty)
+    other = bare_release(made.trips, made.datasheet)
+    assert expected_table(other) is None
+    assert "How far off to expect it" not in report_html(release=other)
+
+
+def test_errors_are_found_once_and_kept_with_the_saved_release(made, tmp_path, monkeypatch):
+    loaded = Release.load(made.save(tmp_path / "release"), small_town())
+    monkeypatch.setattr(type(loaded.model), "expected_errors", lambda *_: pytest.fail("was woven again"))
+    assert loaded.expected == made.expected
+    assert report_html(release=loaded) == report_html(release=made)

@@ -1,13 +1,13 @@
 """The report: what each audience sees, what the page never does, and how large it may be."""
 
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 from report_world import DATASHEET, grid_city, random_trips
 
+from bare_release import bare_release
 from wayveil.errors import InputError, ParameterError
 from wayveil.report.page import report_html, write_report
 from wayveil.trips.trips import Trips
@@ -24,7 +24,7 @@ def raw():
 
 @pytest.fixture(scope="module")
 def release():
-    return SimpleNamespace(trips=random_trips(CITY, 280, seed=2), datasheet=DATASHEET)
+    return bare_release(random_trips(CITY, 280, seed=2), DATASHEET)
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +34,17 @@ def card(raw, release):
 
 @pytest.fixture(scope="module")
 def internal(raw, release, card):
-    return report_html(network=CITY, raw=raw, release=release, scorecard=card, audience="internal")
+    return report_html(raw=raw, release=release, scorecard=card, audience="internal")
 
 
 @pytest.fixture(scope="module")
 def public(release):
-    return report_html(network=CITY, release=release)
+    return report_html(release=release)
 
 
 def test_the_public_report_is_the_same_with_and_without_raw_trips(tmp_path, raw, release, card):
-    write_report(tmp_path / "a" / "r.html", network=CITY, raw=raw, release=release, scorecard=card)
-    write_report(tmp_path / "b" / "r.html", network=CITY, raw=None, release=release)
+    write_report(tmp_path / "a" / "r.html", raw=raw, release=release, scorecard=card)
+    write_report(tmp_path / "b" / "r.html", raw=None, release=release)
     with_raw, without = (
         {path.relative_to(side): path.read_bytes() for path in side.rglob("*.*")}
         for side in (tmp_path / "a", tmp_path / "b")
@@ -54,11 +54,11 @@ def test_the_public_report_is_the_same_with_and_without_raw_trips(tmp_path, raw,
 
 
 def test_a_public_report_leaves_no_picture_of_an_internal_one_beside_it(tmp_path, raw, release):
-    write_report(tmp_path / "r.html", network=CITY, raw=raw, release=release, audience="internal")
+    write_report(tmp_path / "r.html", raw=raw, release=release, audience="internal")
     figures = tmp_path / "r-figures"
     assert (figures / "map-raw.csv").exists()
     (figures / "notes.txt").write_text("mine")
-    write_report(tmp_path / "r.html", network=CITY, release=release)
+    write_report(tmp_path / "r.html", release=release)
     left = {path.name for path in figures.iterdir()}
     assert not any("raw" in name or "difference" in name for name in left)
     assert {"map-private.csv", "notes.txt"} <= left
@@ -89,13 +89,13 @@ def test_the_internal_report_shows_both_sides_and_the_error_table(internal, card
 
 def test_several_releases_have_their_interval_in_the_table(raw, release):
     card = score(raw, [release, random_trips(CITY, 280, seed=3)], queries=200)
-    page = report_html(network=CITY, raw=raw, release=release, scorecard=card, audience="internal")
+    page = report_html(raw=raw, release=release, scorecard=card, audience="internal")
     assert "95 % interval" in page
     assert "Means over 2 releases" in page
 
 
 def test_an_internal_report_without_a_scorecard_leaves_the_table_out(raw, release):
-    page = report_html(network=CITY, raw=raw, release=release, audience="internal")
+    page = report_html(raw=raw, release=release, audience="internal")
     assert 'id="accuracy"' not in page
 
 
@@ -122,9 +122,7 @@ def test_every_picture_has_a_name_and_every_table_its_headings(internal):
 def test_names_cannot_break_the_page(raw):
     world = World.of_symbols(["</title><script>x", 'a"b', "c&d"])
     trips = Trips.of_lists([[0, 1, 2]] * 3, world)
-    page = report_html(
-        network=world, release=SimpleNamespace(trips=trips, datasheet=DATASHEET), title="<b>bold</b>"
-    )
+    page = report_html(release=bare_release(trips, DATASHEET), title="<b>bold</b>")
     assert "<script" not in page
     assert "<b>" not in page
     assert "&lt;/title&gt;&lt;script&gt;x" in page
@@ -133,7 +131,7 @@ def test_names_cannot_break_the_page(raw):
 def test_a_world_without_coordinates_shows_a_table_in_place_of_the_map():
     world = World.of_symbols(list("abc"))
     trips = Trips.of_lists([[0, 1], [1, 0, 2]], world)
-    page = report_html(network=world, release=SimpleNamespace(trips=trips, datasheet=DATASHEET))
+    page = report_html(release=bare_release(trips, DATASHEET))
     assert 'class="map"' not in page
     assert "a – b" in page
     assert "no coordinates" in page
@@ -141,13 +139,13 @@ def test_a_world_without_coordinates_shows_a_table_in_place_of_the_map():
 
 def test_an_empty_release_still_makes_a_page():
     nobody = Trips.of_lists([], CITY)
-    page = report_html(network=CITY, release=SimpleNamespace(trips=nobody, datasheet=DATASHEET))
+    page = report_html(release=bare_release(nobody, DATASHEET))
     assert "Nothing to rank" in page
 
 
 def test_a_release_without_a_guarantee_is_marked_in_place_of_an_epsilon(release):
     sheet = {**DATASHEET, "private": False, "not_private_because": ["seeded noise"]}
-    page = report_html(network=CITY, release=SimpleNamespace(trips=release.trips, datasheet=sheet))
+    page = report_html(release=bare_release(release.trips, sheet))
     assert "This output is not private" in page
     assert "Seeded noise." in page
     assert "In plain words" not in page
@@ -158,32 +156,32 @@ def test_a_page_of_a_large_city_stays_below_half_a_megabyte():
     assert city.size > 3_000
     assert city.edges > 8_000
     raw, private = random_trips(city, 4_000, seed=1), random_trips(city, 4_000, seed=2)
-    release = SimpleNamespace(trips=private, datasheet=DATASHEET)
-    assert len(report_html(network=city, release=release).encode()) < 500_000
-    both = report_html(network=city, raw=raw, release=release, audience="internal")
+    release = bare_release(private, DATASHEET)
+    assert len(report_html(release=release).encode()) < 500_000
+    both = report_html(raw=raw, release=release, audience="internal")
     assert len(both.encode()) < 2 * 500_000
 
 
 def test_trips_of_another_world_are_refused(release):
     other = Trips.of_lists([[0]], World.of_symbols(["x"]))
     with pytest.raises(ParameterError, match="different worlds"):
-        report_html(network=CITY, raw=other, release=release, audience="internal")
+        report_html(raw=other, release=release, audience="internal")
 
 
 def test_an_internal_report_needs_raw_trips_and_an_audience_must_be_known(release):
     with pytest.raises(ParameterError, match="raw trips"):
-        report_html(network=CITY, release=release, audience="internal")
+        report_html(release=release, audience="internal")
     with pytest.raises(ParameterError, match="audience"):
-        report_html(network=CITY, release=release, audience="press")
+        report_html(release=release, audience="press")
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path, release):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
-        write_report(tmp_path / "file" / "report.html", network=CITY, release=release)
+        write_report(tmp_path / "file" / "report.html", release=release)
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="cannot be written"):
-        write_report(tmp_path / "folder", network=CITY, release=release)
+        write_report(tmp_path / "folder", release=release)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
 
 

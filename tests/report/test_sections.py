@@ -7,22 +7,24 @@ import polars as pl
 import pytest
 from report_world import grid_city, random_trips
 
+from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Trip
+from wayveil.releases.plain_laplace import plain_half_width
 from wayveil.releases.release import Release, release
-from wayveil.releases.taps import ANY_MOVE
+from wayveil.releases.tap_ways import ANY_MOVE
 from wayveil.report.answers_view import answer_tables
 from wayveil.report.page import report_html, write_report
-from wayveil.report.trie_picture import nested_children
+from wayveil.report.trie_picture import trie_chart
 from wayveil.report.unmeasured import unmeasured
-from wayveil.simulate.taps import simulate_taps
+from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.trips.trips import Trips
-from wayveil.utility.answers import Asked
 from wayveil.utility.scorecard import score
+from wayveil.world.world import World
 
 CITY = grid_city(4)
 RAW = random_trips(CITY, 400, seed=1)
@@ -56,21 +58,20 @@ def counts(tap_trips):
 
 
 def test_released_numbers_carry_the_bars_of_their_noise(tree, tmp_path):
-    page = report_html(network=CITY, release=tree)
+    page = report_html(release=tree)
     assert "95 % of the noise" in page
-    table = tree.model.table()
-    write_report(tmp_path / "r.html", network=CITY, release=tree)
+    write_report(tmp_path / "r.html", release=tree)
     stops = pl.read_csv(tmp_path / "r-figures" / "stops.csv")
     assert (stops["noise_95"] > 0).all()
-    # The same bars where the model was read back from its table.
-    loaded = Release(tree.trips, None, tree.datasheet)
-    assert report_html(network=CITY, release=loaded, model=table) == page
-    assert "95 % of the noise" not in report_html(network=CITY, release=loaded)
+    # The same bars where the release was read back from its folder, and none where the model does not know its noise.
+    loaded = Release.load(tree.save(tmp_path / "release"), CITY)
+    assert report_html(release=loaded) == page
+    assert "95 % of the noise" not in report_html(release=bare_release(tree.trips, tree.datasheet))
 
 
 def test_more_noise_makes_wider_bars(tree):
     def widest(one):
-        page = report_html(network=CITY, release=one)
+        page = report_html(release=one)
         return max(float(bar.replace(",", "")) for bar in re.findall(r"± ([\d,]+)</td>", page))
 
     quiet = release(RAW, NoisyPrefixTree(height=3), epsilon=40, unit=Trip(), bits=SeededBits(3), seed=1)
@@ -78,28 +79,22 @@ def test_more_noise_makes_wider_bars(tree):
 
 
 def test_a_released_trie_is_drawn_and_a_tree_is_not(trie, tree):
-    page = report_html(network=CITY, release=trie)
+    page = report_html(release=trie)
     assert 'id="trie"' in page
     assert 'class="trie"' in page
     assert "Street 0 / Avenue 0" in page[page.index('class="trie"') :]
-    assert 'id="trie"' not in report_html(network=CITY, release=tree)
+    assert 'id="trie"' not in report_html(release=tree)
 
 
-def test_the_trie_of_a_table_is_the_trie_itself(trie):
+def test_the_paths_beside_the_picture_are_the_ngrams_of_the_model(trie):
     table = trie.model.table().filter(pl.col("count") > 0)
-    rows = list(zip(table["ngram"].to_list(), table["count"].to_list(), strict=True))
-
-    def flat(nodes, path=()):
-        for node in nodes:
-            yield (*path, node["stop"]), round(node["count"], 6)
-            yield from flat(node["children"], (*path, node["stop"]))
-
-    whole = trie.model.nested()
-    assert dict(flat(nested_children(rows, {}))) == {key: n for key, n in flat(whole["children"]) if n > 0}
+    released = dict(zip(table["ngram"].list.join(" > "), table["count"], strict=True))
+    shown = trie_chart(trie.model.nested(), World(CITY.ids)).data
+    assert dict(shown.iter_rows()) == pytest.approx(released)
 
 
 def test_tap_releases_answer_the_agency_beside_plain_noise(counts, tmp_path):
-    page = write_report(tmp_path / "r.html", network=RING, release=counts).read_text()
+    page = write_report(tmp_path / "r.html", release=counts).read_text()
     assert "Answers for the agency" in page
     assert "Plain Laplace noise" in page
     for title in ("Tap-ins in all", "Tap-ins per hour of the day", "The stops with the fewest tap-ins"):
@@ -112,18 +107,17 @@ def test_tap_releases_answer_the_agency_beside_plain_noise(counts, tmp_path):
 
 
 def test_single_visits_have_no_moves_to_show(counts, tree):
-    page = report_html(network=RING, release=counts)
+    page = report_html(release=counts)
     for section in ("flows", "journeys", "lengths", "patterns"):
         assert f'"#{section}"' not in page
         assert f'id="{section}"' not in page
-        assert f'id="{section}"' in report_html(network=CITY, release=tree)
+        assert f'id="{section}"' in report_html(release=tree)
     assert "the trips of this release are single visits" in page
 
 
 def test_answers_beside_raw_ones_are_internal(counts, tap_trips):
-    asked = Asked(counts.trips, counts.model.table(), counts.datasheet)
-    public, _ = answer_tables(asked)
-    inside, _ = answer_tables(asked, tap_trips)
+    public, _ = answer_tables(counts)
+    inside, _ = answer_tables(counts, tap_trips)
     assert not any("Raw" in table.heads for table in public)
     total = next(table for table in inside if table.name == "total")
     row = dict(zip(total.heads, total.rows[0], strict=True))
@@ -132,18 +126,18 @@ def test_answers_beside_raw_ones_are_internal(counts, tap_trips):
 
 
 def test_only_releases_of_taps_answer_unless_told(tree):
-    assert "Answers for the agency" not in report_html(network=CITY, release=tree)
-    page = report_html(network=CITY, release=tree, taps=True)
+    assert "Answers for the agency" not in report_html(release=tree)
+    page = report_html(release=made(RAW, NoisyPrefixTree(height=3), Trip(), visits="taps"))
     assert "Answers for the agency" in page
     assert "Tap-ins per hour of the day: this release has no times" in page
 
 
 def test_the_page_says_what_it_lacks(tree):
-    page = report_html(network=CITY, release=tree)
+    page = report_html(release=tree)
     assert "Times: this release has none" in page
     assert "it is not in a page that may be published" in page
     card = score(RAW, tree, queries=50)
-    inside = report_html(network=CITY, raw=RAW, release=tree, scorecard=card, audience="internal")
+    inside = report_html(raw=RAW, release=tree, scorecard=card, audience="internal")
     assert "the short list of four questions" in inside
     assert "<code>--comparison</code> shows its results here" in inside
     full = score(RAW, [tree, tree], queries=50, suite="full")
@@ -160,10 +154,8 @@ def _without_card():
 
 
 def test_the_plain_bar_follows_from_unit_and_epsilon_alone(counts, tree):
-    table = tree.model.table()
-    asked = Asked(tree.trips, table, tree.datasheet)
     # Height 3 and epsilon 4: noise of scale 3/4, of which 95 % stay within 2.
-    assert asked.plain_half_width() == 2
+    assert plain_half_width(tree.datasheet) == 2
     rho = {**tree.datasheet, "guarantee": {"unit": "trip", "rho": "1", "bounds": {}}}
-    assert Asked(tree.trips, table, rho).plain_half_width() is None
-    assert np.isfinite(Asked(counts.trips, counts.model.table(), counts.datasheet).plain_half_width())
+    assert plain_half_width(rho) is None
+    assert np.isfinite(plain_half_width(counts.datasheet))

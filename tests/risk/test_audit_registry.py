@@ -2,15 +2,21 @@
 
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import wayveil
-from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import Mechanism, mechanisms
-from wayveil.mechanisms.private_choice import PrivateChoice
-from wayveil.risk.mutants import CHORUS, GAME, GREY, LAW
+from wayveil.cli.releases import make_unit
+from wayveil.errors import ParameterError, WayveilError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.registry import mechanisms
+from wayveil.releases.release import release
+from wayveil.risk.door_files import PairWriter, every_unit
+from wayveil.risk.mutants import BLOCKS, CHORUS, GAME, GREY, LAW
+from wayveil.risk.reach import reach_table
 from wayveil.risk.registry import audit_plan, audit_plans, without_audit
+from wayveil.risk.tiny_worlds import small_network
 
 
 def test_every_mechanism_has_an_audit():
@@ -29,8 +35,7 @@ def test_everything_that_measures_has_an_audit_listed_or_not():
         ]
         found |= {kind for kind in rooms if not kind.__module__.startswith("wayveil.risk.")}
     assert found == {type(plan.mechanism) for plan in audit_plans().values()}
-    # A choice among mechanisms has nothing to choose from by default, so that no list can offer it.
-    assert found - {PrivateChoice} == set(mechanisms().values())
+    assert found == set(mechanisms().values())
 
 
 @pytest.mark.parametrize("name", sorted(audit_plans()))
@@ -41,7 +46,30 @@ def test_plans_hold_together(name):
     pairs = {pair.name for pair in plan.pairs}
     for mutation in plan.mutations:
         assert mutation.canary in pairs
-        assert set(mutation.caught_by) <= {GREY, LAW, CHORUS, GAME}
+        assert set(mutation.caught_by) <= {GREY, LAW, BLOCKS, CHORUS, GAME}
+
+
+def units_of_the_command_line():
+    """The names that `--unit` takes, as its own refusal lists them."""
+    with pytest.raises(ParameterError) as refusal:
+        make_unit("tea", 1)
+    return set(str(refusal.value).partition("there are ")[2].split(", "))
+
+
+@pytest.mark.parametrize("name", sorted(audit_plans()))
+def test_every_unit_of_the_command_line_is_attacked_or_refused(name):
+    plan = audit_plan(name)
+    assert units_of_the_command_line() == {
+        unit.name for unit in plan.units
+    } & units_of_the_command_line() | set(dict(plan.unfit))
+    for unit, words in plan.unfit:
+        with pytest.raises(WayveilError, match=words):
+            release(plan.pairs[0].without, plan.mechanism, epsilon=plan.epsilon, unit=make_unit(unit, 2))
+
+
+def test_every_unit_of_the_command_line_goes_through_the_front_door(tmp_path):
+    pairs = every_unit(PairWriter(tmp_path, small_network()))
+    assert {pair.unit.name for pair in pairs} >= units_of_the_command_line()
 
 
 def test_an_unknown_mechanism_is_named_with_those_that_exist():
@@ -49,3 +77,9 @@ def test_an_unknown_mechanism_is_named_with_those_that_exist():
         ParameterError, match=r"no audit for a mechanism called 'tea'; there are: .*noisy-prefix-tree"
     ):
         audit_plan("tea")
+
+
+def test_the_page_says_what_every_audit_could_have_shown():
+    page = (Path(__file__).parents[2] / "docs" / "audits.md").read_text()
+    shown = page.partition("<!-- reach -->\n")[2].partition("\n<!-- /reach -->")[0]
+    assert shown == reach_table()

@@ -6,11 +6,16 @@ from dataclasses import replace
 import pytest
 
 from wayveil.errors import ParameterError
-from wayveil.risk import registry
+from wayveil.privacy.bits import SeededBits
+from wayveil.risk import registry, run
 from wayveil.risk.audit_table import AuditRow, AuditTable
-from wayveil.risk.mutants import HALF_NOISE, Mutation
+from wayveil.risk.blocks import MOST_RUNS
+from wayveil.risk.distinguish import largest_shown, runs_to_show
+from wayveil.risk.mutants import GREY, HALF_NOISE, Mutation
+from wayveil.risk.one_run import accuracy_bound
+from wayveil.risk.recording import record
 from wayveil.risk.registry import audit_plan, audit_plans
-from wayveil.risk.run import EFFORTS, Effort, jobs_of, run_audits, run_job
+from wayveil.risk.run import ALPHA, EFFORTS, PLAYED, Effort, Job, jobs_of, run_audits, run_job
 
 ROW = AuditRow("tree", "black box", "as built", "pair", 1.0, "epsilon >=", 0.5, raised=False)
 BROKEN = replace(ROW, variant="half the noise")
@@ -60,8 +65,9 @@ def test_the_table_is_also_json():
 def test_a_full_run_tries_every_audit_and_every_pair():
     plan = audit_plan("noisy-prefix-tree")
     full, fast = list(jobs_of(plan, EFFORTS["full"])), list(jobs_of(plan, EFFORTS["fast"]))
-    assert len(full) == 3 + len(plan.pairs) + sum(len(mutation.caught_by) for mutation in plan.mutations)
-    assert len(fast) == 4 + len(plan.mutations)
+    every = sum(len(mutation.caught_by) for mutation in plan.mutations)
+    assert len(full) == 4 + len(PLAYED) + len(plan.pairs) + every
+    assert len(fast) == 6 + len(plan.mutations)
 
 
 def test_a_run_with_a_seed_can_be_repeated():
@@ -71,10 +77,36 @@ def test_a_run_with_a_seed_can_be_repeated():
         assert replace(one, seconds=0) == replace(two, seconds=0)
 
 
+def test_an_audit_that_cannot_fail_fails_the_table():
+    blind = replace(ROW, claimed=12.0, reach=4.6)
+    table = AuditTable([blind])
+    assert not table.ok
+    assert table.verdict(blind) == "BLIND"
+    assert "claims 12, where it could have shown 4.60 at most" in str(table)
+    assert json.loads(table.to_json())["rows"][0]["reach"] == 4.6
+    assert AuditTable([replace(blind, claimed=4.0)]).ok
+
+
+@pytest.mark.parametrize("effort", sorted(EFFORTS))
+@pytest.mark.parametrize("name", sorted(audit_plans()))
+def test_no_plan_claims_more_than_its_audits_can_show(name, effort):
+    plan, work = audit_plan(name), EFFORTS[effort]
+    claim = float(plan.claim_as_a_whole)
+    assert largest_shown(max(work.game[1], runs_to_show(claim, ALPHA)), ALPHA) > claim
+    if plan.town:
+        guesses = 2 * int(0.15 * min(work.quarters, plan.largest))
+        assert accuracy_bound(guesses, guesses, ALPHA) > claim
+    pair = plan.pairs[0]
+    transcript, _ = record(plan.subject(pair.unit), pair.without, SeededBits(1))
+    dearest = max(float(exchange.question.price) for exchange in transcript.exchanges)
+    share = ALPHA / len(transcript.exchanges)
+    assert largest_shown(max(work.block[1], min(runs_to_show(dearest, share), MOST_RUNS)), share) > dearest
+
+
 def test_a_mutant_that_is_not_broken_is_missed(monkeypatch):
     harmless = Mutation("nothing at all", lambda subject: subject, HALF_NOISE.caught_by)
     plan = replace(audit_plan("noisy-prefix-tree"), mutations=(harmless,))
-    monkeypatch.setattr(registry, "audit_plans", lambda: {plan.name: plan})
+    monkeypatch.setattr(run, "audit_plan", lambda name: plan)
     table = run_audits([plan.name], effort="fast", seed=1)
     assert table.missed == [("noisy-prefix-tree", "nothing at all")]
     assert not table.failures
@@ -84,7 +116,7 @@ def test_a_mechanism_broken_as_built_fails(monkeypatch):
     plan = audit_plan("noisy-prefix-tree")
     broken = replace(plan, mutations=())
     sound = registry.AuditPlan.subject
-    monkeypatch.setattr(registry, "audit_plans", lambda: {plan.name: broken})
+    monkeypatch.setattr(run, "audit_plan", lambda name: broken)
     monkeypatch.setattr(
         registry.AuditPlan,
         "subject",
@@ -102,7 +134,7 @@ def test_a_refusal_of_the_data_is_a_failure_of_the_audit(monkeypatch):
         raise ParameterError("no, thank you")
 
     monkeypatch.setattr(type(plan.mechanism), "measure", refuse)
-    row = run_job(next(jobs_of(plan, EFFORTS["fast"])), effort=EFFORTS["fast"], seed=1)
+    row = run_job(Job(plan.name, GREY), effort=EFFORTS["fast"], seed=1)
     assert row.raised
     assert "no, thank you" in row.detail
 
@@ -124,7 +156,10 @@ def test_an_unknown_effort_is_refused():
         run_audits(effort="heroic")
 
 
-def test_two_processes_give_the_same_rows_as_one():
+def test_two_processes_give_the_same_rows_as_one(monkeypatch):
+    # Two processes or one is a matter of who does a job, not of how long it takes.
+    small = Effort(3, 5_000, 50, (20, 40), (20, 40), every_audit=False)
+    monkeypatch.setitem(EFFORTS, "fast", small)
     alone = run_audits(["noisy-prefix-tree"], effort="fast", seed=2, workers=1)
     together = run_audits(["noisy-prefix-tree"], effort="fast", seed=2, workers=2)
     assert [replace(row, seconds=0) for row in alone.rows] == [

@@ -18,7 +18,7 @@ from wayveil.risk.conformance import (
     independence_p_value,
     uniform_p_value,
 )
-from wayveil.risk.likelihood import GaussianLaw, LaplaceLaw
+from wayveil.risk.likelihood import WIDE, GaussianLaw, LaplaceLaw
 from wayveil.risk.mutants import SAME_NOISE
 from wayveil.risk.recording import Subject, record
 from wayveil.risk.tiny_worlds import crowd, plain_world
@@ -156,6 +156,13 @@ def test_laws_add_up(law):
     assert law.pmf(k).sum() == pytest.approx(1, abs=1e-12)
     assert law.below(k) == pytest.approx(np.concatenate([[0], np.cumsum(law.pmf(k))])[:-1], abs=1e-12)
     assert law.pmf(k) == pytest.approx(law.pmf(-k))
+
+
+def test_a_wide_gaussian_law_goes_on_where_the_table_ends():
+    narrow, wide = GaussianLaw(WIDE), GaussianLaw(WIDE * (1 + 1e-12))
+    k = np.array([-40_000, -3, 0, 1, 7_000, 25_000])
+    assert wide.below(k) == pytest.approx(narrow.below(k), abs=1e-9)
+    assert wide.log_pmf(k) == pytest.approx(narrow.log_pmf(k), abs=1e-9)
 
 
 def test_coins_are_held_to_the_probability_that_was_asked_for():

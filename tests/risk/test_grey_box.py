@@ -227,11 +227,11 @@ def test_distances_are_exact():
     "unit",
     [
         Trip(),
-        Rider(max_trips=2),
-        RiderDay(max_trips=1),
+        Rider(max_trips=2, without_id="own"),
+        RiderDay(max_trips=1, without_id="own"),
         Event(),
         Points(length=3),
-        Window(3600, max_visits=2),
+        Window(3600, max_visits=2, without_id="own"),
     ],
     ids=lambda unit: unit.name,
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wayveil.mechanisms.weave import Weave
-from wayveil.synthesis.weave.expected_error import QUESTIONS, expected_errors, tallies
+from wayveil.synthesis.weave.expected_error import ASKED_ABOUT, count_trips, expected_errors
 from wayveil.synthesis.weave.measurements import Measurements
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -18,7 +18,7 @@ def by_question(model, released):
 
 
 def actually_off(model, released, raw, name):
-    true, private = (tallies(model, trips)[name].riders for trips in (raw, released))
+    true, private = (count_trips(model, trips)[name].riders for trips in (raw, released))
     seen = private > 0
     return np.abs(true - private)[seen].mean()
 
@@ -34,7 +34,7 @@ def test_expected_and_actual_errors_are_within_a_factor_of_two(woven):
     raw, model, released = woven
     expected = by_question(model, released)
     for name in ("origin", "destination", "edge", "pair"):
-        ratio = expected[QUESTIONS[name]].off / actually_off(model, released, raw, name)
+        ratio = expected[ASKED_ABOUT[name]].off / actually_off(model, released, raw, name)
         assert 0.5 < ratio < 2, (name, ratio)
 
 
@@ -42,7 +42,7 @@ def test_more_epsilon_is_expected_to_be_less_wrong():
     raw = town_trips(6_000)
     models = [measured(WEAVE, raw, epsilon)[0] for epsilon in ("1/4", 1, 8)]
     found = [by_question(model, model.generate(1)) for model in models]
-    for question in ("number of trips", *(QUESTIONS[name] for name in ("origin", "destination", "edge"))):
+    for question in ("number of trips", *(ASKED_ABOUT[name] for name in ("origin", "destination", "edge"))):
         weak, middle, strong = (errors[question].off for errors in found)
         assert weak > middle > strong
         relative = [errors[question].relative for errors in found]
@@ -59,16 +59,16 @@ def test_the_number_of_trips_is_off_by_the_scale_of_its_noise(woven):
 
 def test_released_trips_that_do_not_explain_the_answers_are_seen_as_unexplained(woven):
     _, model, released = woven
-    told = by_question(model, released)[QUESTIONS["origin"]]
+    told = by_question(model, released)[ASKED_ABOUT["origin"]]
     three = np.flatnonzero(np.isin(released.origins(), np.unique(released.origins())[:3]))
-    strayed = by_question(model, released.take(np.resize(three, len(released))))[QUESTIONS["origin"]]
+    strayed = by_question(model, released.take(np.resize(three, len(released))))[ASKED_ABOUT["origin"]]
     assert strayed.unexplained > 10 * told.unexplained
     assert told.seen
 
 
 def test_where_noise_hides_everything_it_is_said_to_be_a_guess():
     model, _ = measured(WEAVE, town_trips(600), "1/10")
-    error = by_question(model, model.generate(1))[QUESTIONS["origin"]]
+    error = by_question(model, model.generate(1))[ASKED_ABOUT["origin"]]
     assert not error.seen
     assert error.unexplained > 0
 
@@ -86,13 +86,13 @@ def test_moves_without_a_network_and_trips_without_times_have_expected_errors():
     model, _ = measured(WEAVE, raw, 4)
     released = model.generate(1)
     expected = by_question(model, released)
-    assert QUESTIONS["hour"] not in expected
-    assert 0.4 < expected[QUESTIONS["move"]].off / actually_off(model, released, raw, "move") < 2.5
+    assert ASKED_ABOUT["hour"] not in expected
+    assert 0.4 < expected[ASKED_ABOUT["move"]].off / actually_off(model, released, raw, "move") < 2.5
 
 
 def test_what_was_not_asked_for_has_no_expected_error():
     model, _ = measured(Weave(weakest=0, faint=1e9, generation=QUICK), town_trips(600))
-    assert not {"origin", "destination", "edge"} & model.answers.keys()
+    assert not {"origin", "destination", "edge"} & model.noisy.keys()
     questions = by_question(model, model.generate(1)).keys()
-    assert QUESTIONS["pair"] in questions
-    assert not {QUESTIONS[name] for name in ("origin", "destination", "edge")} & questions
+    assert ASKED_ABOUT["pair"] in questions
+    assert not {ASKED_ABOUT[name] for name in ("origin", "destination", "edge")} & questions

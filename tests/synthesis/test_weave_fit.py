@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 from wayveil.counting.blocks import block_counts
 from wayveil.risk.tiny_worlds import small_network
 from wayveil.synthesis.weave.descent import minimise
-from wayveil.synthesis.weave.fit import Features, fit
+from wayveil.synthesis.weave.fit import Features, fit_weights
+from wayveil.synthesis.weave.settings import SolverSettings
 from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
 from wayveil.world.zones import Geography
@@ -56,8 +57,8 @@ def test_products_are_those_of_the_whole_matrix():
     rng = np.random.default_rng(1)
     x, weight = rng.standard_normal(features.cells), rng.random(features.size)
     with ThreadPoolExecutor(2) as pool:
-        assert np.allclose(features.scores(x, pool), rows @ x, atol=1e-5)
-        assert np.allclose(features.totals(weight, pool), weight @ rows, atol=1e-5)
+        assert np.allclose(features.score_trips(x, pool), rows @ x, atol=1e-5)
+        assert np.allclose(features.add_up(weight, pool), weight @ rows, atol=1e-5)
 
 
 @pytest.mark.parametrize("euclidean", [0, 1])
@@ -70,7 +71,7 @@ def test_the_fit_sees_trips_as_they_are_counted(euclidean):
     trips = Trips.of_lists(lists, network)
     features = Features(blocks, Walks(trips.location, trips.offsets))
     with ThreadPoolExecutor(2) as pool:
-        fitted = features.totals(np.ones(len(lists)), pool)
+        fitted = features.add_up(np.ones(len(lists)), pool)
     for name, block in blocks.items():
         exact = block_counts(trips, block, whole)
         counted = np.zeros(block.cells)
@@ -84,7 +85,9 @@ def test_at_the_optimum_the_misfit_is_the_variance_times_the_dual():
     rng = np.random.default_rng(2)
     wanted = rng.random(features.size) @ rows + rng.standard_normal(features.cells)
     variance = np.full(features.cells, 0.5)
-    found = fit(features, wanted, variance, 40.0, iterations=500, tolerance=1e-9)
+    found = fit_weights(
+        features, wanted, variance, 40.0, iterations=500, solver=SolverSettings(tolerance=1e-9)
+    )
     assert abs(found.weight.sum() - 40) < 1e-6
     reached = rows.sum(axis=0) > 0
     assert np.allclose((found.weight @ rows)[reached], (wanted - variance * found.dual)[reached], atol=0.02)
@@ -95,7 +98,15 @@ def test_at_the_optimum_the_misfit_is_the_variance_times_the_dual():
 def test_with_a_prior_and_nothing_to_explain_the_weights_are_the_prior():
     _, _, features = features_of()
     prior = np.random.default_rng(3).random(features.size)
-    found = fit(features, np.zeros(features.cells), np.full(features.cells, 1e9), 10.0, prior=prior)
+    found = fit_weights(
+        features,
+        np.zeros(features.cells),
+        np.full(features.cells, 1e9),
+        10.0,
+        prior=prior,
+        iterations=100,
+        solver=SolverSettings(),
+    )
     assert np.allclose(found.weight, 10 * prior / prior.sum(), rtol=1e-3)
 
 
@@ -103,8 +114,16 @@ def test_a_fit_that_starts_at_its_end_stays_there():
     blocks, walks, features = features_of()
     wanted = np.random.default_rng(4).random(features.size) @ dense(blocks, walks)
     variance = np.full(features.cells, 0.1)
-    one = fit(features, wanted, variance, 40.0, iterations=300, tolerance=1e-6)
-    two = fit(features, wanted, variance, 40.0, start=one.dual, iterations=300, tolerance=1e-6)
+    one = fit_weights(features, wanted, variance, 40.0, iterations=300, solver=SolverSettings(tolerance=1e-6))
+    two = fit_weights(
+        features,
+        wanted,
+        variance,
+        40.0,
+        start=one.dual,
+        iterations=300,
+        solver=SolverSettings(tolerance=1e-6),
+    )
     assert two.steps < one.steps / 2
     assert np.allclose(one.weight, two.weight, rtol=0.05, atol=1e-3)
 
@@ -120,14 +139,14 @@ def test_the_descent_finds_what_another_solver_finds():
             0.5 * x @ matrix @ x - target @ x + np.log(np.exp(x).sum())
         ), matrix @ x - target + np.exp(x) / np.exp(x).sum()
 
-    found, steps = minimise(function, np.zeros(30), 500, tolerance=1e-15)
+    found, steps = minimise(function, np.zeros(30), 500, 1e-15, SolverSettings())
     expected = minimize(function, np.zeros(30), jac=True, method="BFGS", options={"gtol": 1e-9}).x
     assert np.allclose(found, expected, atol=1e-4)
     assert 0 < steps < 500
 
 
 def test_a_minimum_is_not_left_again():
-    point, steps = minimise(lambda x: (float(x @ x), 2 * x), np.zeros(3), 10)
+    point, steps = minimise(lambda x: (float(x @ x), 2 * x), np.zeros(3), 10, 1e-9, SolverSettings())
     assert steps == 0
     assert np.array_equal(point, np.zeros(3))
 
@@ -137,10 +156,14 @@ def test_a_start_that_puts_all_weight_on_few_trips_does_not_stop_the_fit():
     rng = np.random.default_rng(3)
     total = 400.0
     with ThreadPoolExecutor(2) as pool:
-        wanted = features.totals(rng.random(features.size) * 2 * total / features.size, pool)
+        wanted = features.add_up(rng.random(features.size) * 2 * total / features.size, pool)
     variance = np.full(features.cells, 4.0)
-    cold = fit(features, wanted, variance, total, tolerance=1e-6)
+    cold = fit_weights(
+        features, wanted, variance, total, iterations=100, solver=SolverSettings(tolerance=1e-6)
+    )
     far = np.where(np.arange(features.cells) % 7 == 0, 60.0, 0.0)
-    warm = fit(features, wanted, variance, total, tolerance=1e-6, start=far)
+    warm = fit_weights(
+        features, wanted, variance, total, iterations=100, solver=SolverSettings(tolerance=1e-6), start=far
+    )
     assert warm.steps > 0
     assert np.allclose(warm.weight, cold.weight, atol=0.01 * total / features.size)

@@ -8,11 +8,13 @@ import pytest
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.weave import Weave
 from wayveil.simulate.habit import simulate_habit
-from wayveil.synthesis.weave.demand import Noisy, masses
-from wayveil.synthesis.weave.routes import LINES, METRES, SECONDS, Costs, routes
-from wayveil.synthesis.weave.support import KINDS, first_shares, routed
-from wayveil.synthesis.weave.times import with_times
-from wayveil.synthesis.weave.weaving import _Loom
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
+from wayveil.synthesis.weave.network_demand import NetworkDemand, estimate_places
+from wayveil.synthesis.weave.routed_support import ROUTE_CHOICES, draw_routes, guess_choices
+from wayveil.synthesis.weave.routes import LINES, METRES, SECONDS, Costs, find_routes
+from wayveil.synthesis.weave.settings import EndSettings
+from wayveil.synthesis.weave.support_fit import read_blocks
+from wayveil.synthesis.weave.times import add_times
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
 from wayveil.utility.reference import floor
@@ -33,7 +35,7 @@ def test_without_perturbation_routes_are_the_shortest(way):
     origin, destination = rng.integers(0, network.size, (2, 200))
     destination.sort()
     cost = costs.draw(way, np.full(network.edges, 0.7), rng, perturbed=False)
-    location, lengths = routes(costs.graph(way), cost, origin, destination)
+    location, lengths = find_routes(costs.graph(way), cost, origin, destination)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     weight, name = (network.metres, "metres") if way == METRES else (network.seconds, "seconds")
     best = shortest_paths(network, origin, destination, name)
@@ -49,10 +51,10 @@ def test_a_tree_that_stops_early_gives_the_routes_of_a_whole_one(way):
     everywhere = np.arange(network.size)
     for destination in (0, network.size // 2):
         # Asked for all origins, a tree has to grow whole; asked for one, it stops there.
-        location, lengths = routes(graph, cost, everywhere, np.full(network.size, destination))
+        location, lengths = find_routes(graph, cost, everywhere, np.full(network.size, destination))
         whole = np.split(location, np.cumsum(lengths)[:-1])
         for origin in everywhere:
-            alone, length = routes(graph, cost, np.array([origin]), np.array([destination]))
+            alone, length = find_routes(graph, cost, np.array([origin]), np.array([destination]))
             assert np.array_equal(alone, whole[origin])
             assert length[0] == lengths[origin] > 0
 
@@ -66,7 +68,7 @@ def test_with_lines_people_change_less_than_on_the_shortest_way():
     used = {}
     for way in (SECONDS, LINES):
         cost = costs.draw(way, np.ones(network.edges), rng, perturbed=False)
-        location, lengths = routes(costs.graph(way), cost, origin, destination)
+        location, lengths = find_routes(costs.graph(way), cost, origin, destination)
         assert np.all(lengths > 0)
         used[way] = _fewest_lines(network, location, np.concatenate([[0], np.cumsum(lengths)]))
     assert used[LINES] <= used[SECONDS]
@@ -89,17 +91,18 @@ def _fewest_lines(network, location, offsets):
 
 
 def test_a_support_has_all_kinds_of_routes_and_only_legal_ones(model):
-    loom = _Loom(model)
+    blocks, _, noisy = read_blocks(model)
+    demand = NetworkDemand.estimate(blocks, noisy, float(model.trips), QUICK)
     network = small_town()
     rng = np.random.default_rng(2)
-    support = routed(
-        loom.demand, Costs(network, QUICK), 3_000, first_shares(0.3), np.ones(network.edges), QUICK, rng
+    support = draw_routes(
+        demand, Costs(network, QUICK), 3_000, guess_choices(0.3), np.ones(network.edges), rng
     )
     walks = support.walks
-    assert set(np.unique(support.kind)) == set(range(len(KINDS)))
+    assert set(np.unique(support.kind)) == set(range(len(ROUTE_CHOICES)))
     assert np.all(network.edge_index(walks.location[walks.moves], walks.location[walks.moves + 1]) >= 0)
     assert len(walks.bins) == len(walks) == len(support.kind)
-    via = np.array([kind.via for kind in KINDS])[support.kind]
+    via = np.array([kind.via for kind in ROUTE_CHOICES])[support.kind]
     direct = shortest_paths(network, walks.origin, walks.destination)
     longer = walks.lengths - np.diff(direct.offsets)
     assert longer[via].mean() > longer[~via].mean()
@@ -111,11 +114,11 @@ def test_the_fit_finds_out_how_riders_choose_their_routes(model):
         Weave(weakest=0, generation=QUICK), simulate_habit(small_town(), 2_000, seed=1), epsilon=10
     )
     lines = habit.weave(1).diagnostics
-    by_metres, with_lines = ([kind.way == way for kind in KINDS] for way in (METRES, LINES))
+    by_metres, with_lines = ([kind.way == way for kind in ROUTE_CHOICES] for way in (METRES, LINES))
     assert np.sum(np.array(shortest.kinds)[by_metres]) > np.sum(np.array(lines.kinds)[by_metres])
     assert np.sum(np.array(lines.kinds)[with_lines]) > np.sum(np.array(shortest.kinds)[with_lines])
     assert 0 <= shortest.unexplained < 0.05
-    assert set(shortest.misfit) == set(model.answers)
+    assert set(shortest.misfit) == set(model.noisy)
     assert all(0 < value < 3 for value in shortest.misfit.values())
 
 
@@ -133,9 +136,9 @@ def test_masses_of_places_keep_their_total_and_follow_what_stands_out():
     true = np.full(64, 10.0)
     true[5] = 500.0
     zone = np.arange(64) // 8
-    fine = Noisy(true + rng.laplace(0, 10, 64), 10 * 2**0.5)
-    coarse = Noisy(np.bincount(zone, true) + rng.laplace(0, 5, 8), 5 * 2**0.5)
-    mass = masses(fine, coarse, zone, true.sum())
+    fine = CellEstimates(true + rng.laplace(0, 10, 64), 10 * 2**0.5)
+    coarse = CellEstimates(np.bincount(zone, true) + rng.laplace(0, 5, 8), 5 * 2**0.5)
+    mass = estimate_places(fine, coarse, zone, true.sum(), EndSettings())
     assert abs(mass.sum() - true.sum()) < 1e-6 * true.sum()
     assert mass.min() > 0
     assert abs(mass[5] - 500) < 80
@@ -146,9 +149,9 @@ def test_noise_alone_makes_no_place_stand_out():
     rng = np.random.default_rng(2)
     zone = np.repeat(np.arange(4), 1_000)
     for _ in range(5):
-        fine = Noisy(2.5 + rng.laplace(0, 200, 4_000), 200 * np.sqrt(2))
-        coarse = Noisy(np.full(4, 2_500.0), 10.0)
-        mass = masses(fine, coarse, zone, 10_000.0)
+        fine = CellEstimates(2.5 + rng.laplace(0, 200, 4_000), 200 * np.sqrt(2))
+        coarse = CellEstimates(np.full(4, 2_500.0), 10.0)
+        mass = estimate_places(fine, coarse, zone, 10_000.0, EndSettings())
         # A few tall peaks of noise would otherwise take most of the ten thousand trips.
         assert np.sort(mass)[-5:].sum() < 0.5 * 10_000
         assert np.median(mass) > 0.5
@@ -156,7 +159,7 @@ def test_noise_alone_makes_no_place_stand_out():
 
 def test_places_share_their_zone_evenly_where_only_zones_were_asked_for():
     zone = np.array([0, 0, 1, 1, 1])
-    mass = masses(None, Noisy(np.array([60.0, 30.0]), 1.0), zone, 90.0)
+    mass = estimate_places(None, CellEstimates(np.array([60.0, 30.0]), 1.0), zone, 90.0, EndSettings())
     assert np.allclose(mass, 0.98 * np.array([30, 30, 10, 10, 10]) + 0.02 * 18)
 
 
@@ -164,12 +167,12 @@ def test_times_follow_the_timetable_from_a_departure_inside_the_bin():
     network = small_town()
     trips = Trips(*_one_path(network), network)
     rng = np.random.default_rng(1)
-    timed = with_times(trips, np.array([8]), 24, rng)
+    timed = add_times(trips, np.array([8]), 24, 120, rng)
     assert 8 * 3600 <= timed.time[0] < 9 * 3600
     assert np.array_equal(
         timed.time - timed.time[0], along_paths(network, trips.location, trips.offsets, network.seconds)
     )
-    week = with_times(trips, np.array([30]), 168, rng)
+    week = add_times(trips, np.array([30]), 168, 120, rng)
     assert week.time[0] // 86_400 == 5  # the Tuesday after the first Monday of the timeline
 
 

@@ -1,20 +1,25 @@
 """Tap files, good and bad: every row is either a tap or counted under the rule that dropped it."""
 
 import json
+from collections import Counter
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ring_networks import ring_of_stops
 from wayveil.errors import InputError, ParameterError
 from wayveil.taps.columns import PRESETS, ColumnMap
 from wayveil.taps.read import read_taps
+from wayveil.taps.taps import NO_OFFSET
 from wayveil.taps.vehicles import VehicleTable
 from wayveil.taps.write import write_taps
 from wayveil.world.timebins import DAY, HOUR
+from wayveil.world.world import World
 
 CITY = ring_of_stops(6, routes=2)
 BC = "routeName,stopId,ts,vehicle,bus_number,seats"
@@ -133,12 +138,12 @@ def test_a_column_map_comes_as_dict_or_as_toml(tmp_path):
     path = file_of(tmp_path, "2024-12-16T07:00:00,s001,77", header="when,where,who")
     toml = tmp_path / "map.toml"
     toml.write_text('time = "when"\nstop = "where"\ncard = "who"\n')
-    for given in (
+    for layout in (
         {"time": "when", "stop": "where", "card": "who"},
         toml,
         ColumnMap(time="when", stop="where"),
     ):
-        assert read_taps(path, CITY, given).taps.location.tolist() == [1]
+        assert read_taps(path, CITY, layout).taps.location.tolist() == [1]
     toml.write_text("time = ")
     with pytest.raises(InputError, match="TOML"):
         read_taps(path, CITY, toml)
@@ -150,11 +155,80 @@ def test_a_column_map_comes_as_dict_or_as_toml(tmp_path):
         ColumnMap(time="when", stop="where", colour="c")
 
 
-def test_mixed_time_forms_are_counted_with_examples(tmp_path):
+def test_times_in_another_form_than_declared_are_counted_with_examples(tmp_path):
     rows = [*GOOD, "r0,s001,07:15:00,v1,9001,40", "r0,s001,2024-12-16T07:00:00Z,v1,9001,40"]
-    clean = read_taps(file_of(tmp_path, *rows), CITY)
-    assert counts(clean.report) == {"time in another form than most rows": 2}
+    path = file_of(tmp_path, *rows)
+    clean = read_taps(path, CITY)
+    declared = "time in another form than `{}`, which the column map declares"
+    assert counts(clean.report) == {declared.format("dated"): 1}
     assert "row 3: time '07:15:00'" in str(clean.report.rules[1])
+    for form, left in (("local", 2), ("zoned", 1), ("clock", 1)):
+        layout = PRESETS["bc-transit"].model_copy(update={"form": form})
+        assert len(read_taps(path, CITY, layout).taps) == left
+    assert ColumnMap(time="t", stop="s").form == "dated"
+
+
+def test_one_row_more_never_changes_how_the_others_are_read(tmp_path):
+    """The form that most rows use was kept and the others dropped: one tap flipped four hundred."""
+    local, zoned = "2024-12-16T07:00:00,s001", "2024-12-16T07:00:00+01:00,s002"
+    for many in (200, 201):
+        path = file_of(tmp_path, *[local] * many, *[zoned] * 200, header="event_time,stop_id")
+        assert np.bincount(read_taps(path, CITY).taps.location).tolist() == [0, many, 200]
+
+
+def test_a_declared_zone_puts_each_row_on_its_clock_by_itself(tmp_path):
+    rows = ["2024-12-16T07:00:00,s001", "2024-12-16T07:00:00Z,s001", "2024-07-16T07:00:00Z,s001"]
+    path = file_of(tmp_path, *rows, header="event_time,stop_id")
+    taps = read_taps(path, CITY, zone="Europe/Madrid").taps
+    assert (taps.time % DAY // HOUR).tolist() == [7, 8, 9]
+    assert taps.offset.tolist() == [NO_OFFSET, HOUR, 2 * HOUR]
+    write_taps(taps, tmp_path / "again.csv")
+    again = read_taps(tmp_path / "again.csv", CITY, zone="Europe/Madrid").taps
+    assert again.time.tolist() == taps.time.tolist()
+    assert again.offset.tolist() == taps.offset.tolist()
+    with pytest.raises(ParameterError, match="no time zone 'Madrid'"):
+        read_taps(path, CITY, zone="Madrid")
+
+
+def test_a_gap_in_one_row_does_not_change_the_names_of_the_others():
+    """With a gap, tools make fractions of whole numbers: 1001 became 1001.0, which no world has."""
+    world = World.of_symbols(["1001", "1002"])
+    moments = ["2024-12-16T07:00:00"] * 3
+    whole = pl.DataFrame({"event_time": moments, "stop_id": [1001, 1002, 1002], "card_id": [1, 2, 3]})
+    gap = whole.with_columns(
+        stop_id=pl.Series([1001.0, None, 1002.0]), card_id=pl.Series([1.0, 2.0, float("nan")])
+    )
+    assert read_taps(whole, world).taps.location.tolist() == [0, 1, 1]
+    taps = read_taps(gap, world).taps
+    assert taps.location.tolist() == [0, 1]
+    assert taps.card.tolist() == [0, -1]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(-1, 2)), max_size=9),
+    st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(-1, 2)),
+    st.sampled_from(["auto", "drop", "keep"]),
+    st.booleans(),
+)
+def test_one_row_more_is_at_most_one_tap_more_whatever_is_repeated(rows, extra, repeated, cards):
+    def taps_of(rows):
+        times = ["2024-12-16T07:00:00", "2024-12-16T07:00:00Z", "07:00", "soon"]
+        columns = {
+            "event_time": [times[time] for time, _, _ in rows],
+            "stop_id": [["s001", "s002", None][stop] for _, stop, _ in rows],
+            "card_id": [None if card < 0 else f"c{card}" for _, _, card in rows],
+        }
+        table = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+        try:
+            read = read_taps(table if cards else table.drop("card_id"), CITY, repeated=repeated).taps
+        except InputError:
+            return Counter()
+        card = [None] * len(read) if read.card is None else (read.card >= 0).tolist()
+        return Counter(zip(read.location.tolist(), read.time.tolist(), card, strict=True))
+
+    before, after = taps_of(rows), taps_of([*rows, extra])
+    assert (after - before).total() + (before - after).total() <= 1
 
 
 def test_a_time_of_25_10_on_a_date_is_refused_with_what_to_do(tmp_path):
@@ -264,4 +338,4 @@ def test_options_without_meaning_are_refused(tmp_path):
     bare = file_of(tmp_path, "2024-12-16T07:00:00,s001", header="event_time,stop_id", name="bare.csv")
     with pytest.raises(ParameterError, match="names the vehicle"):
         read_taps(bare, CITY, fill="same-bus")
-    assert set(PRESETS) == {"wayveil", "bc-transit", "tides", "tides-draft", "sube"}
+    assert set(PRESETS) == {"wayveil", "bc-transit", "tides", "tides-draft", "sube", "scikit-mobility"}

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wayveil.errors import InputError, ParameterError, UnknownStopError
+from wayveil.trips.history import Stability
 from wayveil.trips.sequences import read_sequences, write_sequences
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -128,7 +129,26 @@ def test_unknown_symbols_and_repeats_follow_the_options(tmp_path):
     path = written(tmp_path, "1 1 2\n9\n3\n")
     with pytest.raises(UnknownStopError):
         read_sequences(path, DIGITS)
-    assert read_sequences(path, DIGITS, on_unknown="drop-trip", repeats="merge").to_lists() == [[0, 1], [2]]
+    dropped = read_sequences(path, DIGITS, format="space", on_unknown="drop-trip", repeats="merge")
+    assert dropped.to_lists() == [[0, 1], [2]]
+    assert dropped.history.stability == Stability(trips=1, visits=None)
+
+
+def test_no_trip_decides_how_the_others_are_read(tmp_path):
+    """Guessed from the first line, the format of all lines hung on one trip."""
+    for first in ("1\n", "1,2\n"):
+        path = written(tmp_path, first + "1,2,3\n" * 40)
+        with pytest.raises(ParameterError, match="say how the file is written"):
+            read_sequences(path, DIGITS, on_unknown="drop-trip")
+        assert len(read_sequences(path, DIGITS, format="comma", on_unknown="drop-trip")) == 41
+
+
+def test_a_comment_is_none_of_the_trips_wherever_it_stands(tmp_path):
+    world = World.of_symbols(["#1", "2"])
+    without = read_sequences(written(tmp_path, "#1 2\n#1\n2\n"), world).to_lists()
+    within = read_sequences(written(tmp_path, "2 2\n#1 2\n#1\n2\n"), world).to_lists()
+    assert within == [[1, 1], *without]
+    assert len(read_sequences(written(tmp_path, "2 2\n#1 2\n"), world, header_lines=0)) == 2
 
 
 def test_formats_and_ids_that_cannot_be_are_refused(tmp_path):

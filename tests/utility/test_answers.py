@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
@@ -18,21 +19,16 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event, RiderDay, Trip
-from wayveil.releases.release import release
-from wayveil.releases.taps import ANY_MOVE, release_taps
-from wayveil.simulate.taps import simulate_taps
+from wayveil.releases.answer_sheet import answer_sheet
+from wayveil.releases.answers import COUNTED, route_boardings, scheduled_runs, top_patterns
+from wayveil.releases.release import Release, release
+from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.simulate.fare_boxes import simulate_taps
+from wayveil.synthesis.estimates import Runs, count_runs
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import sequences
 from wayveil.trips.trips import Trips
-from wayveil.utility.answer_sheet import answer_sheet
-from wayveil.utility.answers import (
-    COUNTED,
-    Asked,
-    pattern_counts,
-    route_boardings,
-    scheduled_runs,
-    top_patterns,
-)
+from wayveil.utility.raw_answers import RawAnswers
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.world import World
 
@@ -42,16 +38,15 @@ RAW = sequences(TAPS, TAPS.card, "day")
 
 
 def asked(mechanism, unit=None, epsilon=4):
-    made = release(
+    return release(
         RAW, mechanism, epsilon=epsilon, unit=unit or Trip(), rule=ANY_MOVE, bits=SeededBits(3), seed=1
     )
-    return Asked(made.trips, made.model.table(), made.datasheet)
 
 
 def test_the_bar_of_a_stop_is_that_of_the_nodes_it_sums():
     one = asked(NoisyPrefixTree(height=1, successors="all"), epsilon="0.1")
-    table = one.answer("stops").table.sort("stop_id")
-    kept = one.model["stop_id"].to_list()
+    table = one.ask("stops").table.sort("stop_id")
+    kept = one.model.table()["stop_id"].to_list()
     half = np.ceil(10 * 3.06)  # the exact 95 % of a Laplace law of scale 10 lie within 30.0
     for row in table.to_dicts():
         if row["stop_id"] in kept:
@@ -73,7 +68,7 @@ def test_bars_of_a_tree_hold_the_truth_where_nothing_is_pruned():
             bits=SeededBits(seed),
             seed=seed,
         )
-        answer = Asked(made.trips, made.model.table(), made.datasheet).answer("stops")
+        answer = made.ask("stops")
         table = answer.table.sort("stop_id")
         inside.append((table["low"].to_numpy() <= raw) & (raw <= table["high"].to_numpy()))
     assert 0.93 <= np.mean(inside) <= 0.99
@@ -106,13 +101,9 @@ def test_bars_of_counted_taps_hold_the_truth_as_often_as_they_say(name, epsilon)
     for seed in range(120):
         gate = Gate(Event(), Budget(Fraction(epsilon)), SeededBits(seed))
         model = mechanism.measure(LocalCounter(taps), gate)
-        sheet = {
-            "spends": [{"label": spend.label, "scale": str(spend.scale)} for spend in gate.budget.spends],
-            "mechanism": mechanism.describe(),
-        }
-        one = Asked(SINGLE, model.table(), sheet)
+        one = Release(SINGLE, model, {"mechanism": mechanism.describe()})
         for question in TRUE:
-            answer = one.answer(question)
+            answer = one.ask(question)
             if answer.note != COUNTED:
                 continue
             keys = [key for key in ("stop_id", "route_id", "hour") if key in answer.table.columns]
@@ -132,7 +123,7 @@ def test_bars_of_counted_taps_hold_the_truth_as_often_as_they_say(name, epsilon)
 
 
 def test_bars_of_capped_riders_say_which_taps_they_count():
-    capped = asked(TapCounts(max_visits=2), RiderDay(max_trips=1)).answer("stops")
+    capped = asked(TapCounts(max_visits=2), RiderDay(max_trips=1)).ask("stops")
     assert "first 2 of a trip" in capped.note
     assert capped.table["answer"].sum() < RAW.visits
 
@@ -157,7 +148,7 @@ def test_the_fitted_table_keeps_the_sums_that_the_counts_agree_on():
 def test_longer_patterns_have_bars_too():
     one = asked(NoisyPrefixTree(height=3, successors="all"))
     for question, stops in (("pairs", 2), ("triples", 3)):
-        table = one.answer(question, top=5).table
+        table = one.ask(question, top=5).table
         assert table.height == 5
         assert [name for name in table.columns if name.startswith("stop")] == [
             f"stop_{i + 1}" for i in range(stops)
@@ -168,12 +159,12 @@ def test_longer_patterns_have_bars_too():
 
 def test_plain_laplace_stands_beside_and_marks_the_answer_internal():
     one = asked(NoisyPrefixTree(height=3, successors="all"))
-    answer = one.answer("pairs", raw=RAW, top=5, bits=SeededBits(1))
+    answer = RawAnswers(RAW, bits=SeededBits(1))(one, "pairs", top=5)
     assert answer.internal
     assert "Not for publication" in answer.note
     grams = np.stack([CITY.index_of(answer.table[name]) for name in ("stop_1", "stop_2")], axis=1)
-    assert answer.table["raw"].to_list() == pattern_counts(RAW, grams).tolist()
-    assert not one.answer("pairs").internal
+    assert answer.table["raw"].to_list() == count_runs(Runs(grams), RAW).tolist()
+    assert not one.ask("pairs").internal
 
 
 @pytest.mark.parametrize(("unit", "scale"), [(Trip(), 3 / 4), (RiderDay(max_trips=2), 6 / 4)])
@@ -182,7 +173,7 @@ def test_plain_laplace_noise_covers_the_unit_of_the_release(unit, scale):
     cut = np.bincount(RAW.head(3).location, minlength=8)
     noise = np.concatenate(
         [
-            one.answer("stops", raw=RAW, bits=SeededBits(seed))
+            RawAnswers(RAW, bits=SeededBits(seed))(one, "stops")
             .table.sort("stop_id")["plain_laplace"]
             .to_numpy()
             - cut
@@ -195,27 +186,27 @@ def test_plain_laplace_noise_covers_the_unit_of_the_release(unit, scale):
 
 def test_hours_come_from_timed_trees_and_are_refused_without_times():
     one = asked(PPDP(height=2))
-    hours = one.answer("hours").table
+    hours = one.ask("hours").table
     assert hours["answer"].sum() == one.trips.visits
     assert hours.filter(pl.col("high") < pl.col("answer")).is_empty()
-    wide = asked(PPDP(height=2, time="180")).answer("hours").table
+    wide = asked(PPDP(height=2, time="180")).ask("hours").table
     assert wide["answer"].sum() > 0
     assert wide["high"].null_count() == 24  # a bin of three hours does not tell the noise of one
-    both = one.answer("stop-hours").table
+    both = one.ask("stop-hours").table
     assert both["answer"].sum() == one.trips.visits
     assert both.height == 8 * 24
     with pytest.raises(ParameterError, match="no times"):
-        asked(NoisyPrefixTree(height=2, successors="all")).answer("hours")
+        asked(NoisyPrefixTree(height=2, successors="all")).ask("hours")
 
 
 def test_counted_routes_are_answered_from_their_counts_and_load_is_per_scheduled_seat():
     made = release_taps(TAPS, "counts-first", epsilon=3, first_day=date(2024, 12, 15), days=6, seed=1)
-    one = Asked(made.trips, made.model.table(), made.datasheet)
+    one = made
     true = np.bincount(TAPS.route, minlength=2)
-    routes = one.answer("routes", raw=RAW, raw_routes=true.astype(float)).table.sort("route_id")
+    routes = RawAnswers(RAW, true.astype(float))(one, "routes").table.sort("route_id")
     assert np.abs(routes["answer"].to_numpy() - true).max() < 60
     assert (routes["high"] > routes["answer"]).all()
-    load = one.answer("load", seats=10).table.sort("route_id")
+    load = one.ask("load", seats=10).table.sort("route_id")
     assert load["answer"].to_numpy() == pytest.approx(
         routes["answer"].to_numpy() / (scheduled_runs(CITY) * 10), abs=0.5 / 10
     )
@@ -223,7 +214,7 @@ def test_counted_routes_are_answered_from_their_counts_and_load_is_per_scheduled
 
 def test_routes_that_were_not_counted_are_shared_out_by_the_timetable():
     one = asked(NoisyPrefixTree(height=2, successors="all"))
-    answer = one.answer("routes")
+    answer = one.ask("routes")
     assert answer.table["answer"].sum() == pytest.approx(one.trips.visits)
     assert answer.table["low"].null_count() == 2
     assert "timetable" in answer.note
@@ -233,18 +224,18 @@ def test_routes_that_were_not_counted_are_shared_out_by_the_timetable():
 def test_plain_tap_counts_have_bars_from_their_spends():
     made = release_taps(TAPS, "counts", epsilon=2, seed=1)
     assert made.datasheet["guarantee"]["unit"] == Event().name
-    one = Asked(made.trips, made.model.table(), made.datasheet)
+    one = made
     for question in ("total", "stops", "hours", "stop-hours"):
-        table = one.answer(question, raw=RAW).table
+        table = RawAnswers(RAW)(one, question).table
         assert table["high"].null_count() == 0
         assert {"raw", "plain_laplace"} <= set(table.columns)
-    assert one.answer("pairs").table.height == 0
+    assert one.ask("pairs").table.height == 0
 
 
 def test_extremes_are_sorted_and_cut():
     one = asked(NoisyPrefixTree(height=2, successors="all"))
     most, least = (
-        one.answer(question, top=3).table["answer"].to_list() for question in ("most-used", "least-used")
+        one.ask(question, top=3).table["answer"].to_list() for question in ("most-used", "least-used")
     )
     assert most == sorted(most, reverse=True)
     assert least == sorted(least)
@@ -257,22 +248,22 @@ def test_patterns_are_counted_once_per_trip():
     trips = Trips.of_lists([[0, 1, 0, 1], [0, 1], [1, 0]], world)
     grams = top_patterns(trips, 2, 5)
     assert grams.tolist() == [[0, 1], [1, 0]]
-    assert pattern_counts(trips, grams).tolist() == [2, 2]
+    assert count_runs(Runs(grams), trips).tolist() == [2, 2]
 
 
 def test_unknown_questions_and_worlds_without_routes_are_refused():
     world = World.of_symbols("ab")
-    one = Asked(Trips.of_lists([[0]], world), pl.DataFrame({"x": [1]}), {"spends": []})
-    assert one.answer("total").table["low"].null_count() == 1
+    one = bare_release(Trips.of_lists([[0]], world))
+    assert one.ask("total").table["low"].null_count() == 1
     with pytest.raises(ParameterError, match="no question"):
-        one.answer("why")
+        one.ask("why")
     with pytest.raises(ParameterError, match="no routes"):
-        one.answer("routes")
+        one.ask("routes")
 
 
 def test_a_sheet_has_every_answer_beside_the_plain_one_and_says_what_cannot_be_answered():
     made = release_taps(TAPS, "counts-first", epsilon=3, first_day=date(2024, 12, 15), days=6, seed=1)
-    one = Asked(made.trips, made.model.table(), made.datasheet)
+    one = made
     public = answer_sheet(one, top=4)
     assert not public.internal
     assert set(public.table.columns) == {"question", "what", "answer", "low", "high", "plain_laplace_noise"}
@@ -292,7 +283,7 @@ def test_a_sheet_has_every_answer_beside_the_plain_one_and_says_what_cannot_be_a
     assert "08:00" in public.table["what"].to_list()
 
     true = np.bincount(TAPS.route, minlength=2).astype(float)
-    beside = answer_sheet(one, raw=RAW, raw_routes=true, bits=SeededBits(1))
+    beside = answer_sheet(one, answering=RawAnswers(RAW, true, SeededBits(1)))
     assert beside.internal
     routes = beside.table.filter(pl.col("question").is_in(["routes", "load"]))
     assert routes["plain_laplace"].null_count() == 0

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from bare_release import bare_release
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.reference import ceiling, empty, floor, random_routes, random_walks
@@ -62,17 +63,14 @@ def test_repetitions_give_an_interval_and_one_release_gives_none(raw, card):
 
 
 def test_a_release_object_is_scored_by_its_trips(raw):
-    class Release:
-        trips = raw
-
-    card = score(raw, Release(), queries=500)
+    card = score(raw, bare_release(raw), queries=500)
     assert card["count_query_error/non-empty"].value == 0
     assert card["stop_top_20"].value == 1
 
 
 def test_a_release_that_keeps_first_visits_alone_has_every_boarding_of_trips_and_lacks_those_of_taps(raw):
     errors = [
-        score(raw, raw.head(1), suite="full", queries=50, taps=taps)["operations/stop"]
+        score(raw, bare_release(raw.head(1), taps=taps), suite="full", queries=50)["operations/stop"]
         for taps in (False, True)
     ]
     assert errors[0].value == 0 < errors[1].value

@@ -11,15 +11,15 @@ from prefixspan import PrefixSpan
 from utility_worlds import ABCD, some_trip_lists, trip_lists, values
 
 from wayveil.errors import ParameterError
+from wayveil.trips import windows
 from wayveil.trips.trips import Trips
-from wayveil.utility import windows
+from wayveil.trips.windows import gram_counts, window_starts
 from wayveil.utility.fitness import ReplayFitness
 from wayveil.utility.ngrams import NgramFigures
 from wayveil.utility.patterns import FrequentPatterns, supports, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns
 from wayveil.utility.subsequences import SubsequenceError, window_workload
 from wayveil.utility.window_trie import WindowTrie
-from wayveil.utility.windows import gram_counts, window_starts
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 

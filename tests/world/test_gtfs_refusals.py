@@ -112,3 +112,17 @@ def test_a_box_without_a_stop_says_where_the_stops_are(tmp_path):
     text = refusal(feed_zip(tmp_path / "f.zip"), bbox=(0, 0, 1, 1))
     assert "no stop lies inside the bounding box 0,0,1,1" in text
     assert "50.0000,8.0000,50.0000,8.0200" in text
+
+
+def test_a_zip_made_to_fill_memory_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("stop_times.txt", b"0" * (8 << 20))
+    with pytest.raises(InputError, match="more than 200 times its size"):
+        read_gtfs(bomb)
+    monkeypatch.setattr("wayveil.world.gtfs.tables.MOST_BYTES", 1 << 20)
+    with pytest.raises(InputError, match="would unpack to"):
+        read_gtfs(bomb)
+    monkeypatch.setattr("wayveil.world.gtfs.tables.MOST_MEMBERS", 0)
+    with pytest.raises(InputError, match="holds 1 files"):
+        read_gtfs(bomb)

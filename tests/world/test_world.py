@@ -33,7 +33,7 @@ def test_a_list_of_locations_is_a_world(tmp_path):
     world = open_world(path)
     assert world.ids.tolist() == ["a", "b"]
     assert world.public
-    assert not world.has_network
+    assert not world.restricts_moves
     assert world.successors.contains(np.array([0]), np.array([0])).all()
 
 

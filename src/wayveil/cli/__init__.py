@@ -1,13 +1,22 @@
-"""The command line: one thin command per verb, no logic.
+"""The command line: commands read options and files, call the room that does the work, and show what comes back.
 
 Bad input ends with one sentence and exit code 2; an audit or a verification that finds something ends with 1.
 """
 
 import sys
+from typing import Annotated
 
 import typer
 
+from wayveil import __version__
 from wayveil.errors import WayveilError
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"wayveil {__version__}")
+        raise typer.Exit
+
 
 app = typer.Typer(
     name="wayveil",
@@ -27,10 +36,20 @@ With your own data: `wayveil check trips.csv --world city.zip` says what is wron
 )
 
 
-def _register() -> None:
-    from wayveil.cli import audits, compare, data, demo, gps, ledger, releases, taps
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_say_version, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    pass
 
-    for commands in (demo, data, releases, audits, compare, taps, gps):
+
+def _register() -> None:
+    from wayveil.cli import audits, compare, data, demo, gps, ledger, mechanisms, releases, tap_commands
+
+    for commands in (demo, data, releases, mechanisms, audits, compare, tap_commands, gps):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")
 

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, Quiet, present_rows, remark
-from wayveil.cli.taps import Cell, Grid, OptionalWorld, open_places, raw_answers, read_clean
+from wayveil.cli.opening import Look, Trust, open_release, read_raw
+from wayveil.cli.options import AsJson, DatasetName, LedgerPlace, Quiet, present_rows, remark
+from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
@@ -31,37 +32,34 @@ def ask(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the whole table here (.csv, .parquet).")
     ] = None,
+    trust: Trust = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer an agency's question from a release, with error bars that cost no budget."""
-    import polars as pl
-
-    from wayveil.releases.store import load_datasheet, load_release_trips
-    from wayveil.utility.answer_sheet import answer_sheet
-    from wayveil.utility.answers import QUESTIONS, Asked
+    from wayveil.releases.answer_sheet import Answering, answer_sheet
+    from wayveil.releases.answers import QUESTIONS, answer_question
+    from wayveil.releases.spreadsheets import write_csv
+    from wayveil.utility.raw_answers import RawAnswers
 
     if question not in (*QUESTIONS, "all"):
         raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)} and all")
     with shown(not quiet and not as_json):
-        city = open_places(world, grid, cell, None)
-        asked = Asked(
-            load_release_trips(release, city),
-            pl.read_parquet(release / "model.parquet"),
-            load_datasheet(release),
-        )
-        beside, routes = (
-            (None, None) if raw is None else raw_answers(read_clean(raw, city, None, None, grid, cell))
-        )
+        asked = open_release(release, world, grid, cell, trust=trust)
+        answering: Answering = answer_question
+        if raw is not None:
+            answering = RawAnswers(*read_raw(raw, asked, grid, cell, look=Look("ask", ledger, dataset)))
         if question == "all":
-            sheet = answer_sheet(asked, top=top, seats=seats, raw=beside, raw_routes=routes)
+            sheet = answer_sheet(asked, top=top, seats=seats, answering=answering)
             table, title = sheet.table, "answers"
             notes = [*dict.fromkeys(sheet.notes.values()), *sheet.unanswered.values()]
         else:
-            answer = asked.answer(question, top=top, seats=seats, raw=beside, raw_routes=routes)
+            answer = answering(asked, question, top=top, seats=seats)
             table, title, notes = answer.table, QUESTIONS[question], [answer.note]
     if out is not None:
-        table.write_parquet(out) if out.suffix == ".parquet" else table.write_csv(out)
+        table.write_parquet(out) if out.suffix == ".parquet" else write_csv(table, out)
     shortened = as_json or question in ("all", "hours")
     rows = table if shortened else table.head(top)
     shown_rows = rows.to_dicts() if as_json else [_short(row) for row in rows.to_dicts()]

@@ -9,11 +9,22 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present_rows, remark
+from wayveil.cli.options import (
+    AsJson,
+    BoundingBox,
+    DatasetName,
+    LedgerPlace,
+    Quiet,
+    WorldFile,
+    present_rows,
+    remark,
+)
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from wayveil.comparison.cells import Cell
     from wayveil.comparison.results import Comparison
     from wayveil.mechanisms.mechanism import Mechanism
@@ -22,7 +33,9 @@ Mechanisms = Annotated[
     str,
     typer.Option("--mechanism", "-m", help="Names with commas between, or `all`; see `wayveil mechanisms`."),
 ]
-Epsilons = Annotated[str, typer.Option("--epsilon", "-e", help="Budgets with commas between.")]
+Epsilons = Annotated[
+    str, typer.Option("--epsilon", "-e", help="Budgets with commas between, from 0.001 to 1000.")
+]
 Repetitions = Annotated[int, typer.Option(min=1, help="Releases of each, for intervals.")]
 Grid = Annotated[
     list[str] | None,
@@ -46,17 +59,25 @@ def compare(
     bbox: BoundingBox = None,
     queries: Queries = 10_000,
     workers: Workers = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Release with many mechanisms and budgets and measure all of it, internally. NOT for publication."""
-    from wayveil.comparison.examiner import Settings
+    """Release with many mechanisms and budgets and measure all of it, internally. NOT for publication.
+
+    The look at the raw trips is booked in the ledger in reach, free of charge: later datasheets say that it happened.
+    """
+    from wayveil.comparison.run_cells import Settings
+    from wayveil.releases.accounts import note_look
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
     candidates = parse_candidates(mechanism, grid or [])
+    parse_prices(epsilon)  # said before anything is read or booked
     with shown(not quiet and not as_json):
         raw = read_trips(trips, open_world(world, bbox=bbox))
+        note_look("compare", raw, trips, ledger, dataset)
     found = _run(
         raw, candidates, epsilon, repetitions, Settings(queries=queries), out, workers, quiet or as_json
     )
@@ -85,8 +106,8 @@ def recommend(
     as_json: AsJson = False,
 ) -> None:
     """Say which mechanism suits which question, tuned on simulated or public trips: costs no privacy."""
-    from wayveil.comparison.examiner import Settings
     from wayveil.comparison.recommend import stand_in_trips
+    from wayveil.comparison.run_cells import Settings
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
@@ -109,11 +130,10 @@ def recommend(
 def parse_candidates(names: str, grids: list[str]) -> "list[Mechanism]":
     """Mechanisms by name, each with every combination of the values given for its parameters."""
     from wayveil.comparison.cells import grid
-    from wayveil.mechanisms.mechanism import mechanisms
+    from wayveil.mechanisms.registry import ready_mechanisms
 
-    wanted = (
-        list(mechanisms()) if names == "all" else [name.strip() for name in names.split(",") if name.strip()]
-    )
+    named = [name.strip() for name in names.split(",") if name.strip()]
+    wanted = list(ready_mechanisms()) if names == "all" else named
     choices: dict[str, dict[str, list[str]]] = {name: {} for name in wanted}
     for setting in grids:
         target, equals, values = setting.partition("=")
@@ -128,6 +148,13 @@ def parse_candidates(names: str, grids: list[str]) -> "list[Mechanism]":
     return [candidate for name, values in choices.items() for candidate in grid(name, values)]
 
 
+def parse_prices(epsilons: str) -> "list[Fraction]":
+    """Epsilons with commas between, each in the range of releases."""
+    from wayveil.privacy.budget import release_epsilon
+
+    return [release_epsilon(part.strip()) for part in epsilons.split(",") if part.strip()]
+
+
 def _run(
     trips: object,
     candidates: "list[Mechanism]",
@@ -139,9 +166,8 @@ def _run(
     quiet: bool,
 ) -> "Comparison":
     from wayveil.comparison.compare import compare as compare_releases
-    from wayveil.privacy.budget import exact
 
-    prices = [exact(part.strip()) for part in epsilons.split(",") if part.strip()]
+    prices = parse_prices(epsilons)
     board = Board([float(price) for price in prices], repetitions)
     with Live(board.table(), console=Console(stderr=True), refresh_per_second=2, transient=True) as live:
         if quiet:

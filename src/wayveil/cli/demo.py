@@ -25,8 +25,8 @@ def demo(
 ) -> None:
     """Make a city, simulate its riders, release their trips privately, measure the result, and show it."""
     from wayveil.mechanisms.weave import Weave
-    from wayveil.privacy.budget import exact
-    from wayveil.releases.accounts import account_for
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.privacy.ledger import Policy, open_ledger
     from wayveil.releases.release import release
     from wayveil.report.page import write_report
     from wayveil.simulate.city import simulate_city
@@ -35,7 +35,7 @@ def demo(
     from wayveil.utility.scorecard import score
     from wayveil.world.gtfs import read_gtfs
 
-    budget = exact(epsilon)
+    budget = release_epsilon(epsilon)
     _start_afresh(out)
     with shown(not quiet and not as_json):
         feed, raw = out / "city.zip", out / "raw-trips.parquet"
@@ -43,11 +43,13 @@ def demo(
         city = read_gtfs(feed, walk_radius_metres=250, name="Veilhaven")
         trips = simulate_city(city, riders, seed=seed, trips_per_rider=2).trips
         write_visits(trips, raw, riders=True)
+        ledger = open_ledger(out / "ledger")
+        ledger.set_policy("demo", Policy(10 + budget, unit="rider"), actor="demo")
         private = release(
             trips,
             Weave(),
             epsilon=budget,
-            ledger=account_for(None, raw, "demo"),
+            ledger=ledger,
             dataset="demo",
             curator="Wayveil demo",
         )
@@ -55,13 +57,12 @@ def demo(
         card = score(trips, private, seed=seed)
         write_report(
             out / "report-internal.html",
-            network=city,
             raw=trips,
             release=private,
             scorecard=card,
             audience="internal",
         )
-        write_report(out / "report.html", network=city, raw=None, release=private, audience="public")
+        write_report(out / "report.html", release=private, audience="public")
     facts = {
         "guarantee": private.datasheet["guarantee"]["sentence"],
         "raw_trips": len(trips),

@@ -137,6 +137,13 @@ def release(
         str | None, typer.Option(help="Who is protected: trip, rider or rider-day. Default: rider if known.")
     ] = None,
     max_trips: Annotated[int, typer.Option(min=1, help="Trips of one rider that are counted.")] = 2,
+    no_rider: Annotated[
+        str, typer.Option(help="Trips without a rider: `refuse`, each its `own` unit, or `drop`.")
+    ] = "refuse",
+    policy_epsilon: Annotated[
+        str | None,
+        typer.Option(help="What may be spent on a new dataset in all; asked for where it is not known."),
+    ] = None,
     columns: Columns = None,
     mapped: Mapped = None,
     split_gap: SplitGap = None,
@@ -156,14 +163,15 @@ def release(
     as_json: AsJson = False,
 ) -> None:
     """From points to a private release in one command: trips, model, signed datasheet, and reports."""
-    from wayveil.cli.releases import make_mechanism, make_unit
-    from wayveil.privacy.budget import exact
-    from wayveil.releases.accounts import account_for
+    from wayveil.cli.mechanisms import make_mechanism
+    from wayveil.cli.releases import make_unit, require_dataset
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.release import default_mechanism
     from wayveil.releases.release import release as release_trips
     from wayveil.world.opening import open_world
 
-    budget = exact(epsilon)
+    budget = release_epsilon(epsilon)
     chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
@@ -185,19 +193,23 @@ def release(
             radius,
         )
         name = dataset or points.name
+        protected = make_unit(unit or ("trip" if raw.rider is None else "rider"), max_trips, no_rider)
+        account = open_account(ledger, points)
+        require_dataset(account, name, protected, policy_epsilon, raw, quiet=quiet or as_json)
         made = release_trips(
             raw,
             chosen,
             epsilon=budget,
-            unit=None if unit is None else make_unit(unit, max_trips),
-            ledger=account_for(ledger, points, name),
-            dataset=name,
-            curator=curator,
             delta=delta,
             currency=currency,  # type: ignore[arg-type]
+            unit=protected,
+            ledger=account,
+            dataset=name,
+            curator=curator,
         )
-        folder = made.save(out)
-        reports = {} if report is None else _reports(report, city, raw, made, folder)
+        with settled_if_lost(made.reservation, out):
+            folder = made.save(out)
+        reports = {} if report is None else _reports(report, raw, made)
     facts = {
         "guarantee": made.datasheet["guarantee"]["sentence"],
         "released_trips": len(made.trips),
@@ -211,21 +223,35 @@ def release(
     )
 
 
-def _reports(path: Path, city: "World", raw: "Trips", made: Any, folder: Path) -> dict[str, str]:
-    import polars as pl
-
+def _reports(path: Path, raw: "Trips", made: Any) -> dict[str, str]:
     from wayveil.report.page import write_report
     from wayveil.utility.scorecard import score
 
     inside = path.with_name(f"{path.stem}-internal{path.suffix or '.html'}")
-    shared: dict[str, Any] = {
-        "network": city,
-        "release": made,
-        "model": pl.read_parquet(folder / "model.parquet"),
-    }
-    write_report(path, **shared, raw=None, audience="public")
-    write_report(inside, **shared, raw=raw, scorecard=score(raw, made), audience="internal")
+    write_report(path, release=made, audience="public")
+    write_report(inside, release=made, raw=raw, scorecard=score(raw, made), audience="internal")
     return {"report_to_publish": str(path), "report_for_internal_eyes": str(inside)}
+
+
+def simulate(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the points go (.csv or .parquet).")],
+    trips: Annotated[int, typer.Option(min=1, help="How many trips.")] = 120_000,
+    drivers: Annotated[
+        str, typer.Option(help="`streets` take perturbed shortest ways; `wandering` ones do not.")
+    ] = "streets",
+    seed: Annotated[int, typer.Option(help="The same seed makes the same city and trips.")] = 0,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make GPS points of a taxi city where none may be had, in the box of the DP-Loc study."""
+    from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
+
+    with shown(not quiet and not as_json):
+        made = simulate_taxis(trips, drivers=drivers, seed=seed)  # type: ignore[arg-type]
+        made.write(out)
+    present(
+        {"trips": trips, "points": len(made.lat), "box": STUDY_BOX, "written_to": str(out)}, as_json=as_json
+    )
 
 
 def _read(
@@ -305,6 +331,6 @@ def _pairs(settings: list[str] | None, option: str) -> dict[str, Any]:
 
 def register(app_: typer.Typer) -> None:
     """Add the commands."""
-    for command in (trips, release):
+    for command in (trips, release, simulate):
         app.command()(command)
     app_.add_typer(app, name="gps")

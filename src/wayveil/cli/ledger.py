@@ -2,54 +2,84 @@
 
 import getpass
 from pathlib import Path
-from typing import Annotated
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wayveil.cli.options import AsJson, present, present_rows
 from wayveil.errors import plain
 
+if TYPE_CHECKING:
+    from wayveil.privacy.ledger import Ledger
+
 app = typer.Typer(
     no_args_is_help=True,
     help="""The durable record of privacy spending: one line per step, hash-chained, never rewritten.
 
-A ledger is a file (by default `TRIPS.ledger` beside the trips) or a postgresql:// address.""",
+A ledger is a file or a postgresql:// address. Without one, commands use the default ledger: the file `ledger` in
+WAYVEIL_HOME, in a folder .wayveil here or in a folder above, or in ~/.wayveil. It is as internal as the raw data.""",
 )
 
-Place = Annotated[str, typer.Argument(help="Ledger file or postgresql:// address.")]
+Place = Annotated[
+    str | None, typer.Argument(help="Ledger file or postgresql:// address; without it, the default ledger.")
+]
 Dataset = Annotated[str, typer.Option("--dataset", "-d", help="Name of the dataset.")]
+UNITS = "rider, rider-day, trip or event"
 
 
 @app.command()
 def init(
-    ledger: Place,
+    ledger: Place = None,
     dataset: Annotated[
-        str | None, typer.Option("--dataset", "-d", help="Also set a policy for this dataset.")
+        str | None, typer.Option("--dataset", "-d", help="Also make this dataset, with its policy.")
     ] = None,
-    total_epsilon: Annotated[str, typer.Option(help="What the dataset may spend in all.")] = "10",
+    total_epsilon: Annotated[
+        str | None, typer.Option(help="With --dataset: what may be spent in all, for ever. Default: 10.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help=f"With --dataset: whose loss that limits: {UNITS}. Default: rider.")
+    ] = None,
+    project: Annotated[
+        bool, typer.Option("--project", help="Make a folder .wayveil here: the ledger of this project.")
+    ] = False,
 ) -> None:
-    """Make a new, empty ledger."""
-    from wayveil.privacy.ledger import Policy, open_ledger
+    """Make a new, empty ledger, and with --dataset a dataset in it with what may be spent on it."""
+    from wayveil.errors import ParameterError
+    from wayveil.privacy.ledger import Policy
+    from wayveil.releases.accounts import FILE, FOLDER, open_account
 
-    opened = open_ledger(ledger)
+    if project:
+        if ledger is not None:
+            raise ParameterError("give a place for the ledger or --project, not both")
+        Path(FOLDER).mkdir(exist_ok=True, mode=0o700)
+        ledger = str(Path(FOLDER) / FILE)
+    if dataset is None and (total_epsilon is not None or unit is not None):
+        raise ParameterError("--total-epsilon and --unit are about a dataset: name it with --dataset")
+    opened = open_account(ledger)
+    if opened is None:
+        raise ParameterError("`none` is no place for a ledger")
     if dataset is not None:
-        opened.set_policy(dataset, Policy(total_epsilon), actor=getpass.getuser())
+        if opened.policy(dataset) is not None:
+            raise ParameterError(
+                f"{dataset} has a policy already; change it with `wayveil ledger policy --dataset {quote(dataset)}`"
+            )
+        policy = Policy("10" if total_epsilon is None else total_epsilon, unit=unit or "rider")
+        opened.set_policy(dataset, policy, actor=getpass.getuser())
     typer.echo(f"ledger at {opened.name}, head {opened.head()}")
 
 
 @app.command()
 def show(
-    ledger: Place,
+    ledger: Place = None,
     lines: Annotated[bool, typer.Option("--lines", help="Every line instead of the sums.")] = False,
     delta: Annotated[
         str | None, typer.Option(help="Also compose all spends tightly for this delta (PLD).")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What each dataset has spent and what is left; composition is the plain sum."""
-    from wayveil.privacy.ledger import open_ledger
-
-    opened = open_ledger(ledger, create=False)
+    """What each dataset has spent and what is left: the plain sum, for the unit of its policy."""
+    opened = _existing(ledger)
     if lines:
         every: list[dict[str, object]] = [
             {
@@ -59,6 +89,7 @@ def show(
                 "step": line.kind,
                 "dataset": line.dataset,
                 "epsilon": plain(line.epsilon) if line.epsilon is not None else None,
+                "unit": None if line.unit is None else line.unit["name"],
                 "reservation": line.reservation,
             }
             for line in opened.entries()
@@ -69,14 +100,18 @@ def show(
     for state in opened.summary():
         row: dict[str, object] = {
             "dataset": state.dataset,
-            "spent": plain(state.spent),
+            "unit": state.unit or "not said",
+            "spent": "cannot be added up" if state.spent is None else plain(state.spent),
             "remaining": "no limit" if state.remaining is None else plain(state.remaining),
             "releases": state.committed,
             "open": state.open,
             "cancelled": state.cancelled,
             "refused": state.settled,
+            "by_unit": ", ".join(f"{unit} {plain(spent)}" for unit, spent in state.by_unit.items()),
+            "not_private": state.not_private,
+            "looks": state.looks,
         }
-        if delta is not None:
+        if delta is not None and state.spent is not None:
             row[f"epsilon_at_delta_{delta}"] = f"{opened.composition(state.dataset, delta).epsilon:.4g}"
         rows.append(row)
     present_rows(rows, as_json=as_json)
@@ -84,7 +119,7 @@ def show(
 
 @app.command("reserve-status")
 def reserve_status(
-    ledger: Place,
+    ledger: Place = None,
     cancel: Annotated[
         str | None, typer.Option(help="Give back this reservation; only possible if it never drew noise.")
     ] = None,
@@ -92,9 +127,7 @@ def reserve_status(
     as_json: AsJson = False,
 ) -> None:
     """Reservations that were neither committed, settled nor cancelled: running now, or left by a crash (and spent)."""
-    from wayveil.privacy.ledger import open_ledger
-
-    opened = open_ledger(ledger, create=False)
+    opened = _existing(ledger)
     if cancel is not None:
         opened.cancel(cancel, actor=getpass.getuser(), reason=reason)
     rows = [
@@ -113,7 +146,7 @@ def reserve_status(
 
 @app.command()
 def verify(
-    ledger: Place,
+    ledger: Place = None,
     release: Annotated[
         list[Path] | None,
         typer.Option(help="Also check that the ledger still has the head on this release's datasheet."),
@@ -121,7 +154,6 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check the chain: an edited, removed, moved or cut-off line is reported, with exit code 1."""
-    from wayveil.privacy.ledger import open_ledger
     from wayveil.releases.store import load_datasheet
 
     heads = []
@@ -129,7 +161,7 @@ def verify(
         booked = load_datasheet(folder)["ledger"]
         if booked is not None:
             heads.append(booked["head"])
-    result = open_ledger(ledger, create=False).verify(heads)
+    result = _existing(ledger).verify(heads)
     present({"verdict": result.problem or "the chain holds", "head": str(result.head)}, as_json=as_json)
     if not result.ok:
         raise typer.Exit(1)
@@ -137,27 +169,78 @@ def verify(
 
 @app.command()
 def policy(
-    ledger: Place,
     dataset: Dataset,
+    ledger: Place = None,
     total_epsilon: Annotated[str | None, typer.Option(help="Set: what may be spent in all.")] = None,
+    unit: Annotated[str | None, typer.Option(help=f"Set: whose loss is limited: {UNITS}.")] = None,
     per_period_epsilon: Annotated[
         str | None, typer.Option(help="Set: what may be spent in any period.")
     ] = None,
     period_days: Annotated[int | None, typer.Option(help="Set: length of that period, in days.")] = None,
+    total_delta: Annotated[str | None, typer.Option(help="Set: delta that may be spent in all.")] = None,
     actor: Annotated[
         list[str] | None, typer.Option(help="Set: who may spend; repeatable. Default: everybody.")
     ] = None,
+    everybody: Annotated[bool, typer.Option("--everybody", help="Set: everybody may spend.")] = False,
+    no_period: Annotated[bool, typer.Option("--no-period", help="Set: no limit per period.")] = False,
+    trips_per_rider: Annotated[
+        int | None, typer.Option(help="State: no rider has more trips in the data. Converts `trip` releases.")
+    ] = None,
+    days_per_rider: Annotated[
+        int | None, typer.Option(help="State: no rider is in the data on more days. Converts `rider-day`.")
+    ] = None,
+    visits_per_rider: Annotated[
+        int | None, typer.Option(help="State: no rider has more visits in the data. Converts `event`.")
+    ] = None,
+    earlier_unit: Annotated[
+        str | None,
+        typer.Option(help="State: the unit of releases that an earlier version booked without one."),
+    ] = None,
+    allow_not_private: Annotated[
+        bool | None,
+        typer.Option(help="Set: whether releases without a guarantee may be made; they are in no sum."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a dataset's policy, or set a new one with --total-epsilon."""
-    from wayveil.privacy.ledger import Policy, open_ledger
+    """Show a dataset's policy, or change the parts that are given and keep all others."""
+    from wayveil.errors import ParameterError
+    from wayveil.privacy.ledger import LedgerError
 
-    opened = open_ledger(ledger)
-    if total_epsilon is not None:
-        new = Policy(total_epsilon, per_period_epsilon, period_days, actor)
-        opened.set_policy(dataset, new, actor=getpass.getuser())
+    given = {
+        "total_epsilon": total_epsilon,
+        "unit": unit,
+        "per_period_epsilon": per_period_epsilon,
+        "period_days": period_days,
+        "total_delta": total_delta,
+        "actors": actor,
+        "trips_per_rider": trips_per_rider,
+        "days_per_rider": days_per_rider,
+        "visits_per_rider": visits_per_rider,
+        "earlier_unit": earlier_unit,
+        "not_private": allow_not_private,
+    }
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if (everybody and actor) or (no_period and (per_period_epsilon or period_days)):
+        raise ParameterError("an option that takes a limit away cannot stand beside one that sets it")
+    changes |= {"actors": None} if everybody else {}
+    changes |= {"per_period_epsilon": None, "period_days": None} if no_period else {}
+    opened = _existing(ledger)
     current = opened.policy(dataset)
-    facts = (
-        {"dataset": dataset, "policy": "none: nothing is limited"} if current is None else current.payload()
-    )
-    present(facts, as_json=as_json)
+    if current is None:
+        known = ", ".join(opened.datasets()) or "none"
+        raise LedgerError(
+            f"the ledger {opened.name} has no dataset {dataset!r} with a policy; it knows: {known}. A new one is made "
+            f"with `wayveil ledger init {quote(opened.name)} --dataset {quote(dataset)}`"
+        )
+    if changes:
+        current = current.changed(**changes)
+        opened.set_policy(dataset, current, actor=getpass.getuser())
+    present({"dataset": dataset, **current.payload()}, as_json=as_json)
+
+
+def _existing(place: str | None) -> "Ledger":
+    """The ledger at a place, or the default one; it must be there."""
+    from wayveil.privacy.ledger import open_ledger
+    from wayveil.releases.accounts import default_place
+
+    return open_ledger(default_place() if place is None else place, create=False)

@@ -3,11 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no remarks.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
@@ -28,7 +31,52 @@ ServiceDate = Annotated[str | None, typer.Option("--date", help="Keep the servic
 WalkRadius = Annotated[
     float | None, typer.Option(help="Add walks between stops at most this many metres apart.")
 ]
+NoRider = Annotated[
+    str,
+    typer.Option(
+        help="Trips or taps without a rider (card) id: `refuse`, `drop` them, or take each for a rider of its `own`, "
+        "which protects nobody behind several of them. The datasheet says which."
+    ),
+]
 Stations = Annotated[bool, typer.Option(help="Merge platforms into their stations.")]
+
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        "--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2, from 0.001 to 1000."
+    ),
+]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option(
+        help="Ledger file or postgresql:// address. Default: WAYVEIL_HOME, a folder .wayveil here or above, or "
+        "~/.wayveil. `none` for no ledger."
+    ),
+]
+DatasetName = Annotated[
+    str | None, typer.Option(help="Name of the dataset in the ledger; default: the file's name.")
+]
+PolicyEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        help="For a dataset that the ledger does not know yet: what may be spent on it in all, for ever."
+    ),
+]
+NewPeople = Annotated[
+    bool,
+    typer.Option(
+        "--new-people",
+        help="Confirm that nobody in this file is in another dataset of the ledger, although it looks so.",
+    ),
+]
+MemoryLimit = Annotated[
+    float,
+    typer.Option(
+        "--memory",
+        min=0.001,
+        help="GiB that noisy answers may take; a mechanism that would pass it stops before its next spend.",
+    ),
+]
 
 
 def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None:
@@ -42,6 +90,17 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
             value = "\n".join(str(item) for item in value)
         table.add_row(name.replace("_", " "), f"{value:,}" if type(value) is int else str(value))
     Console().print(table)
+
+
+def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: str) -> None:
+    """What was released, where it lies, and where it is booked."""
+    facts = {
+        "guarantee": made.datasheet["guarantee"]["sentence"],
+        "released_trips": len(made.trips),
+        "written_to": str(folder),
+        "booked_in": booked_in,
+    }
+    present(facts, as_json=as_json)
 
 
 def present_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, title: str = "") -> None:

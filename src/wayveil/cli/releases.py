@@ -1,20 +1,36 @@
-"""Commands about releases: `release`, `score`, `report`, `verify`, `mechanisms`."""
+"""Commands about releases: `release`, `score`, `report`, `verify`."""
 
-import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present, present_rows, remark
-from wayveil.cli.taps import Cell, Grid, OptionalWorld
+from wayveil.cli.mechanisms import make_mechanism
+from wayveil.cli.opening import Look, Trust, open_release, read_raw
+from wayveil.cli.options import (
+    AsJson,
+    BoundingBox,
+    DatasetName,
+    Epsilon,
+    LedgerPlace,
+    MemoryLimit,
+    NewPeople,
+    NoRider,
+    PolicyEpsilon,
+    Quiet,
+    WorldFile,
+    present,
+    present_release,
+    remark,
+)
+from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.mechanisms.mechanism import Mechanism
+    from wayveil.privacy.ledger import Ledger
     from wayveil.privacy.units import Unit
-    from wayveil.releases.release import Release
+    from wayveil.trips.trips import Trips
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -31,9 +47,7 @@ Full = Annotated[
 
 def release(
     trips: RawFile,
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2.")
-    ],
+    epsilon: Epsilon,
     world: WorldFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
     delta: Annotated[
@@ -70,16 +84,13 @@ def release(
     max_trips: Annotated[
         int, typer.Option(min=1, help="Trips of one rider that are counted, chosen at random.")
     ] = 2,
+    no_rider: NoRider = "refuse",
     bbox: BoundingBox = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="Ledger file or postgresql:// address; default: beside the trips. `none` for no ledger."
-        ),
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Name of the dataset in the ledger; default: the file's name.")
-    ] = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
+    policy_epsilon: PolicyEpsilon = None,
+    new_people: NewPeople = False,
+    memory: MemoryLimit = 6,
     purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
     curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
     tuned_on_data: Annotated[
@@ -91,15 +102,20 @@ def release(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Release trips under differential privacy: private trips, model, signed datasheet."""
-    from wayveil.privacy.budget import exact
-    from wayveil.releases.accounts import account_for
+    """Release trips under differential privacy: private trips, model, signed datasheet.
+
+    Every release is booked in a ledger. A dataset that the ledger does not know yet needs a policy first: what may be
+    spent on it in all (`wayveil ledger init`, or --policy-epsilon). The ledger knows a dataset by what is in it: the
+    same people under another name are refused.
+    """
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.release import default_mechanism
     from wayveil.releases.release import release as release_trips
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
-    budget = exact(epsilon)
+    budget = release_epsilon(epsilon)
     # A word that is wrong is said before a large feed is read.
     chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
@@ -109,27 +125,57 @@ def release(
         chosen = chosen or make_mechanism(default_mechanism(universe).name, parameters or [])
         raw = read_trips(trips, universe)
         name = dataset or trips.name
+        protected = make_unit(unit or ("trip" if raw.rider is None else "rider"), max_trips, no_rider)
+        account = open_account(ledger, trips)
+        known = None if new_people else raw
+        require_dataset(account, name, protected, policy_epsilon, known, quiet=quiet or as_json)
         made = release_trips(
             raw,
             chosen,
             epsilon=budget,
             delta=delta,
             currency=currency,  # type: ignore[arg-type]
-            unit=None if unit is None else make_unit(unit, max_trips),
-            ledger=account_for(ledger, trips, name),
+            unit=protected,
+            ledger=account,
             dataset=name,
+            new_people=new_people,
+            memory=int(memory * 2**30),
             purpose=purpose,
             curator=curator,
             tuned_on_data=tuned_on_data,
         )
-        folder = made.save(out)
-    facts = {
-        "guarantee": made.datasheet["guarantee"]["sentence"],
-        "released_trips": len(made.trips),
-        "written_to": str(folder),
-    }
-    present(facts, as_json=as_json)
+        with settled_if_lost(made.reservation, out):
+            folder = made.save(out)
+    booked = "no ledger" if account is None else f"{account.name}, as {name}"
+    present_release(made, folder, as_json=as_json, booked_in=booked)
     remark(f"Next: wayveil verify {folder}; wayveil report {folder} --world {world}", quiet=quiet or as_json)
+
+
+def require_dataset(
+    account: "Ledger | None",
+    name: str,
+    unit: "Unit",
+    policy_epsilon: str | None,
+    rows: "Trips | None",
+    *,
+    quiet: bool,
+) -> None:
+    """See that the ledger has a policy for the dataset; ask for one where somebody sits at the terminal.
+
+    Rows that are known under another name are refused before.
+    """
+    import getpass
+    import sys
+
+    from wayveil.releases.accounts import ask_on_terminal, require_policy
+
+    if account is None:
+        if policy_epsilon is not None:
+            raise ParameterError("--policy-epsilon sets a policy in a ledger, and --ledger none names none")
+        return
+    ask = ask_on_terminal if not quiet and sys.stdin.isatty() else None
+    actor = getpass.getuser()
+    require_policy(account, name, unit, actor=actor, rows=rows, policy_epsilon=policy_epsilon, ask=ask)
 
 
 def score(
@@ -137,12 +183,12 @@ def score(
     release: ReleaseFolder,
     world: WorldFile,
     full: Full = False,
-    taps: Annotated[
-        bool, typer.Option("--taps", help="The raw file is one of taps: every visit boards.")
-    ] = False,
     bbox: BoundingBox = None,
+    trust: Trust = None,
     queries: Queries = 40_000,
     seed: Annotated[int, typer.Option(help="Seed of the queries and reference lines.")] = 0,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -151,25 +197,15 @@ def score(
     Every figure stands between three lines. The **ceiling** is a resample of the raw trips: nothing private can be
     expected to beat it. The **floor** is made from public knowledge alone: a release that does not beat it tells
     nothing about these riders. The **empty** release has no trips at all: a figure on which silence does well is easy.
-    Read the error of *non-empty* count queries first. docs/metrics.md defines every figure.
+    Read the error of *non-empty* count queries first. docs/metrics.md defines every figure. The look at the raw trips
+    is booked in the ledger in reach, free of charge.
     """
-    from wayveil.cli.taps import raw_taps_as_trips
-    from wayveil.releases.release import Release
-    from wayveil.trips.read import read_trips
     from wayveil.utility.scorecard import score as score_release
-    from wayveil.world.opening import open_world
 
     with shown(not quiet and not as_json):
-        city = open_world(world, bbox=bbox)
-        private = Release.load(release, city)
-        card = score_release(
-            raw_taps_as_trips(trips, city) if taps else read_trips(trips, city),
-            private,
-            suite="full" if full else "core",
-            queries=queries,
-            taps=taps or _counts_taps(private),
-            seed=seed,
-        )
+        private = open_release(release, world, bbox=bbox, trust=trust)
+        raw, _ = read_raw(trips, private, None, 0.02, look=Look("score", ledger, dataset))
+        card = score_release(raw, private, suite="full" if full else "core", queries=queries, seed=seed)
     typer.echo(card.to_json() if as_json else str(card))
     if not full:
         remark("The short list; --full asks every question that fits the data.", quiet=quiet or as_json)
@@ -189,31 +225,25 @@ def report(
         Path | None,
         typer.Option(help="Folder of `wayveil compare`, shown in the internal report (with --raw)."),
     ] = None,
-    taps: Annotated[
-        bool,
-        typer.Option(
-            "--taps", help="The release is one of taps: add the agency's answers. With --raw, a file of taps."
-        ),
-    ] = False,
     grid: Grid = None,
     cell: Cell = 0.02,
     bbox: BoundingBox = None,
+    trust: Trust = None,
     queries: Queries = 40_000,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML report, and beside it every picture as SVG with its numbers as csv.
 
     Without --raw it may be published: maps, rankings with error bars, origins and destinations, hours, lengths,
-    patterns, the datasheet. With --raw it is for internal eyes: all of that beside the raw trips, and the errors.
+    patterns, the datasheet. With --raw it is for internal eyes: all of that beside the raw trips, and the errors; the
+    look at the raw trips is booked in the ledger in reach.
     """
-    import polars as pl
 
-    from wayveil.cli.taps import open_places, raw_taps_as_trips
     from wayveil.comparison.results import Comparison
-    from wayveil.releases.release import Release
     from wayveil.report.page import write_report
-    from wayveil.trips.read import read_trips
     from wayveil.utility.scorecard import score as score_release
 
     if comparison is not None and raw is None:
@@ -221,36 +251,18 @@ def report(
             "a comparison was made from raw trips and goes into the internal report: give --raw too"
         )
     with shown(not quiet and not as_json):
-        city = open_places(world, grid, cell, bbox)
-        private = Release.load(release, city)
-        shared: dict[str, Any] = {
-            "network": city,
-            "release": private,
-            "model": pl.read_parquet(release / "model.parquet"),
-            "taps": taps or None,
-        }
+        private = open_release(release, world, grid, cell, bbox=bbox, trust=trust)
         if raw is None:
-            write_report(out, **shared, audience="public")
+            write_report(out, release=private, audience="public")
         else:
-            trips = raw_taps_as_trips(raw, city, grid, cell) if taps else read_trips(raw, city)
-            card = score_release(
-                trips,
-                private,
-                suite="full" if full else "core",
-                queries=queries,
-                taps=taps or _counts_taps(private),
-            )
+            trips, _ = read_raw(raw, private, grid, cell, look=Look("report", ledger, dataset))
+            card = score_release(trips, private, suite="full" if full else "core", queries=queries)
             compared = None if comparison is None else Comparison.load(comparison)
-            write_report(out, **shared, raw=trips, scorecard=card, comparison=compared, audience="internal")
+            write_report(
+                out, release=private, raw=trips, scorecard=card, comparison=compared, audience="internal"
+            )
     facts = {"report": str(out), "figures": str(out.with_name(f"{out.stem}-figures"))}
     present({**facts, "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json)
-
-
-def _counts_taps(release: "Release") -> bool:
-    """Whether the datasheet tells that every visit of the release is a boarding."""
-    from wayveil.report.answers_view import TAP_MECHANISMS
-
-    return release.datasheet["mechanism"]["name"] in TAP_MECHANISMS
 
 
 def verify(
@@ -259,14 +271,22 @@ def verify(
         str | None,
         typer.Option(help="Fingerprint of the data holder's key, as you got it from the data holder."),
     ] = None,
+    any_key: Annotated[
+        bool,
+        typer.Option("--any-key", help="Take whoever signed: checks that nothing changed, not who made it."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check that a release is as it was signed: a changed byte is an error that names the file."""
-    from wayveil.releases.store import verify_release
+    """Check that a release is as it was signed, and by whom: a changed byte is an error that names the file.
 
-    present(
-        {**verify_release(release, key_fingerprint_expected=key), "verdict": "as signed"}, as_json=as_json
-    )
+    A key that you have not seen before is an error too: compare its fingerprint with the one that the data holder gives
+    out, and give it with --key once. It is then pinned, and later releases by the same key need no word.
+    """
+    from wayveil.releases.verification import ANY_KEY, verify_release
+
+    found = verify_release(release, trust=ANY_KEY if any_key else key)
+    facts = {"folder": str(found.folder), "files": len(found.files), "key": found.key}
+    present({**facts, "verdict": "as signed"}, as_json=as_json)
 
 
 def export(
@@ -284,18 +304,13 @@ def export(
         ),
     ] = "od",
     bbox: BoundingBox = None,
+    trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a release in a format that other tools read. Costs nothing: the release is already private."""
     from wayveil.releases.exports import export as write
-    from wayveil.releases.release import Release
-    from wayveil.releases.trie_export import export_trie
-    from wayveil.world.opening import open_world
 
-    if kind == "trie":
-        files = export_trie(release, out)
-    else:
-        files = write(Release.load(release, open_world(world, bbox=bbox)), kind, out)
+    files = write(open_release(release, world, bbox=bbox, trust=trust), kind, out)
     present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
 
 
@@ -308,81 +323,39 @@ def sample(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed draws the same trips.")] = None,
     bbox: BoundingBox = None,
+    trust: Trust = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw more private trips from the measurements of a weave release. They are paid for: this costs nothing."""
-    from wayveil.releases.store import load_datasheet
-    from wayveil.synthesis.weave.measurements import Measurements
+    """Draw more private trips from the model of a release. They are paid for: this costs nothing."""
+    from wayveil.synthesis.model import DrawsMore
     from wayveil.trips.visits import write_visits
-    from wayveil.world.opening import open_world
 
-    made_by = load_datasheet(release)["mechanism"]["name"]
-    if made_by != "weave":
-        raise ParameterError(f"more trips can be drawn from weave releases; this one was made by {made_by}")
     with shown(not quiet and not as_json):
-        drawn = Measurements.load(release, open_world(world, bbox=bbox)).generate(seed, trips=trips)
+        private = open_release(release, world, bbox=bbox, trust=trust)
+        if not isinstance(private.model, DrawsMore):
+            made_by = private.datasheet["mechanism"]["name"]
+            raise ParameterError(f"the model of this release ({made_by}) draws its own number of trips only")
+        drawn = private.model.draw(trips, seed)
         write_visits(drawn, out)
     present({"trips": len(drawn), "written_to": str(out)}, as_json=as_json)
 
 
-def mechanisms(
-    name: Annotated[str | None, typer.Argument(help="Show one mechanism with all its parameters.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the mechanisms, or explain one and its parameters."""
-    from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
-
-    known = all_mechanisms()
-    if name is None:
-        present_rows(
-            [{"mechanism": key, "releases": kind.summary} for key, kind in known.items()], as_json=as_json
-        )
-        return
-    kind = known.get(name)
-    if kind is None:
-        raise unknown_mechanism(name)
-    defaults = {key: field.get_default(call_default_factory=True) for key, field in kind.model_fields.items()}
-    if as_json:
-        present(defaults, as_json=True)
-        return
-    typer.echo(f"{name}: {inspect.getdoc(kind)}\n")
-    present_rows([{"--set": key, "default": value} for key, value in defaults.items()], as_json=False)
-
-
-def unknown_mechanism(name: str) -> ParameterError:
-    """The sentence for a name that no mechanism has."""
-    from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
-
-    return ParameterError(f"there is no mechanism {name!r}; there are {', '.join(sorted(all_mechanisms()))}")
-
-
-def make_mechanism(name: str, settings: list[str]) -> "Mechanism":
-    """The mechanism of this name with parameters given as name=value."""
-    from wayveil.mechanisms.mechanism import mechanisms as all_mechanisms
-
-    known = all_mechanisms()
-    if name not in known:
-        raise unknown_mechanism(name)
-    parameters: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise ParameterError(f"--set takes name=value, not {setting!r}")
-        parameters[key.strip().replace("-", "_")] = value.strip()
-    return known[name](**parameters)
-
-
-def make_unit(name: str, max_trips: int) -> "Unit":
+def make_unit(name: str, max_trips: int, no_rider: str = "refuse") -> "Unit":
     """The privacy unit of this name."""
     from wayveil.privacy import units
 
+    riders: dict[str, Any] = {"max_trips": max_trips, "without_id": no_rider}
     made: dict[str, Unit] = {
         "trip": units.Trip(),
-        "rider": units.Rider(max_trips=max_trips),
-        "rider-day": units.RiderDay(max_trips=max_trips),
+        "rider": units.Rider(**riders),
+        "rider-day": units.RiderDay(**riders),
         "event": units.Event(),
     }
+    if no_rider != "refuse" and name in ("trip", "event"):
+        raise ParameterError(
+            f"--no-rider has no meaning for the unit `{name}`, which does not look at riders"
+        )
     if name not in made:
         raise ParameterError(f"there is no unit {name!r}; there are {', '.join(made)}")
     return made[name]
@@ -390,5 +363,5 @@ def make_unit(name: str, max_trips: int) -> "Unit":
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (release, score, report, export, sample, verify, mechanisms):
+    for command in (release, score, report, export, sample, verify):
         app.command()(command)

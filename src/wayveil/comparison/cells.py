@@ -9,11 +9,13 @@ from itertools import product
 from typing import Any
 
 from wayveil.errors import ParameterError, plain
-from wayveil.mechanisms.mechanism import Mechanism, mechanisms
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.privacy.budget import Rational, exact
+from wayveil.utility.reference import CEILING, EMPTY, FLOOR, LINES
 
-CEILING, FLOOR, EMPTY, PLAIN_LAPLACE = "ceiling", "floor", "empty", "plain-laplace"
-REFERENCES = (CEILING, FLOOR, EMPTY, PLAIN_LAPLACE)
+PLAIN_LAPLACE = "plain-laplace"
+REFERENCES = (*LINES, PLAIN_LAPLACE)
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,5 @@ def plan(candidates: Sequence[Mechanism], epsilons: Iterable[Rational], repetiti
 
 def grid(mechanism: str, choices: Mapping[str, Sequence[Any]]) -> list[Mechanism]:
     """A mechanism with every combination of the given values of its parameters."""
-    known = mechanisms()
-    if mechanism not in known:
-        raise ParameterError(f"there is no mechanism {mechanism!r}; there are {', '.join(sorted(known))}")
-    return [
-        known[mechanism](**dict(zip(choices, values, strict=True))) for values in product(*choices.values())
-    ]
+    kind = find_mechanism(mechanism)
+    return [kind(**dict(zip(choices, values, strict=True))) for values in product(*choices.values())]

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, REFERENCES
+from wayveil.comparison.cells import REFERENCES
 from wayveil.comparison.results import Comparison, Point
-from wayveil.comparison.standing import apart
+from wayveil.comparison.verdicts import apart
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import simulate_city
 from wayveil.trips.trips import Trips
+from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 from wayveil.world.network import Network
 from wayveil.world.world import World
 

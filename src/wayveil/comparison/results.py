@@ -8,9 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from wayveil.comparison.cells import CEILING, EMPTY, FLOOR, PLAIN_LAPLACE, REFERENCES, display_name
-from wayveil.comparison.examiner import SCHEMA
+from wayveil.comparison.cells import PLAIN_LAPLACE, REFERENCES, display_name
+from wayveil.comparison.run_cells import SCHEMA
 from wayveil.errors import InputError
+from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 from wayveil.utility.scorecard import NOTICE, mean_and_interval
 
 

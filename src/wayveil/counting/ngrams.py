@@ -14,8 +14,8 @@ from threading import Lock
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
@@ -26,7 +26,6 @@ PIECE = 1 << 17
 TABLE_CELLS = 1 << 26
 WORKERS = min(os.cpu_count() or 1, 8)
 
-Ints = NDArray[np.int64]
 ONE = np.ones(1, np.int64)
 
 

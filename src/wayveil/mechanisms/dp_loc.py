@@ -11,21 +11,23 @@ Guarantee
     Attacked by tests/mechanisms/test_dp_loc.py and the plan in risk/plans/dp_loc.py.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import RefusedError
-from wayveil.mechanisms.mechanism import Mechanism, Model
+from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.od_hops import buy_ends, buy_trips, grid_of, zone_bits
 from wayveil.privacy.accounting import Steps
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.training import check_trainable
 from wayveil.synthesis.hops.hop_net import HopNet
-from wayveil.synthesis.hops.model import HopTripsModel
+from wayveil.synthesis.hops.model import NetHopsModel
 from wayveil.synthesis.hops.published import PublishedModel, SourceNet, StudyHopNet
+from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.grid_moves import MOVES, GridMoves
 from wayveil.world.world import World
@@ -41,6 +43,7 @@ class DpLoc(Mechanism):
     summary: ClassVar[str] = (
         "ends of trips, a trained network for the next hop towards a destination, and walks"
     )
+    makes: ClassVar[type[Model]] = NetHopsModel
     trained: ClassVar[bool] = True
 
     preset: Literal["default", "published"] = Field(
@@ -88,6 +91,11 @@ class DpLoc(Mechanism):
         description="below this number of trips x epsilon a release is refused after buying the number of trips",
     )
 
+    @classmethod
+    def model_kinds(cls, described: Mapping[str, Any]) -> tuple[type[Model], ...]:
+        """Either preset's."""
+        return NetHopsModel, PublishedModel
+
     def rule(self, world: World) -> LegalityRule:
         """The study keeps jumps of up to five cells; the default fills them in."""
         return LegalityRule(impossible="keep") if self.preset == "published" else super().rule(world)
@@ -105,7 +113,7 @@ class DpLoc(Mechanism):
             else self._default(counter, gate, moves, number)
         )
 
-    def _default(self, counter: Counter, gate: Gate, moves: GridMoves, number: float) -> HopTripsModel:
+    def _default(self, counter: Counter, gate: Gate, moves: GridMoves, number: float) -> NetHopsModel:
         total = gate.budget.total
         ends = buy_ends(
             counter,
@@ -129,7 +137,7 @@ class DpLoc(Mechanism):
             expected=float(expected),
             name="learning hops",
         )
-        return HopTripsModel(moves.grid, number, ends, net, self.way)
+        return NetHopsModel(moves.grid, number, ends, self.way, bits, self.hidden, tuple(net.weights))
 
     def _published(self, counter: Counter, gate: Gate, moves: GridMoves, number: float) -> PublishedModel:
         plan = self._plan(gate, number)
@@ -152,7 +160,7 @@ class DpLoc(Mechanism):
             expected=expected,
             name="learning hops",
         )
-        return PublishedModel(moves.grid, number, source, hops, timed=counter.timed)
+        return PublishedModel(moves.grid, number, tuple(source.weights), tuple(hops.weights), counter.timed)
 
     def _plan(self, gate: Gate, number: float) -> Steps:
         """Public: the batch over the noisy number of units, at most one half."""

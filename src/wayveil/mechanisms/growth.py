@@ -8,13 +8,14 @@ candidate per level, so a level costs its price once, whatever is kept; the pric
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, log
+from math import ceil, exp
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.protocol import Frontier, PrefixCounter
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
+from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution
 from wayveil.progress import track
@@ -23,6 +24,8 @@ from wayveil.synthesis.tree import TreeLevel
 from wayveil.world.successors import Successors
 
 ONE_NODE_PER_LEVEL = Contribution(per_trip=1)
+# A written visit: place and time, and the same again while trips are put together.
+BYTES_PER_VISIT = 24
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Threshold:
         """The threshold for one level; a function of public things and earlier noisy answers only."""
         candidates = frontier.universe / max(len(frontier.states), 1)
         allowed = max(self.false_children, self.false_roots * candidates) if first else self.false_children
-        noise_aware = max(1, ceil(float(scale) * log(max(candidates / (2 * allowed), 1.0))))
+        noise_aware = noise_aware_threshold(candidates, allowed, scale)
         if self.scales is None:
             return noise_aware
         fixed = max(1, ceil(self.scales * float(scale)))
@@ -87,6 +90,9 @@ def grow(
 ) -> tuple[TreeLevel, ...]:
     """The noisy tree. All levels are paid for, also those below the last kept node.
 
+    Before each level the gate bounds from above how many candidates noise may keep, among the children of all kept
+    nodes. A tree that would pass the memory limit is refused there, and only the levels above it are booked.
+
     With `prune_early`, children are cut down to their parent's count as the tree grows (in proportion, on noisy counts
     only), and those that fall under the threshold by it are not expanded.
     """
@@ -97,6 +103,8 @@ def grow(
         frontier = Frontier(states, plan.successors)
         scale = gate.scale(ONE_NODE_PER_LEVEL, plan.price)
         limit = (plan.threshold or threshold).of(frontier, scale, first=not levels)
+        if not levels:
+            _require_room_for_trips(gate, frontier, scale, limit, len(plans))
         exact = counter.count(frontier)
         noisy = gate.histogram(plan.label, exact, ONE_NODE_PER_LEVEL, plan.price, threshold=limit)
         keys, counts = noisy.keys, noisy.counts
@@ -106,6 +114,21 @@ def grow(
         parent, symbol, states = frontier.children(keys)
         levels.append(TreeLevel(parent, symbol, counts, scale, limit))
     return tuple(levels)
+
+
+def _require_room_for_trips(gate: Gate, frontier: Frontier, scale: Fraction, limit: int, height: int) -> None:
+    """Refuse a tree of which noise alone would be written out as more trips than fit into memory; public, and free.
+
+    A false root stands for the threshold and, on average, one scale more of trips.
+    """
+    trips = gate.most_kept(frontier.universe, scale, limit) * (limit + float(scale))
+    needed = trips * height * BYTES_PER_VISIT
+    if needed > gate.memory:
+        raise RefusedError(
+            f"noise alone would be written out as up to {trips:.2g} trips, which take {needed / 2**30:,.1f} GiB, over "
+            f"the limit of {gate.memory / 2**30:,.1f} GiB. Use a larger epsilon, fewer levels or a smaller world, or "
+            "raise the limit (memory)"
+        )
 
 
 def _prune(
@@ -122,8 +145,13 @@ def _prune(
     return keys[stay], counts[stay], settled[stay]
 
 
-def expected_false_nodes(first: int, degree: float, height: int, threshold: Threshold) -> float:
-    """About how many nodes noise alone would make: a branching process with `degree` x p false children per node."""
+def least_false_nodes(first: int, degree: float, height: int, threshold: Threshold) -> float:
+    """How many nodes noise makes at least, on average: a branching process with `degree` x p false children per node.
+
+    This counts the descendants of false roots only. False children of true nodes come on top, and how many true nodes
+    there are is not public: whether the tree fits into memory is decided level by level, by the gate. Before the first
+    spend this number says that a tree is hopeless; it never says that one is safe.
+    """
     rate = exp(-threshold.scales) / 2 if threshold.scales is not None else threshold.false_children / degree
     level = first * (rate if threshold.scales is not None else threshold.false_children / first)
     total = 0.0

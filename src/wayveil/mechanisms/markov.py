@@ -16,23 +16,24 @@ What it measures
 """
 
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import sqrt
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from wayveil.counting.protocol import Counter
-from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
+from wayveil.mechanisms.shared_fields import Longest, Moves, Share
+from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.lengths import LengthClasses, NoisyLengths
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.marked_ngrams import MarkedNgrams
-from wayveil.world.successors import CompleteSuccessors, Successors
-from wayveil.world.world import World
 
 ONE_TRIP = Contribution(per_trip=1)
 # Tables up to this size are noised cell by cell; of larger ones only what stands out comes back.
@@ -40,29 +41,42 @@ DENSE_CELLS = 20_000_000
 
 
 class Markov(Mechanism):
-    """A noisy table of moves, begin and end included, and walks through it.
-
-    order          1, or 2: pairs of stops decide where they are frequent enough, single stops elsewhere
-    successors     possible moves: those of the `network`, `all`, or `auto` (network where there is one)
-    trips_share    share of epsilon that buys the number of trips; not spent where the total of the table, which is
-                   free, is more exact
-    lengths_share  share of epsilon that buys how long trips are, so that walks end accordingly; 0 = not bought, and
-                   trips are as long as the table makes them (see below)
-    longest        most stops of a generated trip (public)
-    parts          whole numbers in which a trip spreads its weight of one: more than the moves of any trip
-    false_moves    in a table too large to be written out: false moves that noise may add, per location
-    """
+    """A noisy table of moves, begin and end included, and walks through it."""
 
     name: ClassVar[str] = "markov"
+    makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy moves between stops, every trip with the same total weight, and walks"
 
-    order: Literal[1, 2] = 1
-    successors: Literal["auto", "network", "all"] = "auto"
-    trips_share: Fraction = Field(Fraction(1, 50), gt=0, lt=1)
-    lengths_share: Fraction = Field(Fraction(0), ge=0, lt=1)
-    longest: int = Field(200, ge=1, le=100_000)
-    parts: int = Field(1 << 20, ge=1, le=1 << 30)
-    false_moves: float = Field(0.1, gt=0)
+    order: Literal[1, 2] = Field(
+        1,
+        description="Stops that decide what comes next: the last, or the last two where they are frequent enough.",
+    )
+    successors: Moves = "auto"
+    trips_share: Share = Field(
+        Fraction(1, 50),
+        description="Share of epsilon that buys the number of trips; not spent where the total of the table is more"
+        " exact.",
+    )
+    lengths_share: Fraction = Field(
+        Fraction(0),
+        ge=0,
+        lt=1,
+        description="Share of epsilon that buys how long trips are, so that walks end accordingly; 0: not bought, "
+        "and trips are as long as the table makes them.",
+    )
+    longest: Longest = 200
+    parts: int = Field(
+        1 << 20,
+        ge=1,
+        le=1 << 30,
+        description="Whole numbers in which a trip spreads its weight of one; should exceed the moves of any trip.",
+    )
+    false_moves: float = Field(
+        0.1,
+        gt=0,
+        description="In a table too large to be written out: false moves that noise may add, per location, on "
+        "average.",
+    )
 
     def measure(self, counter: Counter, gate: Gate) -> NgramModel:
         """Ask for one table per order, and for the number of trips where the first table does not tell."""
@@ -106,8 +120,7 @@ class Markov(Mechanism):
         if universe.size <= DENSE_CELLS:
             return None
         allowed = self.false_moves * universe.locations
-        scale = float(gate.scale(self._spread, price))
-        return max(1, ceil(scale * log(max(universe.size / (2 * allowed), 1.0))))
+        return noise_aware_threshold(universe.size, allowed, gate.scale(self._spread, price))
 
     def _cleaned(self, universe: MarkedNgrams, answer: NoisyCounts, trips: float) -> NgramTable:
         """Counts in trips that add up to the number of trips, as every trip has the same weight."""
@@ -139,10 +152,3 @@ def noisy_lengths(counter: Counter, gate: Gate, longest: int, price: Fraction) -
     exact = SparseCounts.of_keys(len(classes), classes.of(counter.lengths()))
     answer = gate.histogram("trips by length", exact, ONE_TRIP, price)
     return NoisyLengths(classes, answer.counts, answer.question.scale)
-
-
-def public_successors(world: World, which: str) -> Successors:
-    """The moves that a mechanism takes for possible."""
-    if which == "network" and not world.has_network:
-        raise ParameterError("successors='network' needs a world with a network; this one is a plain list")
-    return CompleteSuccessors(world.size) if which == "all" else world.successors

@@ -19,19 +19,23 @@ Repaired
 """
 
 from fractions import Fraction
-from math import ceil, log, sqrt
-from typing import ClassVar, Literal
+from math import ceil, sqrt
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
-from wayveil.mechanisms.markov import ONE_TRIP, public_successors
+from wayveil.mechanisms.markov import ONE_TRIP
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
+from wayveil.mechanisms.shared_fields import Longest, Moves, Share
+from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.repeat import Stopping, rounds_needed
 from wayveil.privacy.units import Contribution
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramTable
 from wayveil.synthesis.trie import Trie
 from wayveil.world.marked_ngrams import MarkedNgrams
@@ -43,11 +47,23 @@ MOST_NOISE = 100_000
 class _Tries(Mechanism):
     """What both kinds have in common."""
 
-    n: int = Field(3, ge=2, le=8)
-    most: int = Field(20, ge=1, le=100_000)
-    successors: Literal["auto", "network", "all"] = "auto"
-    trips_share: Fraction = Field(Fraction(1, 50), ge=0, lt=1)
-    longest: int = Field(200, ge=1, le=100_000)
+    makes: ClassVar[type[Model]] = Trie
+
+    n: int = Field(3, ge=2, le=8, description="Symbols of an n-gram, begin and end marks included.")
+    most: int = Field(
+        20,
+        ge=1,
+        le=100_000,
+        description="Distinct n-grams that one trip counts for at most, chosen at random (public).",
+    )
+    successors: Moves = "auto"
+    trips_share: Fraction = Field(
+        Fraction(1, 50),
+        ge=0,
+        lt=1,
+        description="Share of epsilon that buys the number of trips; 0: it is estimated from the n-grams.",
+    )
+    longest: Longest = 200
 
     @property
     def _contribution(self) -> Contribution:
@@ -76,22 +92,21 @@ class _Tries(Mechanism):
 
 
 class MobiTrie(_Tries):
-    """Counts of n-grams that stand out from the noise, for the whole budget.
-
-    n             symbols of an n-gram, marks included
-    most          distinct n-grams that one trip counts for
-    successors    possible moves: those of the `network`, `all`, or `auto` (network where there is one)
-    false_share   threshold: share of the universe that noise alone may add to the trie, on average,
-    false_most    and how many n-grams at most
-    trips_share   share of epsilon that buys the number of trips; 0 = estimate it from the n-grams
-    longest       most stops of a generated trip (public)
-    """
+    """Counts of n-grams that stand out from the noise, for the whole budget."""
 
     name: ClassVar[str] = "mobitrie"
     summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
 
-    false_share: float = Field(0.05, gt=0, le=0.5)
-    false_most: float = Field(2000, gt=0)
+    false_share: float = Field(
+        0.05,
+        gt=0,
+        le=0.5,
+        description="Sets the threshold: share of all possible n-grams that noise alone may add to the trie, on "
+        "average.",
+    )
+    false_most: float = Field(
+        2000, gt=0, description="The same as a number of n-grams; the smaller of the two holds."
+    )
 
     def measure(self, counter: Counter, gate: Gate) -> Trie:
         """Choose and count n-grams, then ask for those that reach the noise-aware threshold."""
@@ -99,7 +114,7 @@ class MobiTrie(_Tries):
         number = self._number(counter, gate)
         price = gate.budget.remaining
         false = min(self.false_share * universe.size, self.false_most)
-        threshold = max(1, _threshold(universe.size, false, gate.scale(self._contribution, price)))
+        threshold = noise_aware_threshold(universe.size, false, gate.scale(self._contribution, price))
         label = f"{self.n}-grams"
         answer = gate.histogram(label, exact, self._contribution, price, threshold=threshold)
         return self._trie(counter, universe, answer, number)
@@ -107,11 +122,6 @@ class MobiTrie(_Tries):
 
 class MobiTrieSearch(_Tries):
     """As published: random thresholds, and a private search for a trie whose noisy F1 reaches a wanted quality.
-
-    quality       wanted F1 (tau), public: a value that was tried out on the data is a leak
-    count_share   share of a draw's epsilon for the counts (r1); the rest measures the F1 (r2)
-    gamma         chance to give up after each rejected draw
-    slack         epsilon_0, the price of a cap on the draws; 0 = no cap, which leaves more for the draws
 
     Thresholds are uniform between 1 and a standard deviation of the noise. That keeps up to half of all empty cells; in
     a universe where this would be more than 100,000 n-grams, thresholds start where it is that many. Where trips use
@@ -123,10 +133,23 @@ class MobiTrieSearch(_Tries):
         "noisy n-grams above a random threshold, drawn until their noisy F1 is high enough"
     )
 
-    quality: Fraction = Field(Fraction(13, 20), gt=0, le=1)
-    count_share: Fraction = Field(Fraction(19, 20), gt=0, lt=1)
-    gamma: Fraction = Field(Fraction(1, 100), gt=0, lt=1)
-    slack: Fraction = Field(Fraction(1, 100), ge=0, le=1)
+    quality: Fraction = Field(
+        Fraction(13, 20),
+        gt=0,
+        le=1,
+        description="Wanted F1 of the kept n-grams (tau), public: a value tried out on the data is a leak.",
+    )
+    count_share: Share = Field(
+        Fraction(19, 20),
+        description="Share of a draw's epsilon for its counts (r1); the rest measures their F1 (r2).",
+    )
+    gamma: Share = Field(Fraction(1, 100), description="Chance to give up after each rejected draw.")
+    slack: Fraction = Field(
+        Fraction(1, 100),
+        ge=0,
+        le=1,
+        description="Epsilon_0, the price of a cap on the draws; 0: no cap, which leaves more for the draws.",
+    )
 
     def measure(self, counter: Counter, gate: Gate) -> Trie:
         """Search. A trie that is not `accepted` means that nothing was found; its epsilon is spent all the same."""
@@ -142,7 +165,7 @@ class MobiTrieSearch(_Tries):
             threshold = (
                 1
                 + _uniform(ceil(sqrt(2) * float(scale)), inner)
-                + _threshold(universe.size, MOST_NOISE, scale)
+                + noise_aware_threshold(universe.size, MOST_NOISE, scale, least=0)
             )
             label = f"{self.n}-grams"
             answer = inner.histogram(label, exact, self._contribution, counts, threshold=threshold)
@@ -166,11 +189,6 @@ class MobiTrieSearch(_Tries):
         # 2 TP + FP + FN, with FP = kept - TP.
         whole = hit + len(answer.keys) + missed
         return min(max(Fraction(2 * hit, whole), Fraction(0)), Fraction(1)) if whole > 0 else Fraction(0)
-
-
-def _threshold(cells: int, false: float, scale: Fraction) -> int:
-    """The count that about `false` of so many empty cells reach: each with probability exp(-count / scale) / 2."""
-    return ceil(float(scale) * log(max(cells / (2 * false), 1.0)))
 
 
 def _uniform(bound: int, gate: Gate) -> int:

@@ -20,44 +20,53 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
-from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
+from wayveil.mechanisms.shared_fields import (
+    ConsistencyRule,
+    FalseChildren,
+    Height,
+    Moves,
+    Share,
+    Smoothing,
+    ThresholdScales,
+)
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.tree import PrefixTree
-from wayveil.world.successors import CompleteSuccessors, Successors
-from wayveil.world.world import World
+from wayveil.world.successors import CompleteSuccessors
 
 
 class NoisyPrefixTree(Mechanism):
-    """A tree of prefixes with noisy counts, and the trips that it describes.
-
-    height           stops of a trip that are used; later ones are cut off (public)
-    private_height   buy the height instead: the given quantile of trip lengths, at most `height`
-    height_share     share of epsilon that buys it
-    successors       candidates for the next stop: `network` moves, `all` stops, or `auto` (network where there is one)
-    false_children   noise-aware threshold: false children that noise may add to a node, on average
-    threshold_scales a fixed threshold, in noise scales, in place of the noise-aware one (published: 2.83)
-    when_explosive   what to do with a fixed threshold under which false nodes multiply: `refuse`, `raise` or `allow`
-    consistency      `weighted` or `equal` repair of parents and children, or `none`
-    smoothing        isotonic regression along paths first
-    """
+    """A tree of prefixes with noisy counts, and the trips that it describes."""
 
     name: ClassVar[str] = "noisy-prefix-tree"
+    makes: ClassVar[type[Model]] = PrefixTree
     summary: ClassVar[str] = "noisy counts of trip prefixes, grown level by level"
 
-    height: int = Field(12, ge=1, le=200)
-    private_height: bool = False
-    height_share: Fraction = Field(Fraction(1, 20), gt=0, lt=1)
-    height_quantile: Fraction = Field(Fraction(4, 5), gt=0, lt=1)
-    successors: Literal["auto", "network", "all"] = "auto"
-    false_children: float = Field(0.5, gt=0, le=1)
-    threshold_scales: float | None = Field(None, gt=0)
-    when_explosive: Literal["refuse", "raise", "allow"] = "refuse"
-    consistency: Literal["weighted", "equal", "none"] = "equal"
-    smoothing: bool = True
+    height: Height = 12
+    private_height: bool = Field(
+        False, description="Buy the height instead: a quantile of the trips' lengths, at most `height`."
+    )
+    height_share: Share = Field(
+        Fraction(1, 20), description="Share of epsilon that buys the height, with `private_height`."
+    )
+    height_quantile: Share = Field(
+        Fraction(4, 5), description="Quantile of the lengths that is bought, with `private_height`."
+    )
+    successors: Moves = "auto"
+    false_children: FalseChildren = 0.5
+    threshold_scales: ThresholdScales = None
+    when_explosive: Literal["refuse", "raise", "allow"] = Field(
+        "refuse",
+        description="What to do with a fixed threshold under which false nodes multiply: `refuse` it, `raise` it to"
+        " the noise-aware one, or `allow` it.",
+    )
+    consistency: ConsistencyRule = "equal"
+    smoothing: Smoothing = True
 
     @classmethod
     def published(cls, **parameters: Any) -> "NoisyPrefixTree":
@@ -71,7 +80,7 @@ class NoisyPrefixTree(Mechanism):
 
     def measure(self, counter: Counter, gate: Gate) -> PrefixTree:
         """Buy the height if asked, then grow the tree with what remains, in equal parts."""
-        successors = self._successors(counter.world)
+        successors = public_successors(counter.world, self.successors)
         threshold = Threshold(self.false_children, self.threshold_scales, self.when_explosive)
         if self.height > 1:  # the root has children once: a single level cannot explode
             threshold.check(successors)
@@ -83,13 +92,6 @@ class NoisyPrefixTree(Mechanism):
         ]
         levels = grow(counter.prefixes(), plans, threshold, gate)
         return PrefixTree(counter.world, levels, Consistency(self.smoothing, self.consistency))
-
-    def _successors(self, world: World) -> Successors:
-        if self.successors == "network" and not world.has_network:
-            raise ParameterError(
-                "successors='network' needs a world with a network; this one is a plain list"
-            )
-        return CompleteSuccessors(world.size) if self.successors == "all" else world.successors
 
     def _height(self, counter: Counter, gate: Gate) -> int:
         if not self.private_height:

@@ -23,8 +23,8 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.hops.ends import HOURS, Ends
-from wayveil.synthesis.hops.model import HopTripsModel
-from wayveil.synthesis.hops.tables import HopContexts, HopTables
+from wayveil.synthesis.hops.model import TableHopsModel
+from wayveil.synthesis.hops.tables import HopContexts
 from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import MOVES, SECTORS, GridMoves
 from wayveil.world.world import World
@@ -71,7 +71,7 @@ class OdHops(Mechanism):
         description="below this number of trips x epsilon a release is refused after buying the number of trips",
     )
 
-    def measure(self, counter: Counter, gate: Gate) -> HopTripsModel:
+    def measure(self, counter: Counter, gate: Gate) -> TableHopsModel:
         """Buy the number of trips, then ends, hours and both tables of hops."""
         moves = GridMoves(grid_of(counter.world, self.name))
         total = gate.budget.total
@@ -95,10 +95,17 @@ class OdHops(Mechanism):
         zones = gate.histogram(
             "hops of zones", counter.hop_weights(contexts.zones, contexts.zone_cells, PARTS), SPREAD, half
         )
-        knows = HopTables(
-            contexts, _trips(city), _trips(zones), _deviation(gate, city), _deviation(gate, zones)
+        return TableHopsModel(
+            moves.grid,
+            number,
+            ends,
+            self.way,
+            bits,
+            _trips(city),
+            _trips(zones),
+            _deviation(gate, city),
+            _deviation(gate, zones),
         )
-        return HopTripsModel(moves.grid, number, ends, knows, self.way)
 
 
 def grid_of(world: World, name: str) -> Grid:

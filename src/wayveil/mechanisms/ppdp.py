@@ -16,7 +16,7 @@ Repaired
 
 from fractions import Fraction
 from math import log2
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -24,9 +24,16 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.shared_fields import (
+    ConsistencyRule,
+    FalseChildren,
+    Height,
+    Smoothing,
+)
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.timed_tree import TimedTree
 from wayveil.world.network import Network
 from wayveil.world.successors import CompleteSuccessors
@@ -34,33 +41,44 @@ from wayveil.world.timed import Reachable, TimedAlphabet
 
 
 class PPDP(Mechanism):
-    """A noisy tree over (stop, time) pairs that grows only where the network can go in the time available.
-
-    height           visits of a trip that are used (public)
-    time             time bins: `hour-of-day`, `hour-of-week`, or a number of minutes that divides the day
-    max_gap          bins that may lie between two visits; later ones are cut off (None: any)
-    smoothing_factor sigma: level l is paid with lg(l + sigma), so that deeper, thinner levels get more
-    false_children   noise-aware threshold: false children that noise may add to a node, on average
-    threshold_k, threshold_b   the published thresholds k / l + b, in noise scales of the level, in its place
-    prune_early      drop nodes that fall under the threshold once children are cut down to their parent's count
-    """
+    """A noisy tree over (stop, time) pairs that grows only where the network can go in the time available."""
 
     name: ClassVar[str] = "ppdp"
+    makes: ClassVar[type[Model]] = TimedTree
     summary: ClassVar[str] = (
         "noisy counts of prefixes of (stop, time) pairs that the network can reach in time"
     )
     steps: ClassVar[bool] = False
 
-    height: int = Field(12, ge=1, le=200)
+    height: Height = 12
     time: TimeAxis = "hour-of-day"
-    max_gap: int | None = Field(None, ge=0)
-    smoothing_factor: float = Field(1.0, ge=1)
-    false_children: float = Field(0.5, gt=0, le=1)
-    threshold_k: float | None = Field(None, ge=0)
-    threshold_b: float = Field(0.0, ge=0)
-    prune_early: bool = True
-    consistency: Literal["weighted", "equal", "none"] = "equal"
-    smoothing: bool = False
+    max_gap: int | None = Field(
+        None,
+        ge=0,
+        description="Most time bins from a visit to the next; a trip is cut before a longer gap (none: any gap will"
+        " do).",
+    )
+    smoothing_factor: float = Field(
+        1.0,
+        ge=1,
+        description="Sigma: level l is paid in proportion to log2(l + sigma), so that deeper, thinner levels get "
+        "more.",
+    )
+    false_children: FalseChildren = 0.5
+    threshold_k: float | None = Field(
+        None,
+        ge=0,
+        description="With it, level l has the published threshold k / l + b, in noise scales of the level, in place"
+        " of the noise-aware one, but no less than that where false nodes would multiply.",
+    )
+    threshold_b: float = Field(0.0, ge=0, description="The b of that threshold, in noise scales.")
+    prune_early: bool = Field(
+        True,
+        description="While growing, cut children down to their parent's count, and drop those that then miss the "
+        "threshold.",
+    )
+    consistency: ConsistencyRule = "equal"
+    smoothing: Smoothing = False
 
     @classmethod
     def published(cls, **parameters: Any) -> "PPDP":

@@ -15,23 +15,29 @@ Guarantee
     Attacked by the plan in risk/plans and by tests/mechanisms/test_private_choice.py, against the law in closed form.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, SerializeAsAny
+from pydantic import Field, SerializeAsAny, field_validator
 
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
-from wayveil.errors import RefusedError
-from wayveil.mechanisms.mechanism import Mechanism, Model
+from wayveil.errors import ParameterError, RefusedError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.registry import mechanism
+from wayveil.mechanisms.shared_fields import Share
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.repeat import Stopping
 from wayveil.privacy.units import Contribution
+from wayveil.synthesis.model import Model
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
+from wayveil.world.world import World
 
 PARTS = 1 << 20
 # A distance is no count: it falls with one trip and rises with another, so one that takes the place of the other moves
@@ -44,22 +50,34 @@ class NothingFoundError(RefusedError):
 
 
 class PrivateChoice(Mechanism):
-    """The first of several mechanisms, drawn at random, whose release is close enough to the trips.
-
-    candidates   what to choose from (public)
-    tolerance    largest distance that is accepted, in trips: of n trips, n/2 means that half of the weight of moves
-                 may lie elsewhere; 2 n accepts every release of n trips (public; from `recommend` on simulated trips)
-    score_share  share of a draw that pays for its score
-    gamma        chance to give up after each rejected draw; about 1 / gamma draws are made
-    """
+    """The first of several mechanisms, drawn at random, whose release is close enough to the trips."""
 
     name: ClassVar[str] = "private-choice"
     summary: ClassVar[str] = "a search among mechanisms by the distance of moves, paid for"
 
-    candidates: tuple[SerializeAsAny[Mechanism], ...] = Field(min_length=1)
-    tolerance: int = Field(ge=0)
-    score_share: Fraction = Field(Fraction(1, 10), gt=0, lt=1)
-    gamma: Fraction = Field(Fraction(1, 20), gt=0, lt=1)
+    candidates: tuple[SerializeAsAny[Mechanism], ...] = Field(
+        min_length=1,
+        description="Mechanisms to choose from (public), or their names.",
+    )
+    tolerance: int = Field(
+        ge=0,
+        description="Largest distance that is accepted, in trips: of n trips, n/2 means that half of the weight of "
+        "moves may lie elsewhere; 2 n accepts every release of n trips (public; from `recommend` on "
+        "simulated trips).",
+    )
+    score_share: Share = Field(
+        Fraction(1, 10), description="Share of a draw's epsilon that pays for its score."
+    )
+    gamma: Share = Field(
+        Fraction(1, 20),
+        description="Chance to give up after each rejected draw; about 1 / gamma draws are made.",
+    )
+
+    @field_validator("candidates", mode="before")
+    @classmethod
+    def _by_name(cls, given: object) -> object:
+        """Candidates as a command line or a datasheet names them."""
+        return tuple(_made(one) for one in given) if isinstance(given, list | tuple) else given
 
     def measure(self, counter: Counter, gate: Gate) -> Model:
         """Search; the whole of epsilon is booked at the start."""
@@ -78,6 +96,23 @@ class PrivateChoice(Mechanism):
                 "one is an answer too; a new search with a larger tolerance is a new purchase"
             )
         return found
+
+    @classmethod
+    def model_kinds(cls, described: Mapping[str, Any]) -> tuple[type[Model], ...]:
+        """Those of all candidates: which of them was chosen is told by the model that is there."""
+        kinds = [mechanism(each["name"]).model_kinds(each) for each in described["parameters"]["candidates"]]
+        return tuple(dict.fromkeys(kind for several in kinds for kind in several))
+
+    def rule(self, world: World) -> LegalityRule:
+        """The rule that all candidates share: the trips are the same for all, and for the score."""
+        rules = {candidate.rule(world) for candidate in self.candidates}
+        if len(rules) > 1:
+            wanted = "; ".join(f"{each.name}: {each.rule(world)}" for each in self.candidates)
+            raise ParameterError(
+                f"private-choice: the candidates want different rules before counting ({wanted}), and a choice counts "
+                "the same trips for all; give the rule that shall hold for all of them"
+            )
+        return rules.pop()
 
     def describe(self) -> dict[str, object]:
         """Parameters alone would not tell which mechanisms there were to choose from."""
@@ -111,6 +146,15 @@ class PrivateChoice(Mechanism):
     def _distance(self, exact: int, gate: Gate, price: Fraction) -> int:
         counts = SparseCounts.dense(np.array([exact]))
         return int(gate.histogram("distance of moves", counts, ONE_DISTANCE, price).counts[0])
+
+
+def _made(candidate: object) -> object:
+    """A mechanism from its name, or from its own description."""
+    if isinstance(candidate, str):
+        return mechanism(candidate)()
+    if isinstance(candidate, dict) and {"name", "parameters"} <= candidate.keys():
+        return mechanism(candidate["name"])(**candidate["parameters"])
+    return candidate
 
 
 def move_distance(raw: SparseCounts, released: Trips, universe: MarkedNgrams) -> int:

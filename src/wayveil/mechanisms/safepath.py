@@ -17,7 +17,7 @@ Repaired
 
 from fractions import Fraction
 from math import sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,16 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.shared_fields import (
+    ConsistencyRule,
+    FalseChildren,
+    Height,
+    Smoothing,
+)
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.timed_tree import TaxonomyTree
 from wayveil.world.network import Network
 from wayveil.world.taxonomy import Taxonomy
@@ -39,37 +46,48 @@ from wayveil.world.world import World
 
 
 class SafePath(Mechanism):
-    """A noisy tree in which each visit is chosen coarse to fine: district, stop, part of the day, time bin.
-
-    height           visits of a trip that are used (public)
-    time             time bins: `hour-of-day`, `hour-of-week`, or a number of minutes that divides the day
-    location_groups  taxonomy of places: `geography`, `routes`, `balanced` (by id), or a csv file
-    location_height  its general levels (0: none); of `routes` always 1, of a file its columns
-    location_fan_out children of a general node
-    time_height, time_fan_out   the same for time bins, which are grouped with their neighbours
-    leaf_weight      how much more the next finer level is paid within a sublevel
-    false_children   noise-aware threshold: false children that noise may add to a node, on average
-    published_thresholds   the paper's 2 sqrt(2) / (epsilon / height) for leaves and twice that for general nodes
-    """
+    """A noisy tree in which each visit is chosen coarse to fine: district, stop, part of the day, time bin."""
 
     name: ClassVar[str] = "safepath"
+    makes: ClassVar[type[Model]] = TaxonomyTree
     summary: ClassVar[str] = (
         "noisy counts of prefixes of visits, each found through taxonomies of places and times"
     )
     steps: ClassVar[bool] = False
 
-    height: int = Field(12, ge=1, le=200)
+    height: Height = 12
     time: TimeAxis = "hour-of-day"
-    location_groups: str = "geography"
-    location_height: int = Field(1, ge=0, le=20)
-    location_fan_out: int = Field(8, ge=2)
-    time_height: int = Field(0, ge=0, le=20)
-    time_fan_out: int = Field(4, ge=2)
-    leaf_weight: float = Field(2.0, ge=0.1, le=10)
-    false_children: float = Field(0.5, gt=0, le=1)
-    published_thresholds: bool = False
-    consistency: Literal["weighted", "equal", "none"] = "equal"
-    smoothing: bool = False
+    location_groups: str = Field(
+        "geography",
+        description="Taxonomy of places: `geography`, `routes`, `balanced` (by id), or a csv file with the id and "
+        "one column per general level. Without a network, `geography` and `routes` mean `balanced`.",
+    )
+    location_height: int = Field(
+        1,
+        ge=0,
+        le=20,
+        description="General levels of places; 0: none. Above 0, `routes` have 1, and a file as many as its "
+        "columns.",
+    )
+    location_fan_out: int = Field(8, ge=2, description="Children of a general node of places.")
+    time_height: int = Field(
+        0, ge=0, le=20, description="General levels of time bins, which are grouped with their neighbours."
+    )
+    time_fan_out: int = Field(4, ge=2, description="Children of a general node of time bins.")
+    leaf_weight: float = Field(
+        2.0,
+        ge=0.1,
+        le=10,
+        description="How many times as much as the level above each finer level of a taxonomy is paid.",
+    )
+    false_children: FalseChildren = 0.5
+    published_thresholds: bool = Field(
+        False,
+        description="The paper's thresholds: 2 sqrt(2) noise scales of a whole visit for leaves, twice that for "
+        "general nodes; no less than the noise-aware ones where false nodes would multiply.",
+    )
+    consistency: ConsistencyRule = "equal"
+    smoothing: Smoothing = False
 
     @classmethod
     def published(cls, **parameters: Any) -> "SafePath":

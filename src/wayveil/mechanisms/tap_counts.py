@@ -11,7 +11,6 @@ What it cannot do: nothing that connects two visits survives. It releases single
 """
 
 from fractions import Fraction
-from math import ceil, log
 from typing import ClassVar
 
 import numpy as np
@@ -21,41 +20,46 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter, Encoding
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.shared_fields import MaxVisits, Share
+from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
+from wayveil.mechanisms.visit_bounds import visit_contribution
 from wayveil.privacy.gate import Gate, NoisyCounts
-from wayveil.privacy.units import Contribution, Points, Unit, Window
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import TimedAlphabet, bins_of
 
 
 class TapCounts(Mechanism):
-    """Noisy numbers of visits per stop, per time bin, and per stop and time bin.
-
-    time             time bins: `hour-of-day`, `hour-of-week`, or a number of minutes that divides the day
-    max_visits       visits of a trip that are counted, the first ones (public). Units of trips or riders need it
-    stops_share, times_share   shares of epsilon for the histograms of stops and of time bins; the rest buys both
-                     together
-    dense_cells      up to this many cells, every cell of the histogram of both comes back; above, only those that
-                     reach a noise-aware threshold
-    false_cells      for that threshold: cells per stop that noise alone may keep, on average
-    """
+    """Noisy numbers of visits per stop, per time bin, and per stop and time bin."""
 
     name: ClassVar[str] = "tap-counts"
+    makes: ClassVar[type[Model]] = TapTable
     summary: ClassVar[str] = "noisy numbers of visits per stop, per hour, and per stop and hour"
     steps: ClassVar[bool] = False
 
     time: TimeAxis = "hour-of-day"
-    max_visits: int | None = Field(None, ge=1)
-    stops_share: Fraction = Field(Fraction(1, 4), gt=0, lt=1)
-    times_share: Fraction = Field(Fraction(1, 10), gt=0, lt=1)
-    dense_cells: int = Field(1_000_000, ge=0)
-    false_cells: float = Field(0.1, gt=0)
+    max_visits: MaxVisits = None
+    stops_share: Share = Field(Fraction(1, 4), description="Share of epsilon for the histogram of stops.")
+    times_share: Share = Field(
+        Fraction(1, 10),
+        description="Share of epsilon for the histogram of time bins; the rest buys stops and time bins together.",
+    )
+    dense_cells: int = Field(
+        1_000_000,
+        ge=0,
+        description="Up to so many cells of stop and time bin, every one comes back; above, those that reach a "
+        "noise-aware threshold.",
+    )
+    false_cells: float = Field(
+        0.1, gt=0, description="Sets that threshold: cells per stop that noise alone may keep, on average."
+    )
 
     def measure(self, counter: Counter, gate: Gate) -> TapTable:
         """Three histograms of the same visits."""
         bins = time_bins(self.time)
-        contribution = self.contribution(gate.unit)
+        contribution = visit_contribution(self.name, gate.unit, self.max_visits)
         both_share = 1 - self.stops_share - self.times_share
         if both_share <= 0:
             raise ParameterError(
@@ -72,8 +76,7 @@ class TapCounts(Mechanism):
 
         limit = None
         if both.size > self.dense_cells:
-            scale = float(gate.scale(contribution, for_pairs))
-            limit = max(1, ceil(scale * log(max(bins.count / (2 * self.false_cells), 1.0))))
+            limit = noise_aware_threshold(bins.count, self.false_cells, gate.scale(contribution, for_pairs))
         stops = ask("visits per stop", _Stops(), counter.world.size, for_stops)
         times = ask("visits per time bin", _Times(bins), bins.count, for_times)
         cells = ask("visits per stop and time bin", both, both.size, for_pairs, limit)
@@ -87,18 +90,6 @@ class TapCounts(Mechanism):
             (stops.question.scale, times.question.scale, cells.question.scale),
             limit,
         )
-
-    def contribution(self, unit: Unit) -> Contribution:
-        """What one trip and one visit can do to each histogram."""
-        if self.max_visits is not None:
-            # A visit that comes first can push another over the limit: one in, one out.
-            return Contribution(per_trip=self.max_visits, per_cell=self.max_visits, per_visit=2)
-        if not isinstance(unit, Points | Window):
-            raise ParameterError(
-                f"tap-counts: a {unit.name} can hold any number of visits, so its noise would have to be infinite; set "
-                f"max_visits to the number of visits of a trip that count, or protect single events"
-            )
-        return Contribution(per_trip=1, per_visit=1)
 
 
 class _Stops:

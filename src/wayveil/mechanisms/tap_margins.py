@@ -21,9 +21,11 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.shared_fields import MaxVisits, Share
+from wayveil.mechanisms.visit_bounds import visit_contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Contribution, Points, Unit, Window
-from wayveil.simulate.roles import RiderRules
+from wayveil.synthesis.model import Model
+from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.synthesis.tap_model import TapModel
 from wayveil.taps.boardings import TapCells
 from wayveil.taps.chains import Period
@@ -33,30 +35,34 @@ EPOCH = date(1970, 1, 1)
 
 
 class TapMargins(Mechanism):
-    """Noisy taps by stop and route, by route, day and hour, and by stop and hour of day.
-
-    first_day, days   the public period; taps outside are not counted. There is no default: a period taken from the
-                      taps would tell when the first and the last one was
-    max_visits        visits of a trip that are counted, the first ones (public). Units of trips or riders need it
-    shares            of epsilon for the three histograms
-    riders            whether the drawn taps are given to riders; otherwise each is a trip of its own
-    rules, period     how riders are made of the drawn taps (None: as in the BC Transit study), and whether a trip is
-                      a rider's day or week
-    """
+    """Noisy taps by stop and route, by route, day and hour, and by stop and hour of day."""
 
     name: ClassVar[str] = "tap-margins"
+    makes: ClassVar[type[Model]] = TapModel
     summary: ClassVar[str] = (
         "noisy numbers of taps by stop, route and time, and riders made from taps drawn from them"
     )
     steps: ClassVar[bool] = False
 
-    first_day: date | None = None
-    days: int | None = Field(None, ge=1, le=400)
-    max_visits: int | None = Field(None, ge=1)
-    shares: tuple[Fraction, Fraction, Fraction] = (Fraction(2, 5), Fraction(3, 10), Fraction(3, 10))
-    riders: bool = True
-    rules: RiderRules | None = None
-    period: Period = "day"
+    first_day: date | None = Field(
+        None,
+        description="First day of the public period; taps outside it are not counted. Needed: a period taken from "
+        "the taps would tell when the first and the last one was.",
+    )
+    days: int | None = Field(None, ge=1, le=400, description="Days of the public period. Needed.")
+    max_visits: MaxVisits = None
+    shares: tuple[Share, Share, Share] = Field(
+        (Fraction(2, 5), Fraction(3, 10), Fraction(3, 10)),
+        description="In which proportion epsilon pays for taps by stop and route; by route, day and hour; by stop "
+        "and hour.",
+    )
+    riders: bool = Field(
+        True, description="Give the drawn taps to riders, on a network; otherwise each is a trip of its own."
+    )
+    rules: RiderRules | None = Field(
+        None, description="How riders are made of the drawn taps; none: as in the BC Transit study."
+    )
+    period: Period = Field("day", description="A trip is what a rider taps in a `day`, or in a `week`.")
 
     def measure(self, counter: Counter, gate: Gate) -> TapModel:
         """Three histograms of the same visits."""
@@ -65,7 +71,7 @@ class TapMargins(Mechanism):
                 "tap-margins needs the public period: first_day and days. Taken from the taps, it would tell when the "
                 "first and the last one was"
             )
-        contribution = self.contribution(gate.unit)
+        contribution = visit_contribution(self.name, gate.unit, self.max_visits)
         cells = TapCells(counter.world, (self.first_day - EPOCH).days, self.days)
         if self.riders and not isinstance(cells.places, Network):
             raise ParameterError(
@@ -82,15 +88,3 @@ class TapMargins(Mechanism):
             (self.rules or RiderRules()) if self.riders else None,
             self.period,
         )
-
-    def contribution(self, unit: Unit) -> Contribution:
-        """What one trip and one visit can do to each histogram."""
-        if self.max_visits is not None:
-            # A visit that comes first can push another over the limit: one in, one out.
-            return Contribution(per_trip=self.max_visits, per_cell=self.max_visits, per_visit=2)
-        if not isinstance(unit, Points | Window):
-            raise ParameterError(
-                f"tap-margins: a {unit.name} can hold any number of taps, so its noise would have to be infinite; set "
-                f"max_visits to the number of visits of a trip that count, or protect single taps (unit `event`)"
-            )
-        return Contribution(per_trip=1, per_visit=1)

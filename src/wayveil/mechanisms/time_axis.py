@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from wayveil.world.timebins import DAY, TimeBins
 
@@ -23,4 +23,8 @@ def _check(axis: str) -> str:
     return axis
 
 
-TimeAxis = Annotated[str, AfterValidator(_check)]
+TimeAxis = Annotated[
+    str,
+    AfterValidator(_check),
+    Field(description="Time bins: `hour-of-day`, `hour-of-week`, or a number of minutes that divides a day."),
+]

@@ -18,60 +18,81 @@ Repaired
 """
 
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from wayveil.arrays import Floats, Ints
 from wayveil.counting.protocol import Counter, Frontier, RunCounter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths, public_successors
+from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
+from wayveil.mechanisms.shared_fields import Longest, Moves, Share
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.context_tree import ContextLevel, ContextTree, NoisyVisits
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel
-from wayveil.world.marks import MarkedSuccessors
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from wayveil.world.marked_successors import MarkedSuccessors
 
 # Shares of epsilon on the way down the tree, in whole units.
 UNITS = 120
 
 
 class VariableNgrams(Mechanism):
-    """A tree of contexts that is deep where trips are many, and walks by the longest context it knows.
-
-    n_max            symbols of the longest n-gram, marks included (public)
-    moves            moves of a trip that are counted, marks included; later ones are cut off (public)
-    private_moves    buy that number instead: a quantile of the lengths, at most `moves`
-    single_share     share of epsilon for how often each symbol occurs
-    double_share     share for the 2-grams, which decide where the tree grows
-    expected_scales  children are counted if so many are expected, in noise scales; others follow the shorter context
-    spread           how far counts are thought to lie from what the shorter context makes expect, as a ratio
-    trips_share      share of epsilon that buys the number of trips
-    lengths_share    share that buys how long they are, in classes up to `longest` stops
-    longest          most stops of a generated trip (public)
-    """
+    """A tree of contexts that is deep where trips are many, and walks by the longest context it knows."""
 
     name: ClassVar[str] = "variable-ngrams"
+    makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy counts of short runs of stops, longer where trips are many, and walks"
 
-    n_max: int = Field(5, ge=2, le=12)
-    moves: int = Field(20, ge=1, le=10_000)
-    private_moves: bool = False
-    moves_share: Fraction = Field(Fraction(1, 50), gt=0, lt=1)
-    moves_quantile: Fraction = Field(Fraction(9, 10), gt=0, lt=1)
-    single_share: Fraction = Field(Fraction(2, 5), gt=0, lt=1)
-    double_share: Fraction = Field(Fraction(3, 10), gt=0, lt=1)
-    expected_scales: float = Field(1.0, gt=0)
-    spread: float = Field(0.5, gt=0)
-    trips_share: Fraction = Field(Fraction(1, 20), gt=0, lt=1)
-    lengths_share: Fraction = Field(Fraction(1, 20), gt=0, lt=1)
-    successors: Literal["auto", "network", "all"] = "auto"
-    longest: int = Field(200, ge=1, le=100_000)
+    n_max: int = Field(
+        5, ge=2, le=12, description="Symbols of the longest n-gram, begin and end marks included (public)."
+    )
+    moves: int = Field(
+        20,
+        ge=1,
+        le=10_000,
+        description="Moves of a trip that are counted, begin and end included; later ones are cut off (public).",
+    )
+    private_moves: bool = Field(
+        False, description="Buy that number instead: a quantile of the trips' moves, at most `moves`."
+    )
+    moves_share: Share = Field(
+        Fraction(1, 50), description="Share of epsilon that buys it, with `private_moves`."
+    )
+    moves_quantile: Share = Field(
+        Fraction(9, 10), description="Quantile that is bought, with `private_moves`."
+    )
+    single_share: Share = Field(
+        Fraction(2, 5),
+        description="Share of the budget of n-grams for how often each symbol occurs; rounded to 1/120.",
+    )
+    double_share: Share = Field(
+        Fraction(3, 10),
+        description="Share of it for the 2-grams, which decide where the tree grows; all that is left if `n_max` is"
+        " 2.",
+    )
+    expected_scales: float = Field(
+        1.0,
+        gt=0,
+        description="Children are counted if so many are expected, in noise scales; others follow the shorter "
+        "context.",
+    )
+    spread: float = Field(
+        0.5,
+        gt=0,
+        description="How far counts are thought to lie from what the shorter context makes expect, as a ratio.",
+    )
+    trips_share: Share = Field(Fraction(1, 20), description="Share of epsilon that buys the number of trips.")
+    lengths_share: Share = Field(
+        Fraction(1, 20),
+        description="Share of epsilon that buys how long trips are, in classes up to `longest` stops.",
+    )
+    successors: Moves = "auto"
+    longest: Longest = 200
 
     def measure(self, counter: Counter, gate: Gate) -> NgramModel:
         """Buy the number of trips and perhaps the cut, then grow the tree with what remains."""

@@ -27,120 +27,152 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.weave_shares import Shares, resolution, worth_asking
-from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.mechanisms.weave_resolution import LookingRules, choose_resolution, drop_useless
+from wayveil.mechanisms.weave_shares import Shares
+from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Contribution
-from wayveil.synthesis.weave.measurements import Answer, Measurements
+from wayveil.synthesis.model import Model
+from wayveil.synthesis.weave.measurements import Measurements, NoisyBlock
 from wayveil.synthesis.weave.settings import Generation
-from wayveil.synthesis.weave.times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, bins_of
+from wayveil.synthesis.weave.times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
 from wayveil.world.network import Network
-from wayveil.world.walk_blocks import Block, Resolution, WalkBlocks
+from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
 ONE = Contribution(per_trip=1)
+# A trip that spreads over cells does so in whole parts of this: a unit of counting, which the guarantee rests on.
 PARTS = 1 << 20
 SPREAD = Contribution(per_trip=PARTS)
 SPREAD_IN_L2 = Contribution(per_trip=PARTS, euclidean=True)
-FEWEST_TRIPS = 10
-MANY_PLACES = 500
-# Tables larger than this are not written out cell by cell.
-MOST_CELLS = 20_000_000
 
 
 class Weave(Mechanism):
-    """Small histograms, public routing, and a fit.
-
-    shares         what epsilon is spent on
-    period         time bins are the hours of a `day` or of a `week`, for trips with times
-    bands          coarser times of the period, for pairs of zones
-    full_cells     a coarse cell should hold so many noise scales of trips, on average
-    triples_from   trips per unit of noise (n x epsilon) and cell from which two edges in a row are asked for
-    moves_from     the same for possible moves, where there is no network
-    faint          single places or edges are not asked for below so many trips per noise scale and cell
-    fewest_inside  zones are not asked for if they hold fewer places or edges than this
-    weakest        below this n x epsilon a release is refused after buying the number of trips: it would be noise; as
-                   many times more without a network as there are `MANY_PLACES`, as nothing public says who goes where
-    generation     how trips are made of the measurements: costs nothing, can be changed later
-    """
+    """Small histograms, public routing, and a fit."""
 
     name: ClassVar[str] = "weave"
+    makes: ClassVar[type[Model]] = Measurements
     summary: ClassVar[str] = (
         "small noisy histograms, public routes, and the most even mixture that explains them"
     )
 
-    shares: Shares = Field(default_factory=Shares)
-    period: Literal["day", "week"] = "day"
-    bands: int = Field(6, ge=1, le=24)
-    full_cells: float = Field(4.0, gt=0)
-    triples_from: float = Field(5.0, ge=0)
-    moves_from: float = Field(1 / 50, ge=0)
-    faint: float = Field(1 / 20, ge=0)
-    fewest_inside: int = Field(8, ge=0)
-    weakest: float = Field(500.0, ge=0)
-    generation: Generation = Field(default_factory=Generation)
+    shares: Shares = Field(Shares(), description="what the budget is spent on")
+    period: Literal["day", "week"] = Field(
+        "day", description="time bins are the hours of a `day` or of a `week`, for trips with times"
+    )
+    bands: int = Field(6, ge=1, le=24, description="coarser times of the period, for pairs of zones")
+    full_cells: float = Field(4.0, gt=0, description="noise scales of trips that a coarse cell should hold")
+    triples_from: float = Field(
+        5.0,
+        ge=0,
+        description="trips per unit of noise (n x epsilon) and cell from which two edges in a row are asked for",
+    )
+    moves_from: float = Field(
+        1 / 50,
+        ge=0,
+        description="trips per unit of noise and possible move from which moves are asked for; without a network",
+    )
+    faint: float = Field(
+        1 / 20,
+        ge=0,
+        description="trips per noise scale and cell below which single places or edges are not asked for",
+    )
+    fewest_inside: int = Field(8, ge=0, description="zones of fewer places or edges are not asked for")
+    weakest: float = Field(
+        500.0,
+        ge=0,
+        description="n x epsilon below which a release is refused after buying the number of trips: it would be noise",
+    )
+    many_places: int = Field(
+        500,
+        ge=1,
+        description="without a network, where nothing public says who goes where, `weakest` grows in proportion to "
+        "the places from this number on",
+    )
+    most_cells: int = Field(
+        20_000_000,
+        ge=1,
+        description="cells of the table of possible moves, at most, where there is no network",
+    )
+    looking: LookingRules = Field(LookingRules(), description="between which resolutions it may choose")
+    generation: Generation = Field(
+        Generation(),
+        description="how trips are made of the measurements: costs nothing, can be changed later",
+    )
 
     def measure(self, counter: Counter, gate: Gate) -> Measurements:
         """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
-        world = counter.world
-        _check_size(world)
-        geography = Geography(world)
-        network = geography.network is not None
-        times = 0 if not counter.timed else HOURS_OF_A_DAY if self.period == "day" else HOURS_OF_A_WEEK
-
-        asked = partial(
-            self.shares.weights, timed=counter.timed, network=network, places=geography.world.size
-        )
-        always = asked()
-        first = gate.budget.total * always["trips"] / sum(always.values())
-        number = gate.histogram("number of trips", counter.trips(), ONE, first)
+        self._refuse_size(counter.world)
+        geography, times = Geography(counter.world), self._count_times(counter)
+        first, scale = self._price_number(gate, geography, times), _find_noise(gate, gate.budget.total)
+        number = _buy(gate, "number of trips", counter.trips(), first)
         total = int(number.counts[0])
-        trips, scale = max(total, FEWEST_TRIPS), _noise(gate, gate.budget.total)
-        strong = trips / scale
-        self._refuse_noise(strong, world.size, network=network)
+        trips = max(total, self.generation.fewest_trips)
+        self._refuse_noise(trips / scale, geography)
+        prices, look = self.plan_questions(gate, geography, times, trips)
+        pairs = counter.pairs(geography.places)
+        leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
+        noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves), prices)
+        return Measurements(
+            counter.world, look, total, scale, leaves, noisy, self.generation, number.variance
+        )
 
-        triples = network and strong >= self.triples_from * geography.triples
-        moves = not network and strong >= self.moves_from * world.size**2
-        weights = asked(triples=triples, moves=moves, density=int(strong / world.size))
+    def plan_questions(
+        self, gate: Gate, geography: Geography, times: int, trips: int
+    ) -> tuple[dict[str, Fraction], Resolution]:
+        """The price of every question that is asked, and how finely it looks.
+
+        Depends on public facts and on the noisy number of trips, which is paid for, so that planning costs nothing.
+        """
+        network, places = geography.network is not None, geography.world.size
+        signal = trips / _find_noise(gate, gate.budget.total)
+        triples = network and signal >= self.triples_from * geography.triples
+        weights = self.shares.weigh_questions(
+            timed=times > 0,
+            network=network,
+            places=places,
+            triples=triples,
+            moves=not network and signal >= self.moves_from * places**2,
+            density=int(signal / places),
+        )
         del weights["trips"]
+        choose = partial(
+            choose_resolution, geography, rules=self.looking, times=times, bands=self.bands, triples=triples
+        )
+        strength = _find_strength(gate, _split(gate, weights), trips)
+        look = choose({name: value / self.full_cells for name, value in strength.items()})
+        weights = drop_useless(weights, geography, look, strength, faint=self.faint, few=self.fewest_inside)
+        # What is not asked leaves its price to others, which can then look more finely.
+        prices = _split(gate, weights)
+        strength = _find_strength(gate, prices, trips)
+        look = choose({name: value / self.full_cells for name, value in strength.items()})
+        return prices, replace(look, euclidean=int(gate.budget.currency == "rho"))
 
-        def offered(weights: dict[str, Fraction]) -> tuple[dict[str, Fraction], dict[str, float], Resolution]:
-            """What each question would cost, how many trips per noise scale it would see, and how finely."""
-            prices = dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
-            strength = {name: trips / _noise(gate, price) for name, price in prices.items()}
-            cells = {name: value / self.full_cells for name, value in strength.items()}
-            return (
-                prices,
-                strength,
-                resolution(geography, cells, times=times, bands=self.bands, triples=triples),
+    def fits(self, world: World) -> bool:
+        """Whether the possible moves of a world can be written out, which is needed where there is no network."""
+        return isinstance(world, Network) or world.size * (world.size + 2) <= self.most_cells
+
+    def _refuse_size(self, world: World) -> None:
+        if not self.fits(world):
+            raise ParameterError(
+                f"{world.size:,} locations without a network have too many possible moves for weave; "
+                f"give a network, or use markov"
             )
 
-        _, strength, look = offered(weights)
-        weights = worth_asking(weights, geography, look, strength, faint=self.faint, few=self.fewest_inside)
-        prices, _, look = offered(weights)
-        look = replace(look, euclidean=int(gate.budget.currency == "rho"))
-        price = prices.pop("tree")
-        leaves = gate.tree(
-            "partition of origin-destination pairs", counter.pairs(geography.places), ONE, price
-        )
+    def _count_times(self, counter: Counter) -> int:
+        """Time bins of the period; none if trips have no times."""
+        return 0 if not counter.timed else HOURS_OF_A_DAY if self.period == "day" else HOURS_OF_A_WEEK
 
-        bins = bins_of(times) if times else None
-        answers = {}
-        for name, block in WalkBlocks(geography, look, leaves.starts).all().items():
-            if name not in prices:
-                continue
-            whole, contribution = PARTS if block.spread else 1, ONE
-            if block.spread:
-                contribution = SPREAD_IN_L2 if block.euclidean else SPREAD
-            exact = counter.block(block, whole, bins)
-            answer = gate.histogram(_label(block), exact, contribution, prices.pop(name))
-            answers[name] = Answer(answer.counts, whole, _variance(gate, answer))
-        return Measurements(
-            world, look, total, scale, leaves.starts, answers, self.generation, _variance(gate, number)
+    def _price_number(self, gate: Gate, geography: Geography, times: int) -> Fraction:
+        """What the number of trips costs: its share among all questions that might be asked."""
+        weights = self.shares.weigh_questions(
+            timed=times > 0, network=geography.network is not None, places=geography.world.size
         )
+        return gate.budget.total * weights["trips"] / sum(weights.values())
 
-    def _refuse_noise(self, signal: float, places: int, *, network: bool) -> None:
+    def _refuse_noise(self, signal: float, geography: Geography) -> None:
         """A function of the noisy number of trips, so that only that number has to be paid for."""
+        places = geography.world.size
         seen = f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few"
         after = "lower `weakest` to release it all the same. Counting the trips has cost its share."
         if signal < self.weakest:
@@ -148,37 +180,56 @@ class Weave(Mechanism):
                 f"{seen}: a release would show noise and public knowledge, but not these trips. Use more trips or a "
                 f"larger epsilon, or {after}"
             )
-        if not network and signal < self.weakest * places / MANY_PLACES:
+        if geography.network is None and signal < self.weakest * places / self.many_places:
             raise RefusedError(
                 f"{seen} for {places:,} places without a network between them: most places of a release would be "
                 f"noise. Use fewer and larger places, more trips or a larger epsilon, or {after}"
             )
 
 
-def fits(world: World) -> bool:
-    """Whether the possible moves of a world can be written out, which is needed where there is no network."""
-    return isinstance(world, Network) or world.size * (world.size + 2) <= MOST_CELLS
+def _split(gate: Gate, weights: dict[str, Fraction]) -> dict[str, Fraction]:
+    """What is left of the budget, shared in proportion to the weights."""
+    return dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
 
 
-def _check_size(world: World) -> None:
-    if not fits(world):
-        raise ParameterError(
-            f"{world.size:,} locations without a network have too many possible moves for weave; "
-            f"give a network, or use markov"
-        )
+def _find_strength(gate: Gate, prices: dict[str, Fraction], trips: int) -> dict[str, float]:
+    """Trips per noise scale that each question sees at its price."""
+    return {name: trips / _find_noise(gate, price) for name, price in prices.items()}
 
 
-def _label(block: Block) -> str:
-    return f"trips by {block.name}" if not block.spread else f"trips spread over their {block.name}s"
+def _buy_blocks(
+    counter: Counter, gate: Gate, blocks: WalkBlocks, prices: dict[str, Fraction]
+) -> dict[str, NoisyBlock]:
+    """The noisy counts of every block that has a price. A trip adds at most one in all: `PARTS` where it spreads."""
+    times, found = blocks.resolution.times, {}
+    bins = make_time_bins(times) if times else None
+    for name, block in blocks.all().items():
+        if name not in prices:
+            continue
+        label, whole, contribution = f"trips by {name}", 1, ONE
+        if block.spread:
+            label, whole = f"trips spread over their {name}s", PARTS
+            contribution = SPREAD_IN_L2 if block.euclidean else SPREAD
+        found[name] = _buy(gate, label, counter.block(block, whole, bins), prices[name], whole, contribution)
+    return found
 
 
-def _noise(gate: Gate, price: Fraction) -> float:
+def _buy(
+    gate: Gate,
+    label: str,
+    exact: SparseCounts,
+    price: Fraction,
+    whole: int = 1,
+    contribution: Contribution = ONE,
+) -> NoisyBlock:
+    """Noisy counts and the variance of their noise: that of the Laplace law, or the Gaussian's own."""
+    bought = gate.histogram(label, exact, contribution, price)
+    scale = float(bought.question.scale)
+    variance = scale if gate.budget.currency == "rho" else 2 * scale**2
+    return NoisyBlock(bought.counts, whole, variance)
+
+
+def _find_noise(gate: Gate, price: Fraction) -> float:
     """How many trips the noise of such a price amounts to: a scale, or a standard deviation."""
     scale = float(gate.scale(ONE, price))
     return sqrt(scale) if gate.budget.currency == "rho" else scale
-
-
-def _variance(gate: Gate, answer: NoisyCounts) -> float:
-    """Variance of the noise: that of the Laplace law, or the Gaussian's own."""
-    scale = float(answer.question.scale)
-    return scale if gate.budget.currency == "rho" else 2 * scale**2

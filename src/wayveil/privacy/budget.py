@@ -32,6 +32,27 @@ def exact(value: Rational, name: str = "epsilon") -> Fraction:
     return fraction
 
 
+# What a release may cost. Below, counts drown in noise of thousands of trips, which would be written out as trips;
+# above, the factor that the guarantee allows has more than four hundred digits.
+LEAST_EPSILON, MOST_EPSILON = Fraction(1, 1_000), Fraction(1_000)
+EPSILON_RANGE = "from 0.001 to 1000"
+
+
+def release_epsilon(value: Rational) -> Fraction:
+    """The epsilon of a release, exactly as written; outside the public range it is refused before anything is held."""
+    epsilon = exact(value)
+    if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+        shown = plain(epsilon) if len(plain(epsilon)) < 40 else f"about 1e{_magnitude(epsilon)}"
+        raise ParameterError(
+            f"the epsilon of a release must be {EPSILON_RANGE}, not {shown}. Nothing was spent"
+        )
+    return epsilon
+
+
+def _magnitude(value: Fraction) -> int:
+    return len(str(value.numerator)) - len(str(value.denominator))
+
+
 @dataclass(frozen=True)
 class Spend:
     """One purchase: `price` bought `label` from counts that one unit can move by `sensitivity`.

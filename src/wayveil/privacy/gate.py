@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.privacy.accounting import Steps, sigma_for
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.privacy.budget import Budget, Spend, exact
@@ -27,14 +27,21 @@ from wayveil.privacy.quantiles import quantile_utilities, utility_contribution
 from wayveil.privacy.repeat import Candidate, Score, Stopping, repeat_until
 from wayveil.privacy.rounded import rounded_gaussian
 from wayveil.privacy.selection import permute_and_flip
-from wayveil.privacy.survivors import survivors
+from wayveil.privacy.survivors import most_survivors, survivors
 from wayveil.privacy.training import Examples, Trainings, check_trainable
 from wayveil.privacy.units import Contribution, Unit
 from wayveil.privacy.zcdp import pure_epsilon
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
 # Above this many cells a histogram is never written out cell by cell.
 DENSE_LIMIT = 200_000_000
+# What the answers of one release may take in memory, in bytes, unless the caller says otherwise. Public: it decides
+# whether a mechanism goes on, together with noisy answers alone.
+MEMORY_LIMIT = 6 << 30
+# What one kept cell of a sparse answer takes at most, from the draw to the tree that is made of it (measured: 94).
+BYTES_PER_KEPT_CELL = 160
+BYTES_PER_DENSE_CELL = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +112,11 @@ class Gate:
         bits: Bits | None = None,
         *,
         before_first_answer: Callable[[], None] | None = None,
+        memory: int = MEMORY_LIMIT,
     ) -> None:
         self.unit = unit
+        self.memory = memory
+        self._kept = 0
         self.budget = budget
         self.bits = secure_bits() if bits is None else bits
         self._before_first_answer = before_first_answer
@@ -116,9 +126,17 @@ class Gate:
         """Whether the noise comes from the secure generator."""
         return self.bits.private
 
-    def bound(self, trips: Trips) -> Trips:
-        """The trips that are counted: every unit cut down to its bound."""
-        return self.unit.bound(trips, self.bits)
+    def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
+        """The trips that are counted: every unit cut down to its bound, and every trip as the rule leaves it.
+
+        From here on the unit pays for what the rule, and what reading did before, can move.
+        """
+        before = trips.history.stability
+        if rule is None:
+            self.unit = self.unit.after(before)
+            return self.unit.bound(trips, self.bits)
+        self.unit = self.unit.after(before.then(rule.stability(trips.world)))
+        return self.unit.counted(trips, rule, self.bits)
 
     def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         """The noise that such a question needs: Laplace scale for epsilon, Gaussian variance for rho."""
@@ -151,7 +169,7 @@ class Gate:
         """Noisy counts of all cells, or of those that reach the threshold.
 
         With a threshold, empty cells are not visited: those that noise lifts over it are drawn from their
-        exact law.
+        exact law. An answer that would not fit into the memory limit is refused before it is paid for.
         """
         if threshold is not None and threshold < 1:
             raise ParameterError(f"{label}: a threshold must be at least 1, not {threshold}")
@@ -162,11 +180,39 @@ class Gate:
         question = Question(
             label, exact.universe, contribution, price, self.scale(contribution, price), threshold, group
         )
+        self._require_room(question)
         sensitivity = self.unit.sensitivity(contribution)
         booked = sensitivity.l2_squared if self.budget.currency == "rho" else sensitivity.l1
         self.budget.spend(Spend(label, price, booked, question.scale, group))
         self.open()
-        return self.answer(question, exact)
+        answer = self.answer(question, exact)
+        self._kept += 0 if threshold is None else len(answer.keys)
+        return answer
+
+    @staticmethod
+    def most_kept(universe: int, scale: Fraction, threshold: int) -> int:
+        """How many empty cells noise keeps at most (but for a chance below 1e-20): a public number."""
+        return most_survivors(universe, scale, threshold)
+
+    def _require_room(self, question: Question) -> None:
+        """Refuse an answer that would pass the memory limit, before the spend.
+
+        The number of cells that noise alone keeps is bounded from above by public numbers: the universe, which holds
+        every child of every node kept so far, true or false, the scale and the threshold. Cells that are kept because
+        trips are in them are no more than the trips, which are in memory already. So the refusal follows from the
+        question and from noisy answers, never from exact counts.
+        """
+        if question.threshold is None:
+            cells, needed = question.universe, question.universe * BYTES_PER_DENSE_CELL
+        else:
+            cells = self.most_kept(question.universe, question.scale, question.threshold)
+            needed = (self._kept + cells) * BYTES_PER_KEPT_CELL
+        if needed > self.memory:
+            raise RefusedError(
+                f"{question.label}: noise alone may keep {cells:,} of {question.universe:,} cells; with all "
+                f"before it that takes {needed / 2**30:,.1f} GiB, over the limit of {self.memory / 2**30:,.1f} GiB. "
+                "Use fewer levels or time bins, a higher threshold or a larger epsilon, or raise the limit (memory)"
+            )
 
     def select(
         self,
@@ -300,7 +346,7 @@ class Gate:
 
     def inner(self, budget: Budget) -> "Gate":
         """A gate for one draw of a search. Audits replace it by one of their own kind."""
-        return Gate(self.unit, budget, self.bits)
+        return Gate(self.unit, budget, self.bits, memory=self.memory)
 
     def flip(self, probability: Fraction) -> bool:
         """The coin of a search. Audits replace it, like `answer`."""

@@ -26,17 +26,14 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Ints, Mask
 from wayveil.errors import ParameterError
 
 FANOUT = 4
 # What one unit of sensitivity costs per unit of noise scale.
 COST = Fraction(2 * FANOUT - 1, FANOUT - 1)
 _LN_FANOUT_UP = Fraction(1_386_295, 1_000_000)  # just above ln 4
-
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

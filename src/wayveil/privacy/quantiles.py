@@ -44,10 +44,11 @@ def utility_contribution(values: Contribution, q: Fraction) -> Contribution:
     """How far a trip moves the utilities, from how far it moves the histogram of the values."""
     a, b = _ratio(q)
     step = max(a, b - a)
+    per_trip = None if values.per_trip is None else step * values.per_trip
     return Contribution(
-        per_trip=step * values.per_trip,
+        per_trip=per_trip,
         per_visit=None if values.per_visit is None else step * values.per_visit,
-        per_cell=step * values.per_trip,
+        per_cell=per_trip or 0,
     )
 
 

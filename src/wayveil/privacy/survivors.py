@@ -73,6 +73,16 @@ def survival_probability(scale: Scale, threshold: int) -> float:
     return math.exp(-threshold / b) / (1 + math.exp(-1 / b))
 
 
+def most_survivors(empty: int, scale: Scale, threshold: int) -> int:
+    """A number of survivors that is passed with a probability below 1e-20, whatever the cells.
+
+    The number is binomial. Bernstein's inequality with variance at most the mean: it exceeds the mean by t with
+    probability at most exp(-t^2 / (2 mean + 2 t / 3)), and t = 10 sqrt(mean) + 50 makes that less than 1e-20.
+    """
+    mean = empty * survival_probability(scale, threshold)
+    return min(empty, math.ceil(mean + 10 * math.sqrt(mean)) + 50)
+
+
 @njit(cache=True, nogil=True)
 def _walk(gaps, start, empty):  # type: ignore[no-untyped-def]
     """Turn gaps into positions, in place. Returns how many are below `empty`, and the cell where to go on."""

@@ -33,7 +33,7 @@ _OPEN = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class SurvivalTable:
     """The first digits of a law's survivals, ready to invert words of `word_bits` bits.
 
     `guide` says, for the leading digits of a word, how many entries lie above all words that begin so: the
@@ -47,7 +47,7 @@ class Table:
     shift: int
 
     @classmethod
-    def of(cls, law: Law, word_bits: int = WORD_BITS) -> "Table":
+    def of(cls, law: Law, word_bits: int = WORD_BITS) -> "SurvivalTable":
         width = word_bits - 1
         entries = settle(lambda precision: _entries(law, width, precision), width + _GUARD)
         guide_bits = min(len(entries).bit_length() + 2, _GUIDE_BITS, width)
@@ -81,9 +81,9 @@ class Table:
 
 
 @lru_cache(maxsize=512)
-def table_of(law: Law) -> Table:
+def table_of(law: Law) -> SurvivalTable:
     """The table of a law for 64-bit words, made once."""
-    return Table.of(law)
+    return SurvivalTable.of(law)
 
 
 def _entries(law: Law, width: int, precision: int) -> NDArray[np.int64]:

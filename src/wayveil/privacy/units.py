@@ -8,26 +8,44 @@ sensitivity in by hand.
 Choosing which contributions stay is a rule per unit that uses random words drawn for that unit's own trips,
 so bounding keeps the distance between neighbours: fix the words of the common units, and only the changed
 unit differs.
+
+A rule per trip stands between the file and the counts (`LegalityRule`). Units of trips apply it first and bound what
+it leaves. Units of visits bound first, because a rule can carry a change out of the window that is bounded; what the
+rule then moves, its stability, multiplies what they pay (`counted`, `Contribution.after`).
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
+from wayveil.trips.history import UNMOVED, Stability
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
 DAY = 86_400
+
+# What becomes of trips without a rider id.
+WithoutId = Literal["refuse", "drop", "own"]
+_WITHOUT_ID = {
+    "refuse": "",
+    "drop": "; trips without a rider id are left out",
+    "own": (
+        "; a trip without a rider id counts as a rider of its own, so that whoever made several of them is protected "
+        "for each one alone"
+    ),
+}
 
 
 @dataclass(frozen=True)
 class Contribution:
     """How far one trip, and one visit, can move a vector of counts. A trip only ever adds to counts.
 
-    per_trip   L1 distance when one trip is added or removed
+    per_trip   L1 distance when one trip is added or removed; None when a trip can hold any number of visits that count
     per_visit  L1 distance when one visit is added to or removed from a trip, which may come or go with its
                only visit; None when a visit can change the whole trip's contribution (it then counts as one
                trip removed and one added)
@@ -35,17 +53,45 @@ class Contribution:
     euclidean  `per_trip` and `per_visit` are L2 distances, and nothing is known about L1: only rho can pay for that
     """
 
-    per_trip: int
+    per_trip: int | None
     per_visit: int | None = None
     per_cell: int = 0
     euclidean: bool = False
 
     def __post_init__(self) -> None:
-        if self.per_cell == 0:
+        if self.per_cell == 0 and self.per_trip is not None:
             object.__setattr__(self, "per_cell", self.per_trip)
-        bounds = [self.per_trip, self.per_cell] + ([] if self.per_visit is None else [self.per_visit])
-        if min(bounds) < 1:
+        bounds = [
+            bound for bound in (self.per_trip, self.per_cell or None, self.per_visit) if bound is not None
+        ]
+        if min(bounds, default=1) < 1:
             raise ParameterError("a contribution without a bound of at least 1 has no sensitivity")
+
+    def after(self, stability: Stability) -> "Contribution":
+        """What a trip or visit of the input contributes, where this is what one of the step's output does."""
+        if stability == UNMOVED:
+            return self
+        if stability.trips is None:
+            raise ParameterError("a step that makes any number of trips of one has no sensitivity")
+        return replace(
+            self,
+            per_trip=None if self.per_trip is None else self.per_trip * stability.trips,
+            per_cell=self.per_cell * stability.trips,
+            per_visit=None
+            if self.per_visit is None or stability.visits is None
+            else self.per_visit * stability.visits,
+        )
+
+    def of_trips(self, count: int, *, cells: int) -> "Sensitivity":
+        """Of `count` trips that come or go, of which `cells` can move the same cell."""
+        if self.per_trip is None:
+            raise ParameterError(
+                "a whole trip can change, and nothing bounds how many of its visits count; set max_visits, or protect "
+                "single visits (unit `event`) and leave trips as they are: LegalityRule(repeats='keep', "
+                "impossible='keep'), read with repeats='keep', on_unknown='error' and local times"
+            )
+        # Distances of several trips add up at most, in any norm.
+        return Sensitivity(count * self.per_trip, cells * self.per_cell, self.euclidean)
 
 
 @dataclass(frozen=True)
@@ -68,10 +114,12 @@ class Sensitivity:
         return self.distance * (self.distance if self.euclidean else self.linf)
 
 
+@dataclass(frozen=True)
 class Unit(ABC):
-    """Base of all privacy units."""
+    """Base of all privacy units. `stability` is that of the steps before counting; `after` sets it."""
 
-    name: str
+    name: ClassVar[str]
+    stability: Stability = field(default=UNMOVED, kw_only=True, repr=False)
 
     @property
     @abstractmethod
@@ -84,7 +132,18 @@ class Unit(ABC):
 
     @abstractmethod
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
-        """How far one unit can move such a count after bounding."""
+        """How far one unit can move such a count after bounding and the steps before it."""
+
+    @abstractmethod
+    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
+        """The trips that are counted: bounded and as the rule leaves them, in the order that is sound."""
+
+    def check(self, trips: Trips) -> None:  # noqa: B027 (trips and events need nothing)
+        """Refuse trips that lack what the unit needs to know, before anything is spent."""
+
+    def after(self, stability: Stability) -> "Unit":
+        """The same unit, whose neighbours went through steps of this stability."""
+        return replace(self, stability=stability)
 
     def utility_sensitivity(self, contribution: Contribution) -> int:
         """How far one unit can move any single score, where `per_cell` is how far one trip can.
@@ -92,11 +151,12 @@ class Unit(ABC):
         Scores, unlike counts, may rise with one trip and fall with another, so a replaced trip moves them
         twice: each score is a vector of one cell, for which the L1 distance is the change itself.
         """
-        return self.sensitivity(replace(contribution, per_trip=contribution.per_cell)).l1
+        return self.sensitivity(replace(contribution, per_trip=contribution.per_cell or None)).l1
 
     def describe(self) -> dict[str, object]:
         """For the datasheet."""
-        return {"unit": self.name, "neighbours": self.neighbours, "bounds": dict(vars(self))}
+        bounds = {name: value for name, value in vars(self).items() if name != "stability"}
+        return {"unit": self.name, "neighbours": self.neighbours, "bounds": bounds}
 
 
 @dataclass(frozen=True)
@@ -110,12 +170,10 @@ class _TripsUnit(Unit):
             raise ParameterError(f"max_trips must be at least 1, not {self.max_trips}")
 
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
-        # Distances of several trips add up at most, in any norm.
-        return Sensitivity(
-            self.max_trips * contribution.per_trip,
-            self.max_trips * contribution.per_cell,
-            contribution.euclidean,
-        )
+        return contribution.after(self.stability).of_trips(self.max_trips, cells=self.max_trips)
+
+    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
+        return self.bound(rule.apply(trips), bits)
 
 
 @dataclass(frozen=True)
@@ -141,30 +199,40 @@ class Trip(_TripsUnit):
 class Rider(_TripsUnit):
     """Everything that one rider did, of which at most `max_trips` trips, chosen at random, are counted.
 
-    Trips without a rider id are each a unit of their own (`without_id="own"`) or left out (`"drop"`).
+    Trips without a rider id are refused (`without_id="refuse"`), left out (`"drop"`), or each a rider of its own
+    (`"own"`). A person behind several of the latter has no protection as a person, and the datasheet says so.
     """
 
     name = "rider"
     max_trips: int = 1
-    without_id: str = "own"
+    without_id: WithoutId = "refuse"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.without_id not in ("own", "drop"):
-            raise ParameterError(f"without_id must be 'own' or 'drop', not {self.without_id!r}")
+        _check_without_id(self.without_id)
 
     @property
     def neighbours(self) -> str:
-        return "two datasets of which one has one rider more, with all of that rider's trips"
+        more = "two datasets of which one has one rider more, with all of that rider's trips"
+        return more + _WITHOUT_ID[self.without_id]
 
     def groups(self, trips: Trips) -> NDArray[np.int64]:
         """The unit that each trip belongs to; -1 = its own."""
+        self.check(trips)
+        assert trips.rider is not None
+        return trips.rider
+
+    def check(self, trips: Trips) -> None:
         if trips.rider is None:
             raise ParameterError(
-                "the unit `rider` needs a rider id for each trip, and these trips have none; "
+                f"the unit `{self.name}` needs a rider id for each trip, and these trips have none; "
                 "bring a rider column or use the unit `trip`"
             )
-        return trips.rider
+        _refuse_missing_ids(self.name, self.without_id, trips.rider)
+
+    def after(self, stability: Stability) -> "Rider":
+        # A rider is bounded behind the rule: however many trips it makes of one, max_trips of them are counted.
+        return self
 
     def bound(self, trips: Trips, bits: Bits) -> Trips:
         groups = self.groups(trips)
@@ -182,14 +250,26 @@ class RiderDay(Rider):
 
     @property
     def neighbours(self) -> str:
-        return "two datasets of which one has one day of one rider more, with all trips that begin on it"
+        more = "two datasets of which one has one day of one rider more, with all trips that begin on it"
+        return more + _WITHOUT_ID[self.without_id]
 
-    def groups(self, trips: Trips) -> NDArray[np.int64]:
-        riders = super().groups(trips)
+    def check(self, trips: Trips) -> None:
+        super().check(trips)
         if trips.time is None:
             raise ParameterError(
                 "the unit `rider-day` needs times; bring a time column or use the unit `rider`"
             )
+
+    def after(self, stability: Stability) -> "RiderDay":
+        if stability.trips != 1:
+            raise ParameterError(
+                "a rule that makes several trips of one can move them to another day; use the unit `rider` with it"
+            )
+        return self
+
+    def groups(self, trips: Trips) -> NDArray[np.int64]:
+        riders = super().groups(trips)
+        assert trips.time is not None
         # A trip without visits has no day. It must not borrow that of the next trip, maybe of another rider.
         day = np.full(len(trips), np.iinfo(np.int64).min)
         begun = trips.lengths > 0
@@ -215,10 +295,14 @@ class Points(Unit):
     def bound(self, trips: Trips, bits: Bits) -> Trips:
         return _with_visits(trips)
 
+    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
+        return _with_visits(rule.apply(self.bound(trips, bits)))
+
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
+        contribution = contribution.after(self.stability)
         # Without a bound per visit, the changed trip counts as one trip removed and one added.
         if contribution.per_visit is None:
-            return Sensitivity(2 * contribution.per_trip, contribution.per_cell, contribution.euclidean)
+            return contribution.of_trips(2, cells=1)
         distance = self.length * contribution.per_visit
         return Sensitivity(distance, distance, contribution.euclidean)
 
@@ -247,42 +331,83 @@ class Window(Unit):
 
     Any window meets at most two aligned ones. In each of them the added visits can take the place of counted
     ones: at most max_visits come in and at most max_visits go out, so 4 x max_visits counted visits can
-    change in all. Trips without a rider id are each treated as a rider's only trip.
+    change in all. Trips without a rider id are refused (`without_id="refuse"`), left out (`"drop"`), or each treated
+    as a rider's only trip (`"own"`).
+
+    A rule per trip comes after the bound. Before it, visits inside the window could cut any number of trips that go on
+    outside: for the same reason trips are refused that were changed while reading.
     """
 
     name = "window"
     seconds: int = DAY
     max_visits: int = 1
+    without_id: WithoutId = "refuse"
 
     def __post_init__(self) -> None:
         if self.seconds < 1 or self.max_visits < 1:
             raise ParameterError("a window needs at least one second and at least one visit")
+        _check_without_id(self.without_id)
 
     @property
     def neighbours(self) -> str:
         return (
             f"two datasets of which one has more visits of one rider, "
-            f"all inside some window of {self.seconds} seconds"
+            f"all inside some window of {self.seconds} seconds{_WITHOUT_ID[self.without_id]}"
         )
 
-    def bound(self, trips: Trips, bits: Bits) -> Trips:
+    def check(self, trips: Trips) -> None:
         if trips.time is None:
             raise ParameterError("the unit `window` needs times; bring a time column")
-        owner = np.arange(len(trips)) if trips.rider is None else trips.rider
+        if trips.rider is None and self.without_id != "own":
+            raise ParameterError(
+                "the unit `window` needs a rider id for each trip, and these trips have none; bring a rider column, or "
+                "take every trip for a rider of its own (without_id='own')"
+            )
+        if trips.rider is not None:
+            _refuse_missing_ids(self.name, self.without_id, trips.rider)
+        if trips.history.stability != UNMOVED:
+            raise ParameterError(
+                "the unit `window` needs trips as they are in the file: reading changed these (repeated stops merged, "
+                "trips with unknown stops dropped, or times with zones put on one clock), so that a visit inside a "
+                "window can move others outside. Read them with repeats='keep', on_unknown='error' and local times"
+            )
+
+    def bound(self, trips: Trips, bits: Bits) -> Trips:
+        self.check(trips)
+        assert trips.time is not None
+        owner = np.full(len(trips), -1) if trips.rider is None else trips.rider
         # A trip without id is its own rider: give it a code that no rider has.
-        owner = np.where(owner >= 0, owner, -2 - np.arange(len(trips)))
-        window = _pair_codes(np.repeat(owner, trips.lengths), trips.time // self.seconds)
-        return _with_visits(trips.keep_visits(_at_most(window, self.max_visits, bits)))
+        code = np.where(owner >= 0, owner, -2 - np.arange(len(trips)))
+        window = _pair_codes(np.repeat(code, trips.lengths), trips.time // self.seconds)
+        kept = _at_most(window, self.max_visits, bits)
+        if self.without_id == "drop":
+            kept &= np.repeat(owner >= 0, trips.lengths)
+        return _with_visits(trips.keep_visits(kept))
+
+    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
+        return _with_visits(rule.apply(self.bound(trips, bits)))
 
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
-        visits = 4 * self.max_visits
+        visits, contribution = 4 * self.max_visits, contribution.after(self.stability)
         if contribution.per_visit is None:
             # Each visit may sit in a trip of its own, which is then removed and added.
-            return Sensitivity(
-                2 * visits * contribution.per_trip, visits * contribution.per_cell, contribution.euclidean
-            )
+            return contribution.of_trips(2 * visits, cells=visits)
         distance = visits * contribution.per_visit
         return Sensitivity(distance, distance, contribution.euclidean)
+
+
+def _check_without_id(word: str) -> None:
+    if word not in get_args(WithoutId):
+        raise ParameterError(f"without_id must be 'refuse', 'drop' or 'own', not {word!r}")
+
+
+def _refuse_missing_ids(unit: str, without_id: WithoutId, rider: NDArray[np.int64]) -> None:
+    if without_id == "refuse" and bool((rider < 0).any()):
+        raise ParameterError(
+            f"the unit `{unit}` needs a rider id for each trip, and some trips have none. Leave them out "
+            "(without_id='drop', --no-rider drop), or take each for a rider of its own (without_id='own', --no-rider "
+            "own), which protects nobody behind several of them; the datasheet will say which"
+        )
 
 
 def _with_visits(trips: Trips) -> Trips:

@@ -6,17 +6,31 @@ tiers); the other parts say what that registry has no field for. Nothing in it i
 
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import wayveil
 from wayveil.errors import plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
+from wayveil.showing import show
+from wayveil.trips.history import MARKS, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.world import World
 
-Datasheet = dict[str, Any]
+
+class Datasheet(dict[str, Any]):
+    """Plain data with the names of `make_datasheet`, shown to people by its promise."""
+
+    def __repr__(self) -> str:
+        return f"<Datasheet: {self.get('guarantee', {}).get('sentence', 'no guarantee is stated')}>"
+
+    def _repr_html_(self) -> str:
+        return show(self)
+
+
+# What a visit is: a stop that a trip calls at, or a tap, which boards.
+VisitKind = Literal["calls", "taps"]
 
 UNPROTECTED = (
     "the public world: its locations, moves and travel times",
@@ -38,7 +52,9 @@ def make_datasheet(
     mechanism: Mechanism,
     gate: Gate,
     world: World,
+    released_over: World,
     rule: LegalityRule,
+    visits: VisitKind = "calls",
     tuned_on_data: bool = False,
     ledger: dict[str, Any] | None = None,
     claim: Fraction | None = None,
@@ -54,72 +70,98 @@ def make_datasheet(
     if claim is not None:
         # What was not spent of rho only makes the claim truer.
         loss = {"epsilon": plain(claim), **loss}
-    tuning = (
-        "Parameters were chosen by looking at the raw trips; that look is NOT covered by the stated guarantee."
-        if tuned_on_data
-        else "None on the raw trips; parameters are public constants or bought from the budget below."
+    return Datasheet(
+        {
+            "wayveil": {"format": 2, "version": wayveil.__version__},
+            "private": not reasons,
+            "not_private_because": reasons,
+            "guarantee": {
+                "sentence": guarantee_sentence(gate, spent, reasons, claim),
+                "unit": unit["unit"],
+                "neighbours": unit["neighbours"],
+                "bounds": unit["bounds"],
+                **loss,
+                "delta": plain(delta),
+            },
+            "deployment": {
+                "name": name,
+                "data_curator": curator,
+                "data_product_type": "Synthetic data",
+                "data_product_description": f"Trips generated from {mechanism.summary}.",
+                "publication_date": datetime.now(UTC).date().isoformat(),
+                "dp_flavor": {
+                    "name": _flavour(gate),
+                    "data_domain": f"multisets of trips over {world.size} public locations",
+                    "unprotected_quantities": "; ".join(UNPROTECTED),
+                },
+                "privacy_loss": {
+                    "privacy_unit": unit["unit"],
+                    "privacy_unit_description": unit["neighbours"],
+                    "privacy_parameters": {key: float(Fraction(value)) for key, value in loss.items()}
+                    | {"delta": float(delta)},
+                    "privacy_parameters_description": "; ".join(
+                        f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
+                    ),
+                },
+                "model": {
+                    "model_name": "Central",
+                    "model_name_description": "a trusted data holder adds the noise",
+                    "release_type": "One-shot",
+                    "access_type": "Non-interactive",
+                },
+                "accounting": {
+                    "post_processing": "consistency of noisy counts, rounding to whole trips, writing trips",
+                    "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
+                },
+                "implementation": {
+                    "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning(tuned_on_data, ledger)}",
+                    "mechanisms": _noises(gate),
+                    "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
+                },
+            },
+            "mechanism": mechanism.describe(),
+            "visits": visits,
+            "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
+            "public_inputs": public_worlds(released_over, world),
+            "noise": {
+                "source": "AES-256 in counter mode, keyed by the operating system"
+                if gate.private
+                else "seeded test noise",
+                "arithmetic": "integers and exact rationals only",
+            },
+            "not_protected": list(UNPROTECTED),
+            "limitations": list(LIMITATIONS),
+            "ledger": ledger,
+        }
     )
-    return {
-        "wayveil": {"format": 1, "version": wayveil.__version__},
-        "private": not reasons,
-        "not_private_because": reasons,
-        "guarantee": {
-            "sentence": guarantee_sentence(gate, spent, reasons, claim),
-            "unit": unit["unit"],
-            "neighbours": unit["neighbours"],
-            "bounds": unit["bounds"],
-            **loss,
-            "delta": plain(delta),
-        },
-        "deployment": {
+
+
+def public_worlds(released: World, counted: World) -> list[dict[str, object]]:
+    """The world of the released trips, and the one derived from it in which they were counted, if that is another."""
+    named = {"world": released} if released is counted else {"world": released, "counted in": counted}
+    return [
+        {
+            **world.describe(),
             "name": name,
-            "data_curator": curator,
-            "data_product_type": "Synthetic data",
-            "data_product_description": f"Trips generated from {mechanism.summary}.",
-            "publication_date": datetime.now(UTC).date().isoformat(),
-            "dp_flavor": {
-                "name": _flavour(gate),
-                "data_domain": f"multisets of trips over {world.size} public locations",
-                "unprotected_quantities": "; ".join(UNPROTECTED),
-            },
-            "privacy_loss": {
-                "privacy_unit": unit["unit"],
-                "privacy_unit_description": unit["neighbours"],
-                "privacy_parameters": {key: float(Fraction(value)) for key, value in loss.items()}
-                | {"delta": float(delta)},
-                "privacy_parameters_description": "; ".join(
-                    f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
-                ),
-            },
-            "model": {
-                "model_name": "Central",
-                "model_name_description": "a trusted data holder adds the noise",
-                "release_type": "One-shot",
-                "access_type": "Non-interactive",
-            },
-            "accounting": {
-                "post_processing": "consistency of noisy counts, rounding to whole trips, writing trips",
-                "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
-            },
-            "implementation": {
-                "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning}",
-                "mechanisms": _noises(gate),
-                "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
-            },
-        },
-        "mechanism": mechanism.describe(),
-        "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
-        "public_inputs": [{"name": "world", "sha256": world.fingerprint(), **world.describe()}],
-        "noise": {
-            "source": "AES-256 in counter mode, keyed by the operating system"
-            if gate.private
-            else "seeded test noise",
-            "arithmetic": "integers and exact rationals only",
-        },
-        "not_protected": list(UNPROTECTED),
-        "limitations": list(LIMITATIONS),
-        "ledger": ledger,
-    }
+            "sha256": world.fingerprint(),
+            "title": world.describe().get("name", ""),
+        }
+        for name, world in named.items()
+    ]
+
+
+def tuning(declared: bool, ledger: dict[str, Any] | None) -> str:
+    """Whether parameters may have been chosen by looking at the raw trips: what was declared, and what is booked."""
+    if declared:
+        said = "Parameters were chosen by looking at the raw trips; that look is NOT covered by the stated guarantee."
+    else:
+        said = "No tuning on the raw trips was declared; parameters are public constants or bought from the budget."
+    looks = None if ledger is None else ledger.get("looks_before")
+    if looks is None:
+        return f"{said} No ledger was asked whether somebody looked at the raw data before."
+    times = "1 look at the raw data was" if looks == 1 else f"{looks or 'no'} looks at the raw data were"
+    covered = " The guarantee does not cover what was chosen by them." if looks else ""
+    return f"{said} {times[0].upper()}{times[1:]} booked before this release.{covered}"
 
 
 def not_private_because(gate: Gate, world: World) -> list[str]:
@@ -132,16 +174,28 @@ def not_private_because(gate: Gate, world: World) -> list[str]:
     return reasons
 
 
+def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
+    """The datasheet with the marks of the data behind the release; simulated data is named in the sentence."""
+    source = {mark: MARKS[mark] for mark in history.words}
+    guarantee = datasheet["guarantee"]
+    if SIMULATED in history.marks:
+        sentence = f"{guarantee['sentence']} The trips behind it are simulated: it is about nobody."
+        guarantee = {**guarantee, "sentence": sentence}
+    return Datasheet({**datasheet, "source": source, "guarantee": guarantee})
+
+
 def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:
     """The datasheet of a release that something outside the mechanism keeps from being private."""
     reasons = [*datasheet["not_private_because"], reason]
     sentence = "This output carries no privacy guarantee (" + "; ".join(reasons) + ")."
-    return {
-        **datasheet,
-        "private": False,
-        "not_private_because": reasons,
-        "guarantee": {**datasheet["guarantee"], "sentence": sentence},
-    }
+    return Datasheet(
+        {
+            **datasheet,
+            "private": False,
+            "not_private_because": reasons,
+            "guarantee": {**datasheet["guarantee"], "sentence": sentence},
+        }
+    )
 
 
 def _flavour(gate: Gate) -> str:

@@ -2,26 +2,31 @@
 
 from importlib.resources import files
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound
+from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, UndefinedError
 
+from wayveil.errors import InputError
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.datasheet_view import DatasheetView, words
 
 
 def datasheet_page(datasheet: Datasheet) -> str:
     """A self-contained HTML page: no script, nothing from elsewhere."""
-    deployment = datasheet["deployment"]
-    origin = [deployment["data_curator"], deployment["publication_date"]]
-    origin.append(f"Wayveil {datasheet['wayveil']['version']}")
-    return (
-        templates("wayveil.releases")
-        .get_template("datasheet.html.j2")
-        .render(
-            name=deployment["name"],
-            origin=" · ".join(filter(None, origin)),
-            view=DatasheetView.of(datasheet),
+    try:
+        deployment = datasheet["deployment"]
+        origin = [deployment["data_curator"], deployment["publication_date"]]
+        origin.append(f"Wayveil {datasheet['wayveil']['version']}")
+        return (
+            templates("wayveil.releases")
+            .get_template("datasheet.html.j2")
+            .render(
+                name=deployment["name"],
+                origin=" · ".join(filter(None, origin)),
+                view=DatasheetView.of(datasheet),
+            )
         )
-    )
+    except (KeyError, TypeError, ValueError, AttributeError, UndefinedError) as error:
+        # Datasheets come from files that others may have changed.
+        raise InputError(f"this is not the datasheet of a release: {error} is missing or wrong") from error
 
 
 def templates(*rooms: str) -> Environment:

@@ -20,6 +20,7 @@ _SPEND_TITLES = {
 # The parts that a reader looks for, in this order; the rest stands behind a fold.
 _PARTS = {
     "guarantee": "Who is protected",
+    "source": "The data behind it",
     "mechanism": "Mechanism and public parameters",
     "before": "Before counting",
     "public_inputs": "Public inputs",

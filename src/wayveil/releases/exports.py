@@ -14,7 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.releases.error_bars import cell_half_widths
+from wayveil.releases.spreadsheets import write_csv
+from wayveil.synthesis.estimates import Ends, Estimate
+from wayveil.synthesis.model import Nests
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, TimeBins
@@ -40,14 +42,14 @@ STATION_ACTIVITIES = (
 HOURS = TimeBins.hour_of_day()
 
 
-def station_activities(trips: Trips, bins: TimeBins = HOURS, *, taps: bool | None = None) -> pl.DataFrame:
+def station_activities(release: "Release", bins: TimeBins = HOURS) -> pl.DataFrame:
     """TIDES `station_activities`: per service date, stop and period, who came in and who went out.
 
-    With `taps` every visit is a tap: an entry and a transaction, and nothing is known of exits. Otherwise a trip enters
-    at its first visit and leaves at its last. By default trips of a single visit are taps.
+    Where visits are taps, every one is an entry and a transaction, and nothing is known of exits. Otherwise a trip
+    enters at its first visit and leaves at its last.
     """
+    trips, taps = release.trips, release.visits_are_taps
     time = _times(trips)
-    taps = bool(np.all(trips.lengths <= 1)) if taps is None else taps
     full = trips.lengths > 0
     first, last = trips.offsets[:-1][full], trips.offsets[1:][full] - 1
     entries = np.arange(trips.visits) if taps else first
@@ -80,15 +82,14 @@ def station_activities(trips: Trips, bins: TimeBins = HOURS, *, taps: bool | Non
     return given.with_columns(missing).select(STATION_ACTIVITIES)
 
 
-def od_table(
-    trips: Trips, bins: TimeBins | None = None, *, datasheet: dict[str, Any] | None = None
-) -> pl.DataFrame:
+def od_table(release: "Release", bins: TimeBins | None = None) -> pl.DataFrame:
     """Trips from origin to destination by period of departure; pairs that are not listed have none.
 
     Without bins there is one period, whose start and end are empty. `trips_low` and `trips_high` hold the number
-    without noise in about 95 of 100 cases; they follow from the noise law (see `error_bars`) and need the datasheet
-    of a tree mechanism. They do not cover what thresholds and bounds left out.
+    without noise in about 95 of 100 cases, where the model knows its noise. They do not cover what thresholds and
+    bounds left out.
     """
+    trips = release.trips
     full = trips.lengths > 0
     table: dict[str, NDArray[np.int64]] = {
         "origin": trips.origins()[full].astype(np.int64),
@@ -99,13 +100,7 @@ def od_table(
     rows = pl.DataFrame(table).with_row_index("row")
     keys = list(table)
     cells = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias("trips")).sort(keys)
-    half = cell_half_widths(trips, bins, datasheet)
-    if half is not None:
-        cells = cells.join(half.select(*keys, "half"), on=keys, how="left").sort(keys)
-    low, high = pl.lit(None, pl.Int64), pl.lit(None, pl.Int64)
-    if half is not None:
-        width = pl.col("half").ceil().cast(pl.Int64)
-        low, high = pl.max_horizontal(pl.col("trips") - width, 0), pl.col("trips") + width
+    low, high = _bars(release, cells, bins)
     cells = cells.with_columns(trips_low=low, trips_high=high)
     names = trips.world.ids
     place = {name: names[cells[name].to_numpy()].tolist() for name in ("origin", "destination")}
@@ -169,9 +164,9 @@ def edge_flows(trips: Trips) -> dict[str, Any]:
     )
 
 
-def flowmap(trips: Trips) -> tuple[pl.DataFrame, pl.DataFrame]:
+def flowmap(release: "Release") -> tuple[pl.DataFrame, pl.DataFrame]:
     """The pair of tables of flowmap.blue: locations (id, name, lat, lon) and flows (origin, dest, count)."""
-    world = _network(trips)
+    world = _network(release.trips)
     places = pl.DataFrame(
         {
             "id": pl.Series(world.ids.tolist(), dtype=pl.String),
@@ -180,7 +175,7 @@ def flowmap(trips: Trips) -> tuple[pl.DataFrame, pl.DataFrame]:
             "lon": world.lon,
         }
     )
-    flows = od_table(trips).select(origin="origin_stop_id", dest="destination_stop_id", count="trips")
+    flows = od_table(release).select(origin="origin_stop_id", dest="destination_stop_id", count="trips")
     return places, flows
 
 
@@ -192,13 +187,13 @@ def export(release: "Release", kind: str, out: str | Path, bins: TimeBins = HOUR
 
 
 def _write_activities(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
-    station_activities(release.trips, bins).write_csv(out)
+    write_csv(station_activities(release, bins), out)
     return [out]
 
 
 def _write_od(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
     timed = release.trips.time is not None
-    od_table(release.trips, bins if timed else None, datasheet=release.datasheet).write_csv(out)
+    write_csv(od_table(release, bins if timed else None), out)
     return [out]
 
 
@@ -212,9 +207,23 @@ def _write_geojson(flows: Callable[[Trips], dict[str, Any]]) -> Callable[..., li
 
 def _write_flowmap(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
     files = [out.with_name(f"{out.stem}-locations.csv"), out.with_name(f"{out.stem}-flows.csv")]
-    for table, file in zip(flowmap(release.trips), files, strict=True):
-        table.write_csv(file)
+    for table, file in zip(flowmap(release), files, strict=True):
+        write_csv(table, file)
     return files
+
+
+def _write_trie(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    if not isinstance(release.model, Nests):
+        raise ParameterError(
+            "this release was not made from n-grams, so it has no trie; `mobitrie` makes one"
+        )
+    root = release.model.nested()
+    out.write_text(json.dumps({"n": _depth(root) - 1, "root": root}, ensure_ascii=False), encoding="utf-8")
+    return [out]
+
+
+def _depth(node: dict[str, Any]) -> int:
+    return 1 + max((_depth(child) for child in node["children"]), default=0)
 
 
 FORMATS: dict[str, Callable[["Release", Path, TimeBins], list[Path]]] = {
@@ -223,7 +232,19 @@ FORMATS: dict[str, Callable[["Release", Path, TimeBins], list[Path]]] = {
     "stop-flows": _write_geojson(stop_flows),
     "edge-flows": _write_geojson(edge_flows),
     "flowmap": _write_flowmap,
+    "trie": _write_trie,
 }
+
+
+def _bars(release: "Release", cells: pl.DataFrame, bins: TimeBins | None) -> tuple[Any, Any]:
+    """The ends of the bars of each cell, where the model knows them."""
+    origin, destination = (cells[name].to_numpy() for name in ("origin", "destination"))
+    asked = Ends(origin, destination, bins, None if bins is None else cells["bin"].to_numpy())
+    found: Estimate | None = release.estimate(asked)
+    if found is None or found.half is None or len(cells) == 0:
+        return pl.lit(None, pl.Int64), pl.lit(None, pl.Int64)
+    half, trips = np.ceil(found.half).astype(np.int64), cells["trips"].to_numpy()
+    return pl.Series(np.maximum(trips - half, 0)), pl.Series(trips + half)
 
 
 def _activity(

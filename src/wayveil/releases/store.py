@@ -1,7 +1,8 @@
-"""A release as a folder: written whole or not at all, signed, and checked file by file.
+"""A release as a folder: written whole or not at all, signed, and read back whole.
 
 trips.parquet    the private trips (trip_id, seq, stop_id)
-model.parquet    the private model behind them
+model.npz        the private model behind them, exactly; model.parquet the same as a table
+expected.json    how far off which kind of question is expected to be, where the model knows
 datasheet.json   the guarantee, for machines; datasheet.html the same for people
 manifest.json    the hash of every file and the public key; manifest.sig its ed25519 signature
 """
@@ -10,16 +11,19 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.mechanisms.registry import mechanism
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.datasheet_page import datasheet_page
-from wayveil.releases.signing import key_fingerprint, public_text, signature_holds, signing_key
+from wayveil.releases.signing import public_text, signing_key
+from wayveil.releases.verification import FORMAT, MANIFEST, SIGNATURE, hash_file, verify_release
+from wayveil.synthesis.model import ExpectedError, Model, load_model
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits, write_visits
 from wayveil.world.world import World
@@ -27,13 +31,11 @@ from wayveil.world.world import World
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
 
-MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
+TRIPS, DATASHEET, EXPECTED = "trips.parquet", "datasheet.json", "expected.json"
 
 
 def save_release(release: "Release", folder: Path, key: str | Path | None = None) -> Path:
     """Write, sign and publish the release; commit it to the ledger it was paid from."""
-    if release.model is None:
-        raise ParameterError("this release was loaded from a folder; copy the folder to have it twice")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("already exists; a release is never written over another one", file=folder)
     signer = signing_key(key)
@@ -42,13 +44,15 @@ def save_release(release: "Release", folder: Path, key: str | Path | None = None
     _sweep(folder)
     draft.mkdir()
     try:
-        write_visits(release.trips, draft / "trips.parquet")
-        release.model.table().write_parquet(draft / "model.parquet")
-        (draft / "datasheet.json").write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
+        write_visits(release.trips, draft / TRIPS)
+        release.model.save(draft)
+        expected = None if release.expected is None else [asdict(error) for error in release.expected]
+        (draft / EXPECTED).write_text(json.dumps(expected, indent=2))
+        (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
         (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")
-        hashes = {path.name: _hash(path) for path in sorted(draft.iterdir())}
+        hashes = {path.name: hash_file(path) for path in sorted(draft.iterdir())}
         manifest = json.dumps(
-            {"format": 1, "files": hashes, "public_key": public_text(signer)}, indent=2
+            {"format": FORMAT, "files": hashes, "public_key": public_text(signer)}, indent=2
         ).encode()
         (draft / MANIFEST).write_bytes(manifest)
         (draft / SIGNATURE).write_bytes(signer.sign(manifest))
@@ -67,54 +71,68 @@ def save_release(release: "Release", folder: Path, key: str | Path | None = None
     return folder
 
 
-def load_release_trips(folder: str | Path, world: World) -> Trips:
-    """The private trips of a saved release."""
-    return read_visits(Path(folder) / "trips.parquet", world)
+def load_parts(
+    folder: Path, world: World, trust: str | None
+) -> tuple[Trips, Model, Datasheet, tuple[ExpectedError, ...] | None]:
+    """Everything that a folder holds, after its signature and its world were checked."""
+    found = verify_release(folder, trust=trust)
+    if found.format != FORMAT:
+        raise InputError(
+            f"was saved in format {found.format}, without a model that can be loaded; this version reads format "
+            f"{FORMAT}. Open it with the version that made it, or use its trips.parquet as it is",
+            file=folder,
+        )
+    datasheet = load_datasheet(folder)
+    _check_world(datasheet, world, folder)
+    trips = read_visits(folder / TRIPS, world)
+    return trips, _load_model(folder, world, datasheet), datasheet, _load_expected(folder / EXPECTED)
 
 
 def load_datasheet(folder: str | Path) -> Datasheet:
     """The datasheet of a saved release."""
-    path = Path(folder) / "datasheet.json"
+    path = Path(folder) / DATASHEET
     try:
-        datasheet: Datasheet = json.loads(path.read_text())
+        record = json.loads(path.read_text())
+        if not isinstance(record, dict):
+            raise ValueError("it is no record")
     except (OSError, ValueError) as error:
         raise InputError(f"is not a readable datasheet ({error})", file=path) from error
-    return datasheet
+    return Datasheet(record)
 
 
-def verify_release(folder: str | Path, *, key_fingerprint_expected: str | None = None) -> dict[str, Any]:
-    """Check signature and files of a release; an error names the first file that is not as it was signed."""
-    folder = Path(folder)
+def _check_world(datasheet: Datasheet, world: World, folder: Path) -> None:
+    """Locations are indices into the world, so another world would give every number another meaning."""
     try:
-        manifest_bytes = (folder / MANIFEST).read_bytes()
-        signature = (folder / SIGNATURE).read_bytes()
-    except OSError as error:
-        raise InputError(f"is not a signed release: {error.filename} cannot be read", file=folder) from error
+        made_for = next(each for each in datasheet["public_inputs"] if each["name"] == "world")
+        print_, size = str(made_for["sha256"]), made_for.get("locations", made_for.get("stations", "other"))
+    except (KeyError, TypeError, StopIteration, AttributeError) as error:
+        raise InputError("does not name the world of the release", file=folder / DATASHEET) from error
+    if print_ != world.fingerprint():
+        raise InputError(
+            f"was made for another world ({size} locations, fingerprint {print_[:12]}) than the one given "
+            f"({world.size:,} locations, {world.fingerprint()[:12]}); open it with the same feed and the same options "
+            f"(bounding box, date, walking radius)",
+            file=folder,
+        )
+
+
+def _load_model(folder: Path, world: World, datasheet: Datasheet) -> Model:
     try:
-        manifest = json.loads(manifest_bytes)
-        files: Mapping[str, str] = manifest["files"]
-        public: str = manifest["public_key"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError("was changed: it is not a manifest any more", file=folder / MANIFEST) from error
-    if not signature_holds(public, signature, manifest_bytes):
+        described = datasheet["mechanism"]
+        kinds = mechanism(described["name"]).model_kinds(described)
+    except (KeyError, TypeError, ParameterError) as error:
         raise InputError(
-            "the signature does not fit; the manifest or the signature was changed", file=folder / MANIFEST
-        )
-    for name, expected in files.items():
-        path = folder / name
-        if not path.is_file():
-            raise InputError("is missing, but the signed manifest lists it", file=path)
-        if _hash(path) != expected:
-            raise InputError("was changed after it was signed", file=path)
-    extra = {path.name for path in folder.iterdir()} - set(files) - {MANIFEST, SIGNATURE}
-    if extra:
-        raise InputError("is not in the signed manifest", file=folder / min(extra))
-    fingerprint = key_fingerprint(public)
-    if key_fingerprint_expected is not None and fingerprint != key_fingerprint_expected:
-        raise InputError(
-            f"was signed by another key ({fingerprint}), not by {key_fingerprint_expected}", file=folder
-        )
-    return {"folder": str(folder), "files": len(files), "key": fingerprint}
+            f"names a mechanism that is not known here ({error})", file=folder / DATASHEET
+        ) from error
+    return load_model(folder, world, kinds)
+
+
+def _load_expected(path: Path) -> tuple[ExpectedError, ...] | None:
+    try:
+        rows = json.loads(path.read_text())
+        return None if rows is None else tuple(ExpectedError(**row) for row in rows)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"is not a readable list of expected errors ({error})", file=path) from error
 
 
 def _sweep(folder: Path) -> None:
@@ -133,11 +151,6 @@ def _alive(process: int) -> bool:
     except PermissionError:
         pass
     return True
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _flush(path: Path) -> None:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from wayveil.releases.answer_sheet import answer_sheet
+from wayveil.releases.answers import QUESTIONS, answer_question
+from wayveil.releases.release import Release
 from wayveil.trips.trips import Trips
-from wayveil.utility.answer_sheet import answer_sheet
-from wayveil.utility.answers import QUESTIONS, Asked
+from wayveil.utility.raw_answers import RawAnswers
 
-# Mechanisms that count taps; any other release has to be called one of taps by its holder.
-TAP_MECHANISMS = ("tap-counts", "tap-margins")
 _HEADS = {"plain_laplace_noise": "Plain Laplace noise", "raw": "Raw", "plain_laplace": "Plain Laplace"}
 
 
@@ -26,13 +26,13 @@ class AnswerTable:
 
 
 def answer_tables(
-    asked: Asked, raw: Trips | None = None, *, top: int = 20
+    release: Release, raw: Trips | None = None, *, top: int = 20
 ) -> tuple[list[AnswerTable], list[str]]:
     """The answers, and a word on every question that this release or its world cannot answer.
 
     Given raw trips, the true and the plain Laplace answers stand beside: not for publication.
     """
-    sheet = answer_sheet(asked, raw=raw, top=top)
+    sheet = answer_sheet(release, top=top, answering=answer_question if raw is None else RawAnswers(raw))
     tables = [
         _table(question, sheet.table.filter(pl.col("question") == question), note)
         for question, note in sheet.notes.items()

@@ -34,6 +34,10 @@ class Chart:
         self.data.write_csv(numbers)
         return picture, numbers
 
+    def _repr_svg_(self) -> str:
+        """The picture by itself, for notebooks."""
+        return self._alone() if self.plain else self.svg
+
     def _alone(self) -> str:
         head, rest = self.svg.replace(GROUND, self.ground).split(">", 1)
         named = head if "xmlns=" in head else f'{head} xmlns="http://www.w3.org/2000/svg"'

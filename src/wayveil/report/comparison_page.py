@@ -3,10 +3,10 @@
 from itertools import groupby
 from pathlib import Path
 
-from wayveil.comparison.cells import CEILING, EMPTY, FLOOR
 from wayveil.comparison.results import Comparison, Point
 from wayveil.report.comparison_section import ComparisonSection, number
 from wayveil.report.page_files import environment, write_page
+from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 
 
 def write_comparison_page(

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from wayveil.comparison.recommend import HEADLINES, Recommendation, recommend
 from wayveil.comparison.results import Comparison
 from wayveil.report.chart import Chart
-from wayveil.report.charts import error_against_epsilon, privacy_utility
+from wayveil.report.comparison_charts import error_against_epsilon, privacy_utility
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.report.answers_view import TAP_MECHANISMS, AnswerTable, answer_tables
+from wayveil.releases.release import Release
+from wayveil.releases.spreadsheets import write_csv
+from wayveil.report.answers_view import AnswerTable, answer_tables
 from wayveil.report.chart import Chart
 from wayveil.report.expected import expected_table
 from wayveil.report.maps import Maps, flow_maps
@@ -21,15 +23,14 @@ from wayveil.report.pictures import Matrices, hour_chart, length_chart, od_matri
 from wayveil.report.rankings import Row, journey_ranking, move_ranking, ranking, ranking_table
 from wayveil.report.svg_map import PairFlows
 from wayveil.report.trie_picture import trie_chart
+from wayveil.synthesis.model import Nests
 from wayveil.trips.trips import Trips
-from wayveil.utility.answers import Asked
 from wayveil.utility.edges import edge_flows
-from wayveil.utility.question import check_comparable
+from wayveil.utility.figures import check_comparable
 from wayveil.utility.stops import stop_counts
 from wayveil.world.network import Network
 
 TOP = 20
-_TRIES = ("mobitrie", "mobitrie-lt")
 _KINDS = {"contiguous": "Stops in a row", "gapped": "Stops in order, others in between"}
 _HEADS = {
     "raw_rank": "#",
@@ -73,35 +74,33 @@ class Contents:
     @classmethod
     def of(
         cls,
-        private: Trips,
+        released: Release | Trips,
         raw: Trips | None = None,
         *,
-        model: pl.DataFrame | None = None,
-        datasheet: dict[str, Any] | None = None,
-        taps: bool | None = None,
         top: int = TOP,
     ) -> "Contents":
-        """Compute all of it. `model` is the released model's table, for error bars and the trie; `taps` says that the
-        trips are taps, whose agency has questions (unless said, the datasheet tells).
-        """
+        """Compute all of it. Of bare trips there are no bars, no answers and no picture of a model."""
+        release = released if isinstance(released, Release) else None
+        private = released.trips if isinstance(released, Release) else released
         if raw is not None:
             check_comparable(raw, private)
-        sheet = datasheet or {}
         world = private.world
         names: NDArray[np.str_] = world.names if isinstance(world, Network) else world.ids
-        bars = NoiseBars(private, model if sheet.get("spends") else None, sheet)
-        made_by = sheet.get("mechanism", {}).get("name")
+        bars = NoiseBars(release)
         tables: list[AnswerTable] = []
         unanswered: list[str] = []
-        if model is not None and (made_by in TAP_MECHANISMS if taps is None else taps):
-            tables, unanswered = answer_tables(Asked(private, model, sheet), raw, top=top)
+        if release is not None and release.visits_are_taps:
+            tables, unanswered = answer_tables(release, raw, top=top)
+        trie = None
+        if release is not None and isinstance(release.model, Nests):
+            trie = trie_chart(release.model.nested(), world)
         spread = bars.stops()
         return cls(
             maps=flow_maps(world, private, raw) if isinstance(world, Network) else None,
             matrices=od_matrices(private, raw),
             hours=hour_chart(private, raw, bars),
             lengths=length_chart(private, raw),
-            trie=trie_chart(model, world) if made_by in _TRIES and model is not None else None,
+            trie=trie,
             stops=ranking(
                 lambda i: str(names[i]),
                 stop_counts(private),
@@ -120,7 +119,7 @@ class Contents:
             patterns=[_patterns(kind, private, raw, top, bars) for kind in _KINDS],
             answers=tables,
             unanswered=unanswered,
-            expected=None if model is None else expected_table(private, model, sheet),
+            expected=None if release is None else expected_table(release),
             bars=bars,
         )
 
@@ -144,7 +143,7 @@ class Contents:
             **({} if self.expected is None else {f"answer-{self.expected.name}": self.expected.data}),
         }
         for name, table in tables.items():
-            table.write_csv(folder / f"{name}.csv")
+            write_csv(table, folder / f"{name}.csv")
             written.append(folder / f"{name}.csv")
         return written
 

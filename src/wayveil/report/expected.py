@@ -1,16 +1,11 @@
-"""How far off a woven release is expected to be, as a table of its report: computed from what is published anyway."""
-
-from typing import Any
+"""How far off a release is expected to be, as a table of its report: computed from what is published anyway."""
 
 import polars as pl
 
+from wayveil.releases.release import Release
 from wayveil.report.answers_view import AnswerTable
-from wayveil.synthesis.weave.expected_error import ExpectedError, expected_errors
-from wayveil.synthesis.weave.measurements import Measurements
-from wayveil.synthesis.weave.settings import Generation
-from wayveil.trips.trips import Trips
+from wayveil.synthesis.model import ExpectedError
 
-MADE_BY = "weave"
 _HEADS = ("", "In one of them", "Off by", "In percent", "Not from noise", "Cells")
 _NOTE = (
     "Known without looking at the raw trips: the released trips are measured with the same noise and woven again, and "
@@ -19,20 +14,17 @@ _NOTE = (
 )
 
 
-def expected_table(private: Trips, model: pl.DataFrame, datasheet: dict[str, Any]) -> AnswerTable | None:
-    """The errors to expect of a release by Weave, by kind of question; nothing for other mechanisms, or no trips."""
-    mechanism = datasheet.get("mechanism", {})
-    if mechanism.get("name") != MADE_BY or len(private) == 0:
+def expected_table(release: Release) -> AnswerTable | None:
+    """The errors to expect, by kind of question; nothing where the model cannot tell."""
+    if release.expected is None:
         return None
-    settings = Generation(**mechanism.get("parameters", {}).get("generation", {}))
-    found = expected_errors(Measurements.of_table(model, private.world, settings), private, seed=0)
     return AnswerTable(
         "expected-error",
         "Mean error by kind of question",
         _HEADS,
-        [_row(error) for error in found],
+        [_row(error) for error in release.expected],
         _NOTE,
-        pl.DataFrame(found),
+        pl.DataFrame(release.expected),
     )
 
 

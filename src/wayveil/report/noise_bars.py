@@ -1,25 +1,21 @@
-"""Error bars for the numbers of a report, from the law of the noise alone: they cost nothing and may be published.
+"""Error bars for the numbers of a report, as far as the model of the release knows them: free to publish.
 
-Known where the mechanism's numbers are sums of noisy counts that its model lists. Where they are not, there is no bar,
-and the page says so.
+Where a model does not know its noise, there is no bar, and the page says so.
 """
 
-from typing import Any
-
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.releases.error_bars import ErrorBars, Spread, cell_half_widths
-from wayveil.trips.trips import Trips
+from wayveil.releases.answers import Spread
+from wayveil.releases.release import Release
+from wayveil.synthesis.estimates import Ends, Key, Runs, Visits
 
 
 class NoiseBars:
     """Half widths of 95 % intervals; None where nothing is known."""
 
-    def __init__(self, trips: Trips, model: pl.DataFrame | None, datasheet: dict[str, Any]) -> None:
-        self.trips, self.datasheet = trips, datasheet
-        self.bars = None if model is None else ErrorBars(model, datasheet, trips.world)
+    def __init__(self, release: Release | None) -> None:
+        self.release = release
 
     @property
     def known(self) -> bool:
@@ -28,29 +24,30 @@ class NoiseBars:
 
     def stops(self) -> Spread:
         """Of visits per stop."""
-        return None if self.bars is None else self.bars.stops()
+        return self._visits("stop")
 
     def hours(self) -> Spread:
         """Of visits per hour of the day, where the release has times."""
-        return None if self.bars is None or self.trips.time is None else self.bars.hours()
+        timed = self.release is not None and self.release.trips.time is not None
+        return self._visits("hour") if timed else None
 
     def total(self) -> float | None:
         """Of all visits."""
-        spread = None if self.bars is None else self.bars.total()
+        spread = self._visits()
         return None if spread is None else float(spread[0])
 
     def runs(self, patterns: list[tuple[int, ...]]) -> Spread:
         """Of trips with these stops in a row."""
-        if self.bars is None or not patterns:
+        if self.release is None or not patterns:
             return None
         out = np.zeros(len(patterns))
         lengths = np.array([len(pattern) for pattern in patterns])
         for length in np.unique(lengths):
             some = np.flatnonzero(lengths == length)
-            spread = self.bars.patterns(np.array([patterns[i] for i in some], np.int32))
-            if spread is None:
+            found = self.release.estimate(Runs(np.array([patterns[i] for i in some], np.int32)))
+            if found is None or found.half is None:
                 return None
-            out[some] = spread
+            out[some] = found.half
         return out
 
     def moves(self, a: NDArray[np.integer], b: NDArray[np.integer]) -> Spread:
@@ -61,9 +58,11 @@ class NoiseBars:
 
     def journeys(self, keys: NDArray[np.int64]) -> Spread:
         """Of trips from an origin to a destination (origin x size + destination)."""
-        found = cell_half_widths(self.trips, None, self.datasheet) if self.bars is not None else None
-        if found is None:
+        if self.release is None:
             return None
-        known = found["origin"].to_numpy() * np.int64(self.trips.world.size) + found["destination"].to_numpy()
-        half = dict(zip(known.tolist(), found["half"].to_list(), strict=True))
-        return np.array([half.get(key, 0.0) for key in keys.tolist()])
+        found = self.release.estimate(Ends(*np.divmod(keys, self.release.world.size)))
+        return None if found is None else found.half
+
+    def _visits(self, *keys: Key) -> Spread:
+        found = None if self.release is None else self.release.estimate(Visits(keys))
+        return None if found is None else found.half

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
 from wayveil.comparison.results import Comparison
 from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.releases.datasheet_view import DatasheetView
+from wayveil.releases.release import Release
 from wayveil.report import accuracy
 from wayveil.report.comparison_section import ComparisonSection, number
 from wayveil.report.contents import Contents
@@ -23,15 +23,6 @@ from wayveil.world.network import Network
 from wayveil.world.world import World
 
 Audience = Literal["public", "internal"]
-
-
-class Publishable(Protocol):
-    """What a report is about: private trips and their datasheet; of a fresh release also its model."""
-
-    @property
-    def trips(self) -> Trips: ...
-    @property
-    def datasheet(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +49,10 @@ class _Report:
 def write_report(
     path: str | Path,
     *,
-    network: World,
-    release: Publishable,
+    release: Release,
     raw: Trips | None = None,
     scorecard: Scorecard | None = None,
     comparison: Comparison | None = None,
-    model: pl.DataFrame | None = None,
-    taps: bool | None = None,
     title: str | None = None,
     audience: Audience = "public",
     figures: bool = True,
@@ -74,10 +62,10 @@ def write_report(
     The `public` report shows the release and its datasheet and never looks at `raw`, the scorecard or a comparison.
     The `internal` one sets both sides next to each other and says at its top that it is not for publication. The
     page stands alone; unless `figures` is false, a folder `<name>-figures` beside it has every picture as SVG and its
-    numbers as csv. `model` is the table of a saved release (`model.parquet`), for error bars.
+    numbers as csv.
     """
     path = Path(path)
-    made = _report(network, release, raw, scorecard, comparison, model, taps, title, audience)
+    made = _report(release, raw, scorecard, comparison, title, audience)
     folder = path.with_name(f"{path.stem}-figures")
     write_page(path, made.html(folder.name if figures else None))
     if figures:
@@ -87,28 +75,22 @@ def write_report(
 
 def report_html(
     *,
-    network: World,
-    release: Publishable,
+    release: Release,
     raw: Trips | None = None,
     scorecard: Scorecard | None = None,
     comparison: Comparison | None = None,
-    model: pl.DataFrame | None = None,
-    taps: bool | None = None,
     title: str | None = None,
     audience: Audience = "public",
 ) -> str:
     """The page as text; see `write_report`."""
-    return _report(network, release, raw, scorecard, comparison, model, taps, title, audience).html(None)
+    return _report(release, raw, scorecard, comparison, title, audience).html(None)
 
 
 def _report(
-    network: World,
-    release: Publishable,
+    release: Release,
     raw: Trips | None,
     scorecard: Scorecard | None,
     comparison: Comparison | None,
-    model: pl.DataFrame | None,
-    taps: bool | None,
     title: str | None,
     audience: Audience,
 ) -> _Report:
@@ -120,17 +102,15 @@ def _report(
         raise ParameterError(
             "the internal report compares with the raw trips; give them, or write a public one"
         )
-    private, sheet = release.trips, release.datasheet
-    if model is None and (fresh := getattr(release, "model", None)) is not None:
-        model = fresh.table()
+    private, sheet, world = release.trips, release.datasheet, release.world
     with step("drawing the report"):
-        contents = Contents.of(private, raw, model=model, datasheet=sheet, taps=taps)
+        contents = Contents.of(release, raw)
         compared = None if comparison is None else ComparisonSection.of(comparison)
     fields = {
         **vars(contents),
-        "title": title or _title(network),
+        "title": title or _title(world),
         "internal": raw is not None,
-        "facts": _facts(network, private, raw, contents.bars.total()),
+        "facts": _facts(world, private, raw, contents.bars.total()),
         "datasheet": DatasheetView.of(sheet),
         "version": sheet.get("wayveil", {}).get("version", ""),
         "moving": len(private) == 0 or bool(private.lengths.max() > 1),
@@ -153,19 +133,19 @@ def _report(
     return _Report(contents, compared, fields)
 
 
-def _title(network: World) -> str:
-    return f"Private trips in {network.name}" if isinstance(network, Network) else "Private trips"
+def _title(world: World) -> str:
+    return f"Private trips in {world.name}" if isinstance(world, Network) else "Private trips"
 
 
 def _facts(
-    network: World, private: Trips, raw: Trips | None, noise: float | None
+    world: World, private: Trips, raw: Trips | None, noise: float | None
 ) -> list[tuple[str, str, str]]:
     """The tiles at the head: what, how many, and beside it the noise and the raw number where it may be shown."""
     labels = ("released trips", "visits in them", "stops per trip", "stops with visits")
     bars = ["", "" if not noise else f"95 % of the noise within ± {noise:,.0f}", "", ""]
     beside = [""] * 4 if raw is None else [f"raw: {count}" for count in _numbers(raw)]
     words = ["; ".join(filter(None, both)) for both in zip(beside, bars, strict=True)]
-    words[-1] = "; ".join(filter(None, [words[-1], f"of {network.size:,} in the public world"]))
+    words[-1] = "; ".join(filter(None, [words[-1], f"of {world.size:,} in the public world"]))
     return list(zip(labels, _numbers(private), words, strict=True))
 
 

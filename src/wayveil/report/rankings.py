@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.releases.error_bars import Spread
+from wayveil.releases.answers import Spread
 from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.svg_map import PairFlows
 from wayveil.trips.trips import Trips

@@ -12,6 +12,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.report.chart import GROUND
 from wayveil.report.flow_scale import FlowScale
 from wayveil.utility.edges import EdgeFlows
@@ -25,8 +26,6 @@ MAX_LINES = 6_000
 MAX_HOVERS = 1_000
 _LABELS = 8
 _LABEL_CHARACTERS = 26
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,34 +23,40 @@ SHORTEST = 16  # pixels; a lower bar has no room for its name
 FILLS = ("#d9e6f2", "#b6d0e8", "#8fb8dc", "#6aa0ce", "#4a88bd", "#326fa3")
 
 
-def trie_chart(table: pl.DataFrame, world: World) -> Chart:
-    """The picture of a released trie from its table (`length`, `ngram`, `count`), with the names of the stops."""
+def trie_chart(nested: Mapping[str, Any], world: World) -> Chart:
+    """The picture of a model's nodes within nodes, with the names of the stops, and its paths as a table."""
     names = (
         dict(zip(world.ids.tolist(), world.names.tolist(), strict=True)) if isinstance(world, Network) else {}
     )
-    deepest = table.filter(pl.col("length") == pl.col("length").max(), pl.col("count") > 0)
-    rows = list(zip(deepest["ngram"].to_list(), deepest["count"].to_list(), strict=True))
     title = "Released n-grams: ^ begins and $ ends a trip"
-    nested = {"count": sum(count for _, count in rows), "children": nested_children(rows, names)}
-    data = deepest.with_columns(pl.col("ngram").list.join(" > ")).sort("count", descending=True)
-    return Chart("trie", trie_picture(nested, title=title), data, title)
+    shown = {"count": nested["count"], "children": _name_nodes(nested["children"], names)}
+    paths = [(" > ".join(path), float(count)) for path, count in _paths(nested["children"])]
+    data = pl.DataFrame(paths, schema={"ngram": pl.String, "count": pl.Float64}, orient="row")
+    return Chart("trie", trie_picture(shown, title=title), data.sort("count", descending=True), title)
 
 
-def nested_children(rows: list[tuple[list[str], float]], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """N-grams with their counts as nodes within nodes, the most frequent first."""
-    branches: dict[str, list[tuple[list[str], float]]] = {}
-    for gram, count in rows:
-        if gram:
-            branches.setdefault(gram[0], []).append((gram[1:], count))
-    nodes = [
+def _name_nodes(nodes: list[dict[str, Any]], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
         {
-            "stop": names.get(symbol, symbol),
-            "count": sum(count for _, count in below),
-            "children": nested_children(below, names),
+            **node,
+            "stop": names.get(node["stop"], node["stop"]),
+            "children": _name_nodes(node["children"], names),
         }
-        for symbol, below in branches.items()
+        for node in nodes
+        if node["count"] > 0
     ]
-    return sorted(nodes, key=lambda node: -node["count"])
+
+
+def _paths(
+    nodes: list[dict[str, Any]], above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Every way from the root to a leaf, with the leaf's count."""
+    for node in nodes:
+        here = (*above, node["stop"])
+        if node["children"]:
+            yield from _paths(node["children"], here)
+        elif node["count"] > 0:
+            yield here, node["count"]
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from rich.table import Table
 
 AS_BUILT = "as built"
 Measure = Literal["epsilon >=", "loss", "p"]
-Verdict = Literal["pass", "FAIL", "caught", "not seen", "MISSED"]
-_COLOURS = {"pass": "green", "caught": "green", "FAIL": "bold red", "MISSED": "bold red", "not seen": "dim"}
+Verdict = Literal["pass", "FAIL", "BLIND", "caught", "not seen", "MISSED"]
+_COLOURS = {"pass": "green", "caught": "green", "not seen": "dim"}
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,9 @@ class AuditRow:
     """One audit of one variant.
 
     `figure` is a lower bound on epsilon, a realised privacy loss or a p-value, as `measure` says; `raised` whether the
-    audit found a fault, which is bad news for a mechanism as built and good news for a broken one.
+    audit found a fault, which is bad news for a mechanism as built and good news for a broken one. `reach` is the
+    largest epsilon that the audit could have shown: a claim that is not below it makes an audit that cannot fail. None
+    where no epsilon is estimated: a distance or a law has no such limit.
     """
 
     mechanism: str
@@ -34,6 +36,12 @@ class AuditRow:
     raised: bool
     detail: str = ""
     seconds: float = 0.0
+    reach: float | None = None
+
+    @property
+    def blind(self) -> bool:
+        """Whether nothing that could have happened would have raised an alarm."""
+        return self.reach is not None and self.reach <= self.claimed
 
 
 class AuditTable:
@@ -54,11 +62,18 @@ class AuditTable:
         return sorted({(row.mechanism, row.variant) for row in self.rows if self.verdict(row) == "MISSED"})
 
     @property
+    def blind(self) -> list[AuditRow]:
+        """Rows of audits that could not fail."""
+        return [row for row in self.rows if row.blind]
+
+    @property
     def ok(self) -> bool:
-        return not self.failures and not self.missed
+        return not self.failures and not self.missed and not self.blind
 
     def verdict(self, row: AuditRow) -> Verdict:
         """A broken variant is caught if one audit catches it; the others need not see it."""
+        if row.blind and not row.raised:
+            return "BLIND"
         if row.variant == AS_BUILT:
             return "FAIL" if row.raised else "pass"
         if row.raised:
@@ -72,8 +87,10 @@ class AuditTable:
     def rich(self) -> Table:
         """The table for a terminal."""
         table = Table(title="Audits (for the data holder's eyes)", title_justify="left")
-        for column in ("mechanism", "variant", "audit", "pair", "claimed", "found", "verdict"):
-            table.add_column(column, justify="right" if column in ("claimed", "found") else "left")
+        for column in ("mechanism", "variant", "audit", "pair", "claimed", "can show", "found", "verdict"):
+            table.add_column(
+                column, justify="right" if column in ("claimed", "can show", "found") else "left"
+            )
         last = None
         for row in self.rows:
             if last is not None and last.mechanism != row.mechanism:
@@ -84,9 +101,10 @@ class AuditTable:
                 row.variant,
                 row.audit,
                 row.pair,
-                f"{row.claimed:g}",
+                f"{row.claimed:.3g}",
+                "" if row.reach is None else f"{row.reach:.2f}",
                 _figure(row),
-                f"[{_COLOURS[verdict]}]{verdict}[/]",
+                f"[{_COLOURS.get(verdict, 'bold red')}]{verdict}[/]",
             )
             last = row
         return table
@@ -100,6 +118,11 @@ class AuditTable:
             f"{len(broken) - len(self.missed)} of {len(broken)} broken variants caught."
         )
         details = [f"{row.mechanism}, {row.audit}, {row.pair}: {row.detail}" for row in self.failures]
+        details += [
+            f"{row.mechanism}, {row.audit}, {row.pair}: claims {row.claimed:g}, where it could have shown "
+            f"{row.reach:.2f} at most, so it cannot fail"
+            for row in self.blind
+        ]
         return "\n".join([text, *details])
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, chi2, poisson
 
+from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import NoisyCounts
@@ -28,8 +29,7 @@ BINS, PAIR_BINS = 50, (8, 4)
 FEWEST_RUNS = 16  # else there are too few pairs of runs,
 FEWEST_PAIRS = 240  # and so many pairs of answers, even where one of the two has a single cell
 MOST_CELLS = 1_000_000  # of one answer; an audit belongs on a tiny world
-
-Floats = NDArray[np.float64]
+APART = (1, 2, 3)  # survivors are compared with those so many questions later
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
     """Run the subject until enough noise was drawn, and test its law and its independence.
 
     Tests: the law in counted cells, in empty ones, of the splits of a tree and of coins; independence between
-    neighbouring cells of an answer, between answers of a run, and between runs.
+    neighbouring cells of an answer, between answers of a run, between survivors of a threshold in different answers,
+    and between runs.
     """
     counted: list[Floats] = []
     empty: list[Floats] = []
@@ -57,12 +58,17 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
     coins: list[Coin] = []
     rare = Rare()
     pairs: dict[str, list[Floats]] = {"next cell": [], "next question": [], "next run": []}
+    pairs |= {f"survivors {apart} questions later": [] for apart in APART}
     earlier_run: list[Floats] = []
     done = runs = 0
-    while done < draws or runs < FEWEST_RUNS or _too_few(pairs["next question"], runs):
+    while (
+        done < draws
+        or runs < FEWEST_RUNS
+        or any(_too_few(pairs[name], runs) for name in ("next question", "survivors 1 questions later"))
+    ):
         transcript, _ = record(subject, trips, bits, runs)
         coins += transcript.coins
-        run = []
+        run, passing = [], []
         for exchange in transcript.exchanges:
             if isinstance(exchange.answer, int):
                 continue
@@ -77,11 +83,15 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
             empty.append(values[~cells.counted & ~cells.rare])
             pairs["next cell"].append(_adjacent(values[~cells.rare]))
             run.append(values[_drawn(exchange)])
+            if exchange.question.threshold is not None:
+                passing.append(skipping_uniforms(exchange, bits))
         if not run:
             raise ParameterError("this mechanism asked for no counts, so there is no noise to test")
         # Every answer with the next one, as a chain of transitions; runs in disjoint pairs.
         pairs["next question"].extend(_alongside(run[:-1], run[1:]))
         pairs["next run"].extend(_alongside(earlier_run, run) if runs % 2 else ())
+        for apart in APART:
+            pairs[f"survivors {apart} questions later"].extend(_alongside(passing[:-apart], passing[apart:]))
         earlier_run, runs = run, runs + 1
     p_values = {
         "law in counted cells": uniform_p_value(np.concatenate(counted)),
@@ -157,6 +167,29 @@ def cells_of(exchange: Exchange, currency: str) -> Cells:
     below = law.below(question.threshold - counts)
     low, jump = np.where(seen, law.below(noise), 0.0), np.where(seen, law.pmf(noise), below)
     return Cells(low, jump, seen, counts > 0, 1 - below)
+
+
+def skipping_uniforms(exchange: Exchange, bits: Bits) -> Floats:
+    """How empty cells were passed over and which counts the survivors got, as numbers that are uniform by the law.
+
+    The k-th number is about the gap before the k-th survivor, given where the one before it was; the gap after the last
+    one is known only to be longer than what was left. Words that serve two questions show at the same place of both.
+    """
+    question, exact, answer = exchange.question, exchange.exact, exchange.answer
+    if not isinstance(answer, NoisyCounts) or question.threshold is None:
+        return np.empty(0)
+    law = noise_law(question.scale, "epsilon")
+    passing = 1 - float(law.below(np.array([question.threshold]))[0])
+    counted = np.zeros(question.universe, bool)
+    counted[exact.keys] = True
+    rank = np.cumsum(~counted) - 1
+    place = rank[answer.keys[~counted[answer.keys]]]
+    empty = question.universe - len(exact.keys)
+    gap = np.diff(np.concatenate([[-1], place])) - 1
+    left = empty - 1 - place[-1] if len(place) else empty
+    stays = np.exp(np.concatenate([gap, [left]]) * np.log1p(-passing))
+    jump = stays * np.concatenate([np.full(len(gap), passing), [1.0]])
+    return (1 - stays) + jump * fractions(len(stays), bits)
 
 
 def fractions(size: int, bits: Bits) -> Floats:

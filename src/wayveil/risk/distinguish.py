@@ -8,19 +8,18 @@ A bound below the claim proves nothing; it is a failed attack.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, log
+from math import ceil, exp, inf, log
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import beta
 
+from wayveil.arrays import Floats
 from wayveil.privacy.bits import Bits
 from wayveil.risk.likelihood import log_ratio
 from wayveil.risk.likeness import difference
 from wayveil.risk.recording import DivergedError, Subject, record, replay
 from wayveil.trips.trips import Trips
 
-Floats = NDArray[np.float64]
 Sampler = Callable[[int], Floats]
 
 QUANTILES = (0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
@@ -47,10 +46,16 @@ class Distinction:
     event: Event
     hits: tuple[int, int]
     runs: int
+    alpha: float = 1e-4
 
     @property
     def refuted(self) -> bool:
         return self.bound > self.claimed
+
+    @property
+    def reach(self) -> float:
+        """The largest epsilon that so many runs could have shown."""
+        return largest_shown(self.runs, self.alpha)
 
 
 def distinguish(
@@ -67,7 +72,7 @@ def distinguish(
     event = choose_event(without(selection), within(selection), delta, alpha)
     hits = event.hits(without(test)), event.hits(within(test))
     bound = epsilon_bound(hits[event.favours], hits[1 - event.favours], test, delta, alpha)
-    return Distinction(bound, float(epsilon), event, hits, test)
+    return Distinction(bound, float(epsilon), event, hits, test, alpha)
 
 
 def choose_event(without: Floats, within: Floats, delta: float, alpha: float) -> Event:
@@ -93,6 +98,19 @@ def epsilon_bound(likely: int, unlikely: int, runs: int, delta: float, alpha: fl
     low = float(beta.ppf(alpha / 2, likely, runs - likely + 1)) - delta
     high = 1.0 if unlikely == runs else float(beta.ppf(1 - alpha / 2, unlikely + 1, runs - unlikely))
     return log(low / high) if low > 0 else -inf
+
+
+def largest_shown(runs: int, alpha: float) -> float:
+    """The bound of a perfect event: in every run on one dataset, and in none on the other. No game shows more."""
+    return epsilon_bound(runs, 0, runs, 0.0, alpha)
+
+
+def runs_to_show(epsilon: float, alpha: float) -> int:
+    """How many runs a game needs so that it could show epsilon, and somewhat more (a tenth, for imperfect events)."""
+    runs = ceil(log(2 / alpha) * exp(1.1 * epsilon))
+    while largest_shown(runs, alpha) < 1.1 * epsilon:
+        runs += max(1, runs // 50)
+    return runs
 
 
 class Attack:

@@ -18,6 +18,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Rational, exact, total_price
 from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gradients import CLIP
 from wayveil.privacy.privtree import COST, Leaves
 from wayveil.privacy.units import Unit
 from wayveil.risk.likeness import difference
@@ -68,7 +69,7 @@ def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> 
     findings = Findings()
     for first, second in ((trips, neighbour), (neighbour, trips)):
         recorded, model = record(subject, first, SeededBits(seed), seed)
-        _check_transcript(subject, recorded, findings)
+        check_transcript(subject, recorded, findings)
         findings.questions = max(findings.questions, len(recorded.exchanges))
         try:
             replayed, other = replay(subject, second, recorded, seed)
@@ -78,7 +79,7 @@ def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> 
         except Exception as error:  # an error that only one of two neighbours raises tells them apart
             findings.problems.append(f"the neighbour ends in an error: {type(error).__name__}: {error}")
             continue
-        findings.loss = max(findings.loss, _check_distances(subject, recorded, replayed, findings))
+        findings.loss = max(findings.loss, check_distances(subject, recorded, replayed, findings))
         compare_searches(recorded, replayed, findings.problems.append)
         place = difference(model, other)
         if place is not None:
@@ -91,7 +92,7 @@ def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> 
     return findings
 
 
-def _check_transcript(subject: Subject, transcript: Transcript, findings: Findings) -> None:
+def check_transcript(subject: Subject, transcript: Transcript, findings: Findings) -> None:
     """What must hold on any single dataset: prices, scales, cells."""
     say = findings.problems.append
     spent = transcript.budgets[0].spent
@@ -166,7 +167,7 @@ def _ascending_inside(keys: Any, universe: int) -> bool:
     return len(keys) == 0 or bool(keys[0] >= 0 and keys[-1] < universe and np.all(np.diff(keys) > 0))
 
 
-def _check_distances(subject: Subject, one: Transcript, other: Transcript, findings: Findings) -> Fraction:
+def check_distances(subject: Subject, one: Transcript, other: Transcript, findings: Findings) -> Fraction:
     """Distances per question, and what they add up to per scope and per group of disjoint parts."""
     say = findings.problems.append
     losses: dict[tuple[int, str | None], Fraction] = {}
@@ -181,10 +182,10 @@ def _check_distances(subject: Subject, one: Transcript, other: Transcript, findi
         else:
             if question.kind == "training":
                 # One example of a unit, however many trips it has; what steps cost was checked with their noise.
-                if l2_squared > question.contribution.per_trip**2:
+                if l2_squared > CLIP**2:
                     say(
                         f"{question.label}: clipped sums moved by {float(l2_squared) ** 0.5:,.0f}, "
-                        f"but the clip is {question.contribution.per_trip:,}"
+                        f"but the clip is {CLIP:,}"
                     )
                 continue
             bound = subject.unit.sensitivity(question.contribution)

@@ -3,19 +3,18 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, exp, log1p, sqrt
+from math import ceil, exp, log, log1p, pi, sqrt
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
+from wayveil.arrays import Floats, Ints
 from wayveil.privacy.gate import NoisyCounts, SparseCounts
 from wayveil.privacy.privtree import Leaves, decisions
 from wayveil.risk.grey_box import moved_cells
 from wayveil.risk.transcript import Exchange
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class NoiseLaw(Protocol):
@@ -61,21 +60,28 @@ class GaussianLaw:
         return np.exp(self.log_pmf(k))
 
     def below(self, k: Ints) -> Floats:
-        reach, cumulative = _gaussian_table(self.variance)
+        if self.variance > WIDE:
+            return np.asarray(ndtr((np.asarray(k, float) - 0.5) / sqrt(self.variance)))
+        reach, cumulative, _ = _gaussian_table(self.variance)
         return np.asarray(cumulative[np.clip(k + reach, 0, 2 * reach + 1)])
 
     def log_pmf(self, k: Ints) -> Floats:
-        reach, _ = _gaussian_table(self.variance)
-        grid = np.arange(-reach, reach + 1)
-        total = np.exp(-(grid**2) / (2 * self.variance)).sum()
-        return np.asarray(-(np.asarray(k, float) ** 2) / (2 * self.variance) - np.log(total))
+        # The sum of all weights is that of the density, up to exp(-2 pi^2 variance).
+        wide = self.variance > WIDE
+        total = 0.5 * log(2 * pi * self.variance) if wide else log(_gaussian_table(self.variance)[2])
+        return np.asarray(-(np.asarray(k, float) ** 2) / (2 * self.variance) - total)
+
+
+# From this variance on, the normal law between two whole numbers is as good as a sum of a hundred thousand terms.
+WIDE = 1e8
 
 
 @lru_cache(maxsize=64)
-def _gaussian_table(variance: float) -> tuple[int, Floats]:
+def _gaussian_table(variance: float) -> tuple[int, Floats, float]:
     reach = ceil(12 * sqrt(variance)) + 2
     weight = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * variance))
-    return reach, np.concatenate([[0.0], np.cumsum(weight) / weight.sum()])
+    total = float(weight.sum())
+    return reach, np.concatenate([[0.0], np.cumsum(weight) / total]), total
 
 
 @lru_cache(maxsize=1024)

@@ -17,12 +17,16 @@ from wayveil.counting.protocol import Counter
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
-from wayveil.privacy.units import Contribution, Unit
+from wayveil.privacy.noise import discrete_laplace
+from wayveil.privacy.survivors import survivors
+from wayveil.privacy.units import Contribution, Rider, Unit
 from wayveil.risk.recording import AuditGate, Measures, Subject
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
-GREY, LAW, GAME, CHORUS = "grey box", "conformance", "black box", "one run"
+GREY, LAW, BLOCKS, GAME, CHORUS = "grey box", "conformance", "block by block", "black box", "one run"
+DOOR = "front door"
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,9 @@ def only_in_audits(gate: Gate) -> None:
 
 
 class _BrokenGate(Gate):
-    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
+    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None, **options: Any) -> None:
         only_in_audits(self)
-        super().__init__(unit, budget, bits)
+        super().__init__(unit, budget, bits, **options)
 
 
 class _HalfNoise(_BrokenGate):
@@ -113,8 +117,59 @@ class _ZerosSpecial(_BrokenGate):
 class _NoBound(_BrokenGate):
     """Counts everything that a unit did."""
 
-    def bound(self, trips: Trips) -> Trips:
-        return trips
+    def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
+        return trips if rule is None else rule.apply(trips)
+
+
+class _HeavyUnbounded(_BrokenGate):
+    """Riders with more than eight trips are taken for machines, and their trips for trips of nobody."""
+
+    def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
+        if not isinstance(self.unit, Rider) or trips.rider is None:
+            return super().bound(trips, rule)
+        known = np.maximum(trips.rider, -1) + 1
+        heavy = np.bincount(known)[known] > 8
+        return super().bound(replace(trips, rider=np.where(heavy, -1, trips.rider)), rule)
+
+
+class _NoNoise(_BrokenGate):
+    """Histograms are answered without noise."""
+
+    def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
+        counts = np.zeros(question.universe, np.int64)
+        counts[exact.keys] = exact.counts
+        over = np.flatnonzero(counts >= (counts.min() if question.threshold is None else question.threshold))
+        return NoisyCounts(question, over, counts[over])
+
+
+class _NoisePerTrip(_BrokenGate):
+    """Draws the noise that would cover one trip of a unit, not all of them."""
+
+    def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
+        trips = getattr(self.unit, "max_trips", 1)
+        # A scale for epsilon, a variance for rho.
+        less = trips if self.budget.currency == "epsilon" else trips**2
+        noisy = super().answer(replace(question, scale=question.scale / less), exact)
+        return NoisyCounts(question, noisy.keys, noisy.counts)
+
+
+class _SameSurvivors(_BrokenGate):
+    """Which empty cells pass a threshold is drawn from the same words for every question of a run."""
+
+    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
+        super().__init__(unit, budget, bits)
+        self._seed = int(self.bits.words(1)[0])
+
+    def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
+        if question.threshold is None:
+            return super().answer(question, exact)
+        counted = exact.counts + discrete_laplace(len(exact.counts), question.scale, self.bits)
+        over = counted >= question.threshold
+        empty = np.setdiff1d(np.arange(question.universe), exact.keys)
+        place, value = survivors(len(empty), question.scale, question.threshold, SeededBits(self._seed))
+        keys = np.concatenate([exact.keys[over], empty[place]])
+        order = np.argsort(keys)
+        return NoisyCounts(question, keys[order], np.concatenate([counted[over], value])[order])
 
 
 class _PeekingThreshold(_BrokenGate):
@@ -189,19 +244,26 @@ def _gate(kind: type[Gate]) -> Callable[[Subject], Subject]:
     return lambda subject: replace(subject, gate=kind)
 
 
-HEAVY_RIDER = "a rider with six trips"
+HEAVY_RIDER = "a rider with twenty trips"
 UNSEEN_PATH = "a path nobody takes"
+LONG_TRIP = "a trip of forty visits"
 
-HALF_NOISE = Mutation("half the noise", _gate(_HalfNoise), (LAW, CHORUS, GAME))
-WHOLE_PRICE = Mutation("whole epsilon for every question", _gate(_WholePrice), (GREY, CHORUS, GAME))
-SILENT_END = Mutation("last question without noise", _gate(_SilentEnd), (LAW, GAME))
+NO_NOISE = Mutation("no noise in any histogram", _gate(_NoNoise), (BLOCKS, GAME))
+HALF_NOISE = Mutation("half the noise", _gate(_HalfNoise), (LAW, CHORUS, BLOCKS))
+WHOLE_PRICE = Mutation("whole epsilon for every question", _gate(_WholePrice), (GREY, CHORUS, BLOCKS))
+SILENT_END = Mutation("last question without noise", _gate(_SilentEnd), (LAW, BLOCKS))
 EMPTY_SKIPPED = Mutation("empty cells skipped", _gate(_EmptySkipped), (LAW, GAME), UNSEEN_PATH)
-ZEROS_SPECIAL = Mutation("true zeros treated specially", _gate(_ZerosSpecial), (LAW, GAME), UNSEEN_PATH)
+ZEROS_SPECIAL = Mutation("true zeros treated specially", _gate(_ZerosSpecial), (LAW, BLOCKS), UNSEEN_PATH)
 NO_BOUND = Mutation("bound not applied", _gate(_NoBound), (GREY, GAME), HEAVY_RIDER)
+HEAVY_UNBOUNDED = Mutation(
+    "riders with more than 8 trips not bounded", _gate(_HeavyUnbounded), (GREY,), HEAVY_RIDER
+)
+NOISE_PER_TRIP = Mutation("noise divided by max_trips", _gate(_NoisePerTrip), (LAW,), HEAVY_RIDER)
 PEEKING = Mutation("threshold after a look at the counts", _gate(_PeekingThreshold), (GREY, GAME))
 SHARED_NOISE = Mutation("one draw for all cells", _gate(_SharedNoise), (LAW,))
 SAME_NOISE = Mutation("noise reused across questions", _gate(_SameNoiseAgain), (LAW,))
-SEEDED = Mutation("seeded bits in a release", _gate(_SeededRelease), (LAW, GAME))
+SAME_SURVIVORS = Mutation("survivors of every question from the same words", _gate(_SameSurvivors), (LAW,))
+SEEDED = Mutation("seeded bits in a release", _gate(_SeededRelease), (LAW, BLOCKS))
 TOTAL = Mutation(
     "number of trips released",
     lambda subject: replace(subject, mechanism=_TotalInModel(subject.mechanism)),
@@ -215,6 +277,20 @@ OBSERVED_WORLD = Mutation(
 )
 
 # Mistakes that can be made around any mechanism.
-EVERYWHERE = (HALF_NOISE, SILENT_END, EMPTY_SKIPPED, ZEROS_SPECIAL, NO_BOUND, SHARED_NOISE, SEEDED, TOTAL)
-# Those that need several questions.
+EVERYWHERE = (
+    NO_NOISE,
+    HALF_NOISE,
+    SILENT_END,
+    EMPTY_SKIPPED,
+    ZEROS_SPECIAL,
+    NO_BOUND,
+    HEAVY_UNBOUNDED,
+    NOISE_PER_TRIP,
+    SHARED_NOISE,
+    SEEDED,
+    TOTAL,
+)
+# Those that need several questions,
 WITH_QUESTIONS = (WHOLE_PRICE, SAME_NOISE)
+# and those that need several with a threshold.
+WITH_THRESHOLDS = (PEEKING, SAME_SURVIVORS)

@@ -18,6 +18,10 @@ from wayveil.world.world import World
 
 Choose = Callable[[int, int], int]  # a whole number from low to high, both included
 
+# Most trips are short and most riders make few; every now and then one is far beyond any bound.
+SHORT, LONG = 6, 40
+FEW, MANY = 5, 20
+
 
 def chooser(bits: Bits) -> Choose:
     """Choices from a stream of words (not quite even, which does not matter for test data)."""
@@ -56,7 +60,8 @@ def some_neighbour(choose: Choose, trips: Trips, unit: Unit) -> Trips:
     world = trips.world
     if isinstance(unit, Rider):
         rider = choose(-1, 0)
-        new = [_some_trip(choose, world, 6) for _ in range(1 if rider < 0 else choose(1, 5))]
+        count = 1 if rider < 0 else choose(1, FEW if choose(0, 3) else MANY)
+        new = [_some_trip(choose, world, _longest(choose)) for _ in range(count)]
         riders = [-1 if rider < 0 else _new_rider(trips)] * len(new)
         day = 2
         if isinstance(unit, RiderDay) and rider == 0 and len(trips) and choose(0, 1):
@@ -64,7 +69,8 @@ def some_neighbour(choose: Choose, trips: Trips, unit: Unit) -> Trips:
             day = 3  # a day on which nobody travelled yet
         return with_trips(trips, new, riders, day=day, choose=choose)
     if isinstance(unit, Trip):
-        return with_trips(trips, [_some_trip(choose, world, 6)], [choose(-1, 3)], day=0, choose=choose)
+        new_trip = _some_trip(choose, world, _longest(choose))
+        return with_trips(trips, [new_trip], [choose(-1, 3)], day=0, choose=choose)
     raise ParameterError(f"no neighbours can be made for the unit `{unit.name}`")
 
 
@@ -123,6 +129,10 @@ def _with_window(choose: Choose, trips: Trips, unit: Window) -> Trips:
     if extended.time is None:
         return more
     return replace(more, time=np.concatenate([extended.time, _flat(times)]))
+
+
+def _longest(choose: Choose) -> int:
+    return SHORT if choose(0, 3) else LONG
 
 
 def _some_trip(choose: Choose, world: World, longest: int) -> list[int]:

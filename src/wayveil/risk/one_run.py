@@ -30,10 +30,16 @@ class OneRun:
     claimed: float
     right: int
     guesses: int
+    alpha: float = 1e-4
 
     @property
     def refuted(self) -> bool:
         return self.bound > self.claimed
+
+    @property
+    def reach(self) -> float:
+        """The largest epsilon that so many guesses could have shown: all of them right."""
+        return accuracy_bound(self.guesses, self.guesses, self.alpha)
 
 
 def one_run(subject: Subject, town: Town, bits: Bits, *, share: float = 0.1, alpha: float = 1e-4) -> OneRun:
@@ -47,7 +53,7 @@ def one_run(subject: Subject, town: Town, bits: Bits, *, share: float = 0.1, alp
     order = np.argsort(score, kind="stable")
     count = max(1, int(share * town.quarters))
     right = int(is_in[order[-count:]].sum() + (~is_in[order[:count]]).sum())
-    return OneRun(accuracy_bound(right, 2 * count, alpha), float(subject.epsilon), right, 2 * count)
+    return OneRun(accuracy_bound(right, 2 * count, alpha), float(subject.epsilon), right, 2 * count, alpha)
 
 
 def accuracy_bound(right: int, guesses: int, alpha: float) -> float:

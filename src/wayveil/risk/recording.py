@@ -90,8 +90,9 @@ class AuditGate(Gate):
         coupled: Bits,
         transcript: Transcript | None = None,
         parent: int = 0,
+        **options: Any,
     ) -> None:
-        super().__init__(unit, budget, noise_bits)
+        super().__init__(unit, budget, noise_bits, **options)
         # Not the argument: a broken gate may have put other bits in its place.
         self.noise_bits = self.bits
         self.bits = coupled
@@ -260,14 +261,19 @@ class ReplayGate(AuditGate):
 
 def record(subject: Subject, trips: Trips, bits: Bits, choices: int = 0) -> tuple[Transcript, Any]:
     """Run the subject on trips; the conversation and the model. `choices` seeds what is counted by chance."""
-    kind = cast("type[RecordingGate]", _listening(RecordingGate, subject.gate))
-    gate = kind(subject.unit, subject.budget(), bits, CoupledBits(choices))
+    gate = listening_gate(subject, bits, subject.budget(), choices)
     return gate.transcript, _measured(subject, trips, gate)
+
+
+def listening_gate(subject: Subject, bits: Bits, budget: Budget, choices: int = 0) -> RecordingGate:
+    """A gate of the subject's kind that records."""
+    kind = cast("type[RecordingGate]", listening(RecordingGate, subject.gate))
+    return kind(subject.unit, budget, bits, CoupledBits(choices))
 
 
 def replay(subject: Subject, trips: Trips, recorded: Transcript, choices: int = 0) -> tuple[Transcript, Any]:
     """Run the subject on other trips with the recorded answers. Raises `DivergedError` at another question."""
-    kind = cast("type[ReplayGate]", _listening(ReplayGate, subject.gate))
+    kind = cast("type[ReplayGate]", listening(ReplayGate, subject.gate))
     gate = kind(subject.unit, subject.budget(), SeededBits("no noise is drawn"), CoupledBits(choices))
     gate.recorded = recorded
     model = _measured(subject, trips, gate)
@@ -290,7 +296,7 @@ def _measured(subject: Subject, trips: Trips, gate: Gate) -> Any:
 _listeners: dict[tuple[type[AuditGate], type[Gate]], type[AuditGate]] = {}
 
 
-def _listening(listener: type[AuditGate], kind: type[Gate]) -> type[AuditGate]:
+def listening(listener: type[AuditGate], kind: type[Gate]) -> type[AuditGate]:
     """The listener in front of a gate of the given kind, so that a broken gate is heard like a sound one."""
     if kind is Gate:
         return listener

@@ -1,17 +1,19 @@
-"""Which audits each mechanism must pass. A mechanism without a plan here fails the tests.
+"""Which audits each mechanism must pass. A mechanism without a plan fails the tests.
 
-A plan is a module of `wayveil.risk.plans` with a `PLAN` in it; nothing else has to be told of it.
+The plan of the mechanism `my-tree` is the `PLAN` in `wayveil.risk.plans.my_tree`; that of a mechanism outside this
+package stands in the module of its class, or in the one that its `plan` names. Nothing else has to be told of it.
 """
 
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import Mechanism, mechanisms
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.registry import homes
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit, Window
 from wayveil.risk import plans as plan_modules
 from wayveil.risk.mutants import EVERYWHERE, WITH_QUESTIONS, Mutation
@@ -21,12 +23,12 @@ from wayveil.world.world import World
 
 UNITS: tuple[Unit, ...] = (
     Trip(),
-    Rider(max_trips=2),
+    Rider(max_trips=2, without_id="own"),
     Rider(max_trips=1, without_id="drop"),
-    RiderDay(max_trips=2),
+    RiderDay(max_trips=2, without_id="own"),
     Event(),
     Points(length=3),
-    Window(seconds=3600, max_visits=2),
+    Window(seconds=3600, max_visits=2, without_id="own"),
 )
 
 
@@ -37,8 +39,11 @@ class AuditPlan:
     mechanism   small parameters, so that a run on a tiny world takes a millisecond; used by every audit
     also        other settings that take other ways through the code; used by the grey box
     epsilon     audits have most power where each question gets about one unit of epsilon, not a tenth
+    whole       epsilon of the attacks on a release as a whole (black box, one run): a claim
+                beyond their reach would make an audit that cannot fail. None: `epsilon`
     worlds      tiny worlds that it can work on; the last one is where the distinguishing game is played
     units       units that it supports
+    unfit       the other units that the command line offers, each with the words in which `release` refuses it
     currencies  budgets that it can be run on; the grey box looks at all of them
     canaries    names and trips of canaries beside those that every mechanism meets
     mutations   mistakes that could be made in it
@@ -52,8 +57,10 @@ class AuditPlan:
     mechanism: Mechanism
     also: tuple[Mechanism, ...] = ()
     epsilon: Fraction = Fraction(1)
+    whole: Fraction | None = None
     worlds: tuple[Callable[[], World], ...] = (plain_world, small_network)
     units: tuple[Unit, ...] = UNITS
+    unfit: tuple[tuple[str, str], ...] = ()
     currencies: tuple[str, ...] = ("epsilon",)
     canaries: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutations: tuple[Mutation, ...] = EVERYWHERE + WITH_QUESTIONS
@@ -72,34 +79,56 @@ class AuditPlan:
         """The canary pairs of the game."""
         return canary_pairs(self.worlds[-1](), self.busy, more=self.canaries)
 
-    def subject(self, unit: Unit, variant: str | None = None) -> Subject:
-        """The mechanism as built, or with one of its mutations."""
-        sound = Subject(self.mechanism, unit, self.epsilon, delta=self.delta)
+    @property
+    def claim_as_a_whole(self) -> Fraction:
+        return self.epsilon if self.whole is None else self.whole
+
+    def subject(
+        self, unit: Unit, variant: str | None = None, *, whole: bool = False, currency: str = "epsilon"
+    ) -> Subject:
+        """The mechanism as built, or with one of its mutations; `whole` for attacks on all of a release at once."""
+        epsilon = self.claim_as_a_whole if whole else self.epsilon
+        sound = Subject(self.mechanism, unit, epsilon, currency=currency, delta=self.delta)
         return sound if variant is None else self.mutation(variant).of(sound)
 
     def mutation(self, name: str) -> Mutation:
         return next(mutation for mutation in self.mutations if mutation.name == name)
 
 
-@cache
 def audit_plans() -> dict[str, AuditPlan]:
     """Every plan by the name of its mechanism."""
-    found = {}
-    for module in pkgutil.iter_modules(plan_modules.__path__):
-        plan: AuditPlan = import_module(f"{plan_modules.__name__}.{module.name}").PLAN
-        found[plan.name] = plan
-    return found
+    return {name: audit_plan(name) for name in sorted(homes()) if _plan_module(name) is not None}
 
 
 def audit_plan(name: str) -> AuditPlan:
-    """The plan of a mechanism; an error says which mechanisms there are."""
-    plans = audit_plans()
-    if name not in plans:
-        known = ", ".join(sorted(plans))
+    """The plan of a mechanism, loaded alone; an error says which mechanisms there are."""
+    if name not in homes():
+        known = ", ".join(sorted(homes()))
         raise ParameterError(f"there is no audit for a mechanism called {name!r}; there are: {known}")
-    return plans[name]
+    module = _plan_module(name)
+    if module is None:
+        raise ParameterError(
+            f"the mechanism {name!r} has no audit plan: put a PLAN beside it (see docs/audits.md)"
+        )
+    plan: AuditPlan = module.PLAN
+    if plan.name != name:
+        raise ParameterError(
+            f"the audit plan in {module.__name__} is one for {plan.name!r}, not for {name!r}"
+        )
+    return plan
 
 
 def without_audit() -> set[str]:
     """Mechanisms that nobody attacks yet. Must be empty."""
-    return set(mechanisms()) - set(audit_plans())
+    return {name for name in homes() if _plan_module(name) is None}
+
+
+def _plan_module(name: str) -> ModuleType | None:
+    """The module with the plan: `plans/<name>.py` for ours, the mechanism's own or the one that it names for others."""
+    home = homes()[name]
+    if home.ours:
+        place = f"{plan_modules.__name__}.{name.replace('-', '_')}"
+        return None if find_spec(place) is None else import_module(place)
+    kind = home.load()
+    module = import_module(kind.plan or kind.__module__)
+    return module if hasattr(module, "PLAN") else None

@@ -95,14 +95,15 @@ def canary_pairs(
         riders = [first_free] * len(trips)
         return CanaryPair(name, others, with_trips(others, trips, riders), unit or Trip())
 
-    illegal = [0, world.size - 2, 0] if world.has_network else [0, 0, 0]
+    illegal = [0, world.size - 2, 0] if world.restricts_moves else [0, 0, 0]
     return (
         pair("one more on the busy path", [[0, 1, 2]]),
         pair("a stop nobody visits", [[world.size - 1, 0, 1]]),
         pair("a path nobody takes", [[1, 3, 4]]),
         pair("the longest trip", [[0, 1, 2, 3, 4, 5][: world.size]]),
+        pair("a trip of forty visits", [[visit % min(QUARTER, world.size) for visit in range(40)]]),
         pair("a move outside the network", [illegal]),
-        pair("a rider with six trips", [[0, 1, 2]] * 6, Rider(max_trips=max_trips)),
+        pair("a rider with twenty trips", [[0, 1, 2]] * 20, Rider(max_trips=max_trips, without_id="own")),
         *(pair(name, [list(trip)]) for name, trip in more),
     )
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.progress import track
 from wayveil.simulate.day import draw_departures, one_after_the_other
+from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import BoundingBox
 from wayveil.world.network import Network
@@ -72,7 +73,7 @@ def simulate_city(
         time = _times(network, paths.location, paths.offsets, departure)
         time += day * 86_400
     rider = np.repeat(np.arange(riders, dtype=np.int64), trips_per_rider)
-    return CityRiders(Trips(paths.location, paths.offsets, network, time, rider), attracting)
+    return CityRiders(Trips(paths.location, paths.offsets, network, time, rider, MADE_UP), attracting)
 
 
 def eligible_stops(

@@ -16,17 +16,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import eligible_stops
 from wayveil.simulate.day import draw_departures
+from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths
 from wayveil.world.trees import sift_down, sift_up
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 NOON = 12 * 3_600
 _SERVICE_SECONDS = 18 * 3_600.0
@@ -88,7 +87,7 @@ def simulate_habit(
     if times:
         passed = along_paths(network, trips.location, trips.offsets, network.seconds).astype(np.int64)
         time = np.repeat(departure, trips.lengths) + passed
-    return Trips(trips.location, trips.offsets, network, time, np.arange(riders))
+    return Trips(trips.location, trips.offsets, network, time, np.arange(riders), MADE_UP)
 
 
 def _offsets(lengths: Ints) -> Ints:

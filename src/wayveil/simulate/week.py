@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import eligible_stops
 from wayveil.simulate.day import draw_departures
+from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
 from wayveil.world.network import Network
@@ -157,5 +158,10 @@ def _as_trips(
     order = np.argsort(label * WEEK + time, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(label, minlength=riders))]).astype(np.int64)
     return Trips(
-        stop[order], offsets, network, time=time[order] + MONDAY, rider=np.arange(riders, dtype=np.int64)
+        stop[order],
+        offsets,
+        network,
+        time=time[order] + MONDAY,
+        rider=np.arange(riders, dtype=np.int64),
+        history=MADE_UP,
     )

@@ -11,14 +11,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.lengths import NoisyLengths
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.successors import Successors
 from wayveil.world.world import World
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from wayveil.arrays import Floats
+
 CLOSE = 1e-9
 
 

@@ -1,13 +1,16 @@
 """Released n-grams of one or several lengths, and the trips that walk through them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.synthesis.lengths import NoisyLengths
+from wayveil.synthesis.model import Model
+from wayveil.synthesis.nesting import nest_table
 from wayveil.synthesis.walks import Steps, Walker
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -41,7 +44,7 @@ class NgramTable:
 
 
 @dataclass(frozen=True, eq=False)
-class NgramModel:
+class NgramModel(Model):
     """A model of short sequences. Trips are walks; the longest context that a table knows decides the next stop.
 
     tables   n-grams; their first n - 1 symbols are the context of the last. Single symbols, where there are any, say
@@ -77,6 +80,14 @@ class NgramModel:
                 wanted[table.symbols[:, 0]] = table.count
                 walker = walker.calibrated(wanted, self.trips, self.moves, hazard)
         return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed), hazard)
+
+    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
+        """So many walks; None for as many as there are trips."""
+        return (self if trips is None else replace(self, trips=float(trips))).generate(seed)
+
+    def nested(self, widest: int | None = None) -> dict[str, Any]:
+        """The longest n-grams as nodes within nodes."""
+        return nest_table(self.table(), widest)
 
     def table(self) -> pl.DataFrame:
         """One row per n-gram: its length, its stops with ^ and $ for the marks, noisy and cleaned count."""

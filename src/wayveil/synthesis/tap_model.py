@@ -8,10 +8,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.simulate.riders import reconstruct_riders
-from wayveil.simulate.roles import RiderRules
+from wayveil.arrays import Floats
+from wayveil.synthesis.cell_counts import CellCounts, estimate_visits
+from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
 from wayveil.synthesis.fitting import Sums, fit_sums
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import onto_total
+from wayveil.synthesis.riders.reconstruct import reconstruct_riders
+from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.taps.boardings import HOURS, TapCells
 from wayveil.taps.chains import Period
@@ -19,7 +23,6 @@ from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
 
-Floats = NDArray[np.float64]
 # A cell that noise pushed to zero in one histogram may hold taps in another; a trace of what its stop, route and hour
 # let expect keeps it open.
 TRACE = 1e-3
@@ -27,7 +30,7 @@ ROUNDS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class TapModel:
+class TapModel(Model):
     """Three noisy histograms (`cells.margins()`) with the scales of their noise, and what can be drawn from them.
 
     rules, period   how riders are made of the drawn taps, and whether a trip is a rider's day or week. Without rules
@@ -41,7 +44,7 @@ class TapModel:
     period: Period = "day"
 
     @cached_property
-    def _sides(self) -> tuple[dict[str, NDArray[np.int64]], ...]:
+    def _sides(self) -> tuple[dict[Key, NDArray[np.int64]], ...]:
         """For each histogram, which stop, route and hour of the day its cells belong to, as far as they tell."""
         hour = np.arange(self.cells.slots) % HOURS
         routes, stops = len(self.cells.route_ids), self.cells.places.size
@@ -59,7 +62,26 @@ class TapModel:
         weight = 1 / np.array(variance)
         return max(float(np.dot(weight, [cells.sum() for cells in self.noisy]) / weight.sum()), 1.0)
 
-    def agreed(self, side: str) -> Floats:
+    def taps(self) -> float:
+        """How many there are."""
+        return self.total()
+
+    def estimate(self, question: Question, trips: Trips) -> Estimate | None:
+        """Numbers of taps straight from the noisy counts; which tap follows which was not counted."""
+        if not isinstance(question, Visits):
+            return None
+        known = len(self.cells.route_ids) - 1  # the last route is the unknown one, which nobody asks for
+        histograms = [
+            CellCounts(
+                {key: np.where(at < known, at, -1) if key == "route" else at for key, at in sides.items()},
+                cells,
+                float(scale),
+            )
+            for sides, cells, scale in zip(self._sides, self.noisy, self.scales, strict=True)
+        ]
+        return estimate_visits(histograms, question, self.cells.places)
+
+    def agreed(self, side: Key) -> Floats:
         """Taps per `stop`, `route` or `hour`, not negative: two histograms tell each, weighted by their noise."""
         size = {"stop": self.cells.places.size, "route": len(self.cells.route_ids), "hour": HOURS}[side]
         value, weight = np.zeros(size), np.zeros(size)

@@ -8,7 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.synthesis.cell_counts import CellCounts, estimate_visits, hour_of_bins
+from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
 from wayveil.synthesis.fitting import Sums, fit_sums
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.synthesis.tree import timed_trips
@@ -21,7 +24,7 @@ TRACE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class TapTable:
+class TapTable(Model):
     """Noisy visits per stop, per time bin, and per pair of both (`counts` at the cells `keys`, stop x bins + bin).
 
     `scales` are the noise scales of the three. With a `threshold`, pairs that are not listed fell below it.
@@ -86,6 +89,32 @@ class TapTable:
         cells = fit_sums(cells, [Sums(stop, margins[0]), Sums(bin_, margins[1])], ROUNDS)
         have = cells.sum()
         return cells * (self.total / have) if have > 0 else cells
+
+    def taps(self) -> float:
+        """How many there are."""
+        return self.total
+
+    def estimate(self, question: Question, trips: Trips) -> Estimate | None:
+        """Numbers of taps straight from the noisy counts; which tap follows which was not counted."""
+        return (
+            estimate_visits(self.histograms(), question, self.world) if isinstance(question, Visits) else None
+        )
+
+    def histograms(self) -> list[CellCounts]:
+        """The noisy histograms of which sums of all cells are known."""
+        hours = hour_of_bins(self.bins)
+        times: dict[Key, NDArray[np.int64]] = {} if hours is None else {"hour": hours}
+        found = [
+            CellCounts({"stop": np.arange(self.world.size)}, self.stops, float(self.scales[0])),
+            CellCounts(times, self.times, float(self.scales[1])),
+        ]
+        if len(self.counts) == self.world.size * self.bins.count:  # else cells below a threshold are missing
+            stop, bin_ = np.divmod(self.keys, self.bins.count)
+            keys: dict[Key, NDArray[np.int64]] = {"stop": stop}
+            if hours is not None:
+                keys["hour"] = hours[bin_]
+            found.append(CellCounts(keys, self.counts, float(self.scales[2])))
+        return found
 
     def generate(self, seed: int | None = None) -> Trips:
         """One trip with one visit per tap."""

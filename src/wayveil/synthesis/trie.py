@@ -1,13 +1,15 @@
 """A released trie of n-grams: a table, a tree for people, and trips that walk through overlapping n-grams."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from wayveil.errors import RefusedError
+from wayveil.synthesis.model import Model
+from wayveil.synthesis.nesting import nest_table
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.walks import Steps, Walker
 from wayveil.trips.trips import Trips
@@ -19,7 +21,7 @@ class NothingAcceptedError(RefusedError):
 
 
 @dataclass(frozen=True, eq=False)
-class Trie:
+class Trie(Model):
     """Noisy n-grams of one length n, marks included, as the paths of a tree of depth n.
 
     grams     the n-grams that were kept
@@ -52,6 +54,10 @@ class Trie:
         walker = Walker.of(self.steps(), start, self.end)
         return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed))
 
+    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
+        """So many walks; None for as many as there are trips."""
+        return (self if trips is None else replace(self, trips=float(trips))).generate(seed)
+
     def steps(self) -> list[Steps]:
         """What may follow what: n - 1 symbols decide, fewer where they are not known; and how trips begin."""
         n, symbols, weight = self.grams.n, self.grams.symbols, self.grams.count
@@ -70,34 +76,11 @@ class Trie:
         return NgramModel(self.world, (self.grams,), (), self.end, self.trips, self.longest).table()
 
     def nested(self, widest: int | None = None) -> dict[str, Any]:
-        """The trie as nodes within nodes (see `nested_table`)."""
-        return nested_table(self.table(), widest)
+        """The trie as nodes within nodes (see `nest_table`)."""
+        return nest_table(self.table(), widest)
 
     def to_json(self, widest: int | None = None) -> str:
         """The nested trie as JSON, with the number of trips."""
         return json.dumps(
             {"n": self.grams.n, "trips": self.trips, "root": self.nested(widest)}, ensure_ascii=False
         )
-
-
-def nested_table(table: pl.DataFrame, widest: int | None = None) -> dict[str, Any]:
-    """The n-grams of a released table as nodes within nodes, the most frequent first, at most `widest` children each.
-
-    A node has `stop`, `count` (the sum over its n-grams) and `children`; the root has no stop. Of n-grams of several
-    lengths the longest are shown.
-    """
-    longest = table.filter(pl.col("length") == pl.col("length").max())
-    rows = list(zip(longest["ngram"].to_list(), longest["count"].to_list(), strict=True))
-    return {"count": float(longest["count"].sum()), "children": _children(rows, 0, widest)}
-
-
-def _children(rows: list[tuple[list[str], float]], depth: int, widest: int | None) -> list[dict[str, Any]]:
-    branches: dict[str, list[tuple[list[str], float]]] = {}
-    for row in rows:
-        if depth < len(row[0]):
-            branches.setdefault(row[0][depth], []).append(row)
-    totals = {stop: sum(count for _, count in below) for stop, below in branches.items()}
-    return [
-        {"stop": stop, "count": totals[stop], "children": _children(branches[stop], depth + 1, widest)}
-        for stop in sorted(branches, key=lambda stop: -totals[stop])[:widest]
-    ]

@@ -17,12 +17,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

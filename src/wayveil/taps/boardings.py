@@ -43,7 +43,8 @@ class Boardings(World):
         at = np.searchsorted(self.pairs, stop + route)
         found = self.pairs[np.minimum(at, len(self.pairs) - 1)] == stop + route
         at = np.where(found, at, np.searchsorted(self.pairs, stop + routes))
-        return Trips(at.astype(np.int32), np.arange(len(taps) + 1), self, taps.time)
+        single = np.arange(len(taps) + 1)
+        return Trips(at.astype(np.int32), single, self, taps.time, history=taps.history)
 
     def _public_arrays(self) -> list[NDArray[np.generic]]:
         return [self.pairs, *self.network._public_arrays()]

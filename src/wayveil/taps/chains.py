@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 
 from wayveil.errors import ParameterError
 from wayveil.taps.taps import Taps
+from wayveil.trips.history import PER_TRIP, History
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
 from wayveil.world.network import Network
@@ -26,7 +27,8 @@ _SOURCES_AT_ONCE = 256
 def sequences(taps: Taps, rider: NDArray[np.int64], period: Period) -> Trips:
     """Boardings in order of time, one trip per rider and day or week; rider -1 makes a trip of one tap."""
     order, offsets = _ordered(taps, rider, period)
-    return Trips(taps.location[order], offsets, taps.world, taps.time[order], rider[order][offsets[:-1]])
+    who = rider[order][offsets[:-1]]
+    return Trips(taps.location[order], offsets, taps.world, taps.time[order], who, _chained(taps))
 
 
 def chain_cards(taps: Taps, period: Period = "day") -> Trips:
@@ -55,7 +57,13 @@ def chain_cards(taps: Taps, period: Period = "day") -> Trips:
     arrival = np.where(last, arrival, np.minimum(arrival, time[np.where(last, 0, following)]))
     visits = np.column_stack([boarding, alighting]).ravel()
     times = np.column_stack([time, arrival]).ravel()
-    return Trips(visits, 2 * offsets, taps.world, times, taps.card[order][offsets[:-1]]).merged()
+    who = taps.card[order][offsets[:-1]]
+    return Trips(visits, 2 * offsets, taps.world, times, who, _chained(taps)).merged()
+
+
+def _chained(taps: Taps) -> History:
+    """A chain hangs on all taps of its rider and period: one tap more can change all of it."""
+    return taps.history.then(PER_TRIP)
 
 
 def _ordered(

@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -41,6 +42,10 @@ class ColumnMap(BaseModel):
     missing      texts that mean "no value"
     date_format  of the `date` column, as in strftime
     clock        how `time` is written beside a date: as a clock (08:15, 25:10:00) or as a whole `hour`
+    form         what a `time` without `date` looks like: `dated` (a date and time with or without zone, or seconds
+                 since 1970), or only one of `local`, `zoned`, `seconds`, `clock`. Other rows are dropped
+    zone         the zone of the city (Europe/Madrid): times that name a zone are put on its clock, times that name none
+                 are on it already. Without it, every row keeps the wall time that it shows
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,6 +68,8 @@ class ColumnMap(BaseModel):
     boardings: tuple[str, ...] = ()
     date_format: str = "%Y-%m-%d"
     clock: Literal["clock", "hour"] = "clock"
+    form: Literal["dated", "local", "zoned", "seconds", "clock"] = "dated"
+    zone: str | None = None
 
     def __init__(self, **values: Any) -> None:
         try:
@@ -76,6 +83,8 @@ class ColumnMap(BaseModel):
             ) from None
         if self.stop is None and self.device is None and (self.lat is None or self.lon is None):
             raise ParameterError("a column map needs a place: `stop`, or `lat` and `lon`, or `device`")
+        if self.zone is not None:
+            _check_zone(self.zone)
 
     def theirs(self) -> dict[str, str]:
         """Their name to ours, for the columns that are mapped."""
@@ -142,11 +151,12 @@ PRESETS: dict[str, ColumnMap] = {
         date_format="%d/%m/%Y",
         clock="hour",
     ),
+    "scikit-mobility": ColumnMap(time="datetime", lat="lat", lon="lng", card="uid"),
 }
 
 
 def column_map(
-    given: ColumnMap | Mapping[str, Any] | str | Path | None, header: Sequence[str], file: Path
+    given: ColumnMap | Mapping[str, Any] | str | Path | None, header: Sequence[str], file: Path | str
 ) -> ColumnMap:
     """The map to read a file with: given as such, as a dict, by the name of a preset, as a TOML file, or guessed."""
     if given is None:
@@ -160,7 +170,7 @@ def column_map(
     return _from_toml(Path(given))
 
 
-def _guessed(header: Sequence[str], file: Path) -> ColumnMap:
+def _guessed(header: Sequence[str], file: Path | str) -> ColumnMap:
     for preset in PRESETS.values():
         places = (preset.stop, preset.lat) if preset.device not in header else (preset.device,)
         needed = [preset.time, *([preset.date] if preset.date else [])]
@@ -171,6 +181,13 @@ def _guessed(header: Sequence[str], file: Path) -> ColumnMap:
         f"{', '.join(PRESETS)}. Say which column is which, for example --map time=ts --map stop=stopId",
         file=file,
     )
+
+
+def _check_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ParameterError(f"there is no time zone {name!r}; write one like Europe/Madrid") from error
 
 
 def _from_toml(path: Path) -> ColumnMap:

@@ -1,13 +1,14 @@
 """The moment of every tap: one column, or a service date and a clock that may pass midnight."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.taps.columns import ColumnMap
+from wayveil.taps.taps import NO_OFFSET
 from wayveil.trips.times import Form, read_times
 from wayveil.world.timebins import DAY, HOUR
 
@@ -19,9 +20,21 @@ _CLOCK = (
 _PAST_MIDNIGHT = r"^\d{4}-\d{2}-\d{2}[T ](2[4-9]|3\d|4\d):"
 
 
+# What a file may be declared to hold; rows in another form are dropped, each for itself.
+FORMS: dict[str, tuple[Form, ...]] = {
+    "dated": (Form.LOCAL, Form.ZONED, Form.SECONDS),
+    "local": (Form.LOCAL,),
+    "zoned": (Form.ZONED,),
+    "seconds": (Form.SECONDS,),
+    "clock": (Form.CLOCK,),
+}
+
+
 @dataclass(frozen=True)
 class Moments:
-    """Wall seconds and zone offset of every row, which rows have no readable time, and which use another form."""
+    """Wall seconds and zone offset of every row, which rows have no readable time, and which are in another form than
+    the column map declares. What a row gives depends on that row and on the declaration alone.
+    """
 
     wall: NDArray[np.int64]
     offset: NDArray[np.int32] | None
@@ -31,14 +44,28 @@ class Moments:
 
 
 def read_moments(table: pl.DataFrame, columns: ColumnMap) -> Moments:
-    """The times of a table of taps; the form that most rows share is the file's form."""
-    return _in_one_column(table["time"]) if columns.date is None else _beside_a_date(table, columns)
+    """The times of a table of taps.
+
+    Without a declared zone, a row's wall time is the one that it shows. With one, times that name their own zone are
+    put on its clock, and times that name none are taken to be on it.
+    """
+    made = _in_one_column(table["time"], columns) if columns.date is None else _beside_a_date(table, columns)
+    if columns.zone is None or made.offset is None:
+        return made
+    zoned = made.offset != NO_OFFSET
+    utc = np.where(zoned, made.wall - made.offset, made.wall)
+    wall = np.where(zoned, _on_the_clock_of(columns.zone, utc), made.wall)
+    return replace(made, wall=wall, offset=np.where(zoned, wall - utc, NO_OFFSET).astype(np.int32))
 
 
-def _in_one_column(column: pl.Series) -> Moments:
+def _on_the_clock_of(zone: str, utc: NDArray[np.int64]) -> NDArray[np.int64]:
+    moment = pl.from_epoch(pl.Series(utc), time_unit="s").dt.replace_time_zone("UTC")
+    return moment.dt.convert_time_zone(zone).dt.replace_time_zone(None).dt.epoch("s").to_numpy()
+
+
+def _in_one_column(column: pl.Series, columns: ColumnMap) -> Moments:
     times = read_times(column)
     usable = times.form > Form.UNREADABLE
-    common = int(np.bincount(times.form[usable], minlength=len(Form)).argmax()) if usable.any() else 0
     text = column.cast(pl.String)
 
     def say(row: int) -> str:
@@ -52,8 +79,9 @@ def _in_one_column(column: pl.Series) -> Moments:
             )
         return f"time {value!r}"
 
-    offset = times.offset if (times.form == Form.ZONED).any() else None
-    return Moments(times.wall, offset, ~usable, usable & (times.form != common), say)
+    zoned = times.form == Form.ZONED
+    offset = np.where(zoned, times.offset, NO_OFFSET).astype(np.int32) if zoned.any() else None
+    return Moments(times.wall, offset, ~usable, usable & ~np.isin(times.form, FORMS[columns.form]), say)
 
 
 def _beside_a_date(table: pl.DataFrame, columns: ColumnMap) -> Moments:
@@ -68,9 +96,8 @@ def _beside_a_date(table: pl.DataFrame, columns: ColumnMap) -> Moments:
         seconds = hour * HOUR + _number(parts["minute"]) * 60 + _number(parts["second"])
         east = _number(parts["zone_hour"]) * HOUR + _number(parts["zone_minute"]) * 60
         sign = np.where((parts["sign"] == "-").fill_null(False).to_numpy(), -1, 1)
-        offset = (
-            (east.to_numpy() * sign).astype(np.int32) if parts["zone"].null_count() < len(clock) else None
-        )
+        zoned = parts["zone"].is_not_null().to_numpy()
+        offset = np.where(zoned, east.to_numpy() * sign, NO_OFFSET).astype(np.int32) if zoned.any() else None
     moment = day * DAY + seconds
     unreadable = (moment.is_null() | (hour > LAST_HOUR).fill_null(False)).to_numpy()
     return Moments(

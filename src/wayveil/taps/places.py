@@ -8,16 +8,15 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from wayveil.arrays import Mask
 from wayveil.errors import ParameterError
 from wayveil.world.geo import haversine, project
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
-Mask = NDArray[np.bool_]
-
 
 @dataclass(frozen=True)
-class Places:
+class MatchedPlaces:
     """The location of every row (-1: none), and why it has none. Each row is matched by itself."""
 
     location: NDArray[np.int32]
@@ -30,7 +29,7 @@ class Places:
     @classmethod
     def of(
         cls, text: Mapping[str, pl.Series], world: World, everywhere: World | None, reach: float
-    ) -> "Places":
+    ) -> "MatchedPlaces":
         """By stop id where there is one, else by coordinates, at most `reach` metres away."""
         if "stop" not in text:
             return _by_coordinates(text, world, reach)
@@ -47,7 +46,7 @@ class Places:
         )
 
 
-def _by_coordinates(text: Mapping[str, pl.Series], world: World, reach: float) -> Places:
+def _by_coordinates(text: Mapping[str, pl.Series], world: World, reach: float) -> MatchedPlaces:
     if not isinstance(world, Network):
         raise ParameterError(
             "taps with coordinates need a world that has coordinates: a network or a grid of cells"
@@ -65,7 +64,7 @@ def _by_coordinates(text: Mapping[str, pl.Series], world: World, reach: float) -
     away = haversine(lat, lon, world.lat[nearest], world.lon[nearest])
     outside = ~missing & ~(away <= reach)
     location = np.where(missing | outside, -1, nearest).astype(np.int32)
-    return Places(
+    return MatchedPlaces(
         location,
         missing,
         np.zeros(len(lat), bool),

@@ -2,12 +2,13 @@
 
 Rules look at one row and at public knowledge, so that one tap more or less in the file is one tap more or less in the
 result, with two exceptions. Filling a gap from other rows of the same bus (`fill="same-bus"`, as the BC Transit study
-does) depends on other people's taps: its rows are marked, and only the study's own unsound order accepts them. Dropping
-exact repetitions of a row looks at others too, but keeps the distance: one row more is still at most one tap more.
+does) depends on other people's taps: its taps are marked, and only the study's own unsound order accepts them. Dropping
+exact repetitions of a row looks at rows that are equal in every column, card and transaction included. It keeps the
+distance: what is left is the set of different rows, and one row more is at most one row more in that set.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -20,11 +21,19 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.taps.columns import COLUMNS, ColumnMap, column_map
 from wayveil.taps.moments import read_moments
-from wayveil.taps.places import Places
+from wayveil.taps.places import MatchedPlaces
 from wayveil.taps.report import CleaningReport
 from wayveil.taps.taps import Taps
 from wayveil.taps.vehicles import VehicleTable, from_same_bus
-from wayveil.trips.tables import distinct_values, read_table, require_file, table_header
+from wayveil.trips.frames import Source, source_name
+from wayveil.trips.history import FILLED, History
+from wayveil.trips.tables import (
+    distinct_values,
+    read_marked_table,
+    read_table,
+    require_file,
+    table_header,
+)
 from wayveil.world.timebins import DAY
 from wayveil.world.world import World
 
@@ -41,7 +50,7 @@ class CleanTaps:
 
 
 def read_taps(
-    path: str | Path,
+    source: Source,
     world: World,
     columns: ColumnMap | Mapping[str, Any] | str | Path | None = None,
     *,
@@ -53,8 +62,9 @@ def read_taps(
     everywhere: World | None = None,
     period: tuple[date, date] | None = None,
     reach_metres: float = 500.0,
+    zone: str | None = None,
 ) -> CleanTaps:
-    """Read and clean a tap file.
+    """Read and clean a tap file, or a polars or pandas frame or Arrow table of taps.
 
     columns       a column map: a `ColumnMap`, a dict, the name of a preset, a TOML file; None guesses the preset
     fill          gaps in stop and route: left alone, filled from other rows of the same bus (unsound before noise), or
@@ -67,15 +77,21 @@ def read_taps(
     everywhere    a larger world: a stop that only this one has is counted as inactive in the period
     period        first and last day that count, both included
     reach_metres  how far a tap with coordinates may be from the nearest location
+    zone          the city's time zone (Europe/Madrid), in place of the column map's: zoned times are put on its clock
     """
-    path = Path(path)
+    name = source_name(source)
     if isinstance(fill, str) and fill not in ("none", "same-bus"):
         raise ParameterError(f"fill is 'none', 'same-bus' or a vehicle table, not {fill!r}")
-    require_file(path)
-    layout = column_map(columns, table_header(path), path)
-    table = read_table(path, layout.theirs(), ("time",), COLUMNS)
+    if isinstance(name, Path):
+        require_file(name)
+    layout = column_map(columns, table_header(source), name)
+    if zone is not None:
+        layout = ColumnMap(**{**layout.model_dump(), "zone": zone})
+    table, marks = read_marked_table(source, layout.theirs(), ("time",), COLUMNS)
     with step("Cleaning taps"):
-        cleaner = _Cleaner(path, table, layout, world)
+        # The choice to fill marks the taps, whether or not it found a gap: that there was one is nobody's business.
+        history = History(marks=marks | ({FILLED} if fill == "same-bus" else frozenset()))
+        cleaner = _Cleaner(name, table, layout, world, history)
         cleaner.times()
         cleaner.actions()
         study_like = layout.seats is not None
@@ -94,8 +110,10 @@ def read_taps(
 class _Cleaner:
     """One file on its way: `alive` are the rows that no rule has dropped yet."""
 
-    def __init__(self, path: Path, table: pl.DataFrame, layout: ColumnMap, world: World) -> None:
-        self.layout, self.world = layout, world
+    def __init__(
+        self, name: Path | str, table: pl.DataFrame, layout: ColumnMap, world: World, history: History
+    ) -> None:
+        self.layout, self.world, self.history = layout, world, history
         self.text = {
             name: _without(table[name].cast(pl.String), layout.missing)
             for name in table.columns
@@ -103,7 +121,7 @@ class _Cleaner:
         }
         self.table = table
         self.alive: Mask = np.ones(table.height, bool)
-        self.report = CleaningReport(path, layout.theirs(), table.height)
+        self.report = CleaningReport(name, layout.theirs(), table.height)
         self.filled: Mask = _already_filled(table)
         self.location = np.full(table.height, -1, np.int32)
         self.route: NDArray[np.int32] | None = None
@@ -116,7 +134,12 @@ class _Cleaner:
 
     def times(self) -> None:
         self.drop("time that cannot be read", self.moments.unreadable, self.moments.say)
-        self.drop("time in another form than most rows", self.moments.other_form, self.moments.say)
+        form = self.layout.form
+        self.drop(
+            f"time in another form than `{form}`, which the column map declares",
+            self.moments.other_form,
+            self.moments.say,
+        )
 
     def actions(self) -> None:
         if "action" in self.text and self.layout.boardings:
@@ -202,7 +225,7 @@ class _Cleaner:
             self.filled |= empty
 
     def places(self, everywhere: World | None, reach: float) -> None:
-        places = Places.of(self.text, self.world, everywhere, reach)
+        places = MatchedPlaces.of(self.text, self.world, everywhere, reach)
         self.location = places.location
         self.drop(f"missing {places.named}", places.missing, lambda row: f"no {places.named}")
         if everywhere is not None:
@@ -238,7 +261,7 @@ class _Cleaner:
         keep = np.flatnonzero(self.alive)
         vehicle = self.text.get("vehicle", self.text.get("bus"))
         card = self.text.get("card")
-        columns: dict[str, NDArray[Any] | None] = {
+        columns: dict[str, Any] = {
             "offset": self.moments.offset,
             "route": self.route,
             "vehicle": None if vehicle is None else _codes(vehicle),
@@ -247,7 +270,9 @@ class _Cleaner:
             "filled": self.filled if self.filled.any() else None,
         }
         kept = {name: None if values is None else values[keep] for name, values in columns.items()}
-        return CleanTaps(Taps(self.location[keep], self.moments.wall[keep], self.world, **kept), self.report)
+        taps = Taps(self.location[keep], self.moments.wall[keep], self.world, history=self.history, **kept)
+        ids = None if card is None else distinct_values(card.cast(pl.Categorical))[0]
+        return CleanTaps(replace(taps, card_ids=ids), self.report)
 
 
 def _without(text: pl.Series, missing: Sequence[str]) -> pl.Series:

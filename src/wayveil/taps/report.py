@@ -36,7 +36,7 @@ class RuleCount:
 class CleaningReport:
     """Rows in, rows out, and the rules between. Exact facts about the raw data, for the data holder's eyes only."""
 
-    file: Path
+    file: Path | str
     layout: dict[str, str]
     rows_in: int
     rules: list[RuleCount] = field(default_factory=list)

@@ -1,15 +1,23 @@
 """`Taps`: one row per boarding, as flat columns."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.trips.display import ROWS, counted, described, html_table
+from wayveil.trips.history import AS_READ, FILLED, SIMULATED, History
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY
 from wayveil.world.world import World
 
+if TYPE_CHECKING:
+    import polars as pl
+
 NOBODY, NO_ROUTE = -1, -1
+NO_OFFSET = int(np.iinfo(np.int32).min)  # of a row whose time names no zone
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,13 +26,16 @@ class Taps:
 
     location  int32, index into `world.ids`
     time      int64 seconds of local wall time since 1970-01-01 00:00
-    offset    int32 seconds east of UTC where the file gave a zone, so that `time - offset` is UTC; else None
+    offset    int32 seconds east of UTC where the row gave a zone, so that `time - offset` is UTC, else NO_OFFSET; None
+              where no row gave one
     route     int32, index into the network's `route_ids`, -1 where unknown; None where the file has no routes
     vehicle   int32 code, -1 where unknown
     seats     int32, 0 where unknown
     card      int64 code of the fare card, -1 for a tap without one; None where the file has no cards
     filled    bool, true where stop or route was taken from *other rows*. Such rows depend on other people's taps, and
               nothing sound can be released from them.
+    card_ids  the id behind each code of `card`, where a reader kept it: for fingerprints, never for output
+    history   the marks that the taps carry (filled, reconstructed, simulated, ...)
     """
 
     location: NDArray[np.int32]
@@ -36,11 +47,15 @@ class Taps:
     seats: NDArray[np.int32] | None = None
     card: NDArray[np.int64] | None = None
     filled: NDArray[np.bool_] | None = None
+    history: History = AS_READ
+    card_ids: pl.Series | None = None
 
     def __post_init__(self) -> None:
         for name in self._columns():
             if len(getattr(self, name)) != len(self.location):
                 raise ValueError(f"{name} needs one value per tap")
+        if self.filled is not None and bool(self.filled.any()):
+            object.__setattr__(self, "history", self.history.marked(FILLED))
         if len(self.location) and not (self.location.min() >= 0 and self.location.max() < self.world.size):
             raise ValueError("a tap lies outside the world")
 
@@ -55,11 +70,12 @@ class Taps:
     @property
     def sound(self) -> bool:
         """Whether every row follows from that row of the file and public knowledge alone."""
-        return self.filled is None or not bool(self.filled.any())
+        return not self.history.marks - {SIMULATED}
 
     def take(self, index: NDArray[np.integer] | NDArray[np.bool_]) -> "Taps":
         """The taps at these positions, or where this mask is true."""
-        return Taps(world=self.world, **{name: getattr(self, name)[index] for name in self._columns()})
+        columns = {name: getattr(self, name)[index] for name in self._columns()}
+        return Taps(world=self.world, history=self.history, card_ids=self.card_ids, **columns)
 
     def _columns(self) -> list[str]:
         names = ("location", "time", "offset", "route", "vehicle", "seats", "card", "filled")
@@ -67,7 +83,8 @@ class Taps:
 
     def as_single_visits(self) -> Trips:
         """Every tap as a trip of one visit: the shape in which events are counted."""
-        return Trips(self.location, np.arange(len(self) + 1), self.world, self.time, self.card)
+        single = np.arange(len(self) + 1)
+        return Trips(self.location, single, self.world, self.time, self.card, self.history, self.card_ids)
 
     def describe(self) -> dict[str, object]:
         """Exact facts about the raw data, for the data holder's eyes only."""
@@ -84,3 +101,36 @@ class Taps:
             facts["cards"] = len(np.unique(self.card[self.card >= 0]))
             facts["taps_without_card"] = int((self.card < 0).sum())
         return facts
+
+    def to_polars(self) -> "pl.DataFrame":
+        """One row per tap, as `read_taps` reads them: stop_id, event_time, route_id, vehicle_id, card_id, ..."""
+        from wayveil.taps.write import marked_taps_table
+
+        return marked_taps_table(self)
+
+    def to_pandas(self) -> Any:
+        """The same rows as a pandas frame, where pandas is installed."""
+        from wayveil.trips.frames import to_pandas
+
+        return to_pandas(self.to_polars())
+
+    def to_arrow(self) -> Any:
+        """The same rows as an Arrow table, where pyarrow is installed."""
+        from wayveil.trips.frames import to_arrow
+
+        return to_arrow(self.to_polars())
+
+    def __repr__(self) -> str:
+        return f"<Taps: {self._line()}>"
+
+    def _repr_html_(self) -> str:
+        table = self.take(np.arange(min(ROWS, len(self)))).to_polars()
+        rows = [["" if value is None else str(value) for value in row] for row in table.iter_rows()]
+        return html_table(self._line(), table.columns, rows, len(self) - len(rows))
+
+    def _line(self) -> str:
+        columns = [name for name in ("route", "vehicle", "seats", "card") if getattr(self, name) is not None]
+        return (
+            f"{counted(len(self), 'tap')} over {counted(self.world.size, 'location')}, "
+            f"{described(columns, self.history)}"
+        )

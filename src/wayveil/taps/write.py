@@ -5,28 +5,25 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from wayveil.errors import ParameterError
-from wayveil.progress import step
-from wayveil.taps.taps import Taps
-from wayveil.trips.tables import TABLE_SUFFIXES, replacing, table_suffix
+from wayveil.taps.taps import NO_OFFSET, Taps
+from wayveil.trips.history import MARKS_NAME, marks_text
+from wayveil.trips.tables import write_table
 
 
 def write_taps(taps: Taps, path: str | Path) -> None:
     """Write stop_id, event_time, route_id, vehicle_id, seats, card_id, filled (those there are) to .parquet or .csv.
 
     Cards and vehicles are written as numbers; a card still links the taps of a person, so the file is as sensitive as
-    the one it came from. Zoned times are written with their zone.
+    the one it came from. Zoned times are written with their zone. Marks are written as a column and as metadata.
     """
-    path = Path(path)
-    suffix = table_suffix(path)
-    if suffix not in TABLE_SUFFIXES or path.suffix.lower() == ".gz":
-        raise ParameterError(f"cannot tell the format of {path}: end its name in .parquet or .csv")
-    with step(f"Writing {path.name}"), replacing(path) as draft:
-        table = taps_table(taps)
-        if suffix == ".parquet":
-            table.write_parquet(draft)
-        else:
-            table.write_csv(draft, separator="\t" if suffix == ".tsv" else ",")
+    write_table(taps_table(taps), Path(path), taps.history)
+
+
+def marked_taps_table(taps: Taps) -> pl.DataFrame:
+    """The columns, and the marks where there are any."""
+    mark = marks_text(taps.history)
+    table = taps_table(taps)
+    return table if mark is None else table.with_columns(pl.lit(mark).alias(MARKS_NAME))
 
 
 def taps_table(taps: Taps) -> pl.DataFrame:
@@ -57,7 +54,8 @@ def _moments(taps: Taps) -> pl.Series:
     text = local.cast(pl.Datetime("us")).dt.strftime("%Y-%m-%dT%H:%M:%S")
     if taps.offset is None:
         return text
-    away = np.abs(taps.offset)
+    away = np.abs(taps.offset.astype(np.int64))
     sign = pl.Series(np.where(taps.offset < 0, "-", "+"))
     zone = [pl.Series(part).cast(pl.String).str.zfill(2) for part in (away // 3600, away // 60 % 60)]
-    return text + sign + zone[0] + ":" + zone[1]
+    zoned = text + sign + zone[0] + ":" + zone[1]
+    return pl.select(pl.when(pl.Series(taps.offset != NO_OFFSET)).then(zoned).otherwise(text)).to_series()

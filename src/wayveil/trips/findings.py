@@ -38,7 +38,7 @@ class Findings:
     For the data holder's eyes only: these are exact facts about the raw data.
     """
 
-    file: Path
+    file: Path | str
     kind: str = "unknown"
     facts: dict[str, object] = field(default_factory=dict)
     problems: list[Finding] = field(default_factory=list)

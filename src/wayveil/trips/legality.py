@@ -1,8 +1,10 @@
 """Rules that make trips possible in the public world, one trip at a time, before anything is counted.
 
 What happens to a trip depends on that trip and on public knowledge alone. Two datasets that differ by one trip (or
-one rider) still differ by at most that one afterwards, so the rules cost no privacy budget. How many trips they
-changed is a fact about the raw data: it is not protected, and nothing here tells it.
+one rider) still differ by at most that one afterwards, so that units of trips pay nothing for the rules. Units of
+visits do pay: one visit can cut a trip short or part two visits that were one. How far is the rule's own knowledge
+(`LegalityRule.stability`), and the unit multiplies with it. How many trips the rules changed is a fact about the raw
+data: it is not protected, and nothing here tells it.
 """
 
 from dataclasses import dataclass
@@ -12,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
+from wayveil.trips.history import MERGED, PER_TRIP, UNMOVED, Stability
 from wayveil.trips.routing import routed
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
+from wayveil.world.world import World
 
 _VISITS_AT_ONCE = 1 << 22
 
@@ -55,7 +59,7 @@ class LegalityRule:
         """The trips as the rule leaves them."""
         if self.repeats == "merge":
             trips = trips.merged()
-        if self.impossible == "keep" or (not trips.world.has_network and self.fastest is None):
+        if self.impossible == "keep" or (not trips.world.restricts_moves and self.fastest is None):
             return trips
         broken = self._impossible_moves(trips)
         if self.impossible == "route" and isinstance(trips.world, Network):
@@ -66,6 +70,18 @@ class LegalityRule:
             return trips.take(np.diff(passed[trips.offsets]) == 0)
         before = np.repeat(passed[trips.offsets[:-1]], trips.lengths)
         return trips.keep_visits(passed[1:] == before)
+
+    def stability(self, world: World) -> Stability:
+        """How far one trip more, or one visit more in a trip, can move what `apply` leaves.
+
+        One trip becomes one trip or none, so one trip more is at most one trip more. Merging moves at most two visits
+        (see `history.MERGED`). Where moves are held against the world, a single visit between two others can make a
+        move impossible, or possible again, and take everything behind it along: no bound.
+        Attacked by tests/privacy/test_rule_stability.py.
+        """
+        merged = MERGED if self.repeats == "merge" else UNMOVED
+        checked = self.impossible != "keep" and (world.restricts_moves or self.fastest is not None)
+        return merged.then(PER_TRIP) if checked else merged
 
     def sentence(self) -> str:
         """The rule in words, for the datasheet."""
@@ -87,7 +103,7 @@ class LegalityRule:
         )
         return (
             f"{repeats}; {what} move that the public world does not allow{pace}. Each trip is treated by itself, so "
-            "this costs no privacy budget."
+            "this costs no privacy budget for units of trips; units of visits pay for what it can move."
         )
 
     def _impossible_moves(self, trips: Trips) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError, UnknownStopError
 from wayveil.trips.findings import EXAMPLES, Findings
+from wayveil.trips.history import AS_READ, MERGED, PER_TRIP, History
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -70,7 +71,9 @@ def match_stops(
     return location
 
 
-def _unknown_stop(stop: str, row: int, unknown: int, distinct: int, world: World, file: Path) -> InputError:
+def _unknown_stop(
+    stop: str, row: int, unknown: int, distinct: int, world: World, file: Path | str
+) -> InputError:
     """The sentence for the first unknown stop, or for a world that belongs to another city."""
     if unknown * 2 > distinct and distinct > 1:
         text = (
@@ -86,7 +89,14 @@ def _unknown_stop(stop: str, row: int, unknown: int, distinct: int, world: World
 
 
 def _called(world: World) -> str:
-    return "the network" if world.has_network else "the list of locations"
+    return "the network" if world.restricts_moves else "the list of locations"
+
+
+def reading_history(on_unknown: OnUnknown, repeats: Repeats, marks: frozenset[str] = frozenset()) -> History:
+    """What these options do to trips, and the marks that came with the file."""
+    history = History(marks=marks)
+    history = history.then(PER_TRIP) if on_unknown == "drop-trip" else history
+    return history.then(MERGED) if repeats == "merge" else history
 
 
 def assemble(
@@ -95,10 +105,11 @@ def assemble(
     world: World,
     time: NDArray[np.int64] | None = None,
     rider: NDArray[np.int64] | None = None,
+    history: History = AS_READ,
 ) -> Trips:
     """Trips from ordered columns, without those that visit an unknown location (-1)."""
     unknown = location < 0
     if not unknown.any():
-        return Trips(location, offsets, world, time, rider)
+        return Trips(location, offsets, world, time, rider, history)
     lost = np.diff(np.concatenate([[0], np.cumsum(unknown)])[offsets]) > 0
-    return Trips(np.maximum(location, 0), offsets, world, time, rider).take(~lost)
+    return Trips(np.maximum(location, 0), offsets, world, time, rider, history).take(~lost)

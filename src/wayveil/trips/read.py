@@ -1,4 +1,4 @@
-"""One door for every file of trips: `read_trips` to use it, `check` to hear what is wrong with it."""
+"""One door for every file or frame of trips: `read_trips` to use it, `check` to hear what is wrong with it."""
 
 import zipfile
 from collections.abc import Callable, Mapping
@@ -7,6 +7,7 @@ from typing import Any
 
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.trips.findings import Findings
+from wayveil.trips.frames import Source, frame_of, source_name
 from wayveil.trips.matched import is_matched, read_matched
 from wayveil.trips.point_tables import RECOGNISED
 from wayveil.trips.points import read_points
@@ -29,13 +30,16 @@ _READERS: dict[str, Callable[..., Trips]] = {
 }
 
 
-def read_trips(path: str | Path, world: World, **options: Any) -> Trips:
+def read_trips(source: Source, world: World, **options: Any) -> Trips:
     """Read visits (parquet, csv), GPS points (with the columns of scikit-mobility), ways of a map matcher (JSON) or
     sequences (MSNBC, SPMF, comma and space lists), whichever the file holds.
 
-    `options` go to the reader of that kind; giving `format` says that the file holds sequences.
+    A polars or pandas frame, or an Arrow table, holds visits. `options` go to the reader of that kind; giving
+    `format` says that the file holds sequences.
     """
-    path = Path(path)
+    if frame_of(source) is not None:
+        return read_visits(source, world, **options)
+    path = Path(source)
     kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
     if kind in (FEED, NETWORK):
         raise InputError(
@@ -44,15 +48,19 @@ def read_trips(path: str | Path, world: World, **options: Any) -> Trips:
     return _READERS[kind](path, world, **options)
 
 
-def check(path: str | Path, world: World | None = None, **options: Any) -> Findings:
+def check(source: Source, world: World | None = None, **options: Any) -> Findings:
     """Everything that is wrong with a file of trips, a feed or a saved network, not only the first problem.
 
     Without a world, trips are checked for their own sense only, not for their stops. What is found are exact facts
     about the raw data, for the data holder's eyes only.
     """
-    path = Path(path)
-    findings = Findings(path)
+    findings = Findings(source_name(source))
     try:
+        if frame_of(source) is not None:
+            findings.kind = VISITS
+            _check_trips(source, VISITS, world, options, findings)
+            return findings
+        path = Path(source)
         kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
         findings.kind = kind
         if kind in (FEED, NETWORK):
@@ -95,7 +103,7 @@ def _check_world(path: Path, findings: Findings) -> None:
 
 
 def _check_trips(
-    path: Path, kind: str, world: World | None, options: dict[str, Any], findings: Findings
+    source: Source, kind: str, world: World | None, options: dict[str, Any], findings: Findings
 ) -> None:
     options = dict(options)
     if world is None and kind not in (POINTS, MATCHED):
@@ -105,11 +113,11 @@ def _check_trips(
         if world is None:
             raise ParameterError(f"{kind} are checked with the public world that they lie in: give --world")
         extra = {"findings": findings} if kind == POINTS else {}
-        trips = _READERS[kind](path, world, **options, **extra)
+        trips = _READERS[kind](source, world, **options, **extra)
     elif kind == VISITS:
-        trips = read_visits(path, world, findings=findings, **options)
+        trips = read_visits(source, world, findings=findings, **options)
     else:
-        findings.facts["format"] = options.get("format") or sequence_format(read_content(path))
-        trips = read_sequences(path, world, findings=findings, **options)
+        findings.facts["format"] = options.get("format") or sequence_format(read_content(source))
+        trips = read_sequences(source, world, findings=findings, **options)
     if findings.ok:
         findings.facts |= trips.describe()

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.trips.findings import Findings
-from wayveil.trips.matching import OnUnknown, Repeats, assemble, check_options, match_stops, universe_of
+from wayveil.trips.matching import (
+    OnUnknown,
+    Repeats,
+    assemble,
+    check_options,
+    match_stops,
+    reading_history,
+    universe_of,
+)
 from wayveil.trips.tables import distinct_values, replacing, require_file
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -41,14 +49,21 @@ def read_sequences(
 ) -> Trips:
     """Read one trip per line; blank lines are no trips.
 
-    `header_lines` are skipped; by default these are the leading blank lines and comments (`%`, `#`, `@`), and the
-    whole preamble of an MSNBC file. A universe taken from the sequences themselves (`universe_from_data`) is for
-    experiments only: it marks everything made from it as not private.
+    `header_lines` are skipped and every line after them is a trip; without it, lines that begin like a comment (`%`,
+    `#`, `@`) are no trips wherever they stand, nor is the preamble of an MSNBC file. The first line tells the format
+    unless it is given. Trips with unknown locations are dropped only in a given format, because else one trip in
+    another format, put first, would make all others unknown. A universe taken from the sequences themselves
+    (`universe_from_data`) is for experiments only: it marks everything made from it as not private.
     """
     path = Path(path)
     check_options(world, universe_from_data, on_unknown, repeats)
     if format not in get_args(SequenceFormat):
         raise ParameterError(f"sequence formats are {', '.join(get_args(SequenceFormat))}, not {format!r}")
+    if format == "auto" and on_unknown == "drop-trip":
+        raise ParameterError(
+            "to drop trips with unknown locations, say how the file is written: format='msnbc', 'spmf', 'comma' or "
+            "'space'. Guessed from the first trip, the format of all would hang on that one"
+        )
     findings = Findings(path, strict=True) if findings is None else findings
     with step(f"Reading {path.name}"):
         content = read_content(path)
@@ -60,7 +75,7 @@ def read_sequences(
         world = universe_of(distinct) if world is None else world
         location = match_stops(distinct, code, world, findings, report_unknown=on_unknown == "error", row=row)
     starts = np.concatenate([[0], np.flatnonzero(row[1:] != row[:-1]) + 1, [len(row)]])
-    trips = assemble(location, starts, world)
+    trips = assemble(location, starts, world, history=reading_history(on_unknown, repeats))
     return trips.merged() if repeats == "merge" else trips
 
 
@@ -126,6 +141,7 @@ def _lines(path: Path, content: bytes, header_lines: int | None, format: Sequenc
         lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise InputError("is not a text file of sequences in UTF-8", file=path) from error
+    comments = header_lines is None
     if header_lines is None:
         header_lines = 0
         if format == "msnbc":
@@ -134,6 +150,12 @@ def _lines(path: Path, content: bytes, header_lines: int | None, format: Sequenc
         while header_lines < len(lines) and lines[header_lines].strip()[:1] in ("", *_COMMENTS):
             header_lines += 1
     series = pl.Series("line", lines[header_lines:], dtype=pl.String).str.strip_chars()
+    if comments:
+        # Wherever it stands: a comment that only counts as one at the head would hang on the trips before it.
+        comment = series.str.slice(0, 1).is_in(list(_COMMENTS))
+        series = (
+            series.to_frame().select(pl.when(~comment).then(pl.first()).otherwise(pl.lit(""))).to_series()
+        )
     if not (series != "").any():
         raise InputError("has no sequence in it", file=path)
     return series

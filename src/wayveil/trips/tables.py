@@ -1,4 +1,4 @@
-"""Tables of visits on disk: parquet and csv in, with text kept as codes; whole files out, never half."""
+"""Tables of visits on disk or in memory: in, with text kept as codes and marks found; whole files out, never half."""
 
 import gzip
 import os
@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
+from wayveil.trips.frames import Source, frame_of, source_name
+from wayveil.trips.history import MARKS_NAME, History, marks_in, marks_of, marks_text
 
 _SEPARATORS = (",", ";", "\t", "|")
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv")
+EXACT = 1 << 53  # up to here every whole number has a fraction of its own
 
 
 def table_suffix(path: Path) -> str:
@@ -26,28 +29,42 @@ def table_suffix(path: Path) -> str:
 
 
 def read_table(
-    path: Path, columns: Mapping[str, str] | None, required: Sequence[str], optional: Sequence[str]
+    source: Source, columns: Mapping[str, str] | None, required: Sequence[str], optional: Sequence[str]
 ) -> pl.DataFrame:
-    """The wanted columns of a parquet or csv file under our names; text columns come as categories.
+    """The wanted columns of a parquet or csv file, or of a frame, under our names; text columns come as categories.
 
     `columns` maps their names to ours. Categories hold 44 million ids in 4 bytes each and let every
     distinct value be parsed once.
     """
-    require_file(path)
-    with step(f"Reading {path.name}"):
-        header = table_header(path)
-        theirs = _their_names(path, header, columns or {}, [*required, *optional])
-        missing = [repr(name) for name in required if name not in theirs]
+    return read_marked_table(source, columns, required, optional)[0]
+
+
+def read_marked_table(
+    source: Source, columns: Mapping[str, str] | None, required: Sequence[str], optional: Sequence[str]
+) -> tuple[pl.DataFrame, frozenset[str]]:
+    """A table as `read_table` gives it, and the marks that it carries, in a column or in the file's metadata."""
+    frame, name = frame_of(source), source_name(source)
+    if frame is None:
+        require_file(Path(source))
+    with step(f"Reading {name.name if isinstance(name, Path) else name}"):
+        header = table_header(source)
+        theirs = _their_names(name, header, columns or {}, [*required, *optional])
+        missing = [repr(column) for column in required if column not in theirs]
         if missing:
             raise InputError(
                 f"has no column {' and no column '.join(missing)}; its columns are {_listed(header)}",
-                file=path,
+                file=name,
             )
-        table = _read(path, list(theirs.values())).rename({their: our for our, their in theirs.items()})
+        wanted = list(theirs.values()) + [MARKS_NAME] * (MARKS_NAME in header)
+        table = _read(Path(source), wanted) if frame is None else _columns(frame.read(wanted), name)
+        marks = _metadata_marks(name) if isinstance(name, Path) else frozenset()
+        if MARKS_NAME in table.columns:
+            marks |= marks_in(table[MARKS_NAME])
+        table = table.select(pl.col(their).alias(our) for our, their in theirs.items())
     table = table.head(_height_without_trailing_blanks(table))
     if table.height == 0:
-        raise InputError("has a header but no rows", file=path)
-    return table
+        raise InputError("has a header but no rows", file=name)
+    return table, marks
 
 
 def require_file(path: Path) -> None:
@@ -60,8 +77,12 @@ def require_file(path: Path) -> None:
         raise InputError("is empty", file=path)
 
 
-def table_header(path: Path) -> list[str]:
+def table_header(source: Source) -> list[str]:
     """The column names of a table."""
+    frame = frame_of(source)
+    if frame is not None:
+        return frame.columns
+    path = Path(source)
     with readable(path):
         if table_suffix(path) == ".parquet":
             return list(pl.read_parquet_schema(path))
@@ -72,11 +93,38 @@ def _read(path: Path, names: list[str]) -> pl.DataFrame:
     with readable(path):
         if table_suffix(path) == ".parquet":
             text = pl.selectors.string().cast(pl.Categorical)
-            return pl.scan_parquet(path).select(names).with_columns(text).collect(engine="streaming")
+            columns = pl.scan_parquet(path).select(names).with_columns(text)
+            return _columns(columns.collect(engine="streaming"), path)
         as_codes = dict.fromkeys(names, pl.Categorical)
         return pl.read_csv(
             path, separator=separator_of(path), columns=names, schema_overrides=as_codes
         ).select(names)
+
+
+def _columns(table: pl.DataFrame, source: Path | str) -> pl.DataFrame:
+    """Texts as categories. Fractions become texts too, 7.0 being "7": a gap in any row makes whole numbers fractions
+    in many tools, and must not change how the other rows are read.
+    """
+    fraction, text = pl.selectors.float(), pl.selectors.string()
+    large = table.select((fraction.abs().fill_nan(None) >= EXACT).any())
+    inexact = [column.name for column in large if column[0]]
+    if inexact:
+        raise InputError(
+            f"column {inexact[0]!r} holds fractions of {EXACT:,} and more, which are not exact; write ids as text",
+            file=source,
+        )
+    whole = fraction.cast(pl.Int64, strict=False)
+    number = fraction.fill_nan(None).cast(pl.String)
+    return table.with_columns(
+        pl.when(fraction == whole).then(whole.cast(pl.String)).otherwise(number).name.keep()
+    ).with_columns(text.cast(pl.Categorical))
+
+
+def _metadata_marks(path: Path) -> frozenset[str]:
+    if table_suffix(path) != ".parquet":
+        return frozenset()
+    with readable(path):
+        return marks_of([pl.read_parquet_metadata(path).get(MARKS_NAME, "")])
 
 
 @contextmanager
@@ -87,7 +135,15 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except pl.exceptions.NoDataError as error:
         raise InputError("is empty", file=path) from error
-    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    # Polars panics, rather than raising an error of its own, at some damaged parquet files.
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        EOFError,
+        zlib.error,
+        UnicodeDecodeError,
+    ) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"is not a {kind} file, or is damaged ({reason})", file=path) from error
 
@@ -102,7 +158,7 @@ def separator_of(path: Path, *, spaces: bool = False) -> str:
 
 
 def _their_names(
-    path: Path, header: Sequence[str], columns: Mapping[str, str], wanted: Sequence[str]
+    path: Path | str, header: Sequence[str], columns: Mapping[str, str], wanted: Sequence[str]
 ) -> dict[str, str]:
     """Our name to theirs, for the wanted columns that the file has."""
     for their, our in columns.items():
@@ -155,3 +211,17 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def write_table(table: pl.DataFrame, path: Path, history: History) -> None:
+    """Write a frame to .parquet, .csv or .tsv, whole or not at all, with its marks as a column and as metadata."""
+    suffix, mark = table_suffix(path), marks_text(history)
+    if suffix not in TABLE_SUFFIXES or path.suffix.lower() == ".gz":
+        raise ParameterError(f"cannot tell the format of {path}: end its name in .parquet or .csv")
+    if mark is not None:
+        table = table.with_columns(pl.lit(mark).alias(MARKS_NAME))
+    with step(f"Writing {path.name}"), replacing(path) as draft:
+        if suffix == ".parquet":
+            table.write_parquet(draft, metadata=None if mark is None else {MARKS_NAME: mark})
+        else:
+            table.write_csv(draft, separator="\t" if suffix == ".tsv" else ",")

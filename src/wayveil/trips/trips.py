@@ -1,10 +1,13 @@
 """`Trips`: a dataset of trips as flat columns."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.trips.history import AS_READ, History
 from wayveil.world.world import World
 
 # Trips taken at a time.
@@ -20,6 +23,8 @@ class Trips:
     time      int64 seconds, one per visit, non-decreasing within a trip, on one timeline that begins at
               1970-01-01 00:00 local wall time; trips without a date live on its first day
     rider     int64 code, one per trip; -1 where a trip has no rider id
+    rider_ids the id behind each code, as the file has it, where a reader kept it: for fingerprints, never for output
+    history   what reading did to the trips, and the marks they carry (simulated, reconstructed, ...)
     """
 
     location: NDArray[np.int32]
@@ -27,6 +32,8 @@ class Trips:
     world: World
     time: NDArray[np.int64] | None = None
     rider: NDArray[np.int64] | None = None
+    history: History = AS_READ
+    rider_ids: pl.Series | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "location", np.ascontiguousarray(self.location, np.int32))
@@ -47,7 +54,7 @@ class Trips:
                 raise ValueError("rider needs one value per trip")
 
     @classmethod
-    def of_lists(cls, lists: list[list[int]], world: World, **columns: NDArray[np.int64]) -> "Trips":
+    def of_lists(cls, lists: list[list[int]], world: World, **columns: Any) -> "Trips":
         """Small datasets by hand: one list of location indices per trip."""
         offsets = np.concatenate([[0], np.cumsum([len(trip) for trip in lists])]).astype(np.int64)
         flat = [location for trip in lists for location in trip]
@@ -86,7 +93,8 @@ class Trips:
             location[visits] = self.location[source]
             if time is not None and self.time is not None:
                 time[visits] = self.time[source]
-        return Trips(location, offsets, self.world, time, None if self.rider is None else self.rider[index])
+        rider = None if self.rider is None else self.rider[index]
+        return Trips(location, offsets, self.world, time, rider, self.history, self.rider_ids)
 
     def head(self, length: int) -> "Trips":
         """Every trip cut after its first `length` visits: a rule per trip, so it costs no privacy."""
@@ -96,7 +104,10 @@ class Trips:
         return self._with_visits(source, offsets, self.rider)
 
     def merged(self) -> "Trips":
-        """Consecutive visits to the same location merged into the first of them (also a rule per trip)."""
+        """Consecutive visits to the same location merged into the first of them (also a rule per trip).
+
+        Where nobody charges for it, note it in the history: one visit more can move two (`history.MERGED`).
+        """
         keep = np.ones(self.visits, bool)
         keep[1:] = self.location[1:] != self.location[:-1]
         starts = self.offsets[:-1]
@@ -112,11 +123,24 @@ class Trips:
         """The same trips as plain sequences."""
         return replace(self, time=None)
 
+    def single_visits(self) -> "Trips":
+        """Every visit as a trip of its own."""
+        rider = None if self.rider is None else np.repeat(self.rider, self.lengths)
+        return Trips(
+            self.location,
+            np.arange(self.visits + 1),
+            self.world,
+            self.time,
+            rider,
+            self.history,
+            self.rider_ids,
+        )
+
     def _with_visits(
         self, source: NDArray[np.int64], offsets: NDArray[np.int64], rider: NDArray[np.int64] | None
     ) -> "Trips":
         time = None if self.time is None else self.time[source]
-        return Trips(self.location[source], offsets, self.world, time, rider)
+        return Trips(self.location[source], offsets, self.world, time, rider, self.history, self.rider_ids)
 
     def trip_of_visit(self) -> NDArray[np.int64]:
         """The trip index of every visit."""
@@ -154,3 +178,31 @@ class Trips:
             facts["first_time"] = str(np.datetime64(int(self.time.min()), "s"))
             facts["last_time"] = str(np.datetime64(int(self.time.max()), "s"))
         return facts
+
+    def to_polars(self) -> "pl.DataFrame":
+        """One row per visit, as `read_trips` reads them: trip_id, seq, stop_id, event_time, rider_id."""
+        from wayveil.trips.rows import visit_rows
+
+        return visit_rows(self).collect()
+
+    def to_pandas(self) -> Any:
+        """The same rows as a pandas frame, where pandas is installed."""
+        from wayveil.trips.frames import to_pandas
+
+        return to_pandas(self.to_polars())
+
+    def to_arrow(self) -> Any:
+        """The same rows as an Arrow table, where pyarrow is installed."""
+        from wayveil.trips.frames import to_arrow
+
+        return to_arrow(self.to_polars())
+
+    def __repr__(self) -> str:
+        from wayveil.trips.display import trips_line
+
+        return f"<Trips: {trips_line(self)}>"
+
+    def _repr_html_(self) -> str:
+        from wayveil.trips.display import trips_html
+
+        return trips_html(self)

@@ -1,37 +1,61 @@
-"""Trips in long form, one row per visit: trip_id, seq, stop_id, event_time, rider_id (parquet or csv).
+"""Trips in long form, one row per visit: trip_id, seq, stop_id, event_time, rider_id (parquet, csv, or a frame).
 
 `seq` orders the visits of a trip (without it the order of the file does); `event_time` and `rider_id` are
 optional, and a rider may be missing from single trips. Rows are counted from 1, the first row of data.
+scikit-mobility's names are understood: `uid`, `tid` (counted anew for every uid) and `datetime`.
 """
 
 import gzip
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.errors import ParameterError
+from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.trips.findings import Findings
-from wayveil.trips.matching import OnUnknown, Repeats, assemble, check_options, match_stops, universe_of
+from wayveil.trips.frames import Source, source_name
+from wayveil.trips.history import MARKS_NAME, PER_TRIP, History, marks_text
+from wayveil.trips.matching import (
+    OnUnknown,
+    Repeats,
+    assemble,
+    check_options,
+    match_stops,
+    reading_history,
+    universe_of,
+)
 from wayveil.trips.ordering import VisitOrder
-from wayveil.trips.tables import TABLE_SUFFIXES, distinct_values, read_table, replacing, table_suffix
-from wayveil.trips.times import read_times
+from wayveil.trips.rows import visit_rows
+from wayveil.trips.tables import (
+    TABLE_SUFFIXES,
+    distinct_values,
+    read_marked_table,
+    replacing,
+    require_file,
+    table_header,
+    table_suffix,
+)
+from wayveil.trips.times import Form, read_times
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
 REQUIRED = ("trip_id", "stop_id")
 OPTIONAL = ("seq", "event_time", "rider_id")
+SCIKIT_MOBILITY = {"uid": "rider_id", "tid": "trip_id", "datetime": "event_time"}
+# What tools write where there is no id. Taken for the name of a rider, such a word would stand for many people.
+NO_ID = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 
 # 99:59:59 is the last clock time that GTFS can write; later seconds are dates.
 _CLOCK_END = 100 * 3_600
 
 
 def read_visits(
-    path: str | Path,
+    source: Source,
     world: World | None = None,
     *,
     columns: Mapping[str, str] | None = None,
@@ -40,26 +64,33 @@ def read_visits(
     repeats: Repeats = "keep",
     findings: Findings | None = None,
 ) -> Trips:
-    """Read trips over a world; they keep the order in which the file first names them.
+    """Read trips over a world from a file or a frame; they keep the order in which it first names them.
 
     `columns` maps the file's names to ours. A trip with a stop that the world lacks is an error or is dropped
-    (`on_unknown`); consecutive visits to one stop are kept or merged (`repeats`): both are rules per trip and
-    cost no privacy. A universe taken from the trips themselves (`universe_from_data`) is for experiments only: it
-    marks everything made from it as not private. With `findings`, problems of rows are collected there instead of
-    raised.
+    (`on_unknown`); consecutive visits to one stop are kept or merged (`repeats`): both are rules per trip, which
+    the trips remember (`Trips.history`), because units of visits have to pay for them. A universe taken from the
+    trips themselves (`universe_from_data`) is for experiments only: it marks everything made from it as not private.
+    With `findings`, problems of rows are collected there instead of raised.
     """
-    path = Path(path)
+    name = source_name(source)
     check_options(world, universe_from_data, on_unknown, repeats)
-    findings = Findings(path, strict=True) if findings is None else findings
-    table = read_table(path, columns, REQUIRED, OPTIONAL)
+    findings = Findings(name, strict=True) if findings is None else findings
+    if isinstance(name, Path):
+        require_file(name)
+    columns = _column_map(name, table_header(source), columns)
+    table, marks = read_marked_table(source, columns, REQUIRED, OPTIONAL)
+    if columns.get("tid") == "trip_id" and "rider_id" in table.columns:
+        table = table.with_columns(trip_id=_trips_of_each_rider(table))
+    history = reading_history(on_unknown, repeats, marks)
     with step("Ordering visits"):
         order = VisitOrder(table, findings)
         distinct, code = distinct_values(_as_codes(table["stop_id"]))
         world = universe_of(distinct) if world is None else world
         location = match_stops(distinct, code, world, findings, report_unknown=on_unknown == "error")
-        time = _times(table, order, findings)
-        rider = _riders(table, order, findings)
-        trips = assemble(order.sorted(location), order.offsets, world, time, rider)
+        time, history = _times(table, order, findings, history)
+        rider, rider_ids, history = _riders(table, order, findings, history)
+        trips = assemble(order.sorted(location), order.offsets, world, time, rider, history)
+        trips = replace(trips, rider_ids=rider_ids)
     return trips.merged() if repeats == "merge" else trips
 
 
@@ -68,7 +99,7 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> Non
 
     Trips and visits are numbered from 1; a trip without visits leaves no row. Times are moments (undated
     ones on 1970-01-01; in csv they are clock times). Rider ids link the trips of a person, so they are
-    written only if asked for.
+    written only if asked for. Marks are written as a column and, in parquet, as metadata.
     """
     path = Path(path)
     if table_suffix(path) not in TABLE_SUFFIXES:
@@ -76,9 +107,10 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> Non
     if riders and trips.rider is None:
         raise ParameterError("these trips have no rider ids to write")
     with step(f"Writing {path.name}"), replacing(path) as draft:
-        rows = _rows(trips, riders)
+        rows = visit_rows(trips, riders=riders)
         if table_suffix(path) == ".parquet":
-            rows.sink_parquet(draft)
+            mark = marks_text(trips.history)
+            rows.sink_parquet(draft, metadata=None if mark is None else {MARKS_NAME: mark})
             return
         separator = "\t" if table_suffix(path) == ".tsv" else ","
         rows = rows if trips.time is None else rows.with_columns(event_time=_time_text(trips.time))
@@ -87,24 +119,60 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> Non
             _pack(draft)
 
 
-def _as_codes(column: pl.Series) -> pl.Series:
+def _column_map(name: Path | str, header: list[str], given: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The columns as given, or, where ours are not there, as scikit-mobility calls them."""
+    if given:
+        return given
+    known = {their: our for their, our in SCIKIT_MOBILITY.items() if their in header and our not in header}
+    if "stop_id" not in header and {"lat"} & set(header) and {"lng", "lon"} & set(header):
+        raise InputError(
+            "has points (lat, lng) and no stop_id; visits need a location of the world in every row. Give points a "
+            "stop_id first, or read them as points over a grid of cells or a network with coordinates",
+            file=name,
+        )
+    return known
+
+
+def _trips_of_each_rider(table: pl.DataFrame) -> pl.Series:
+    """One number per pair of rider and trip; none where there is no trip."""
+    pair = pl.struct("rider_id", "trip_id").rank("dense").cast(pl.Int64)
+    return table.select(pl.when(pl.col("trip_id").is_not_null()).then(pair)).to_series()
+
+
+def _as_codes(column: pl.Series, missing: tuple[str, ...] = ("",)) -> pl.Series:
     """A column of ids as categories, whatever type the file gave them; an empty id counts as missing."""
     if column.dtype != pl.Categorical:
         column = column.cast(pl.String).cast(pl.Categorical)
-    empty = column == ""
-    return (
-        column if not empty.any() else column.to_frame().select(pl.when(~empty).then(pl.first())).to_series()
-    )
+    named = column.unique().drop_nulls().cast(pl.String)
+    nobody = named.filter(named.str.strip_chars().is_in(missing)).to_list()
+    if not nobody:
+        return column
+    return column.to_frame().select(pl.when(~column.is_in(nobody)).then(pl.first())).to_series()
 
 
-def _times(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArray[np.int64] | None:
+def _times(
+    table: pl.DataFrame, order: VisitOrder, findings: Findings, history: History
+) -> tuple[NDArray[np.int64] | None, History]:
     if "event_time" not in table.columns or table["event_time"].null_count() == table.height:
-        return None
+        return None, history
     column = table["event_time"]
     times = read_times(column)
     wrong = times.wrong_rows()
     findings.rows("visits without a usable event_time", wrong, lambda row: times.say(row, column[row]))
     time = times.seconds(order.sorted, order.offsets)
+    _check_order(table, order, findings, time, wrong)
+    # With zones, the first visit of a trip sets the clock of all its visits.
+    return time, history.then(PER_TRIP) if times.expected == Form.ZONED else history
+
+
+def _check_order(
+    table: pl.DataFrame,
+    order: VisitOrder,
+    findings: Findings,
+    time: NDArray[np.int64],
+    wrong: NDArray[np.int64],
+) -> None:
+    column = table["event_time"]
     usable = np.ones(len(time), bool)
     usable[wrong] = False
     usable = order.sorted(usable)
@@ -117,48 +185,29 @@ def _times(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArra
             f"in trip {str(table['trip_id'][row])!r}"
         ),
     )
-    return time
 
 
-def _riders(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArray[np.int64] | None:
-    """One code per trip, counted in the order in which the file names the riders."""
+def _riders(
+    table: pl.DataFrame, order: VisitOrder, findings: Findings, history: History
+) -> tuple[NDArray[np.int64] | None, pl.Series | None, History]:
+    """One code per trip, counted in the order in which the file names the riders, and the id behind each code."""
     if "rider_id" not in table.columns:
-        return None
-    code = distinct_values(_as_codes(table["rider_id"]))[1]
+        return None, None, history
+    ids, code = distinct_values(_as_codes(table["rider_id"], NO_ID))
     visit = order.sorted(code)
     nobody = np.int32(len(code))
     rider = np.minimum.reduceat(np.where(visit < 0, nobody, visit), order.offsets[:-1])
-    other = (visit >= 0) & (visit != np.repeat(rider, np.diff(order.offsets)))
+    whole = np.repeat(rider, np.diff(order.offsets))
+    other = (visit >= 0) & (visit != whole)
     findings.rows(
         "visits by another rider than the rest of the trip",
         order.rows_where(other),
         lambda row: f"trip {str(table['trip_id'][row])!r} belongs to more than one rider",
     )
-    return np.where(rider == nobody, -1, rider).astype(np.int64)
-
-
-def _rows(trips: Trips, riders: bool) -> pl.LazyFrame:
-    """The visits as a lazy frame, so that text is made a piece at a time while the file is written."""
-    stop = pl.col("stop_id").replace_strict(
-        np.arange(trips.world.size, dtype=np.int32), trips.world.ids.tolist(), return_dtype=pl.String
-    )
-    columns: dict[str, NDArray[np.generic]] = {
-        "trip_id": np.repeat(np.arange(1, len(trips) + 1, dtype=np.int32), trips.lengths),
-        "seq": (np.arange(trips.visits) - np.repeat(trips.offsets[:-1], trips.lengths) + 1).astype(np.int32),
-        "stop_id": trips.location,
-    }
-    expressions = [
-        pl.col("trip_id").cast(pl.Int64),
-        pl.col("seq"),
-        stop,
-    ]
-    if trips.time is not None:
-        columns["event_time"] = trips.time
-        expressions.append(pl.from_epoch("event_time", time_unit="s").cast(pl.Datetime("us")))
-    if riders and trips.rider is not None:
-        columns["rider_id"] = np.repeat(trips.rider, trips.lengths)
-        expressions.append(pl.when(pl.col("rider_id") >= 0).then("rider_id"))
-    return pl.LazyFrame(columns).select(expressions)
+    # A visit without id takes the rider of its trip, and then one visit with an id names the rider of all.
+    borrowed = bool(((visit < 0) & (whole != nobody)).any())
+    known = np.where(rider == nobody, -1, rider).astype(np.int64)
+    return known, ids, history.then(PER_TRIP) if borrowed else history
 
 
 def _time_text(time: NDArray[np.int64]) -> pl.Expr:

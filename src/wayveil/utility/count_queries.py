@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.items import Items
 from wayveil.utility.postings import Postings
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 from wayveil.world.timebins import TimeBins
 
 SANITY_SHARE = 0.001
@@ -92,7 +92,7 @@ def sanity_bound(raw: Trips) -> float:
     return SANITY_SHARE * len(raw)
 
 
-class CountQueryError(Question):
+class CountQueryError(Figures):
     """Mean relative error over both workloads, mixed and per exact query length.
 
     `unordered` asks for sets of items, as the first study of prefix trees did. The queries follow from `seed`

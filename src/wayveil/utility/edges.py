@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors, sanity_bound
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.world.successors import SparseSuccessors
 
 _DENSE_PAIRS = 40_000_000  # 320 MB of counters; larger worlds are grouped instead
@@ -88,7 +88,7 @@ def place_of(first: NDArray[np.int64], target: NDArray[np.int32], here: int, the
     return low if low < beyond and target[low] == there else -1
 
 
-class EdgeFigures(Question):
+class EdgeFigures(Figures):
     """Relative error of the flow per edge: the mean over all public edges and all pairs that raw trips use.
 
     Moves that only a release makes add their error without adding to the number it is divided by; else a

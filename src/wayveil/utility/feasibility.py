@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import EdgeFlows, edge_flows, place_of
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.world.network import Network
 from wayveil.world.trees import travel_seconds
 
@@ -63,7 +63,7 @@ def _count_fast(
     return count
 
 
-class Feasibility(Question):
+class Feasibility(Figures):
     """Share of released moves that exist, and share of timed ones that are faster than the network.
 
     Nothing here is compared with the raw trips: a release without moves has no share. Scheduled seconds are

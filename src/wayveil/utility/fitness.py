@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import EdgeFlows, edge_flows, place_of
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 
 
 def replayed(trips: Trips, model: EdgeFlows) -> NDArray[np.float64]:
@@ -31,7 +31,7 @@ def _known_moves(
     return known
 
 
-class ReplayFitness(Question):
+class ReplayFitness(Figures):
     """Replay of the raw trips on the moves (pairs of stops in a row) that the release knows.
 
     Trips with fewer than two stops make no move and are left out. Anything that walks every legal edge replays

@@ -22,11 +22,11 @@ from wayveil.errors import ParameterError
 from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.grid import Grid
 from wayveil.utility.lengths import jensen_shannon
 from wayveil.utility.origin_destination import divergence_of_samples, od_pairs
 from wayveil.utility.patterns import Ranked, f1_of_sets, support_error, supports, top_contiguous_patterns
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 from wayveil.utility.stops import kendall_tau_b
 from wayveil.world.geo import BoundingBox, haversine, project
 from wayveil.world.grid import Grid as CellGrid
@@ -41,7 +41,7 @@ BUCKETS = 20
 PIECE = 1 << 14
 
 
-class GpsFigures(Question):
+class GpsFigures(Figures):
     """The whole set; regions follow from `seed` and the public box alone."""
 
     title = "GPS standard set"

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.patterns import MAX_LENGTH, MIN_LENGTH, Ranked, f1_of_sets, ranked, support_error
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 
 TOPS = (10, 20, 50, 100)
 # Places looked at first: sets of rarer ones are only asked for if these do not settle the ranking.
@@ -91,7 +91,7 @@ def _grow(
     return best
 
 
-class FrequentItemsets(Question):
+class FrequentItemsets(Figures):
     """For each k: share of the true top k sets found, F1 of the two lists, and support error on the true top k."""
 
     title = "Frequent sets of places"

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.world.timebins import TimeBins
 
 
@@ -33,7 +33,7 @@ def _bits_from(p: NDArray[np.float64], middle: NDArray[np.float64]) -> float:
     return float(np.sum(p[some] * np.log2(p[some] / middle[some])))
 
 
-class LengthDivergence(Question):
+class LengthDivergence(Figures):
     """Jensen-Shannon divergence (base 2) of stops per trip."""
 
     title = "Trip lengths"
@@ -50,7 +50,7 @@ class LengthDivergence(Question):
         return [Measure("trip_length_jsd", "Jensen-Shannon divergence of stops per trip (bits)", value)]
 
 
-class LengthsByHour(Question):
+class LengthsByHour(Figures):
     """The same divergence for the trips of each hour of the day, as a mean weighted by the raw trips.
 
     An hour in which a release has no trip shares nothing with the raw one. A release that says nothing about

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
-from wayveil.utility.question import Measure, check_not_empty
+from wayveil.utility.figures import Measure, check_not_empty
 from wayveil.world.geo import haversine
 from wayveil.world.network import Network
 from wayveil.world.timebins import HOUR

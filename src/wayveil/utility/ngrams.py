@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
-from wayveil.utility.windows import GramCounts, align, gram_counts
+from wayveil.trips.windows import GramCounts, align, gram_counts
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.world.ngrams import NgramUniverse
 
 DEFAULT_N = 3
@@ -87,7 +87,7 @@ def total_variation(counts: NDArray[np.int64]) -> float:
     return float(np.abs(counts[:, 0] / sums[0] - counts[:, 1] / sums[1]).sum() / 2)
 
 
-class NgramFigures(Question):
+class NgramFigures(Figures):
     """Confusion of n-grams over the public universe (n = 3 unless told), and TV_2 and TV_3.
 
     Where no raw trip has n stops, there is nothing to find and only TV is measured against nothing.

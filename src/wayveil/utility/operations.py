@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.trips.trips import Trips
+from wayveil.trips.windows import gram_counts
 from wayveil.utility.count_queries import relative_errors, sanity_bound
 from wayveil.utility.edges import edge_flows
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.origin_destination import start_bins
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 from wayveil.utility.stops import busiest
 from wayveil.utility.window_trie import WindowTrie
-from wayveil.utility.windows import gram_counts
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 
@@ -32,7 +32,7 @@ _HOURS = 24
 Answers = dict[str, NDArray[np.float64]]
 
 
-class Operations(Question):
+class Operations(Figures):
     """Relative errors with the sanity bound of 0.1 % of the raw trips, and agreement of extreme stops.
 
     Patterns are the 100 most frequent pairs and triples of stops in a row, counted in trips; the flow of a route

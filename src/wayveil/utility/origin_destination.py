@@ -13,9 +13,9 @@ from wayveil.errors import ParameterError
 from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.grid import Grid
 from wayveil.utility.lengths import jensen_shannon
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 from wayveil.world.geo import haversine
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
@@ -64,7 +64,7 @@ def sample_pairs(
     return distinct, count
 
 
-class OriginDestinationDistance(Question):
+class OriginDestinationDistance(Figures):
     """Earth mover's distance in metres, overall and as the mean over hours of the day (weighted by raw trips).
 
     An hour in which a release has no trip at all is as far off as the network is wide, at both ends. A release
@@ -131,7 +131,7 @@ class OriginDestinationDistance(Question):
         return float(np.average(values, weights=weights)), used
 
 
-class ZonePairs(Question):
+class ZonePairs(Figures):
     """Jensen-Shannon divergence (base 2) of origin-destination pairs of zones.
 
     Zones are the cells of a public 6 x 6 grid; in a world without coordinates every location is its own zone.

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.trips.trips import Trips
+from wayveil.trips.windows import gram_counts, window_starts
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.items import Items
 from wayveil.utility.postings import Postings
 from wayveil.utility.prefixspan import Pattern, top_gapped_patterns
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 from wayveil.utility.window_trie import WindowTrie
-from wayveil.utility.windows import gram_counts, window_starts
 
 TOPS = (10, 20, 30, 40, 50, 100)
 MIN_LENGTH, MAX_LENGTH = 2, 5
@@ -80,7 +80,7 @@ def support_error(true: NDArray[np.int64], private: NDArray[np.int64]) -> float:
     return float(np.mean(np.abs(private - true) / true)) if len(true) else 0.0
 
 
-class FrequentPatterns(Question):
+class FrequentPatterns(Figures):
     """For each k: share of the true top k found, F1 of the two lists, and support error on the true top k."""
 
     title = "Frequent patterns"

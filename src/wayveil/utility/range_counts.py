@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import SANITY_SHARE, relative_errors
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 
@@ -19,7 +19,7 @@ DEFAULT_BOXES = 2_000
 _HOURS = 24
 
 
-class RangeCounts(Question):
+class RangeCounts(Figures):
     """Mean relative error over random boxes; the sanity bound is 0.1 % of the raw visits."""
 
     title = "Range counts"

@@ -13,10 +13,21 @@ from wayveil.world.paths import along_paths, shortest_paths
 from wayveil.world.timebins import DAY, WEEK, TimeBins
 from wayveil.world.world import World
 
+CEILING, FLOOR, EMPTY = LINES = ("ceiling", "floor", "empty")
+
 PUBLIC_MEAN_LENGTH = 5
 PUBLIC_MAX_LENGTH = 40
 _FIRST_MONDAY = 4 * DAY
 _SECONDS_PER_MOVE = 120
+
+
+def reference_trips(line: str, raw: Trips, seed: int, bins: TimeBins | None) -> Trips:
+    """The trips of one of the `LINES`; with time bins, those that have times."""
+    if line == CEILING:
+        return ceiling(raw, seed)
+    if line == FLOOR:
+        return floor(raw.world, len(raw), seed, bins=bins)
+    return empty(raw.world, timed=bins is not None)
 
 
 def ceiling(raw: Trips, seed: int) -> Trips:

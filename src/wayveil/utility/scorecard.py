@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite, sqrt
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -12,21 +12,15 @@ from scipy.stats import t as student
 
 from wayveil.errors import ParameterError
 from wayveil.progress import track
+from wayveil.releases.release import Release
+from wayveil.showing import show
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
-from wayveil.utility.reference import ceiling, empty, floor
+from wayveil.utility.reference import LINES, reference_trips
 from wayveil.utility.suite import Suite, questions
 from wayveil.world.timebins import TimeBins
 
 NOTICE = "Not for publication: these figures are computed from the raw trips."
-_REFERENCES = 3
-
-
-class Released(Protocol):
-    """Anything that carries private trips, as a release does."""
-
-    @property
-    def trips(self) -> Trips: ...
 
 
 @dataclass(frozen=True)
@@ -77,6 +71,12 @@ class Scorecard:
         """The whole card; a figure that has no value (a rank correlation of nothing) is null."""
         return json.dumps(_without_nan(asdict(self)), indent=2)
 
+    def _repr_html_(self) -> str:
+        return show(self)
+
+    def __repr__(self) -> str:
+        return f"<Scorecard of {len(self.figures)} figures over {self.releases} releases; internal>"
+
     def __str__(self) -> str:
         rows = [["", "release", "95 % interval", "ceiling", "floor", "empty"]]
         question = None
@@ -106,24 +106,29 @@ def interval(figure: Figure) -> str:
 
 def score(
     trips: Trips,
-    release: Released | Trips | Sequence[Released | Trips],
+    release: Release | Trips | Sequence[Release | Trips],
     *,
     suite: Suite = "core",
     queries: int = DEFAULT_QUERIES,
     max_length: int = DEFAULT_MAX_LENGTH,
     bins: TimeBins | None = None,
     unordered: bool = False,
-    taps: bool = False,
     seed: int = 0,
 ) -> Scorecard:
     """Compare raw trips with a release, or with several releases of the same mechanism (then with intervals).
 
     `suite` is `core` for the first look or `full` for every figure that fits the data (see `questions`).
-    `queries` per workload, of 1..`max_length` stops, or of stops within `bins`. `taps` says that every visit is a
-    boarding, as in sequences of taps. `seed` fixes queries, ceiling and floor. The floor is given the true number of
-    trips, so that it is as hard to beat as public knowledge can make it.
+    `queries` per workload, of 1..`max_length` stops, or of stops within `bins`. `seed` fixes queries, ceiling, floor.
+    The floor is given the true number of trips, so that it is as hard to beat as public knowledge can make it. A
+    release that was booked in a ledger gets a line there: it costs nothing, and later datasheets say that the raw trips
+    were looked at.
     """
-    candidates = [_trips_of(one) for one in (release if isinstance(release, Sequence) else [release])]
+    releases = release if isinstance(release, Sequence) else [release]
+    for one in releases:
+        reservation = None if isinstance(one, Trips) else one.reservation
+        if reservation is not None:
+            reservation.ledger.look(reservation.dataset, "score", trips, actor=reservation.actor)
+    candidates = [one if isinstance(one, Trips) else one.trips for one in releases]
     if not candidates:
         raise ParameterError("there is no release to score")
     asked = questions(
@@ -133,12 +138,12 @@ def score(
         max_length=max_length,
         bins=bins,
         unordered=unordered,
-        taps=taps,
+        taps=any(not isinstance(one, Trips) and one.visits_are_taps for one in releases),
         seed=seed,
     )
     if suite == "full" and trips.time is not None:
         bins = TimeBins.hour_of_day() if bins is None else bins  # the floor then knows of time as well
-    subjects = len(candidates) + _REFERENCES
+    subjects = len(candidates) + len(LINES)
     pairs = ((subject, one) for subject in _subjects(trips, candidates, bins, seed) for one in asked)
     answers = [
         (question, measure)
@@ -170,9 +175,8 @@ def score(
 def _subjects(raw: Trips, candidates: list[Trips], bins: TimeBins | None, seed: int) -> Iterator[Trips]:
     """The releases and then the three references, one at a time: a copy of the raw trips is large."""
     yield from candidates
-    yield ceiling(raw, seed + 1)
-    yield floor(raw.world, len(raw), seed + 2, bins=bins)
-    yield empty(raw.world, timed=bins is not None)
+    for place, line in enumerate(LINES, 1):
+        yield reference_trips(line, raw, seed + place, bins)
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
@@ -182,10 +186,6 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None, flo
         return mean, None, None
     half = float(student.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / sqrt(len(values)))
     return mean, mean - half, mean + half
-
-
-def _trips_of(release: Released | Trips) -> Trips:
-    return release if isinstance(release, Trips) else release.trips
 
 
 def _without_nan(value: object) -> object:

@@ -6,7 +6,7 @@ from scipy.stats import kendalltau
 
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts, relative_errors, sanity_bound
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 
 DEFAULT_TOP = 20
 
@@ -46,7 +46,7 @@ def ndcg_loss(true: NDArray[np.integer], private: NDArray[np.integer], top: int)
     return 1 - gain(busiest(private, top)) / gain(busiest(true, top))
 
 
-class StopFigures(Question):
+class StopFigures(Figures):
     """Mean relative error of visits per stop, agreement of the ranking, and the busiest stops."""
 
     title = "Stops"

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Workload, relative_errors, sanity_bound, uniform_workload
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.items import Items
-from wayveil.utility.question import Measure, Question, check_comparable, check_not_empty
 from wayveil.utility.window_trie import WindowTrie
 
 MAX_LENGTHS = (4, 8, 12, 16, 20)
@@ -34,7 +34,7 @@ def window_workload(raw: Trips, count: int, max_length: int, rng: np.random.Gene
     return Workload("non-empty", rows, lengths)
 
 
-class SubsequenceError(Question):
+class SubsequenceError(Figures):
     """Mean relative error of contiguous queries, per maximum length and workload; `seed` fixes the queries."""
 
     title = "Subsequences by maximum length"

@@ -8,6 +8,7 @@ from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, CountQueryError
 from wayveil.utility.edges import EdgeFigures
 from wayveil.utility.feasibility import Feasibility
+from wayveil.utility.figures import Figures
 from wayveil.utility.fitness import ReplayFitness
 from wayveil.utility.gps import GpsFigures
 from wayveil.utility.itemsets import FrequentItemsets
@@ -16,7 +17,6 @@ from wayveil.utility.ngrams import NgramFigures
 from wayveil.utility.operations import Operations
 from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDistance, ZonePairs
 from wayveil.utility.patterns import FrequentPatterns
-from wayveil.utility.question import Question
 from wayveil.utility.range_counts import RangeCounts
 from wayveil.utility.stops import StopFigures
 from wayveil.utility.subsequences import SubsequenceError
@@ -38,7 +38,7 @@ def questions(
     taps: bool = False,
     most_pairs: int = MOST_PAIRS,
     seed: int = 0,
-) -> list[Question]:
+) -> list[Figures]:
     """The questions, prepared with the raw trips.
 
     `core` is count queries, lengths, stops and edges. `full` adds everything that fits: figures of time where the
@@ -46,7 +46,7 @@ def questions(
     trips alone do not tell. `most_pairs` bounds the sample of the earth mover's distance, which is the slowest figure
     by far.
     """
-    made: list[Callable[[], Question]] = [
+    made: list[Callable[[], Figures]] = [
         lambda: CountQueryError(
             raw, queries=queries, max_length=max_length, bins=bins, unordered=unordered, seed=seed
         ),

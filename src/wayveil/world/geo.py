@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
+from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
 
 EARTH_RADIUS_METRES = 6_371_008.8
-
-Floats = NDArray[np.float64]
 
 
 def haversine(lat1: ArrayLike, lon1: ArrayLike, lat2: ArrayLike, lon2: ArrayLike) -> Floats:

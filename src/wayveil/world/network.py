@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from wayveil.arrays import AnyInts
 from wayveil.errors import InputError, WayveilError
+from wayveil.showing import show
 from wayveil.world.geo import BoundingBox
-from wayveil.world.successors import Ints, SparseSuccessors
+from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 
 FILE_FORMAT = 1
@@ -119,7 +121,7 @@ class Network(World):
             self._lookup = pl.concat([named, below]).unique("id", keep="first", maintain_order=True)
         return super().index_of(ids)
 
-    def edge_index(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def edge_index(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         """The position of each edge in the edge arrays, -1 where there is none."""
         source = np.asarray(source)
         rank = self.successors.rank(source, target)
@@ -139,6 +141,12 @@ class Network(World):
             self.matrix(np.ones(self.edges)), directed=True, connection=connection
         )
         return int(count), label
+
+    def __repr__(self) -> str:
+        return f"<Network {self.name}: {self.size:,} stations, {self.edges:,} edges>"
+
+    def _repr_html_(self) -> str:
+        return show(self)
 
     def describe(self) -> dict[str, object]:
         """Facts for people. Shares are of all locations."""

@@ -8,20 +8,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.world.walk_blocks import Block, Ints, Walks
+from wayveil.arrays import Ints
+from wayveil.world.walk_blocks import Block, Walks
 
 
-def parts_of(block: Block, walks: Walks) -> Ints:
+def count_parts(block: Block, walks: Walks) -> Ints:
     """How many parts each walk has in a block that it spreads over."""
     if block.parts is None:
         raise ValueError(f"{block.name} is not spread")
     return block.parts(walks)
 
 
-def norms(block: Block, parts: Ints, cells: NDArray[np.integer]) -> NDArray[np.float64]:
+def measure_norms(block: Block, parts: Ints, cells: NDArray[np.integer]) -> NDArray[np.float64]:
     """The norm of each walk's numbers of parts per cell; a part weighs one over it. At least one."""
     if block.euclidean:
-        return np.sqrt(_squares(cells, parts, block.cells))
+        return np.sqrt(_sum_squares(cells, parts, block.cells))
     return np.maximum(parts, 1).astype(np.float64)
 
 
@@ -29,14 +30,14 @@ def whole_weights(block: Block, parts: Ints, cells: NDArray[np.integer], whole: 
     """Weights as whole parts of `whole`, rounded down: no walk's norm exceeds `whole`."""
     if not block.euclidean:
         return whole // np.maximum(parts, 1)
-    squares = _squares(cells, parts, block.cells)
+    squares = _sum_squares(cells, parts, block.cells)
     weights = np.sqrt(whole * whole // squares).astype(np.int64)
     # A square root that was rounded up must not be kept.
     return weights - (weights * weights * squares > whole * whole)
 
 
 @njit(cache=True)
-def _squares(cells, parts, size):  # type: ignore[no-untyped-def]
+def _sum_squares(cells, parts, size):  # type: ignore[no-untyped-def]
     """Sum over cells of the squared number of a walk's parts in it; parts without a cell (-1) add nothing."""
     out = np.ones(len(parts), np.int64)
     times = np.zeros(size, np.int64)

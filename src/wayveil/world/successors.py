@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Ints = NDArray[np.integer]
+from wayveil.arrays import AnyInts
 
 
 class Successors(ABC):
@@ -26,22 +26,22 @@ class Successors(ABC):
         """Successors of a location, on average over all locations."""
 
     @abstractmethod
-    def degree(self, source: Ints) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> NDArray[np.int64]:
         """How many locations may follow each source."""
 
     @abstractmethod
-    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
         """The successor with the given rank (0-based, ascending) of each source."""
 
     @abstractmethod
-    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         """The rank of target among the successors of source, or -1 where the move is not allowed."""
 
-    def follow(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def follow(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         """The state after moving from source to target: the target, unless an alphabet remembers more."""
         return np.asarray(target).astype(np.int64)
 
-    def contains(self, source: Ints, target: Ints) -> NDArray[np.bool_]:
+    def contains(self, source: AnyInts, target: AnyInts) -> NDArray[np.bool_]:
         """Whether target may follow source."""
         return self.rank(source, target) >= 0
 
@@ -56,20 +56,20 @@ class CompleteSuccessors(Successors):
     def mean_degree(self) -> float:
         return float(self.size)
 
-    def degree(self, source: Ints) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> NDArray[np.int64]:
         return np.full(np.shape(source), self.size, np.int64)
 
-    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
         return np.asarray(rank).astype(np.int32)
 
-    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         return np.asarray(target).astype(np.int64)
 
 
 class SparseSuccessors(Successors):
     """The edges of a graph: row i holds `indices[indptr[i]:indptr[i + 1]]`, ascending and without repeats."""
 
-    def __init__(self, indptr: Ints, indices: Ints) -> None:
+    def __init__(self, indptr: AnyInts, indices: AnyInts) -> None:
         self.indptr = np.ascontiguousarray(indptr, np.int64)
         self.indices = np.ascontiguousarray(indices, np.int32)
         self.size = len(self.indptr) - 1
@@ -82,14 +82,14 @@ class SparseSuccessors(Successors):
     def mean_degree(self) -> float:
         return len(self.indices) / self.size
 
-    def degree(self, source: Ints) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> NDArray[np.int64]:
         source = np.asarray(source)
         return self.indptr[source + 1] - self.indptr[source]
 
-    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
         return self.indices[self.indptr[np.asarray(source)] + np.asarray(rank)]
 
-    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         a, b = np.broadcast_arrays(np.asarray(source, np.int32), np.asarray(target, np.int32))
         return ranks_in_rows(self.indptr, self.indices, a.ravel(), b.ravel()).reshape(a.shape)
 

@@ -13,10 +13,11 @@ import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.geo import project
 from wayveil.world.network import Network
-from wayveil.world.successors import Ints, Successors
+from wayveil.world.successors import Successors
 from wayveil.world.world import World
 
 
@@ -45,7 +46,7 @@ class Taxonomy:
         return len(self.groups)
 
     @classmethod
-    def balanced(cls, leaves: int, height: int, fan_out: int, order: Ints | None = None) -> "Taxonomy":
+    def balanced(cls, leaves: int, height: int, fan_out: int, order: AnyInts | None = None) -> "Taxonomy":
         """Every node has about `fan_out` children; leaves are grouped in the given order (default: their own)."""
         if height < 0 or fan_out < 2:
             raise ParameterError(
@@ -103,7 +104,7 @@ class Taxonomy:
             groups.append(code)
         return cls(world.size, groups)
 
-    def ancestors(self, leaf: Ints) -> list[NDArray[np.int32]]:
+    def ancestors(self, leaf: AnyInts) -> list[NDArray[np.int32]]:
         """The general nodes above each leaf, from coarse to fine."""
         return [group[leaf] for group in self.groups]
 
@@ -128,7 +129,7 @@ class Descent(Successors):
     itself; the `root` of the next taxonomy with the same memory; or its root, remembering this `leaf`.
     """
 
-    def __init__(self, above: Ints, child: Ints, memories: int, *, ordered: bool, after: str) -> None:
+    def __init__(self, above: AnyInts, child: AnyInts, memories: int, *, ordered: bool, after: str) -> None:
         pairs = np.unique(np.stack([np.asarray(above, np.int64), np.asarray(child, np.int64)]), axis=1)
         parent, self._item = pairs[0], pairs[1]
         self.size = int(self._item.max()) + 1
@@ -151,26 +152,26 @@ class Descent(Successors):
     def mean_degree(self) -> float:
         return len(self._item) / (len(self._starts) - 1)
 
-    def _first(self, source: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _first(self, source: AnyInts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First possible place under each source's node, and the place after the last."""
         source = np.asarray(source, np.int64)
         node = source // self.memories
         first = np.maximum(self._starts[node], self._earliest[source - node * self.memories])
         return first, self._starts[node + 1]
 
-    def degree(self, source: Ints) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> NDArray[np.int64]:
         first, end = self._first(source)
         return np.maximum(end - first, 0)
 
-    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
         return self._item[self._first(source)[0] + rank].astype(np.int32)
 
-    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         return _descent_rank(
             self._starts, self._earliest, self._place, self.memories, np.asarray(source), np.asarray(target)
         )
 
-    def follow(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def follow(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         memory = np.asarray(source, np.int64) % self.memories
         if self.after == "node":
             return np.asarray(target, np.int64) * self.memories + memory
@@ -183,8 +184,8 @@ def _descent_rank(
     earliest: NDArray[np.int64],
     place: NDArray[np.int64],
     memories: int,
-    source: Ints,
-    target: Ints,
+    source: AnyInts,
+    target: AnyInts,
 ) -> NDArray[np.int64]:
     out = np.full(len(target), -1, np.int64)
     for i in range(len(target)):

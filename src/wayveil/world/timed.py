@@ -10,9 +10,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts
 from wayveil.errors import ParameterError
 from wayveil.world.network import Network
-from wayveil.world.successors import Ints, Successors
+from wayveil.world.successors import Successors
 from wayveil.world.timebins import TimeBins
 from wayveil.world.trees import travel_seconds
 from wayveil.world.world import World
@@ -61,17 +62,17 @@ class Later(Successors):
         later = np.minimum(self.bins - 1 - np.arange(self.bins), self.span) + 1
         return float(self.moves.mean_degree * later.mean())
 
-    def degree(self, source: Ints) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> NDArray[np.int64]:
         location, bin_ = split(source, self.bins)
         return self.moves.degree(location) * (np.minimum(self.bins - 1 - bin_, self.span) + 1)
 
-    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
         location, bin_ = split(source, self.bins)
         wait, move = np.divmod(rank, self.moves.degree(location))
         target = self.moves.nth(location, move).astype(np.int64)
         return (target * self.bins + bin_ + wait).astype(np.int32)
 
-    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         location, bin_ = split(source, self.bins)
         to, then = split(np.maximum(target, 0), self.bins)
         wait = then - bin_
@@ -118,21 +119,21 @@ class Reachable(Successors):
         waits = np.minimum(self.bins - 1 - np.arange(self.bins), self.span)
         return float(self._before[:, waits + 1].mean())
 
-    def degree(self, source: Ints) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> NDArray[np.int64]:
         location, bin_ = split(source, self.bins)
         return self._before[location, np.minimum(self.bins - 1 - bin_, self.span) + 1]
 
-    def nth(self, source: Ints, rank: Ints) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
         location, bin_ = split(source, self.bins)
         return _reached(self._before, self._order, location, bin_, np.asarray(rank, np.int64), self.bins)
 
-    def rank(self, source: Ints, target: Ints) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
         location, bin_ = split(source, self.bins)
         to = np.asarray(target, np.int64)
         return _reach_rank(self._before, self._least, self._place, location, bin_, to, self.bins, self.span)
 
 
-def split(pair: Ints, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split(pair: AnyInts, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Location and time bin of each pair. (Dividing by one number is quicker than taking remainders.)"""
     whole: NDArray[np.int64] = np.asarray(pair, np.int64)
     location: NDArray[np.int64] = whole // bins

@@ -11,10 +11,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.world.recall import KINDS, context, contexts, kinds, length_class
+from wayveil.arrays import Ints
+from wayveil.world.repeats import (
+    VISIT_KINDS,
+    classify_lengths,
+    classify_visits,
+    count_contexts,
+    find_contexts,
+)
 from wayveil.world.zones import Geography
-
-Ints = NDArray[np.int64]
 
 # Walks of more visits than this are in the last bin of lengths.
 LONGEST = 1_000
@@ -67,7 +72,7 @@ class Resolution:
     Without a network:
 
     visits              binary digits of the classes of lengths by which visits of places are told apart
-    memory, memories    visits that are remembered (see world/recall.py), and digits of the classes of lengths there
+    memory, memories    visits that are remembered (see world/repeats.py), and digits of the classes of lengths there
     """
 
     ends: int
@@ -278,7 +283,7 @@ class WalkBlocks:
         size, bits = self.geography.world.size, self.resolution.visits
 
         def visits(walks: Walks) -> Ints:
-            class_ = np.repeat(length_class(walks.lengths, bits), walks.lengths)
+            class_ = np.repeat(classify_lengths(walks.lengths, bits), walks.lengths)
             return class_ * size + walks.location
 
         return [Block("visit", size << bits, visits, lambda walks: walks.lengths)]
@@ -290,12 +295,12 @@ class WalkBlocks:
         def repeats(walks: Walks) -> Ints:
             first = np.zeros(len(walks.location), bool)
             first[walks.offsets[:-1]] = True
-            kind = kinds(walks.location, walks.offsets, size)
-            class_ = np.repeat(length_class(walks.lengths, bits), walks.lengths - 1)
-            row = class_ * contexts(memory) + context(kind, first, memory)
-            return row * KINDS + kind[~first]
+            kind = classify_visits(walks.location, walks.offsets, size)
+            class_ = np.repeat(classify_lengths(walks.lengths, bits), walks.lengths - 1)
+            row = class_ * count_contexts(memory) + find_contexts(kind, first, memory)
+            return row * VISIT_KINDS + kind[~first]
 
-        cells = contexts(memory) * KINDS << bits
+        cells = count_contexts(memory) * VISIT_KINDS << bits
         return [Block("memory", cells, repeats, lambda walks: walks.lengths - 1)]
 
 

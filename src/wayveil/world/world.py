@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -42,8 +43,10 @@ class World:
         return cls(sorted({str(symbol) for symbol in symbols}), public=public)
 
     @classmethod
-    def of_file(cls, path: str | Path) -> "World":
-        """A plain universe from a text file with one symbol per line; blank lines are skipped."""
+    def of_file(cls, path: Any) -> "World":
+        """A plain universe from a text file with one symbol per line (blank lines are skipped), or from a frame."""
+        if not isinstance(path, str | Path):
+            return cls.of_table(path)
         path = Path(path)
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -54,13 +57,33 @@ class World:
             raise InputError("has no symbol in it; give one location per line", file=path)
         return cls.of_symbols(symbols)
 
+    @classmethod
+    def of_table(cls, table: Any, column: str = "stop_id") -> "World":
+        """A plain universe from one column of a polars or pandas frame or an Arrow table; repeats are one location.
+
+        The table must be public: a list of stops, not the stops that somebody's trips name.
+        """
+        frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+        if column not in frame.columns:
+            raise InputError(
+                f"has no column {column!r}; its columns are {', '.join(map(repr, frame.columns))}",
+                file="the frame",
+            )
+        symbols = frame[column].cast(pl.String)
+        empty = np.flatnonzero((symbols.is_null() | (symbols == "").fill_null(False)).to_numpy())
+        if len(empty):
+            raise InputError(f"has no {column}", file="the frame", row=int(empty[0]) + 1)
+        if len(symbols) == 0:
+            raise InputError("has no rows; give one location per row", file="the frame")
+        return cls.of_symbols(symbols.unique().to_list())
+
     @property
     def size(self) -> int:
         """Number of locations."""
         return len(self.ids)
 
     @property
-    def has_network(self) -> bool:
+    def restricts_moves(self) -> bool:
         """Whether the world restricts which location may follow which."""
         return not isinstance(self.successors, CompleteSuccessors)
 
@@ -88,6 +111,9 @@ class World:
 
     def _public_arrays(self) -> list[NDArray[np.generic]]:
         return [np.char.encode(self.ids, "utf-8")]
+
+    def __repr__(self) -> str:
+        return f"<World of {self.size:,} locations>"
 
     def describe(self) -> dict[str, object]:
         """Facts for people."""

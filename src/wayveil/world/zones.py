@@ -11,11 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.world.geo import haversine, project
 from wayveil.world.network import Network
 from wayveil.world.world import World
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

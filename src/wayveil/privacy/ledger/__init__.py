@@ -1,8 +1,9 @@
 """The ledger: who spent how much privacy budget on which dataset, durable and tamper-evident.
 
     ledger = open_ledger("trips.ledger")                    # or postgresql://...
-    ledger.set_policy("taps 2026", Policy(4, per_period_epsilon=1, period_days=30), actor="officer")
-    reservation = ledger.reserve("taps 2026", 1, actor="analyst", mechanism="prefix tree")
+    ledger.set_policy("taps 2026", Policy(4, unit="rider"), actor="officer")
+    rows = ledger.take_in("taps 2026", trips, actor="analyst")   # refused if known under another name
+    reservation = ledger.reserve("taps 2026", 1, unit=Rider(2), content=rows, actor="analyst", mechanism="weave")
     reservation.start()                                     # right before the first noise
     reservation.commit(release_hash)                        # after publishing
 
@@ -16,12 +17,14 @@ INSERT on the lines and SELECT and UPDATE on the facts.
 """
 
 from wayveil.privacy.ledger.composition import Composition, Cost, compose
+from wayveil.privacy.ledger.conversion import POLICY_UNITS
 from wayveil.privacy.ledger.ledger import Ledger, Reservation, open_ledger
 from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, LedgerError, Line
 from wayveil.privacy.ledger.policy import Policy
 from wayveil.privacy.ledger.statements import DatasetSummary, OpenReservation, Verification
 
 __all__ = [
+    "POLICY_UNITS",
     "BrokenLedgerError",
     "Composition",
     "Cost",

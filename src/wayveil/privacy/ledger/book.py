@@ -3,135 +3,28 @@
 The same rules admit a new line and replay an old one, so a ledger can be judged again from its lines alone.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from fractions import Fraction
-from itertools import islice
+from shlex import quote
 
 from wayveil.errors import BudgetExceededError, ParameterError
+from wayveil.privacy.ledger.account import Account, Held
+from wayveil.privacy.ledger.conversion import BookedUnit, missing
+from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, LedgerError, Line
 from wayveil.privacy.ledger.policy import Policy
-
-ZERO = Fraction(0)
-
-
-@dataclass
-class Held:
-    """One reservation: the line that made it and what became of it. It is spent unless it was cancelled, and whole
-    unless a run that stopped early settled for what it had bought.
-    """
-
-    line: Line
-    at: datetime
-    position: int
-    started: Line | None = None
-    settled: Line | None = None
-    committed: Line | None = None
-    cancelled: Line | None = None
-
-    @property
-    def id(self) -> str:
-        return self.line.reservation or ""
-
-    @property
-    def epsilon(self) -> Fraction:
-        return self.line.epsilon or ZERO
-
-    @property
-    def delta(self) -> Fraction:
-        return self.line.delta or ZERO
-
-    @property
-    def spent(self) -> Fraction:
-        if self.cancelled is not None:
-            return ZERO
-        return self.epsilon if self.settled is None else self.settled.epsilon or ZERO
-
-    @property
-    def is_open(self) -> bool:
-        return self.committed is None and self.cancelled is None and self.settled is None
-
-
-@dataclass
-class Account:
-    """One dataset: its policy in force and its reservations, oldest first.
-
-    The oldest `expired` reservations lie before the current period for good, because accounting time only moves
-    forward; what they spent is kept as one number, so that a long ledger is read in one pass.
-    """
-
-    policy: Policy | None = None
-    held: list[Held] = field(default_factory=list)
-    spent: Fraction = ZERO
-    spent_delta: Fraction = ZERO
-    expired: int = 0
-    expired_spent: Fraction = ZERO
-
-    def spending(self) -> Iterator[Held]:
-        """Every reservation that counts as spent."""
-        return (held for held in self.held if held.cancelled is None)
-
-    def spent_since(self, moment: datetime) -> Fraction:
-        """Epsilon reserved strictly after `moment`, in accounting time."""
-        total = self.spent - self.expired_spent
-        for held in islice(self.held, self.expired, None):
-            if held.at > moment:
-                break
-            total -= held.spent
-        return total
-
-    def set_policy(self, policy: Policy) -> None:
-        self.policy, self.expired, self.expired_spent = policy, 0, ZERO
-
-    def reserve(self, held: Held) -> None:
-        self.held.append(held)
-        self.spent += held.epsilon
-        self.spent_delta += held.delta
-        if self.policy is not None and self.policy.period is not None:
-            while self.held[self.expired].at <= held.at - self.policy.period:
-                self.expired_spent += self.held[self.expired].spent
-                self.expired += 1
-
-    def cancel(self, held: Held, line: Line) -> None:
-        self.spent_delta -= held.delta
-        self._give_back(held, held.epsilon)
-        held.cancelled = line
-
-    def settle(self, held: Held, line: Line) -> None:
-        self._give_back(held, held.epsilon - (line.epsilon or ZERO))
-        held.settled = line
-
-    def _give_back(self, held: Held, epsilon: Fraction) -> None:
-        self.spent -= epsilon
-        if held.position < self.expired:
-            self.expired_spent -= epsilon
-
-    def remaining_in_period(self, now: datetime) -> Fraction | None:
-        policy = self.policy
-        if policy is None or policy.period is None or policy.per_period_epsilon is None:
-            return None
-        return max(policy.per_period_epsilon - self.spent_since(now - policy.period), ZERO)
-
-    def remaining_in_total(self) -> Fraction | None:
-        return None if self.policy is None else max(self.policy.total_epsilon - self.spent, ZERO)
-
-    def remaining(self, now: datetime) -> Fraction | None:
-        limits = [self.remaining_in_total(), self.remaining_in_period(now)]
-        return min((limit for limit in limits if limit is not None), default=None)
-
-    def remaining_delta(self) -> Fraction | None:
-        return None if self.policy is None else max(self.policy.total_delta - self.spent_delta, ZERO)
 
 
 class Book:
     """Everything the first `head.count` lines say."""
 
-    def __init__(self, genesis: str) -> None:
+    def __init__(self, genesis: str, content_key: str | None = None) -> None:
+        """`content_key` is the digest of the key of fingerprints, which is kept beside the lines."""
+        self.content_key = content_key
         self.head = Head(0, genesis)
         self.time = datetime.min.replace(tzinfo=UTC)
         self.accounts: dict[str, Account] = {}
         self.reservations: dict[str, Held] = {}
+        self.contents: dict[str, Fingerprint] = {}
 
     def account(self, dataset: str) -> Account:
         return self.accounts.get(dataset) or Account()
@@ -144,18 +37,39 @@ class Book:
         """
         return max(self.time, now)
 
+    def looks_at(self, dataset: str, content: str | None) -> list[Line]:
+        """Every look at the raw data of a dataset: under its name, or at rows of the same people."""
+        looks = [line for account in self.accounts.values() for line in account.looks]
+        new = None if content is None else self.contents.get(content)
+
+        def at_the_same(line: Line) -> bool:
+            if line.dataset == dataset or new is None:
+                return line.dataset == dataset
+            seen = self.contents[line.payload["content"]]
+            return seen.name == content or seen.likeness(new) is not None
+
+        return [line for line in looks if at_the_same(line)]
+
     def held(self, reservation: str | None) -> Held:
         held = self.reservations.get(reservation or "")
         if held is None:
             raise LedgerError(f"the ledger has no reservation {reservation!r}")
         return held
 
-    def admit(self, line: Line) -> None:
-        """Raise unless this line may be the next one. Changes nothing."""
+    def admit(self, line: Line, *, replaying: bool = False) -> None:
+        """Raise unless this line may be the next one. Changes nothing.
+
+        Whether two datasets look alike is judged once, when the line is written: another version may judge otherwise,
+        and must not call an old ledger broken for it.
+        """
         if not line.actor or not line.dataset:
             raise ParameterError("a ledger line needs the name of a dataset and of the actor who writes it")
         if line.kind == "policy":
             Policy.from_payload(line.payload)
+        elif line.kind == "content":
+            self._admit_content(line, replaying)
+        elif line.kind == "look":
+            self._content_of(line)
         elif line.kind == "reserve":
             self._admit_reserve(line)
         else:
@@ -170,17 +84,28 @@ class Book:
             raise ParameterError("a reservation of epsilon 0 and delta 0 buys nothing")
         account = self.account(line.dataset)
         policy = account.policy
-        if policy is None:
-            return
-        if policy.actors is not None and line.actor not in policy.actors:
+        if policy is not None and policy.actors is not None and line.actor not in policy.actors:
             named = ", ".join(policy.actors) or "nobody"
             raise LedgerError(f"{line.actor} may not spend on {line.dataset}: its policy names {named}")
+        content = line.payload.get("content") if isinstance(line.payload, dict) else None
+        if content is not None and content not in account.contents:
+            raise LedgerError(f"the rows of this release were never booked for {line.dataset}")
+        if not line.private:
+            if policy is not None and not policy.not_private:
+                raise LedgerError(
+                    f"a release without a guarantee may not be made of {line.dataset}: its policy does not allow it "
+                    "(`wayveil ledger policy --allow-not-private`; for made-up data, `--ledger none`)"
+                )
+            return
+        factor = self._factor(line, account)
+        if policy is None:
+            return
         place = f"the ledger for {line.dataset}"
         limits = [
-            (line.epsilon, account.remaining_in_total(), "epsilon", place),
+            (factor * line.epsilon, account.remaining_in_total(), "epsilon", place),
             (line.delta, account.remaining_delta(), "delta", place),
             (
-                line.epsilon,
+                factor * line.epsilon,
                 account.remaining_in_period(self.clock(line.time)),
                 "epsilon",
                 f"{place}, in any {policy.period_days} days,",
@@ -188,13 +113,83 @@ class Book:
         ]
         for requested, remaining, currency, where in limits:
             if remaining is not None and requested > remaining:
+                counted = f" ({factor} x, for the unit `{policy.unit}`)" if factor > 1 else ""
                 raise BudgetExceededError(
-                    line.mechanism or "the release",
+                    (line.mechanism or "the release") + counted,
                     requested=requested,
                     remaining=remaining,
                     where=where,
                     currency=currency,
                 )
+
+    def _factor(self, line: Line, account: Account) -> int:
+        """How often the account is charged, or why nobody can say."""
+        policy, name = account.policy, line.dataset
+        new = None if line.unit is None else BookedUnit.from_payload(line.unit)
+        other = account.unsummed()
+        if policy is None:
+            if account.factor(line) is None:
+                raise LedgerError(
+                    f"the releases of {name} so far protect another unit than `{new}`: set a policy that names the "
+                    "unit whose loss counts"
+                )
+            return 1
+        if policy.unit is None and new is not None:
+            raise LedgerError(
+                f"the policy of {name} does not say whose loss it limits: name the unit with "
+                f"`wayveil ledger policy --dataset {quote(name)} --unit {new}`"
+            )
+        if other is not None and other.line.unit is None:
+            raise LedgerError(
+                f"{name} has releases whose lines do not say whom they protect (an earlier version wrote them), so no "
+                f"sum is known: state it with `wayveil ledger policy --dataset {quote(name)} --earlier-unit UNIT`"
+            )
+        factor = account.factor(line)
+        for unit in (new,) if factor is None else () if other is None else (other.unit,):
+            if unit is None or policy.unit is None:
+                raise LedgerError(
+                    f"a release of {name} must say whom it protects: its policy limits `{policy.unit}`"
+                )
+            raise LedgerError(
+                f"a release that protects one `{unit}` cannot be added to what a `{policy.unit}` may lose of {name}: "
+                f"nobody has said how many a {policy.unit} has. Release for the unit `{policy.unit}`, or state it with "
+                f"`wayveil ledger policy --dataset {quote(name)} {missing(unit, policy.unit)} NUMBER`"
+            )
+        return factor or 1
+
+    def _admit_content(self, line: Line, replaying: bool) -> None:
+        """Rows of people who are known under another name belong there, unless somebody says otherwise."""
+        new = self._content_of(line) or self.contents[line.payload["content"]]
+        if new.name in self.account(line.dataset).contents:
+            raise LedgerError(f"these rows are booked for {line.dataset} already")
+        if not replaying and not line.payload.get("new_people"):
+            self.refuse_known(line.dataset, new)
+
+    def refuse_known(self, dataset: str, new: Fingerprint) -> None:
+        """Raise if these rows are of people in another dataset, with its name and the way on."""
+        for name, account in self.accounts.items():
+            alike = None if name == dataset else account.likeness(new)
+            if alike is not None:
+                raise LedgerError(
+                    f"this data is known as {name!r} in the ledger: {alike}. Book it there with "
+                    f"`--dataset {quote(name)}`; only if these are other people, confirm that with `--new-people`"
+                )
+
+    def _content_of(self, line: Line) -> Fingerprint | None:
+        """The fingerprint on a line; None where it names rows that are known from an earlier line."""
+        payload = line.payload
+        if not isinstance(payload, dict) or not isinstance(payload.get("content"), str):
+            raise ParameterError(f"a line of kind {line.kind} says which rows it is about")
+        if payload.get("key") != self.content_key:
+            raise LedgerError("the key of fingerprints is not the one that earlier lines were made with")
+        if "fingerprint" not in payload:
+            if payload["content"] not in self.contents:
+                raise ParameterError("a line is about rows that no earlier line describes")
+            return None
+        found = Fingerprint.from_payload(payload["fingerprint"])
+        if found.name != payload["content"]:
+            raise ParameterError("a line is about other rows than those of its fingerprint")
+        return found
 
     def _admit_step(self, line: Line, held: Held) -> None:
         if line.dataset != held.line.dataset:
@@ -222,7 +217,7 @@ class Book:
         """What a run bought is more than nothing and at most what it reserved, and it is known in epsilon."""
         if held.started is None:
             raise LedgerError(f"reservation {held.id} was never started: cancel it")
-        if held.delta or held.line.rho is not None:
+        if (held.delta or held.line.rho is not None) and line.epsilon != held.epsilon:
             raise LedgerError(f"reservation {held.id} is not in pure epsilon: it stays spent whole")
         if line.epsilon is None or not 0 < line.epsilon <= held.epsilon:
             raise LedgerError(f"reservation {held.id} settles for more than 0 and at most what it reserved")
@@ -233,6 +228,13 @@ class Book:
         account = self.accounts.setdefault(line.dataset, Account())
         if line.kind == "policy":
             account.set_policy(Policy.from_payload(line.payload))
+        elif line.kind in ("content", "look"):
+            content = self._content_of(line) or self.contents[line.payload["content"]]
+            self.contents[content.name] = content
+            if line.kind == "content":
+                account.take_in(content)
+            else:
+                account.looks.append(line)
         elif line.kind == "reserve":
             held = Held(line, self.time, position=len(account.held))
             self.reservations[held.id] = held
@@ -267,7 +269,7 @@ class Book:
                 f"line {expected} does not follow line {expected - 1}: one of the two was replaced or removed"
             )
         try:
-            self.admit(line)
+            self.admit(line, replaying=True)
         except (LedgerError, ParameterError, BudgetExceededError) as error:
             raise BrokenLedgerError(f"line {expected} should never have been written: {error}") from error
         self.apply(line)

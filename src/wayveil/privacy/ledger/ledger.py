@@ -17,10 +17,19 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from wayveil.errors import ParameterError
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.ledger.book import Book
 from wayveil.privacy.ledger.composition import Composition, Cost, compose
+from wayveil.privacy.ledger.facts import (
+    SCHEMA,
+    fresh_book,
+    key_bytes,
+    new_key,
+    read_facts,
+    replay,
+    upgrade,
+)
+from wayveil.privacy.ledger.fingerprint import Fingerprint, fingerprint
 from wayveil.privacy.ledger.lines import (
     BrokenLedgerError,
     Head,
@@ -40,8 +49,9 @@ from wayveil.privacy.ledger.statements import (
     summarise,
 )
 from wayveil.privacy.ledger.storage import PostgresStorage, Session, SqliteStorage, Storage
-
-SCHEMA = 1
+from wayveil.privacy.units import Unit
+from wayveil.showing import show
+from wayveil.trips.trips import Trips
 
 Clock = Callable[[], datetime]
 
@@ -97,7 +107,8 @@ def open_ledger(place: str | Path, *, create: bool = True, clock: Clock | None =
         if not create:
             raise LedgerError(f"there is no ledger at {storage.name}: make one with `wayveil ledger init`")
         birth = {"id": uuid4().hex, "created": moment_text(clock())}
-        storage.create({"schema": str(SCHEMA), **birth, "head": str(Head(0, digest(canonical(birth))))})
+        head = str(Head(0, digest(canonical(birth))))
+        storage.create({"schema": str(SCHEMA), **birth, "head": head, "content_key": new_key()})
     return Ledger(storage, clock)
 
 
@@ -112,10 +123,13 @@ class Ledger:
         self._clock = clock
         self._lock = threading.RLock()
         with self._broken_named(), storage.transaction(write=False) as session:
-            self._book = _fresh_book(session)
+            self._book = fresh_book(session)
 
     def __repr__(self) -> str:
         return f"Ledger({self._storage.name})"
+
+    def _repr_html_(self) -> str:
+        return show(self)
 
     @property
     def name(self) -> str:
@@ -138,10 +152,15 @@ class Ledger:
         mechanism: str,
         purpose: str = "",
         rho: Rational | None = None,
+        unit: Unit | None = None,
+        private: bool = True,
+        content: str | None = None,
     ) -> Reservation:
         """Set budget aside, or refuse with the requested, the remaining and the missing amount.
 
-        A run that is accounted in zCDP names its `rho` beside the (epsilon, delta) that it is charged as.
+        A run that is accounted in zCDP names its `rho` beside the (epsilon, delta) that it is charged as. `unit` is
+        whom the run protects; `private` is false for one that protects nobody, which is recorded and in no sum;
+        `content` names the rows, as `take_in` returned them.
         """
         line = self._append(
             "reserve",
@@ -153,8 +172,41 @@ class Ledger:
             rho=None if rho is None else exact(rho, "rho"),
             mechanism=mechanism,
             purpose=purpose,
+            unit=None if unit is None else {"name": unit.name, "bounds": unit.describe()["bounds"]},
+            private=private,
+            payload=None if content is None else {"content": content},
         )
         return self._handle(line)
+
+    def take_in(self, dataset: str, trips: Trips, *, actor: str, new_people: bool = False) -> str:
+        """Book that these rows belong to a dataset, and return their name (see `fingerprint`).
+
+        Refused if the same people are known under another name, unless somebody confirms that they are `new_people`:
+        the confirmation stands on the line with the name of the actor.
+        """
+        found, key = self._fingerprint(trips)
+        with self._reading() as book:
+            if found.name in book.account(dataset).contents:
+                return found.name
+        confirmed = {"new_people": True} if new_people else {}
+        self._append_rows("content", actor, dataset, found, {"key": key, **confirmed})
+        return found.name
+
+    def refuse_known(self, dataset: str, trips: Trips) -> None:
+        """Raise if these rows are known under another name. Writes nothing."""
+        found, _ = self._fingerprint(trips)
+        with self._reading() as book:
+            book.refuse_known(dataset, found)
+
+    def look(self, dataset: str, what: str, trips: Trips, *, actor: str) -> Head:
+        """Book that somebody compared with the raw data. It costs nothing, and it was seen."""
+        found, key = self._fingerprint(trips)
+        return self._append_rows("look", actor, dataset, found, {"key": key}, purpose=what)
+
+    def looks(self, dataset: str, content: str | None = None) -> list[Line]:
+        """The looks at a dataset, under its name or at rows of the same people."""
+        with self._reading() as book:
+            return book.looks_at(dataset, content)
 
     def start(self, reservation: str, *, actor: str) -> Head:
         """See `Reservation.start`."""
@@ -179,9 +231,15 @@ class Ledger:
     # --- reading
 
     def spent(self, dataset: str) -> Fraction:
-        """Plain sum of the epsilons of everything reserved and not cancelled; of what was settled, its settlement."""
+        """What one unit has lost: the sum of all that was reserved and not cancelled. A settled run counts as settled.
+
+        In the unit of the policy, converted where needed. An error where the units of the releases cannot be added up.
+        """
         with self._reading() as book:
-            return book.account(dataset).spent
+            account = book.account(dataset)
+            if account.unsummed() is not None:
+                raise LedgerError(f"the releases of {dataset} protect units that cannot be added up")
+            return account.spent
 
     def remaining(self, dataset: str) -> Fraction | None:
         """Epsilon that one reservation could take now (in total and in the period); None without a policy."""
@@ -208,6 +266,11 @@ class Ledger:
                 if held.is_open and dataset in (None, held.line.dataset)
             ]
 
+    def datasets(self) -> list[str]:
+        """The datasets that have a policy, by name."""
+        with self._reading() as book:
+            return sorted(name for name, account in book.accounts.items() if account.known)
+
     def summary(self) -> list[DatasetSummary]:
         """Every dataset, by name."""
         with self._reading() as book:
@@ -220,16 +283,19 @@ class Ledger:
         A run that settled counts whole here: its price followed from its answers, which only the plain sum allows.
         """
         with self._reading() as book:
-            spending = [held.line for held in book.account(dataset).spending()]
-        return compose(
-            [Cost(line.epsilon or Fraction(0), line.delta or Fraction(0), line.rho) for line in spending],
-            delta,
-        )
+            account = book.account(dataset)
+            if account.unsummed() is not None:
+                raise LedgerError(f"the releases of {dataset} protect units that cannot be added up")
+            costs = [
+                Cost((held.factor or 1) * held.epsilon, held.delta, held.line.rho)
+                for held in account.spending()
+            ]
+        return compose(costs, delta)
 
     def entries(self, dataset: str | None = None) -> list[Line]:
         """The lines in order, of one dataset or of all."""
         with self._broken_named(), self._storage.transaction(write=False) as session:
-            lines = list(_replay(session, _fresh_book(session)))
+            lines = list(replay(session, fresh_book(session)))
         return [line for line in lines if dataset in (None, line.dataset)]
 
     def head(self) -> Head:
@@ -248,9 +314,9 @@ class Ledger:
         head = Head(0, "")
         try:
             with self._storage.transaction(write=False) as session:
-                book = _fresh_book(session)
+                book = fresh_book(session)
                 hashes = [book.head.hash]
-                for line in _replay(session, book):
+                for line in replay(session, book):
                     head = line.head
                     hashes.append(line.hash)
         except BrokenLedgerError as error:
@@ -277,6 +343,7 @@ class Ledger:
         """Write one line if the book admits it. The book takes it over only after it is safely stored."""
         with self._lock:
             with self._broken_named(), self._storage.transaction(write=True) as session:
+                upgrade(session)
                 book = self._catch_up(session)
                 line = Line(
                     sequence=book.head.count + 1,
@@ -294,6 +361,26 @@ class Ledger:
             book.apply(line)
             return line
 
+    def _append_rows(
+        self, kind: Kind, actor: str, dataset: str, found: Fingerprint, payload: dict[str, Any], **fields: Any
+    ) -> Head:
+        """A line about rows. Their fingerprint is written once; later lines name it."""
+        with self._reading() as book:
+            known = found.name in book.contents
+        described = {} if known else {"fingerprint": found.payload()}
+        payload = {"content": found.name, **payload, **described}
+        return self._append(kind, actor, dataset=dataset, payload=payload, **fields).head
+
+    def _fingerprint(self, trips: Trips) -> tuple[Fingerprint, str]:
+        """The rows under this ledger's key, and the digest of the key."""
+        with self._broken_named(), self._storage.transaction(write=False) as session:
+            key = read_facts(session).get("content_key")
+        if key is None:
+            with self._lock, self._broken_named(), self._storage.transaction(write=True) as session:
+                upgrade(session)
+                key = read_facts(session)["content_key"]
+        return fingerprint(trips, key_bytes(key)), digest(key)
+
     @contextmanager
     def _reading(self) -> Iterator[Book]:
         with self._lock:
@@ -303,7 +390,7 @@ class Ledger:
 
     def _catch_up(self, session: Session) -> Book:
         """Replay what was written since the last look; refuse a ledger that does not hold together."""
-        for _ in _replay(session, self._book):
+        for _ in replay(session, self._book):
             pass
         return self._book
 
@@ -326,39 +413,3 @@ class Ledger:
             head=line.head,
             ledger=self,
         )
-
-
-def _replay(session: Session, book: Book) -> Iterator[Line]:
-    """Bring the book up to date with the stored lines, and compare its end with the head record."""
-    facts = _facts(session)
-    seen = book.head
-    rows = session.lines(after=max(seen.count - 1, 0))
-    # A process that lives for long must notice when the last line it knows is taken away.
-    if seen.count and (not rows or (rows[0][0], rows[0][2]) != (seen.count, seen.hash)):
-        raise BrokenLedgerError(f"line {seen.count} was changed or deleted behind the ledger's back")
-    for row in rows[1:] if seen.count else rows:
-        yield book.replay(*row)
-    try:
-        recorded = Head.parse(facts["head"])
-    except ParameterError as error:
-        raise BrokenLedgerError(f"the head record was edited: {error}") from error
-    book.confirm(recorded)
-
-
-def _fresh_book(session: Session) -> Book:
-    """An empty book on this ledger's birth record, which the first line is chained to."""
-    facts = _facts(session)
-    return Book(digest(canonical({"id": facts["id"], "created": facts["created"]})))
-
-
-def _facts(session: Session) -> dict[str, str]:
-    facts = session.facts()
-    missing = {"schema", "id", "created", "head"} - facts.keys()
-    if missing:
-        raise BrokenLedgerError(f"its records of {', '.join(sorted(missing))} are missing")
-    if facts["schema"] != str(SCHEMA):
-        raise LedgerError(
-            f"this ledger is written in schema {facts['schema']} and this Wayveil reads schema {SCHEMA}: "
-            "use the newer version that wrote it"
-        )
-    return facts

@@ -14,8 +14,11 @@ from typing import Any, Literal, Self, get_args
 
 from wayveil.errors import ParameterError, WayveilError
 
-Kind = Literal["policy", "reserve", "start", "settle", "commit", "cancel"]
-KINDS: tuple[str, ...] = get_args(Kind)
+Kind = Literal["policy", "content", "look", "reserve", "start", "settle", "commit", "cancel"]
+LINE_KINDS: tuple[str, ...] = get_args(Kind)
+# Fields that came later. A line that does not use them is written without them, so that every line of an earlier
+# version keeps its text and its hash.
+LATER: dict[str, Any] = {"unit": None, "private": True}
 
 
 class LedgerError(WayveilError):
@@ -53,6 +56,8 @@ class Line:
     ("1/2") in storage.
 
     `time` is what the clock said, in UTC; accounting never relies on it alone (see `Book.time`).
+    `unit` is whom the release protects, with its bounds (see `conversion`); lines of an earlier version have none.
+    `private` is false for a release that carries no guarantee: it is recorded and never added to any sum.
     """
 
     sequence: int
@@ -68,11 +73,16 @@ class Line:
     mechanism: str = ""
     purpose: str = ""
     payload: Any = None
+    unit: Any = None
+    private: bool = True
 
     @cached_property
     def text(self) -> str:
         """The canonical JSON that is stored and hashed."""
         record = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, unused in LATER.items():
+            if record[name] == unused:
+                del record[name]
         record["time"] = moment_text(self.time)
         for name in ("epsilon", "delta", "rho"):
             record[name] = None if record[name] is None else str(record[name])
@@ -98,7 +108,10 @@ class Line:
             line = cls(**record)
             names = (line.actor, line.dataset, line.mechanism, line.purpose, line.reservation or "")
             well_formed = (
-                line.text == text and line.kind in KINDS and all(isinstance(name, str) for name in names)
+                line.text == text
+                and line.kind in LINE_KINDS
+                and isinstance(line.private, bool)
+                and all(isinstance(name, str) for name in names)
             )
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, ParameterError) as error:
             raise BrokenLedgerError(f"it is not a line of a ledger ({error})") from error

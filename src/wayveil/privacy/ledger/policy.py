@@ -1,18 +1,19 @@
-"""What may be spent on one dataset, how fast, and by whom."""
+"""What may be spent on one dataset, for which unit, how fast, and by whom."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from fractions import Fraction
 from typing import Any, Self
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.budget import Rational, exact
+from wayveil.privacy.ledger.conversion import POLICY_UNITS, Stated
 
 
 @dataclass(frozen=True, init=False)
 class Policy:
-    """Limits on the plain sum of everything ever reserved for a dataset and not cancelled before it started.
+    """Limits on the sum of everything ever reserved for a dataset and not cancelled before it started.
 
     total_epsilon       for ever
     per_period_epsilon  within any `period_days` days in a row: a sliding window, so the turn of a month
@@ -20,6 +21,14 @@ class Policy:
     actors              who may reserve; None is everybody. The ledger records names and checks no passports:
                         access to the file or the database is what keeps people out
     total_delta         for ever; 0 allows pure epsilon only
+    unit                whose loss is limited: rider, rider-day, trip or event. Releases in other units are
+                        converted where that is sound and refused where it is not (see `conversion`). A policy
+                        without a unit, as earlier versions wrote them, admits no release that has one
+    days_per_rider, trips_per_rider, visits_per_rider
+                        what the data holder states about the data, for conversions
+    earlier_unit        the unit of lines that an earlier version wrote without one, as the data holder states it;
+                        without it they cannot be added up, and nothing more may be spent
+    not_private         whether releases without a guarantee may be made of this dataset at all; they are never summed
     """
 
     total_epsilon: Fraction
@@ -27,6 +36,10 @@ class Policy:
     period_days: int | None
     actors: tuple[str, ...] | None
     total_delta: Fraction
+    unit: str | None = None
+    stated: Stated = field(default_factory=Stated)
+    earlier_unit: str | None = None
+    not_private: bool = False
 
     def __init__(
         self,
@@ -35,6 +48,12 @@ class Policy:
         period_days: int | None = None,
         actors: tuple[str, ...] | list[str] | None = None,
         total_delta: Rational = 0,
+        unit: str | None = None,
+        days_per_rider: int | None = None,
+        trips_per_rider: int | None = None,
+        visits_per_rider: int | None = None,
+        earlier_unit: str | None = None,
+        not_private: bool = False,
     ) -> None:
         if (per_period_epsilon is None) != (period_days is None):
             raise ParameterError("a limit per period needs both per_period_epsilon and period_days")
@@ -44,6 +63,13 @@ class Policy:
             actors is not None and not all(isinstance(a, str) and a for a in actors)
         ):
             raise ParameterError("actors must be a list of names; leave it out to let everybody spend")
+        for name, named in {"unit": unit, "earlier_unit": earlier_unit}.items():
+            if named is not None and named not in POLICY_UNITS:
+                raise ParameterError(f"{name} must be one of {', '.join(POLICY_UNITS)}, not {named!r}")
+        if earlier_unit is not None and unit is None:
+            raise ParameterError("a policy that says the unit of earlier lines must name its own unit too")
+        if type(not_private) is not bool:
+            raise ParameterError(f"not_private is true or false, not {not_private!r}")
         per_period = per_period_epsilon
         for name, value in {
             "total_epsilon": exact_or_zero(total_epsilon, "total_epsilon"),
@@ -53,6 +79,10 @@ class Policy:
             "period_days": period_days,
             "actors": None if actors is None else tuple(actors),
             "total_delta": exact_or_zero(total_delta, "total_delta"),
+            "unit": unit,
+            "stated": Stated(days_per_rider, trips_per_rider, visits_per_rider),
+            "earlier_unit": earlier_unit,
+            "not_private": not_private,
         }.items():
             object.__setattr__(self, name, value)
         if self.total_delta >= 1:
@@ -63,15 +93,25 @@ class Policy:
         return None if self.period_days is None else timedelta(days=self.period_days)
 
     def payload(self) -> dict[str, Any]:
-        """As it stands on a ledger line."""
+        """As it stands on a ledger line. What came later than the first version is left out where it is not used."""
         per_period = self.per_period_epsilon
+        later = {
+            "unit": self.unit,
+            **vars(self.stated),
+            "earlier_unit": self.earlier_unit,
+            "not_private": self.not_private or None,
+        }
         return {
             "total_epsilon": str(self.total_epsilon),
             "per_period_epsilon": None if per_period is None else str(per_period),
             "period_days": self.period_days,
             "actors": None if self.actors is None else list(self.actors),
             "total_delta": str(self.total_delta),
-        }
+        } | {name: value for name, value in later.items() if value is not None}
+
+    def changed(self, **given: Any) -> "Policy":
+        """This policy with the given parts changed and every other part kept."""
+        return Policy.from_payload({**self.payload(), **given})
 
     @classmethod
     def from_payload(cls, payload: Any) -> Self:

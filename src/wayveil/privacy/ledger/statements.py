@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 
-from wayveil.privacy.ledger.book import Account, Held
+from wayveil.privacy.ledger.account import Account, Held
 from wayveil.privacy.ledger.lines import Head
 from wayveil.privacy.ledger.policy import Policy
 
@@ -32,11 +32,21 @@ class OpenReservation:
 
 @dataclass(frozen=True)
 class DatasetSummary:
-    """Where one dataset stands; `None` amounts mean that no policy limits them."""
+    """Where one dataset stands; `None` amounts mean that no policy limits them.
+
+    spent        what one `unit` has lost, converted from the units of the releases; None where no sum is sound
+    by_unit      what was spent on releases for each unit, as they state it; not to be added up
+    not_private  releases without any guarantee: in no sum
+    looks        comparisons with the raw data that were booked under this name
+    """
 
     dataset: str
     policy: Policy | None
-    spent: Fraction
+    unit: str | None
+    spent: Fraction | None
+    by_unit: dict[str, Fraction]
+    not_private: int
+    looks: int
     spent_delta: Fraction
     remaining: Fraction | None
     remaining_delta: Fraction | None
@@ -75,10 +85,20 @@ def open_reservation(held: Held, now: datetime) -> OpenReservation:
 
 
 def summarise(dataset: str, account: Account, now: datetime) -> DatasetSummary:
+    by_unit: dict[str, Fraction] = {}
+    for held in account.spending():
+        name = "not said" if held.unit is None else held.unit.name
+        by_unit[name] = by_unit.get(name, Fraction(0)) + held.spent
+    first = next(iter(by_unit), "not said")
+    named = (None if first == "not said" else first) if account.policy is None else account.policy.unit
     return DatasetSummary(
         dataset=dataset,
         policy=account.policy,
-        spent=account.spent,
+        unit=named,
+        spent=account.spent if account.unsummed() is None else None,
+        by_unit=by_unit,
+        not_private=sum(not held.line.private and held.cancelled is None for held in account.held),
+        looks=len(account.looks),
         spent_delta=account.spent_delta,
         remaining=account.remaining(now),
         remaining_delta=account.remaining_delta(),

@@ -5,10 +5,11 @@ release, and buys much: no connection is ever shared between threads or inherite
 file at rest is one file without companions.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -102,6 +103,9 @@ class SqliteStorage:
         return bool(tables)
 
     def create(self, facts: dict[str, str]) -> None:
+        # Its key of fingerprints is for the data holder's eyes; who shares a ledger opens it up on purpose.
+        with suppress(OSError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with self._connect() as connection:
             self._use_write_ahead_log(connection)
             connection.execute("BEGIN IMMEDIATE")
@@ -137,6 +141,8 @@ class SqliteStorage:
             damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
             problem = BrokenLedgerError if damaged else LedgerError
             raise problem(f"{self.name}: {_sqlite_sentence(error)}") from error
+        except UnicodeDecodeError as error:  # from the words in which sqlite names a damaged part of the file
+            raise BrokenLedgerError(f"{self.name}: the file is damaged") from error
 
     def _use_write_ahead_log(self, connection: sqlite3.Connection) -> None:
         """Kept in the file for good. Two processes that make one ledger may collide here, so try again."""

@@ -21,6 +21,7 @@ from wayveil.risk.plans.od_hops import UNIVERSE_FROM_DATA
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
 from wayveil.risk.tiny_worlds import tiny_grid
+from wayveil.synthesis.hops.model import NetHopsModel
 
 Floats = NDArray[np.float64]
 
@@ -97,9 +98,8 @@ class _TrueDenominator:
     def measure(self, counter: Any, gate: Any) -> Any:
         true = float(counter.trips().counts.sum())
         model = self.mechanism.measure(counter, gate)
-        for weight in model.knows.weights:
-            weight /= true
-        return model
+        assert isinstance(model, NetHopsModel)
+        return replace(model, weights=tuple(weight / true for weight in model.weights))
 
 
 def _gate(kind: type[Gate]) -> Callable[[Subject], Subject]:

@@ -3,13 +3,35 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from wayveil.counting.local import LocalCounter
+from wayveil.counting.ngrams import normalised_ngrams
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.gate import SparseCounts
-from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, OBSERVED_WORLD, WITH_QUESTIONS, Mutation
+from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, LONG_TRIP, OBSERVED_WORLD, WITH_QUESTIONS, Mutation
 from wayveil.risk.registry import AuditPlan
 from wayveil.world.marked_ngrams import MarkedNgrams
+
+MOST_MOVES = 12
+
+
+class _StopsAtTwelve(LocalCounter):
+    """Weights shrink with the number of moves, but only down to a twelfth."""
+
+    def normalised_ngrams(self, universe: MarkedNgrams, whole: int) -> SparseCounts:
+        moves = self._trips.lengths + universe.begins
+        counts = normalised_ngrams(self._trips.take(moves <= MOST_MOVES), universe, whole)
+        table = np.zeros(universe.size, np.int64)
+        table[counts.keys] = counts.counts
+        for trip in np.flatnonzero(moves > MOST_MOVES):
+            # As if it had so much to give that a twelfth of what others have is left for every move.
+            alone = self._trips.take(np.array([trip]))
+            counts = normalised_ngrams(alone, universe, whole // MOST_MOVES * int(moves[trip]))
+            table[counts.keys] += counts.counts
+        found = np.flatnonzero(table)
+        return SparseCounts(universe.size, found, table[found])
 
 
 class _WholeMoves(LocalCounter):
@@ -37,6 +59,12 @@ PLAN = AuditPlan(
             lambda subject: replace(subject, counter=_WholeMoves),
             (GREY, GAME),
             "the longest trip",
+        ),
+        Mutation(
+            "normalisation stops at 12 moves",
+            lambda subject: replace(subject, counter=_StopsAtTwelve),
+            (GREY, GAME),
+            LONG_TRIP,
         ),
     ),
 )

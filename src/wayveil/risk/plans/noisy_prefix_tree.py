@@ -10,8 +10,8 @@ from wayveil.risk.mutants import (
     GAME,
     GREY,
     OBSERVED_WORLD,
-    PEEKING,
     WITH_QUESTIONS,
+    WITH_THRESHOLDS,
     Mutation,
     only_in_audits,
 )
@@ -50,7 +50,7 @@ PLAN = AuditPlan(
         *EVERYWHERE,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
-        PEEKING,
+        *WITH_THRESHOLDS,
         Mutation("height from the data", _height_from_data, (GREY, GAME), "the longest trip"),
     ),
 )

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from wayveil.mechanisms.ppdp import PPDP
-from wayveil.risk.mutants import EVERYWHERE, PEEKING, WITH_QUESTIONS
+from wayveil.risk.mutants import EVERYWHERE, WITH_QUESTIONS, WITH_THRESHOLDS
 from wayveil.risk.plans.safepath import OVERSPENT
 from wayveil.risk.registry import AuditPlan
 from wayveil.risk.tiny_worlds import small_network
@@ -18,5 +18,5 @@ PLAN = AuditPlan(
     epsilon=Fraction(2),
     worlds=(small_network,),
     largest=1_500,
-    mutations=(*EVERYWHERE, *WITH_QUESTIONS, PEEKING, OVERSPENT),
+    mutations=(*EVERYWHERE, *WITH_QUESTIONS, *WITH_THRESHOLDS, OVERSPENT),
 )

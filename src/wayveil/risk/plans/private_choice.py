@@ -9,7 +9,6 @@ from pydantic import PrivateAttr
 
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.markov import Markov
-from wayveil.mechanisms.mechanism import Model
 from wayveil.mechanisms.mobitrie import MobiTrieSearch
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.private_choice import NothingFoundError, PrivateChoice
@@ -29,6 +28,7 @@ from wayveil.risk.mutants import (
 )
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
+from wayveil.synthesis.model import Model
 from wayveil.world.marked_ngrams import MarkedNgrams
 
 
@@ -181,6 +181,7 @@ PLAN = AuditPlan(
         ),
     ),
     epsilon=Fraction(4),
+    whole=Fraction(3),
     mutations=(
         *EVERYWHERE,
         *WITH_QUESTIONS,

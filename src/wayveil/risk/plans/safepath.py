@@ -14,8 +14,8 @@ from wayveil.risk.mutants import (
     GAME,
     GREY,
     OBSERVED_WORLD,
-    PEEKING,
     WITH_QUESTIONS,
+    WITH_THRESHOLDS,
     Mutation,
     only_in_audits,
 )
@@ -50,5 +50,5 @@ PLAN = AuditPlan(
         SafePath.published(height=1, time="240", location_groups="balanced", location_fan_out=2),
     ),
     epsilon=Fraction(3),
-    mutations=(*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD, PEEKING, OVERSPENT),
+    mutations=(*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD, *WITH_THRESHOLDS, OVERSPENT),
 )

@@ -2,17 +2,17 @@
 
 from fractions import Fraction
 
-from wayveil.mechanisms.exhaustive_time_tree import ExhaustiveTimeTree
-from wayveil.risk.mutants import EVERYWHERE, OBSERVED_WORLD, PEEKING, WITH_QUESTIONS
+from wayveil.mechanisms.seqpt import SeqPT
+from wayveil.risk.mutants import EVERYWHERE, OBSERVED_WORLD, WITH_QUESTIONS, WITH_THRESHOLDS
 from wayveil.risk.registry import AuditPlan
 
 PLAN = AuditPlan(
-    ExhaustiveTimeTree(height=2, time="720", false_children=1.0),
+    SeqPT(height=2, time="720", false_children=1.0),
     also=(
-        ExhaustiveTimeTree(height=3),
-        ExhaustiveTimeTree(height=4, time="hour-of-week", smoothing=False),
-        ExhaustiveTimeTree.published(height=2, time="240"),
+        SeqPT(height=3),
+        SeqPT(height=4, time="hour-of-week", smoothing=False),
+        SeqPT.published(height=2, time="240"),
     ),
     epsilon=Fraction(2),
-    mutations=(*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD, PEEKING),
+    mutations=(*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD, *WITH_THRESHOLDS),
 )

@@ -56,6 +56,7 @@ PLAN = AuditPlan(
         VariableNgrams(n_max=2, moves=2),
     ),
     epsilon=Fraction(4),
+    whole=Fraction(3),
     mutations=(
         *EVERYWHERE,
         *WITH_QUESTIONS,

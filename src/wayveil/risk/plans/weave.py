@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.counting.blocks import walks_of
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
@@ -13,12 +14,13 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.gate import Gate, Question, SparseCounts
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.privtree import Leaves, decay, depth_of, partition
-from wayveil.privacy.units import Rider, RiderDay, Trip
 from wayveil.risk.mutants import (
+    BLOCKS,
     EVERYWHERE,
     GAME,
     GREY,
     LAW,
+    LONG_TRIP,
     OBSERVED_WORLD,
     WITH_QUESTIONS,
     Mutation,
@@ -27,10 +29,9 @@ from wayveil.risk.mutants import (
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
 from wayveil.synthesis.weave.measurements import Measurements
+from wayveil.synthesis.weave.settings import Generation
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block
-
-Ints = NDArray[np.int64]
 
 
 class _WholeMoves(LocalCounter):
@@ -39,6 +40,20 @@ class _WholeMoves(LocalCounter):
     def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
         heavier = 4 if block.spread else 1
         return super().block(block, heavier * whole, bins)
+
+
+class _StopsAtTwelve(LocalCounter):
+    """Weights shrink with the number of moves, but only down to a twelfth."""
+
+    def block(self, block: Block, whole: int, bins: TimeBins | None = None) -> SparseCounts:
+        if block.parts is None or block.euclidean:
+            return super().block(block, whole, bins)
+        table = np.zeros(block.cells, np.int64)
+        for walks in walks_of(self._trips, bins):
+            parts, cells = block.parts(walks), block.of(walks)
+            weight = np.repeat(whole // np.clip(parts, 1, 12), parts)
+            np.add.at(table, cells[cells >= 0], weight[cells >= 0])
+        return SparseCounts.dense(table)
 
 
 class _RootWeights(LocalCounter):
@@ -142,12 +157,19 @@ def _in_rho(kind: type[LocalCounter]):  # type: ignore[no-untyped-def]
     return lambda subject: replace(subject, counter=kind, currency="rho")
 
 
+# Trips are made of private measurements only, so that a sketch of them is enough here.
+SKETCH = Generation(least=200, most=400, early=200, sweeps=1, rounds=1, iterations=5)
+
 PLAN = AuditPlan(
     # Every question is asked, however little it would tell in so small a world.
-    Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0),
-    also=(Weave(weakest=0, triples_from=0), Weave(weakest=0, period="week")),
+    Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0, generation=SKETCH),
+    also=(
+        Weave(weakest=0, triples_from=0, generation=SKETCH),
+        Weave(weakest=0, period="week", generation=SKETCH),
+    ),
+    # About one unit of epsilon for each of its blocks; so much cannot be shown of a whole release, nor be refuted.
     epsilon=Fraction(12),
-    units=(Trip(), Rider(max_trips=2), Rider(max_trips=1, without_id="drop"), RiderDay(max_trips=2)),
+    whole=Fraction(2),
     currencies=("epsilon", "rho"),
     # Repeats edges, which the L2 norm has to notice: random trips on a tiny world often do not.
     canaries=(("the same way again", (0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0)),),
@@ -157,8 +179,11 @@ PLAN = AuditPlan(
         *EVERYWHERE,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
-        Mutation("moves not normalised", _counter(_WholeMoves), (GREY, GAME), "the longest trip"),
-        Mutation("root weights under pure epsilon", _counter(_RootWeights), (GREY, GAME), "the longest trip"),
+        Mutation("moves not normalised", _counter(_WholeMoves), (GREY, BLOCKS), "the longest trip"),
+        Mutation("normalisation stops at 12 moves", _counter(_StopsAtTwelve), (GREY, BLOCKS), LONG_TRIP),
+        Mutation(
+            "root weights under pure epsilon", _counter(_RootWeights), (GREY, BLOCKS), "the longest trip"
+        ),
         Mutation("moves not normalised in rho", _in_rho(_WholeMoves), (GREY,)),
         Mutation("repeated moves forgotten in rho", _in_rho(_RepeatsForgotten), (GREY,)),
         Mutation("cells from the data", _counter(_ObservedCells), (GREY, GAME), "a stop nobody visits"),

@@ -7,6 +7,8 @@ chooses among the 11 x 11 cells around. Both learn by plain gradient steps from 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,6 +18,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from wayveil.privacy.gradients import Outer, Part, Rows
 from wayveil.synthesis.hops.walking import timed
+from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import GridMoves
@@ -43,6 +46,9 @@ class _Net:
             pl.DataFrame({"part": f"{name} {number}", "cell": np.arange(one.size), "value": one.ravel()})
             for number, one in enumerate(self.weights)
         ]
+
+
+_Network = TypeVar("_Network", bound=_Net)
 
 
 class SourceNet(_Net):
@@ -172,17 +178,29 @@ class StudyHopNet(_Net):
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedModel:
+class PublishedModel(Model):
     """Both networks, and the likeliest way from origin to destination at an hour."""
 
     world: Grid
     trips: float
-    source: SourceNet
-    knows: StudyHopNet
-    timed: bool = True
+    source_weights: tuple[NDArray[np.float32], ...]
+    hop_weights: tuple[NDArray[np.float32], ...]
+    timed: bool
 
-    def generate(self, seed: int | None = None, trips: int | None = None) -> Trips:
-        """As many trips as the noisy number says, or fewer: one graph per destination and hour takes its time."""
+    @cached_property
+    def source(self) -> SourceNet:
+        return _with_weights(SourceNet(self.world, 0.0), self.source_weights)
+
+    @cached_property
+    def knows(self) -> StudyHopNet:
+        return _with_weights(StudyHopNet(self.world, 0.0), self.hop_weights)
+
+    def generate(self, seed: int | None = None) -> Trips:
+        """As many trips as the noisy number says."""
+        return self.draw(None, seed)
+
+    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
+        """So many trips: one graph per destination and hour takes its time."""
         rng = np.random.default_rng(seed)
         origin, destination, hour = self.source.draw(
             max(round(self.trips), 1) if trips is None else trips, rng
@@ -222,6 +240,11 @@ class PublishedModel:
                     at = int(after[at])
                     ways[trip].append(at)
         return ways
+
+
+def _with_weights(net: _Network, weights: tuple[NDArray[np.float32], ...]) -> _Network:
+    net.weights = [weight.copy() for weight in weights]
+    return net
 
 
 def _with_one(values: Floats) -> Floats:

@@ -1,1 +1,11 @@
-"""From noisy blocks of counts to trips: draw many plausible ones, weight them to explain the counts, resample."""
+"""From noisy blocks of counts to trips: draw many plausible ones, weight them to explain the counts, resample.
+
+Where to begin: `measurements` holds what was bought, `weaving` makes trips of it, `settings` has every constant.
+
+on_network   the algorithm on a network      network_demand, routes, routed_support
+on_list      the algorithm on a plain list   list_demand, lengths, move_table, move_chain, repeating_walks,
+                                             walked_support, shrinkage
+both         what they share                 cell_estimates, demand, support, support_fit, fit, descent, times
+
+`expected_error` says how far off the result will be.
+"""

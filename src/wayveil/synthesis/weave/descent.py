@@ -8,20 +8,17 @@ from collections.abc import Callable
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-
-_MEMORY = 12
-_ENOUGH = 1e-4  # share of the promised descent that a step must bring
-_SHORTEST = 1e-8
+from wayveil.arrays import Floats
+from wayveil.synthesis.weave.settings import SolverSettings
 
 
 def minimise(
     function: Callable[[Floats], tuple[float, Floats]],
     start: Floats,
     iterations: int,
-    tolerance: float = 1e-9,
+    tolerance: float,
+    settings: SolverSettings,
 ) -> tuple[Floats, int]:
     """A point near the minimum, and the steps it took; `function` gives value and gradient.
 
@@ -29,10 +26,10 @@ def minimise(
     """
     point = start
     value, slope = function(point)
-    moves, turns = np.empty((_MEMORY, len(start))), np.empty((_MEMORY, len(start)))
+    moves, turns = (np.empty((settings.memory, len(start))) for _ in range(2))
     known, idle = 0, 0
     for step in range(iterations):
-        direction = _downhill(slope, moves, turns, known)
+        direction = _point_downhill(slope, moves, turns, known)
         descent = dot(direction, slope)
         if descent >= 0:  # rounding has spoilt the memory
             known = 0
@@ -43,10 +40,10 @@ def minimise(
         while True:
             there = point + length * direction
             new_value, new_slope = function(there)
-            if new_value <= value + _ENOUGH * length * descent:
+            if new_value <= value + settings.enough * length * descent:
                 break
             length *= 0.5
-            if length < _SHORTEST:
+            if length < settings.shortest:
                 return point, step
         known = _remember(there - point, new_slope - slope, moves, turns, known)
         idle = idle + 1 if value - new_value <= tolerance else 0
@@ -60,7 +57,8 @@ def _remember(move: Floats, turn: Floats, moves: Floats, turns: Floats, known: i
     """Keep a step and how it turned the slope, the newest in row `known` modulo the memory; returns the new `known`."""
     if dot(move, turn) <= 1e-14 * dot(turn, turn):
         return known
-    moves[known % _MEMORY], turns[known % _MEMORY] = move, turn
+    row = known % len(moves)
+    moves[row], turns[row] = move, turn
     return known + 1
 
 
@@ -74,7 +72,7 @@ def dot(one: Floats, other: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _downhill(slope: Floats, moves: Floats, turns: Floats, known: int) -> Floats:
+def _point_downhill(slope: Floats, moves: Floats, turns: Floats, known: int) -> Floats:
     """Minus the slope divided by the curvature, as far as the last steps tell (two-loop recursion)."""
     out = -slope
     rows = min(known, len(moves))

@@ -13,23 +13,18 @@ from math import pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.progress import step
+from wayveil.synthesis.model import ExpectedError
 from wayveil.synthesis.weave.fit import Features
-from wayveil.synthesis.weave.measurements import Answer, Measurements
-from wayveil.synthesis.weave.times import bins_of
+from wayveil.synthesis.weave.measurements import Measurements, NoisyBlock
+from wayveil.synthesis.weave.settings import ErrorSettings
+from wayveil.synthesis.weave.times import make_time_bins
 from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Walks
 
-Floats = NDArray[np.float64]
-
-# Relative errors are taken of at least this share of all trips, as in every other figure of relative error.
-SANITY = 0.001
-# A cell is thought to be off by this share where noise hides how far it is.
-UNSEEN = 0.4
-# A misfit seen in so many cells is half believed: in few cells, much of it is luck.
-HALF_BELIEVED = 20
 # Blocks that people ask about, and in which words.
-QUESTIONS = {
+ASKED_ABOUT = {
     "origin": "trips that begin at a stop",
     "destination": "trips that end at a stop",
     "edge": "riders on an edge",
@@ -38,27 +33,6 @@ QUESTIONS = {
     "hour": "trips that begin in an hour",
     "length": "trips with so many stops",
 }
-
-
-@dataclass(frozen=True)
-class ExpectedError:
-    """One kind of question.
-
-    cells        how many of its cells have released trips; the means are over those
-    mean         trips in a cell (riders, for edges and moves)
-    off          mean of abs(released - true), in the same
-    relative     mean of abs(released - true) / max(true, 0.1 % of the trips)
-    unexplained  what `off` would be without noise: the drawn trips cannot express it, and more epsilon does not mend it
-    seen         whether that was seen in the answers; if not, noise hides it, and it is a guess
-    """
-
-    question: str
-    cells: int
-    mean: float
-    off: float
-    relative: float
-    unexplained: float
-    seen: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,57 +47,61 @@ def expected_errors(measured: Measurements, released: Trips, seed: int | None = 
     """How far the released trips are expected to be off, by kind of question. Takes about as long as weaving."""
     rng = np.random.default_rng(seed)
     with step("weaving again, to see how far off that is"):
-        truth = tallies(measured, released)
-        replica = _measured_again(measured, len(released), truth, rng)
-        again = tallies(measured, replica.generate(int(rng.integers(1 << 62))))
+        truth = count_trips(measured, released)
+        replica = _measure_again(measured, len(released), truth, rng)
+        again = count_trips(measured, replica.generate(int(rng.integers(1 << 62))))
     # The number of trips is the noisy one itself: off by what Laplace or Gaussian noise is on average.
     number = sqrt(measured.variance * (2 / pi if measured.gaussian else 1 / 2))
     trips = float(max(measured.total, 1))
     found = [ExpectedError("number of trips", 1, trips, number, number / trips, 0.0, seen=True)]
-    for name, question in QUESTIONS.items():
+    for name, question in ASKED_ABOUT.items():
         if name not in truth:
             continue
         fold = measured.resolution.distances if name == "length" else 1
-        seen = _folded(truth[name], measured.answers[name], fold)
-        seen_again = _folded(again[name], replica.answers[name], fold)
-        found.append(_compare(question, seen, seen_again, SANITY * len(released), rng))
+        seen = _fold(truth[name], measured.noisy[name], fold)
+        seen_again = _fold(again[name], replica.noisy[name], fold)
+        found.append(_compare(question, seen, seen_again, measured.settings.errors, len(released), rng))
     return found
 
 
-def tallies(measured: Measurements, trips: Trips) -> dict[str, Tally]:
+def count_trips(measured: Measurements, trips: Trips) -> dict[str, Tally]:
     """Trips in the cells of every block that was asked for."""
     times = measured.resolution.times
-    bins = bins_of(times).bin_of(trips.time[trips.offsets[:-1]]) if times and trips.time is not None else None
+    bins = (
+        make_time_bins(times).bin_of(trips.time[trips.offsets[:-1]])
+        if times and trips.time is not None
+        else None
+    )
     walks = Walks(trips.location, trips.offsets, bins)
     found = {}
-    asked = {name: block for name, block in measured.blocks().all().items() if name in measured.answers}
+    asked = {name: block for name, block in measured.blocks().all().items() if name in measured.noisy}
     for name, block in asked.items():
         features = Features({name: block}, walks)
         with ThreadPoolExecutor(len(features.ranges)) as pool:
-            value = features.totals(np.ones(features.size), pool)
+            value = features.add_up(np.ones(features.size), pool)
             riders = value
             if block.spread:
-                riders = features.totals(1 / features.spread[0].share.astype(np.float64), pool)
+                riders = features.add_up(1 / features.spread[0].share.astype(np.float64), pool)
         found[name] = Tally(value, riders)
     return found
 
 
-def _measured_again(
+def _measure_again(
     measured: Measurements, trips: int, truth: dict[str, Tally], rng: np.random.Generator
 ) -> Measurements:
     """What would have been measured if the truth were this."""
 
-    def noisy(exact: Floats, variance: float) -> NDArray[np.int64]:
+    def add_noise(exact: Floats, variance: float) -> NDArray[np.int64]:
         draw = rng.normal if measured.gaussian else rng.laplace
         scale = sqrt(variance if measured.gaussian else variance / 2)
         return np.rint(exact + draw(0.0, scale, len(exact))).astype(np.int64)
 
-    answers = {
-        name: replace(answer, counts=noisy(truth[name].value * answer.whole, answer.variance))
-        for name, answer in measured.answers.items()
+    blocks = {
+        name: replace(block, counts=add_noise(truth[name].value * block.whole, block.variance))
+        for name, block in measured.noisy.items()
     }
-    total = int(noisy(np.array([float(trips)]), measured.variance)[0])
-    return replace(measured, total=total, answers=answers)
+    total = int(add_noise(np.array([float(trips)]), measured.variance)[0])
+    return replace(measured, total=total, noisy=blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +114,9 @@ class _Seen:
     variance: float
 
 
-def _folded(tally: Tally, answer: Answer, fold: int) -> _Seen:
+def _fold(tally: Tally, block: NoisyBlock, fold: int) -> _Seen:
     """With every `fold` parts of a block added up, cell by cell."""
-    noisy = answer.in_trips()
+    noisy = block.in_trips()
     value, riders, misfit = (
         cells.reshape(fold, -1).sum(axis=0)
         for cells in (tally.value, tally.riders, tally.value - noisy.value)
@@ -147,11 +125,16 @@ def _folded(tally: Tally, answer: Answer, fold: int) -> _Seen:
 
 
 def _compare(
-    question: str, seen: _Seen, again: _Seen, sanity: float, rng: np.random.Generator
+    question: str,
+    seen: _Seen,
+    again: _Seen,
+    settings: ErrorSettings,
+    trips: int,
+    rng: np.random.Generator,
 ) -> ExpectedError:
     """Noise as the second weaving shows it, and beside it a bias of random sign."""
     excess = float(np.mean(seen.misfit**2) - np.mean(again.misfit**2))
-    beyond, sure = _beyond_noise(excess, seen.variance, seen.value)
+    beyond, sure = _estimate_bias(excess, seen.variance, seen.value, settings)
     # A rider spreads one over a whole trip: so many riders are one in this block.
     bias = np.sqrt(beyond) * (seen.riders.sum() / max(seen.value.sum(), 1.0))
     off = np.abs(again.riders - seen.riders + bias * rng.standard_normal(len(bias)))
@@ -161,22 +144,24 @@ def _compare(
         int(kept.sum()),
         float(seen.riders[kept].mean()),
         float(off[kept].mean()),
-        float(np.mean(off[kept] / np.maximum(seen.riders[kept], sanity))),
+        float(np.mean(off[kept] / np.maximum(seen.riders[kept], settings.sanity * trips))),
         float(bias[kept].mean() * sqrt(2 / pi)),
         sure,
     )
 
 
-def _beyond_noise(excess: float, variance: float, value: Floats) -> tuple[Floats, bool]:
+def _estimate_bias(
+    excess: float, variance: float, value: Floats, settings: ErrorSettings
+) -> tuple[Floats, bool]:
     """The squared bias of every cell, from the mean excess of squared misfits, and whether that is more than a guess.
 
     The excess is a difference of two means of squared noise, each of variance 5 v^2 / cells for Laplace noise of
     variance v. It is weighed against the guess, which is as uncertain as it is large.
     """
     cells = len(value)
-    guess = max(float(np.mean((UNSEEN * value) ** 2)), 1e-12)
+    guess = max(float(np.mean((settings.unseen * value) ** 2)), 1e-12)
     unsure = 10 * variance**2 / cells
-    believed = max(0.0, excess) * cells / (cells + HALF_BELIEVED)
+    believed = max(0.0, excess) * cells / (cells + settings.half_believed)
     mean = (believed * guess**2 + guess * unsure) / (guess**2 + unsure)
     # Busy cells are off by more, in proportion to the square root of what is in them.
     return mean * value / max(float(value.mean()), 1e-12), guess**2 > unsure

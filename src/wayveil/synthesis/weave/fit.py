@@ -15,21 +15,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.weave.descent import dot, minimise
-from wayveil.world.spreading import norms, parts_of
+from wayveil.synthesis.weave.settings import SolverSettings
+from wayveil.world.spreading import count_parts, measure_norms
 from wayveil.world.walk_blocks import Block, Walks
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+# Threads that share the trips of a support, at most: changes how sums are rounded, and nothing else.
+MOST_WORKERS = 8
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
+class Spread(NamedTuple):
     """Cells that trips spread over: trip j over `cell[bounds[j]:bounds[j + 1]]`, with weight `share[j]` each."""
 
     cell: NDArray[np.int32]
@@ -58,12 +60,14 @@ class Features:
         self.single = np.empty((self.size, len(single)), np.int32)
         for column, block in enumerate(single):
             self.single[:, column] = block.of(walks) + self.place[block.name].start
-        self.spread = [_spread(block, walks, self.place[block.name].start) for block in fine if block.spread]
-        workers = min(os.cpu_count() or 1, 8)
+        self.spread = [
+            _look_up_spread(block, walks, self.place[block.name].start) for block in fine if block.spread
+        ]
+        workers = min(os.cpu_count() or 1, MOST_WORKERS)
         cuts = np.linspace(0, self.size, workers + 1).astype(np.int64)
         self.ranges = list(pairwise(cuts.tolist()))
 
-    def scores(self, x: Floats, pool: ThreadPoolExecutor) -> Floats:
+    def score_trips(self, x: Floats, pool: ThreadPoolExecutor) -> Floats:
         """A_j . x for every trip."""
         x = x.copy()
         for block in self.coarse:
@@ -71,21 +75,21 @@ class Features:
         out = np.empty(self.size)
 
         def work(bounds: tuple[int, int]) -> None:
-            _single_scores(self.single, x, out, *bounds)
+            _set_single_scores(self.single, x, out, *bounds)
             for part in self.spread:
-                _spread_scores(part.cell, part.bounds, part.share, x, out, *bounds)
+                _add_spread_scores(part, x, out, *bounds)
 
         list(pool.map(work, self.ranges))
         return out
 
-    def totals(self, weight: Floats, pool: ThreadPoolExecutor) -> Floats:
+    def add_up(self, weight: Floats, pool: ThreadPoolExecutor) -> Floats:
         """sum_j weight_j A_j: what weighted trips add to every cell."""
 
         def work(bounds: tuple[int, int]) -> Floats:
             out = np.zeros(self.cells)
-            _single_totals(self.single, weight, out, *bounds)
+            _add_single_totals(self.single, weight, out, *bounds)
             for part in self.spread:
-                _spread_totals(part.cell, part.bounds, part.share, weight, out, *bounds)
+                _add_spread_totals(part, weight, out, *bounds)
             return out
 
         total = np.sum(list(pool.map(work, self.ranges)), axis=0)
@@ -94,10 +98,10 @@ class Features:
             total[self.place[block.name]] = np.bincount(np.asarray(block.union), fine, block.cells)
         return total
 
-    def even(self, total: float, prior: Floats) -> Floats:
-        """What trips with these weights, scaled to a total, add to every cell."""
+    def put_even(self, total: float, prior: Floats) -> Floats:
+        """What trips with the prior weights, scaled to a total, add to every cell."""
         with ThreadPoolExecutor(len(self.ranges)) as pool:
-            return self.totals(prior * (total / prior.sum()), pool)
+            return self.add_up(prior * (total / prior.sum()), pool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,33 +122,33 @@ class Fit:
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
 
-def fit(
+def fit_weights(
     features: Features,
     wanted: Floats,
     variance: Floats,
     total: float,
     *,
+    solver: SolverSettings,
+    iterations: int,
     prior: Floats | None = None,
     start: Floats | None = None,
-    iterations: int = 100,
-    tolerance: float = 0.3,
 ) -> Fit:
     """Weights of a support that explain the wanted cells.
 
     `prior` are the weights to stay near (default: even ones); `start` is the dual point of an earlier, similar fit.
-    The solver stops when a step gains less than `tolerance` in log-likelihood: far less than the noise is worth.
+    The solver stops when a step gains far less in log-likelihood than the noise is worth.
     """
     prior = np.ones(features.size) if prior is None else prior
     prior = prior / prior.sum()
     with ThreadPoolExecutor(len(features.ranges)) as pool:
-        even = features.totals(total * prior, pool)
+        even = features.add_up(total * prior, pool)
         reached = even > 0
         wanted = np.where(reached, wanted, 0.0)
         # Steps of about equal effect in every direction: the curvature of the dual is the variance plus the cell's own.
         unit = 1 / np.sqrt(variance + even)
 
         def weights(x: Floats) -> tuple[Floats, float]:
-            score = features.scores(x, pool)
+            score = features.score_trips(x, pool)
             top = float(score.max())
             weight = prior * np.exp(score - top)
             mass = float(weight.sum())
@@ -153,7 +157,7 @@ def fit(
         def dual(z: Floats) -> tuple[float, Floats]:
             x = z * unit
             weight, log_mean = weights(x)
-            slope = features.totals(weight, pool) - wanted + variance * x
+            slope = features.add_up(weight, pool) - wanted + variance * x
             value = total * log_mean - dot(wanted, x) + 0.5 * dot(variance, x * x)
             return value / total, slope * unit / total
 
@@ -162,21 +166,21 @@ def fit(
             # On another support the earlier point may put all weight on a handful of trips: then zero is nearer.
             warm = np.where(reached, start, 0.0) / unit
             begin = min(begin, warm, key=lambda z: dual(z)[0])
-        found, steps = minimise(dual, begin, iterations, tolerance / total)
+        found, steps = minimise(dual, begin, iterations, solver.tolerance / total, solver)
         x = found * unit
         weight, _ = weights(x)
-        return Fit(weight, x, features.totals(weight, pool), even, steps)
+        return Fit(weight, x, features.add_up(weight, pool), even, steps)
 
 
-def _spread(block: Block, walks: Walks, first: int) -> Spread:
-    parts, cells = parts_of(block, walks), block.of(walks)
+def _look_up_spread(block: Block, walks: Walks, first: int) -> Spread:
+    parts, cells = count_parts(block, walks), block.of(walks)
     bounds = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
-    share = (1 / norms(block, parts, cells)).astype(np.float32)
+    share = (1 / measure_norms(block, parts, cells)).astype(np.float32)
     return Spread((cells + first).astype(np.int32), bounds, share)
 
 
 @njit(cache=True, nogil=True)
-def _single_scores(single, x, out, begin, end):  # type: ignore[no-untyped-def]
+def _set_single_scores(single, x, out, begin, end):  # type: ignore[no-untyped-def]
     for j in range(begin, end):
         score = 0.0
         for column in range(single.shape[1]):
@@ -185,24 +189,26 @@ def _single_scores(single, x, out, begin, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _spread_scores(cell, bounds, share, x, out, begin, end):  # type: ignore[no-untyped-def]
+def _add_spread_scores(part, x, out, begin, end):  # type: ignore[no-untyped-def]
+    cell, bounds = part.cell, part.bounds
     for j in range(begin, end):
         score = 0.0
         for k in range(bounds[j], bounds[j + 1]):
             score += x[cell[k]]
-        out[j] += score * share[j]
+        out[j] += score * part.share[j]
 
 
 @njit(cache=True, nogil=True)
-def _single_totals(single, weight, out, begin, end):  # type: ignore[no-untyped-def]
+def _add_single_totals(single, weight, out, begin, end):  # type: ignore[no-untyped-def]
     for j in range(begin, end):
         for column in range(single.shape[1]):
             out[single[j, column]] += weight[j]
 
 
 @njit(cache=True, nogil=True)
-def _spread_totals(cell, bounds, share, weight, out, begin, end):  # type: ignore[no-untyped-def]
+def _add_spread_totals(part, weight, out, begin, end):  # type: ignore[no-untyped-def]
+    cell, bounds = part.cell, part.bounds
     for j in range(begin, end):
-        part = weight[j] * share[j]
+        added = weight[j] * part.share[j]
         for k in range(bounds[j], bounds[j + 1]):
-            out[cell[k]] += part
+            out[cell[k]] += added

@@ -3,16 +3,18 @@
 Whoever has the table can draw as many trips as they like, as often as they like: the guarantee covers all of it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.errors import InputError
-from wayveil.synthesis.weave.demand import Noisy
+from wayveil.synthesis.model import ExpectedError, Model
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.weaving import Woven, weave
 from wayveil.trips.trips import Trips
@@ -20,31 +22,31 @@ from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
-Ints = NDArray[np.int64]
-
 TOTAL, SCALE, LEAF, SETTING = "trips", "scale", "leaf", "setting"
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class NoisyBlock:
     """Noisy counts of one block: `whole` is what one trip counts, `variance` that of the noise of a count."""
 
     counts: Ints
     whole: int
     variance: float
 
-    def in_trips(self) -> Noisy:
-        return Noisy(self.counts / self.whole, sqrt(self.variance) / self.whole)
+    def in_trips(self) -> CellEstimates:
+        """The counts in trips."""
+        return CellEstimates(self.counts / self.whole, sqrt(self.variance) / self.whole)
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements:
+class Measurements(Model):
     """Noisy counts and public facts, nothing else.
 
     total    noisy number of trips, and `variance` that of its noise
     scale    noise scale that the whole budget would give one count; total / scale is the strength of the signal
     leaves   first pair code of each leaf of the partition of origin-destination pairs
-    answers  noisy blocks by name
+    noisy    noisy blocks by name
+    settings how trips are made of them
     """
 
     world: World
@@ -52,14 +54,30 @@ class Measurements:
     total: int
     scale: float
     leaves: Ints
-    answers: dict[str, Answer]
+    noisy: dict[str, NoisyBlock]
     settings: Generation
     variance: float
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both would draw the same trips: equal numbers, equal settings, and the same public world."""
+        return (
+            isinstance(other, Measurements)
+            and self.settings == other.settings
+            and self.table().equals(other.table())
+            and self.world.fingerprint() == other.world.fingerprint()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def trips(self) -> int:
+        """The noisy number of trips, or so many as are needed to make a release at all."""
+        return max(self.total, self.settings.fewest_trips)
 
     @property
     def signal(self) -> float:
         """Trips per unit of noise: n x epsilon, where the unit is one trip."""
-        return max(self.total, 10) / self.scale
+        return self.trips / self.scale
 
     @property
     def gaussian(self) -> bool:
@@ -71,12 +89,24 @@ class Measurements:
 
     def weave(self, seed: int | None = None) -> Woven:
         """Draw a support and fit it; the result can be sampled again and again, and knows how well it fits."""
-        return weave(self, np.random.default_rng(seed))
+        with _whole_model():
+            return weave(self, np.random.default_rng(seed))
 
     def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
         """Private trips: as many as the noisy total says, or as many as asked for."""
         rng = np.random.default_rng(seed)
-        return weave(self, rng).sample(max(self.total, 10) if trips is None else trips, rng)
+        with _whole_model():
+            return weave(self, rng).sample(self.trips if trips is None else trips, rng)
+
+    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
+        """So many private trips, or as many as the noisy total says."""
+        return self.generate(seed, trips=trips)
+
+    def expected_errors(self, trips: Trips) -> list[ExpectedError]:
+        """How far off the released trips are expected to be, by weaving them once more."""
+        from wayveil.synthesis.weave.expected_error import expected_errors
+
+        return expected_errors(self, trips, seed=0)
 
     def table(self) -> pl.DataFrame:
         """One row per cell: block, cell, noisy count, what a trip counts, variance of the noise.
@@ -89,18 +119,8 @@ class Measurements:
         look = asdict(self.resolution)
         parts += [_rows(f"{SETTING} {name}", np.array([value]), 1, 0.0) for name, value in look.items()]
         parts.append(_rows(LEAF, self.leaves, 1, 0.0))
-        parts += [_rows(name, part.counts, part.whole, part.variance) for name, part in self.answers.items()]
+        parts += [_rows(name, part.counts, part.whole, part.variance) for name, part in self.noisy.items()]
         return pl.concat(parts)
-
-    @classmethod
-    def load(cls, folder: str | Path, world: World, settings: Generation | None = None) -> "Measurements":
-        """The measurements of a saved release: draw as many more trips from them as you like, they are paid for."""
-        path = Path(folder) / "model.parquet"
-        try:
-            table = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"is not a readable model ({error})", file=path) from error
-        return cls.of_table(table, world, settings)
 
     @classmethod
     def of_table(
@@ -117,8 +137,8 @@ class Measurements:
                 for name, part in parts.items()
                 if name.startswith(f"{SETTING} ")
             }
-            answers = {
-                name: Answer(
+            noisy = {
+                name: NoisyBlock(
                     part["noisy_count"].to_numpy(), int(part["whole"][0]), float(part["variance"][0])
                 )
                 for name, part in parts.items()
@@ -131,7 +151,7 @@ class Measurements:
                 int(total["noisy_count"][0]),
                 float(parts[SCALE]["variance"][0]),
                 parts[LEAF]["noisy_count"].to_numpy(),
-                answers,
+                noisy,
                 settings or Generation(),
                 float(total["variance"][0]),
             )
@@ -139,6 +159,15 @@ class Measurements:
             raise InputError(
                 f"this table does not hold the measurements of a Weave release ({error})"
             ) from error
+
+
+@contextmanager
+def _whole_model() -> Iterator[None]:
+    """Say of a table that others may have changed what is wrong with it."""
+    try:
+        yield
+    except (KeyError, ZeroDivisionError) as error:
+        raise InputError(f"the model was changed, or is not whole: {error} is missing or wrong") from error
 
 
 def _rows(block: str, counts: Ints, whole: int, variance: float) -> pl.DataFrame:

@@ -5,23 +5,18 @@ graph in which every stop is there once for each line that serves it, beside onc
 """
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.synthesis.weave.settings import Generation
+from wayveil.arrays import Floats, Ints
+from wayveil.synthesis.weave.settings import Generation, RouteSettings
 from wayveil.world.network import Network
 from wayveil.world.trees import grow_tree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 METRES, SECONDS, LINES = range(3)
 _RIDE, _BOARD, _ALIGHT = range(3)
-_TYPICAL_WAIT: Final = 300.0  # seconds, of the median line
-_LEAST: Final = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +41,9 @@ class Costs:
 
     def __init__(self, network: Network, settings: Generation) -> None:
         self.network, self.settings = network, settings
-        self.plain = _plain_graph(network)
-        self.with_lines = _line_graph(network)
-        self.wait = _waits(network)
+        self.plain = _make_plain_graph(network)
+        self.with_lines = _make_line_graph(network)
+        self.wait = _estimate_waits(network, settings.routes)
 
     def graph(self, way: int) -> Graph:
         return self.with_lines if way == LINES else self.plain
@@ -62,30 +57,34 @@ class Costs:
         spread = np.exp(amount * settings.edges * rng.standard_normal(network.edges))
         line = np.exp(amount * settings.lines * rng.standard_normal(len(network.route_ids) + 1))
         length = network.metres if way == METRES else network.seconds.astype(np.float64)
-        along = np.maximum(length, _LEAST) * learnt * spread
+        along = np.maximum(length, 1e-6) * learnt * spread
         if way != METRES:
-            on_foot = 1.0 + amount * rng.uniform(0.3, 1.5)
+            on_foot = 1.0 + amount * rng.uniform(*settings.routes.on_foot)
             along *= np.where(network.walk, on_foot, 1.0)
         if way != LINES:
             # An edge of several lines is as good as the best of them.
-            return (along * _best_line(network, line))[graph.edge]
+            return (along * _find_best_line(network, line))[graph.edge]
         wait = self.wait * np.exp(amount * settings.waits * rng.standard_normal(len(self.wait)))
-        change = rng.uniform(120.0, 600.0) if perturbed else 300.0
+        change = rng.uniform(*settings.routes.change) if perturbed else settings.routes.usual_change
         ride = along[np.maximum(graph.edge, 0)] * line[graph.line]
         # Line -1 is no line, which no arc of a vehicle has: it waits for nothing.
         board = np.append(wait, 0.0)[graph.line] + change
         return np.select([graph.kind == _RIDE, graph.kind == _BOARD], [ride, board], 1.0)
 
 
-def routes(graph: Graph, cost: Floats, origin: Ints, destination: Ints) -> tuple[NDArray[np.int32], Ints]:
+def find_routes(
+    graph: Graph, cost: Floats, origin: Ints, destination: Ints
+) -> tuple[NDArray[np.int32], Ints]:
     """The cheapest way of each pair, pairs sorted by destination, one after the other; length 0 where there is none."""
     roots, first = np.unique(destination, return_index=True)
     bounds = np.append(first, len(destination)).astype(np.int64)
-    return _routes(graph.indptr, graph.indices, cost, graph.stop, roots.astype(np.int32), bounds, origin)
+    return _follow_trees(
+        graph.indptr, graph.indices, cost, graph.stop, roots.astype(np.int32), bounds, origin
+    )
 
 
 @njit(cache=True, nogil=True)
-def _routes(indptr, indices, cost, stop, roots, bounds, origin):  # type: ignore[no-untyped-def]
+def _follow_trees(indptr, indices, cost, stop, roots, bounds, origin):  # type: ignore[no-untyped-def]
     size = len(indptr) - 1
     toward, depth = np.empty(size, np.int32), np.empty(size, np.int32)
     distance, key = np.empty(size), np.empty(size)
@@ -123,14 +122,14 @@ def _routes(indptr, indices, cost, stop, roots, bounds, origin):  # type: ignore
     return location[:used].copy(), lengths
 
 
-def _turned(source: Ints, target: Ints, size: int) -> tuple[Ints, Ints]:
+def _turn_round(source: Ints, target: Ints, size: int) -> tuple[Ints, Ints]:
     order = np.lexsort((source, target))
     return order, np.searchsorted(target[order], np.arange(size + 1)).astype(np.int64)
 
 
-def _plain_graph(network: Network) -> Graph:
+def _make_plain_graph(network: Network) -> Graph:
     source = network.sources.astype(np.int64)
-    order, indptr = _turned(source, network.indices.astype(np.int64), network.size)
+    order, indptr = _turn_round(source, network.indices.astype(np.int64), network.size)
     none = np.full(len(order), -1, np.int64)
     return Graph(
         indptr,
@@ -142,7 +141,7 @@ def _plain_graph(network: Network) -> Graph:
     )
 
 
-def _line_graph(network: Network) -> Graph:
+def _make_line_graph(network: Network) -> Graph:
     size = network.size
     rides = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
     line = network.route.astype(np.int64)
@@ -161,7 +160,7 @@ def _line_graph(network: Network) -> Graph:
     line_of_arc = np.concatenate([line, line_of, none, np.full(len(on_foot), -1)])
     kind = np.repeat([_RIDE, _BOARD, _ALIGHT, _RIDE], [len(rides), len(meets), len(meets), len(on_foot)])
     nodes = size + len(meets)
-    order, indptr = _turned(tail, head, nodes)
+    order, indptr = _turn_round(tail, head, nodes)
     return Graph(
         indptr,
         tail[order].astype(np.int32),
@@ -172,7 +171,7 @@ def _line_graph(network: Network) -> Graph:
     )
 
 
-def _waits(network: Network) -> Floats:
+def _estimate_waits(network: Network, settings: RouteSettings) -> Floats:
     """Seconds that riders wait for each line: half a headway if all edges' runs are shared evenly by their lines."""
     lines_per_edge = np.diff(network.route_indptr)
     edge = np.repeat(np.arange(network.edges), lines_per_edge)
@@ -182,10 +181,11 @@ def _waits(network: Network) -> Floats:
     )
     served = per_line[per_line > 0]
     typical = float(np.median(served)) if len(served) else 1.0
-    return np.clip(_TYPICAL_WAIT * typical / np.maximum(per_line, 1e-9), 60.0, 1_800.0)
+    wait = settings.typical_wait * typical / np.maximum(per_line, 1e-9)
+    return np.clip(wait, settings.shortest_wait, settings.longest_wait)
 
 
-def _best_line(network: Network, factor: Floats) -> Floats:
+def _find_best_line(network: Network, factor: Floats) -> Floats:
     """The smallest factor among the lines of each edge; the last factor, for walks, where there is none."""
     best = np.full(network.edges, factor[-1])
     served = np.flatnonzero(np.diff(network.route_indptr) > 0)

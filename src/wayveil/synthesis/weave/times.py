@@ -10,19 +10,22 @@ from wayveil.world.timebins import DAY, HOUR, TimeBins
 
 # The first Monday of the timeline: where weeks without a date are put.
 FIRST_MONDAY = 4 * DAY
-# Seconds between visits where no timetable says more.
-SECONDS_PER_MOVE = 120
 HOURS_OF_A_DAY, HOURS_OF_A_WEEK = 24, 168
 
 
-def bins_of(times: int) -> TimeBins:
+def make_time_bins(times: int) -> TimeBins:
     """The hours of a day, or those of a week."""
     return TimeBins.hour_of_week() if times == HOURS_OF_A_WEEK else TimeBins.hour_of_day()
 
 
-def with_times(trips: Trips, bin_: NDArray[np.integer], times: int, rng: np.random.Generator) -> Trips:
-    """The trips with a time for every visit, in seconds on the timeline of undated trips."""
-    start = bins_of(times).start[bin_] + rng.integers(0, HOUR, len(bin_))
+def add_times(
+    trips: Trips, bin_: NDArray[np.integer], times: int, seconds_per_move: int, rng: np.random.Generator
+) -> Trips:
+    """The trips with a time for every visit, in seconds on the timeline of undated trips.
+
+    Without a timetable, visits follow each other every `seconds_per_move`.
+    """
+    start = make_time_bins(times).start[bin_] + rng.integers(0, HOUR, len(bin_))
     if times == HOURS_OF_A_WEEK:
         start = start + FIRST_MONDAY
     world = trips.world
@@ -30,5 +33,5 @@ def with_times(trips: Trips, bin_: NDArray[np.integer], times: int, rng: np.rand
         passed = along_paths(world, trips.location, trips.offsets, world.seconds).astype(np.int64)
     else:
         place = np.arange(trips.visits) - np.repeat(trips.offsets[:-1], trips.lengths)
-        passed = place * SECONDS_PER_MOVE
+        passed = place * seconds_per_move
     return Trips(trips.location, trips.offsets, world, np.repeat(start, trips.lengths) + passed)

@@ -12,11 +12,11 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.world.geo import BoundingBox
 from wayveil.world.gtfs.calls import Calls, read_calls
+from wayveil.world.gtfs.footpaths import find_footpaths
 from wayveil.world.gtfs.service import parse_date, read_trips, runs_of_trips
 from wayveil.world.gtfs.steps import make_edges
 from wayveil.world.gtfs.stops import Locations, lookup, read_locations
 from wayveil.world.gtfs.tables import Feed
-from wayveil.world.gtfs.walks import find_walks
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 
 WALKING_SPEED = 1.2  # metres per second
@@ -55,7 +55,7 @@ def read_gtfs(
         routes, route = _routes(feed, trips)
         calls = read_calls(feed, trips, locations, all_trips=day is None)
         keep = _served(feed, calls, locations, box)
-        walks = find_walks(
+        walks = find_footpaths(
             feed, locations, keep, radius_metres=walk_radius_metres, metres_per_second=walking_speed
         )
         runs = runs_of_trips(feed, trips).to_numpy()

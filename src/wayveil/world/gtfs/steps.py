@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from wayveil.world.geo import haversine
 from wayveil.world.gtfs.calls import UNKNOWN, Calls
+from wayveil.world.gtfs.footpaths import Footpaths
 from wayveil.world.gtfs.stops import Locations
 from wayveil.world.gtfs.tables import Feed
-from wayveil.world.gtfs.walks import Walks
 from wayveil.world.network import Edges
 
 _FALLBACK_SPEED = 5.0  # metres per second, where a feed has no usable time at all
@@ -19,7 +19,7 @@ def make_edges(
     calls: Calls,
     runs: NDArray[np.int64],
     route: NDArray[np.int32],
-    walks: Walks,
+    walks: Footpaths,
     locations: Locations,
     keep: NDArray[np.int32],
 ) -> Edges:

@@ -11,6 +11,13 @@ import polars as pl
 
 from wayveil.errors import InputError
 
+# What a feed may unpack to. The largest national feeds have a few dozen tables and some 3 GB of text that packs 5 to 30
+# times smaller; a zip far beyond that was made to fill memory.
+MOST_MEMBERS = 1_000
+MOST_BYTES = 8 << 30
+MOST_RATIO = 200
+SMALL = 1 << 20  # bytes; below, any ratio will do
+
 REQUIRED = ("stops", "routes", "trips", "stop_times")
 _UNPACKING_FAILS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
 
@@ -46,7 +53,11 @@ class Feed:
     def read(self, table: str, required: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
         """The named columns of a table as text, in the order of the file; optional ones may be all null."""
         raw = self._text(table).lstrip()
-        header = next(csv.reader(io.StringIO(raw[:65_536].split(b"\n", 1)[0].decode("utf-8", "replace"))), [])
+        first = raw[:65_536].split(b"\n", 1)[0].decode("utf-8", "replace")
+        try:
+            header = next(csv.reader(io.StringIO(first)), [])
+        except csv.Error as error:
+            raise InputError(f"{table}.txt has no readable header ({error})", file=self.path) from error
         position = {name.strip().strip('"').lower(): at for at, name in reversed(list(enumerate(header)))}
         missing = [column for column in required if column not in position]
         if missing:
@@ -82,7 +93,7 @@ class Feed:
             return {p.relative_to(self.path).as_posix(): p.stat().st_size for p in files}
         try:
             with zipfile.ZipFile(self.path) as archive:
-                return {item.filename: item.file_size for item in archive.infolist()}
+                members = archive.infolist()
         except (zipfile.BadZipFile, OSError) as error:
             with self.path.open("rb") as file:
                 looks_like_zip = file.read(2) == b"PK"
@@ -92,6 +103,28 @@ class Feed:
                 else "is not a zip file; give a GTFS zip file or the folder it was unpacked to"
             )
             raise InputError(problem, file=self.path) from error
+        self._check_limits(members)
+        return {item.filename: item.file_size for item in members}
+
+    def _check_limits(self, members: list[zipfile.ZipInfo]) -> None:
+        """Refuse a zip that would fill memory, by what it says of itself; what it unpacks to is held to that."""
+        if len(members) > MOST_MEMBERS:
+            raise InputError(
+                f"holds {len(members):,} files; a feed has at most {MOST_MEMBERS:,}", file=self.path
+            )
+        total = sum(item.file_size for item in members)
+        if total > MOST_BYTES:
+            raise InputError(
+                f"would unpack to {total / 2**30:,.1f} GB; a feed has at most {MOST_BYTES / 2**30:,.0f} GB. Unpack it "
+                f"yourself and give the folder if that is right",
+                file=self.path,
+            )
+        for item in members:
+            if item.file_size > SMALL and item.file_size > MOST_RATIO * max(item.compress_size, 1):
+                raise InputError(
+                    f"{item.filename} would unpack to more than {MOST_RATIO} times its size, which no timetable does",
+                    file=self.path,
+                )
 
     def _find_tables(self) -> dict[str, str]:
         """The tables by name. An optional table without a single byte is as good as none."""

@@ -1,0 +1,61 @@
+"""How commands open releases and the raw files beside them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wayveil.cli.tap_commands import open_places, raw_answers, read_clean
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+
+Trust = Annotated[
+    str | None,
+    typer.Option(
+        help="Fingerprint of the data holder's key, as you got it from the data holder, or `any`. Needed once per key."
+    ),
+]
+
+
+def open_release(
+    folder: Path,
+    world: Path | None,
+    grid: str | None = None,
+    cell: float = 0.02,
+    *,
+    bbox: str | None = None,
+    trust: str | None = None,
+) -> "Release":
+    """The release in a folder, checked and whole, over its world."""
+    from wayveil.releases.release import Release
+    from wayveil.releases.verification import verify_release
+
+    verify_release(folder, trust=trust)  # before a large feed is read
+    return Release.load(folder, open_places(world, grid, cell, bbox), trust=trust)
+
+
+@dataclass(frozen=True)
+class Look:
+    """Who looks at raw rows, and where that is booked: it costs nothing, and it is seen."""
+
+    what: str
+    ledger: str | None
+    dataset: str | None
+
+
+def read_raw(path: Path, release: "Release", grid: str | None, cell: float, *, look: Look) -> tuple[Any, Any]:
+    """The raw trips behind a release, and taps per route where they tell it: from a file of trips, or of taps."""
+    from wayveil.releases.accounts import note_look
+    from wayveil.trips.read import read_trips
+    from wayveil.trips.tables import require_file, table_header, table_suffix
+
+    require_file(path)
+    if not release.visits_are_taps or table_suffix(path) is None or "trip_id" in table_header(path):
+        trips = read_trips(path, release.world)
+        note_look(look.what, trips, path, look.ledger, look.dataset)
+        return trips, None
+    taps = read_clean(path, release.world, None, None, grid, cell)
+    note_look(look.what, taps.as_single_visits(), path, look.ledger, look.dataset)
+    return raw_answers(taps)

@@ -1,0 +1,389 @@
+"""Commands about taps: `taps clean`, `taps simulate`, `taps riders` and `taps release`."""
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wayveil.cli.options import (
+    AsJson,
+    BoundingBox,
+    DatasetName,
+    Epsilon,
+    LedgerPlace,
+    MemoryLimit,
+    NewPeople,
+    NoRider,
+    PolicyEpsilon,
+    Quiet,
+    WalkRadius,
+    present,
+    present_release,
+    remark,
+)
+from wayveil.errors import InputError, ParameterError
+from wayveil.progress import shown
+
+if TYPE_CHECKING:
+    from wayveil.synthesis.riders.roles import RiderRules
+    from wayveil.taps.taps import Taps
+    from wayveil.world.world import World
+
+app = typer.Typer(no_args_is_help=True, help="From an agency's taps to riders, releases and answers.")
+
+TapFile = Annotated[Path, typer.Argument(help="The taps (csv or parquet).")]
+Seed = Annotated[int, typer.Option(help="The same seed makes the same taps and riders.")]
+Grid = Annotated[
+    str | None,
+    typer.Option(help="Instead of --world: cells over south,west,north,east, for taps with coordinates."),
+]
+Cell = Annotated[float, typer.Option(help="Size of the cells of --grid, in degrees.")]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="Layout: wayveil, bc-transit, tides, tides-draft, sube, scikit-mobility, or a TOML file."
+    ),
+]
+Mapped = Annotated[
+    list[str] | None,
+    typer.Option("--map", help="One column, ours=theirs (time=ts); repeatable; in place of --columns."),
+]
+RulesFile = Annotated[
+    Path | None, typer.Option("--rules", help="TOML file that changes the rules of the reconstruction.")
+]
+Zone = Annotated[
+    str | None,
+    typer.Option(
+        help="The city's time zone (Europe/Madrid): times that name a zone are put on its clock. Without it every row "
+        "keeps the wall time that it shows."
+    ),
+]
+OptionalWorld = Annotated[
+    Path | None, typer.Option("--world", "-w", help="GTFS zip or folder, or saved network.")
+]
+
+
+@app.command()
+def clean(
+    file: TapFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Clean taps (.parquet or .csv).")],
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    fill: Annotated[
+        str,
+        typer.Option(
+            help="Gaps in stop and route: `none`, `same-bus` (looks at other rows: only for --way study), or a public "
+            "vehicle table (csv, parquet)."
+        ),
+    ] = "none",
+    repeated: Annotated[str, typer.Option(help="Exact repetitions of rows: auto, drop or keep.")] = "auto",
+    devices: Annotated[Path | None, typer.Option(help="TIDES devices table: stops of gates.")] = None,
+    date: Annotated[
+        str | None,
+        typer.Option(help="A day of the period, YYYY-MM-DD: stops without service then are inactive."),
+    ] = None,
+    first_day: Annotated[str | None, typer.Option(help="First day of the period, YYYY-MM-DD.")] = None,
+    days: Annotated[int, typer.Option(min=1, help="Days of the period.")] = 6,
+    zone: Zone = None,
+    bbox: BoundingBox = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read a vendor's tap file, clean it rule by rule, and say how many rows each rule touched."""
+    from wayveil.taps.read import read_taps
+    from wayveil.taps.vehicles import VehicleTable
+    from wayveil.taps.write import write_taps
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        everywhere = None
+        if date is not None and world is not None:
+            everywhere = open_world(world, bbox=bbox)
+            city = open_world(world, bbox=bbox, service_date=date)
+        else:
+            city = open_places(world, grid, cell, bbox)
+        table: Any = fill if fill in ("none", "same-bus") else VehicleTable.of_file(fill)
+        made = read_taps(
+            file,
+            city,
+            _layout(columns, mapped),
+            fill=table,
+            repeated=repeated,  # type: ignore[arg-type]
+            devices=devices,
+            everywhere=everywhere,
+            period=None if first_day is None else _period(first_day, days),
+            reach_metres=_reach(grid, cell),
+            zone=zone,
+        )
+        write_taps(made.taps, out)
+    if as_json:
+        present({**made.report.as_dict(), "written_to": str(out)}, as_json=True)
+        return
+    for line in made.report.lines():
+        typer.echo(line)
+    remark("These counts are exact facts about the raw data: keep them inside.", quiet=quiet)
+
+
+@app.command()
+def simulate(
+    feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A file like the study's (.csv or .parquet).")],
+    taps: Annotated[int, typer.Option(min=1, help="How many taps.")] = 312_659,
+    first_day: Annotated[str, typer.Option(help="First day, YYYY-MM-DD.")] = "2024-12-15",
+    days: Annotated[int, typer.Option(min=1, help="How many days.")] = 6,
+    gaps: Annotated[bool, typer.Option(help="Leave values out, as in the study.")] = True,
+    seed: Seed = 0,
+    bbox: BoundingBox = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make an agency's tap file where none may be had: two peaks, fleets, seats, missing values."""
+    from wayveil.simulate.fare_boxes import Gaps, simulate_taps, write_vendor_file
+    from wayveil.world.network import Network
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        city = open_world(feed, bbox=bbox)
+        if not isinstance(city, Network):
+            raise ParameterError("taps are simulated on a network; give a GTFS feed or a saved network")
+        made = simulate_taps(city, taps, seed=seed, first_day=_day(first_day), days=days)
+        chosen = Gaps() if gaps else Gaps(vehicle=0, seats=0, route=0, stop=0, time=0, unknown_stop=0)
+        write_vendor_file(made, out, seed=seed + 1, gaps=chosen)
+    present({**made.taps.describe(), "written_to": str(out)}, as_json=as_json)
+
+
+@app.command()
+def riders(
+    file: TapFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Riders, one row per tap (.parquet or .csv).")],
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `taps clean`.")] = "same-bus",
+    rules: RulesFile = None,
+    seed: Seed = 0,
+    zone: Zone = None,
+    walk_radius: WalkRadius = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give anonymous taps to riders by their roles. The result is as sensitive as the taps.
+
+    It is marked `reconstructed`, and no private release takes it: one tap more can change every rider.
+    """
+    from wayveil.synthesis.riders.reconstruct import reconstruct_riders
+    from wayveil.taps.read import read_taps
+    from wayveil.trips.tables import write_table
+
+    with shown(not quiet and not as_json):
+        city = open_places(world, grid, cell, None, walk_radius)
+        read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill), zone=zone)
+        made = reconstruct_riders(read.taps, _rules(rules), seed=seed)
+        write_table(made.table(), out, made.history)
+    present({**made.describe(), "written_to": str(out)}, as_json=as_json)
+
+
+@app.command()
+def release(
+    file: TapFile,
+    epsilon: Epsilon,
+    way: Annotated[
+        str,
+        typer.Option(
+            help="cards (protects riders), counts-first or counts (protect single taps), or study (protects nobody "
+            "behind the taps)."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    mechanism: Annotated[
+        str | None, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`.")
+    ] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Option("--set", help="Parameter of the mechanism, name=value.")
+    ] = None,
+    period: Annotated[str, typer.Option(help="A trip is a rider's `day` or `week`.")] = "day",
+    max_trips: Annotated[int, typer.Option(min=1, help="Trips of one rider that are counted.")] = 2,
+    no_rider: NoRider = "refuse",
+    alightings: Annotated[bool, typer.Option(help="Way cards: add where riders get off.")] = False,
+    first_day: Annotated[
+        str | None, typer.Option(help="Public period, for counts-first: YYYY-MM-DD.")
+    ] = None,
+    days: Annotated[int, typer.Option(min=1, help="Days of the public period.")] = 6,
+    rules: RulesFile = None,
+    zone: Zone = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
+    policy_epsilon: PolicyEpsilon = None,
+    new_people: NewPeople = False,
+    memory: MemoryLimit = 6,
+    purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
+    curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
+    from wayveil.cli.mechanisms import make_mechanism
+    from wayveil.cli.releases import require_dataset
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.releases.accounts import open_account, settled_if_lost
+    from wayveil.releases.tap_ways import release_taps, unit_of_way
+
+    budget = release_epsilon(epsilon)
+    chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [])
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise ParameterError(f"{out} already exists; a release is never written over another one")
+    with shown(not quiet and not as_json):
+        taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell, zone)
+        name = dataset or file.name
+        account = open_account(ledger, file)
+        rows = None if new_people else taps.as_single_visits()
+        unit = unit_of_way(way, max_trips, no_rider)  # type: ignore[arg-type]
+        require_dataset(account, name, unit, policy_epsilon, rows, quiet=quiet or as_json)
+        made = release_taps(
+            taps,
+            way,  # type: ignore[arg-type]
+            epsilon=budget,
+            mechanism=chosen,
+            period=period,  # type: ignore[arg-type]
+            max_trips=max_trips,
+            without_id=no_rider,  # type: ignore[arg-type]
+            alightings=alightings,
+            first_day=None if first_day is None else _day(first_day),
+            days=days,
+            rules=_rules(rules),
+            ledger=account,
+            dataset=name,
+            new_people=new_people,
+            memory=int(memory * 2**30),
+            purpose=purpose,
+            curator=curator,
+        )
+        with settled_if_lost(made.reservation, out):
+            folder = made.save(out)
+    booked = "no ledger" if account is None else f"{account.name}, as {name}"
+    present_release(made, folder, as_json=as_json, booked_in=booked)
+
+
+def open_places(
+    world: Path | None, grid: str | None, cell: float, bbox: str | None, walk_radius: float | None = None
+) -> "World":
+    from wayveil.world.grid import Grid as CellGrid
+    from wayveil.world.opening import open_world
+
+    if (world is None) == (grid is None):
+        raise ParameterError(
+            "give the public places: --world (a feed) or --grid (a box of cells), one of them"
+        )
+    if world is not None:
+        return open_world(world, bbox=bbox, walk_radius_metres=walk_radius)
+    return CellGrid.of_degrees(str(grid), cell)
+
+
+def _layout(columns: str | None, mapped: list[str] | None) -> Any:
+    if not mapped:
+        return columns
+    if columns is not None:
+        raise ParameterError("give --columns or --map, not both")
+    pairs = [pair.partition("=") for pair in mapped]
+    for our, equals, _ in pairs:
+        if not equals:
+            raise ParameterError(f"--map takes ours=theirs, for example time=ts, not {our!r}")
+    return {our.strip(): their.strip() for our, _, their in pairs}
+
+
+def read_clean(
+    file: Path,
+    city: "World",
+    columns: str | None,
+    mapped: list[str] | None,
+    grid: str | None,
+    cell: float,
+    zone: str | None = None,
+) -> "Taps":
+    from wayveil.taps.read import read_taps
+
+    reach = _reach(grid, cell)
+    return read_taps(file, city, _layout(columns, mapped), reach_metres=reach, zone=zone).taps
+
+
+def _reach(grid: str | None, cell: float) -> float:
+    """How far from a location a tap may be, in metres; on a grid, the corner of a cell and a little more."""
+    return 500.0 if grid is None else 0.75 * cell * 111_195.0
+
+
+def raw_taps_as_trips(path: Path, city: "World", grid: str | None = None, cell: float = 0.02) -> Any:
+    """Raw tap sequences: of cards where there are any, else every tap by itself."""
+    return raw_answers(read_clean(path, city, None, None, grid, cell))[0]
+
+
+def raw_answers(taps: "Taps") -> tuple[Any, Any]:
+    """Sequences of taps, and taps per route where the taps tell it."""
+    import numpy as np
+
+    from wayveil.taps.chains import sequences
+    from wayveil.world.network import Network
+
+    routes = None
+    if taps.route is not None and isinstance(taps.world, Network):
+        known = taps.route[taps.route >= 0]
+        routes = np.bincount(known, minlength=len(taps.world.route_ids)).astype(np.float64)
+    trips = taps.as_single_visits() if taps.card is None else sequences(taps, taps.card, "day")
+    return trips, routes
+
+
+def _filling(file: Path, fill: str) -> Any:
+    """Files of our own are clean already and may have no vehicles to fill from."""
+    from wayveil.taps.columns import PRESETS
+    from wayveil.trips.tables import require_file, table_header
+
+    require_file(file)
+    return "none" if PRESETS["wayveil"].time in table_header(file) else fill
+
+
+def _rules(path: Path | None) -> "RiderRules | None":
+    import tomllib
+
+    from pydantic import ValidationError
+
+    from wayveil.synthesis.riders.roles import RiderRules
+
+    if path is None:
+        return None
+    try:
+        return RiderRules(**tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InputError(f"cannot be read ({error})", file=path) from error
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        raise InputError(f"holds no usable rules ({first})", file=path) from error
+
+
+def _day(text: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError as error:
+        raise ParameterError(f"{text!r} is not a date; write YYYY-MM-DD") from error
+
+
+def _period(first_day: str, days: int) -> tuple[datetime.date, datetime.date]:
+    first = _day(first_day)
+    return first, datetime.date.fromordinal(first.toordinal() + days - 1)
+
+
+def register(app_: typer.Typer) -> None:
+    """Add the commands."""
+    from wayveil.cli.ask import ask
+
+    app_.add_typer(app, name="taps")
+    app_.command()(ask)

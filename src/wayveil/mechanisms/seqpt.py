@@ -1,0 +1,88 @@
+"""SeqPT: the exhaustive tree over (stop, time) pairs, the baseline of the SafePath study.
+
+Guarantee
+    epsilon-differential privacy for the unit that the release names (pure, no delta).
+    Reason: that of the noisy prefix tree, with pairs in place of stops: one trip is in one node of a level, every
+    public pair that may follow is a candidate, empty or not, and levels compose.
+    Attacked by the audits registered for `seqpt`.
+
+Repaired
+    As for the noisy prefix tree. The published baseline visits every empty child, which is why it timed out; here
+    survivors among them are drawn from their exact law, so that the time is gone and only the noise remains.
+"""
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from wayveil.counting.protocol import Counter
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, least_false_nodes
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
+from wayveil.mechanisms.shared_fields import (
+    ConsistencyRule,
+    FalseChildren,
+    Height,
+    Smoothing,
+    ThresholdScales,
+)
+from wayveil.mechanisms.time_axis import TimeAxis, time_bins
+from wayveil.privacy.gate import Gate
+from wayveil.synthesis.consistency import Consistency
+from wayveil.synthesis.model import Model
+from wayveil.synthesis.timed_tree import TimedTree
+from wayveil.world.successors import CompleteSuccessors
+from wayveil.world.timed import Later, TimedAlphabet
+
+
+class SeqPT(Mechanism):
+    """A noisy tree over (stop, time) pairs with nothing to guide it: a baseline."""
+
+    name: ClassVar[str] = "seqpt"
+    makes: ClassVar[type[Model]] = TimedTree
+    summary: ClassVar[str] = "noisy counts of prefixes of (stop, time) pairs, unguided"
+
+    height: Height = 12
+    time: TimeAxis = "hour-of-day"
+    successors: Literal["all", "network"] = Field(
+        "all", description="Stops that may come next: `all` (taps), or those of the `network`."
+    )
+    false_children: FalseChildren = 0.5
+    threshold_scales: ThresholdScales = None
+    max_false_nodes: int = Field(
+        20_000_000,
+        ge=1,
+        description="Nodes that noise alone may make, as estimated before anything is paid; more are refused.",
+    )
+    consistency: ConsistencyRule = "equal"
+    smoothing: Smoothing = True
+
+    @classmethod
+    def published(cls, **parameters: Any) -> "SeqPT":
+        """The study's fixed threshold and equal consistency."""
+        return cls(**({"threshold_scales": 2 * 2**0.5, "consistency": "equal"} | parameters))
+
+    def measure(self, counter: Counter, gate: Gate) -> TimedTree:
+        """Refuse a hopeless size at once, then grow all levels at equal prices; the gate watches the memory."""
+        bins = time_bins(self.time)
+        alphabet = TimedAlphabet(counter.world, bins)
+        later = Later(public_successors(counter.world, self.successors), bins.count)
+        threshold = Threshold(self.false_children, self.threshold_scales, "allow")
+        expected = least_false_nodes(alphabet.size, later.mean_degree, self.height, threshold)
+        if expected > self.max_false_nodes:
+            raise ParameterError(
+                f"noise alone would make at least {expected:.2g} nodes over {self.height} levels "
+                f"({alphabet.size:,} pairs of stop and time, {later.mean_degree:,.0f} of which may follow each). Use "
+                f"a noise-aware threshold, fewer levels or fewer time bins, or raise max_false_nodes."
+            )
+        plans = [
+            LevelPlan(
+                f"level {depth + 1} of the tree",
+                price,
+                later if depth else CompleteSuccessors(alphabet.size),
+            )
+            for depth, price in enumerate(gate.budget.split([1] * self.height))
+        ]
+        levels = grow(counter.prefixes(alphabet), plans, threshold, gate)
+        return TimedTree(counter.world, levels, Consistency(self.smoothing, self.consistency), bins)

@@ -1,0 +1,147 @@
+"""How finely Weave looks, and which of its questions are not worth asking: functions of the noisy number of trips."""
+
+from fractions import Fraction
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from wayveil.world.repeats import CLASS_BITS, MOST_MEMORY, VISIT_KINDS, count_contexts
+from wayveil.world.walk_blocks import Resolution, length_edges
+from wayveil.world.zones import Geography
+
+
+class LookingRules(BaseModel):
+    """Between which resolutions Weave may choose."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lengths: tuple[tuple[int, int], ...] = Field(
+        ((1, 100), (2, 60), (3, 40), (4, 25), (5, 18), (6, 12), (8, 8), (10, 5), (12, 3), (16, 1)),
+        min_length=1,
+        description="bins of distance, and growth of bins of length in percent, from coarse to fine; on a network",
+    )
+    lengths_on_list: tuple[tuple[int, int], ...] = Field(
+        ((1, 100), (2, 60), (2, 40), (2, 25), (2, 17)),
+        min_length=1,
+        description="the same without a network, where distance only tells trips that return from others",
+    )
+    most_bits: int = Field(12, ge=0, description="binary digits of the number of zones, at most")
+
+
+def choose_resolution(
+    geography: Geography,
+    cells: dict[str, float],
+    rules: LookingRules,
+    *,
+    times: int,
+    bands: int,
+    triples: bool,
+) -> Resolution:
+    """The finest look at which a block has at most `cells` cells: enough trips in each to be seen through the noise.
+
+    `cells` follows from the noisy number of trips and the prices, so choosing costs nothing.
+    """
+
+    def count_bits(block: str, per_zone: int, most: int, power: int = 1) -> int:
+        found = 0
+        while found < most and per_zone << power * (found + 1) <= cells.get(block, 0):
+            found += 1
+        return found
+
+    depth = min(geography.places.depth, rules.most_bits)
+    options = rules.lengths if geography.network is not None else rules.lengths_on_list
+    fits = [
+        option
+        for option in options
+        if option[0] * len(length_edges(option[1])) <= cells["length"]
+        and option[0] <= cells.get("distance", option[0])
+    ]
+    distances, growth = fits[-1] if fits else options[0]
+    classes = min(CLASS_BITS, count_bits("visit", geography.world.size, CLASS_BITS))
+    memory, memories = _choose_memory(cells.get("memory", 0))
+    return Resolution(
+        ends=min(count_bits("origin zone", 1, depth), count_bits("destination zone", 1, depth)),
+        hours=min(count_bits("hour at origin", times, depth), count_bits("hour at destination", times, depth))
+        if times
+        else 0,
+        pairs=count_bits("band of pair", bands, depth // 2, power=2) if times else 0,
+        edges=count_bits("edge zone", 1, min(geography.edges.depth, rules.most_bits)),
+        distances=distances,
+        growth=growth,
+        times=times,
+        bands=bands if times else 0,
+        triples=int(triples),
+        visits=classes,
+        memory=memory,
+        memories=memories,
+    )
+
+
+# Which question gets the share of one that is not worth asking: the one that looks at the same thing otherwise.
+HEIRS = {
+    "hour at origin": "hour",
+    "hour at destination": "hour",
+    "band of pair": "hour",
+    "origin": "origin zone",
+    "origin zone": "origin",
+    "destination": "destination zone",
+    "destination zone": "destination",
+    "edge": "edge zone",
+    "edge zone": "edge",
+    "distance": "length",
+}
+
+
+def drop_useless(
+    weights: dict[str, Fraction],
+    geography: Geography,
+    look: Resolution,
+    strength: dict[str, float],
+    *,
+    faint: float,
+    few: int,
+) -> dict[str, Fraction]:
+    """The weights without the questions that are not worth asking, whose weights go to their likes.
+
+    Not worth asking are coarse questions with a single cell; fine ones with fewer than `faint` trips per noise scale
+    and cell, so that not even a busy place would show; and zones of fewer than `few` places or edges, as those say it
+    better by themselves. `strength` are the trips per noise scale of each question, by the noisy number of trips.
+    """
+    network = geography.network
+    single = {
+        "origin zone": look.ends,
+        "destination zone": look.ends,
+        "hour at origin": look.hours,
+        "hour at destination": look.hours,
+        "band of pair": look.pairs,
+        "edge zone": look.edges,
+        "distance": look.distances - 1,
+    }
+    fine = {}
+    if network is not None:
+        fine = {"origin": network.size, "destination": network.size, "edge": network.edges}
+    gone = {name for name, bits in single.items() if bits == 0}
+    gone |= {name for name, cells in fine.items() if strength[name] < faint * cells}
+    gone |= {
+        f"{name} zone"
+        for name, cells in fine.items()
+        if name not in gone and few << (look.edges if name == "edge" else look.ends) > cells
+    }
+    kept = {name: weight for name, weight in weights.items() if name not in gone}
+    for name in gone & weights.keys():
+        if HEIRS[name] in kept:
+            kept[HEIRS[name]] += weights[name]
+    return kept
+
+
+def _choose_memory(cells: float) -> tuple[int, int]:
+    """Visits to remember, and binary digits of classes of lengths: first the former, then the latter."""
+    memory = bits = 0
+    while memory < MOST_MEMORY and count_contexts(memory + 1) * VISIT_KINDS <= cells:
+        memory += 1
+    while (
+        memory == MOST_MEMORY
+        and bits < CLASS_BITS
+        and count_contexts(memory) * VISIT_KINDS << (bits + 1) <= cells
+    ):
+        bits += 1
+    return memory, bits

@@ -1,0 +1,119 @@
+"""From the unit of a release to the unit of a policy: how many times its epsilon a policy is charged.
+
+A release with epsilon e holds for pairs of datasets that are one step of *its* unit apart. A policy limits what one of
+*its* units may lose. If the two datasets of the policy can always be joined by k steps of the release's unit, the
+release costs the policy k e (group privacy: each step changes any probability by a factor of at most exp(e)). Where no
+such k is known the release is refused: no number would be true.
+
+Which k, and why. `m` is the release's `max_trips`.
+
+policy   release             k                 because
+rider    rider               1                 the same pairs; how many trips are counted changes nothing about them
+rider    rider-day           days_per_rider    a rider is taken out day by day
+rider    trip                trips_per_rider   a rider is taken out trip by trip
+rider    event points window visits_per_rider  a rider is taken out visit by visit; one visit is a step of all three
+rider-day rider-day          1
+rider-day rider              2                 take the rider out, put the rider with the other day in
+rider-day trip               trips_per_rider   no day has more trips than all days
+rider-day event points window visits_per_rider
+trip     trip                1
+trip     rider, rider-day    1 if m >= 2 else 2   see below
+trip     event points window visits_per_rider  a trip is taken out visit by visit
+event    event points window 1                 one visit is a step of each of them
+event    trip                2                 take the trip out, put the changed trip in
+event    rider               1 if m >= 2 else 2   see below
+event    rider-day           1 if m >= 4, 2 if m >= 2, else 4
+
+One trip more of a rider who has others. Every trip has a random word, and the m smallest words of a rider are counted.
+Give the common trips the same words in both datasets: then the counted trips differ by at most one that came and one
+that had to go. Counts move by at most 2 trips, and the noise covers m. The gate's answers cost their price whenever
+counts move by no more than what is booked, so with m >= 2 the release costs e, not 2e. A changed visit changes one
+trip: again one goes and one comes. With rider-days the changed trip may begin on another day; then this happens on
+two days, each of which is a step of 2 trips.
+
+The `..._per_rider` are stated by the data holder in the policy and stand in its line. The sum then holds for riders who
+have at most so many. A trip without a rider id counts as a rider of its own.
+
+Deltas are not multiplied: a group of k loses more than k delta. A release with a delta (or in rho) is charged where
+k = 1 and refused elsewhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from wayveil.errors import ParameterError
+
+POLICY_UNITS = ("rider", "rider-day", "trip", "event")
+_OF_VISITS = ("event", "points", "window")
+_KNOWN = (*POLICY_UNITS, "points", "window")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What the data holder says about the data: at most so many days, trips and visits of one rider."""
+
+    days_per_rider: int | None = None
+    trips_per_rider: int | None = None
+    visits_per_rider: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and (type(value) is not int or not 1 <= value <= 10**9):
+                raise ParameterError(f"{name} must be a whole number of 1 or more, not {value!r}")
+
+
+@dataclass(frozen=True)
+class BookedUnit:
+    """The unit of a release as it stands on its line: the name, and the bounds that decide how it converts."""
+
+    name: str
+    bounds: Mapping[str, Any]
+
+    @classmethod
+    def from_payload(cls, payload: Any) -> Self:
+        """Read from a line; a unit that this version does not know is refused, never guessed."""
+        if not isinstance(payload, dict) or payload.keys() != {"name", "bounds"}:
+            raise ParameterError(f"a unit on a line has a name and bounds, not {payload!r}")
+        unit = cls(payload["name"], payload["bounds"])
+        if unit.name not in _KNOWN or not isinstance(unit.bounds, dict):
+            raise ParameterError(f"there is no unit {unit.name!r}; there are {', '.join(_KNOWN)}")
+        if unit.name in ("rider", "rider-day") and type(unit.bounds.get("max_trips")) is not int:
+            raise ParameterError(f"the unit {unit.name} needs its bound max_trips")
+        return unit
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def steps(release: BookedUnit, policy_unit: str, stated: Stated) -> int | None:
+    """How many steps of the release's unit join two neighbours of the policy's unit; None where nobody knows."""
+    source = "visits" if release.name in _OF_VISITS else release.name
+    most = int(release.bounds.get("max_trips", 1))
+    swap = 1 if most >= 2 else 2
+    known: dict[tuple[str, str], int | None] = {
+        ("rider", "rider"): 1,
+        ("rider-day", "rider"): stated.days_per_rider,
+        ("trip", "rider"): stated.trips_per_rider,
+        ("visits", "rider"): stated.visits_per_rider,
+        ("rider-day", "rider-day"): 1,
+        ("rider", "rider-day"): 2,
+        ("trip", "rider-day"): stated.trips_per_rider,
+        ("visits", "rider-day"): stated.visits_per_rider,
+        ("trip", "trip"): 1,
+        ("rider", "trip"): swap,
+        ("rider-day", "trip"): swap,
+        ("visits", "trip"): stated.visits_per_rider,
+        ("visits", "event"): 1,
+        ("trip", "event"): 2,
+        ("rider", "event"): swap,
+        ("rider-day", "event"): 1 if most >= 4 else 2 * swap,
+    }
+    return known[source, policy_unit]
+
+
+def missing(release: BookedUnit, policy_unit: str) -> str:
+    """The fact that would make the conversion sound, as an option of `ledger policy`."""
+    if release.name == "rider-day":
+        return "--days-per-rider"
+    return "--trips-per-rider" if release.name == "trip" else "--visits-per-rider"

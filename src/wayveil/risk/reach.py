@@ -1,0 +1,27 @@
+"""What each audit of a thorough run could have shown: the table in docs/audits.md."""
+
+from wayveil.risk.distinguish import largest_shown, runs_to_show
+from wayveil.risk.one_run import accuracy_bound
+from wayveil.risk.registry import audit_plans
+from wayveil.risk.run import ALPHA, EFFORTS, SHARE
+
+
+def reach_table() -> str:
+    """One line per mechanism: what it claims, and the largest epsilon that the audits of it could have shown."""
+    work = EFFORTS["full"]
+    lines = [
+        "| mechanism | claimed as a whole | black box can show | one run can show | claimed by all blocks "
+        "| each block can show |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, plan in sorted(audit_plans().items()):
+        claim = float(plan.claim_as_a_whole)
+        game = largest_shown(max(work.game[1], runs_to_show(claim, ALPHA)), ALPHA)
+        guesses = 2 * int(SHARE * min(work.quarters, plan.largest))
+        chorus = f"{accuracy_bound(guesses, guesses, ALPHA):.2f}" if plan.town else "not played"
+        # The chance of a false alarm is shared by all blocks; with forty of them each shows the least.
+        block = largest_shown(work.block[1], ALPHA / 40)
+        lines.append(
+            f"| {name} | {claim:g} | {game:.2f} | {chorus} | {float(plan.epsilon):g} | {block:.2f} or more |"
+        )
+    return "\n".join(lines)

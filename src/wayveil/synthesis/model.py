@@ -1,0 +1,128 @@
+"""`Model`: what a mechanism measured, and what can be done with it.
+
+Every model draws trips, shows itself as a table, and survives on disk. What else a model can do, it does by having the
+method for it: an ability is a protocol with one method, found with `isinstance`. Nobody above asks which mechanism
+made a model.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from zipfile import BadZipFile
+
+import numpy as np
+import polars as pl
+
+from wayveil.errors import InputError
+from wayveil.synthesis.estimates import Estimate, Question
+from wayveil.synthesis.packing import pack, unpack
+from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+
+TABLE, STATE = "model.parquet", "model.npz"
+KIND = "kind"
+M = TypeVar("M", bound="Model")
+
+
+class Model(ABC):
+    """What a mechanism measured: noisy numbers and public facts, nothing else. Free to publish and to use again.
+
+    A model is a frozen dataclass. `save` writes its fields exactly, so `load` gives back an equal model.
+    """
+
+    @abstractmethod
+    def generate(self, seed: int | None = None) -> Trips:
+        """Draw private trips. Has no way to the raw ones, so a seed here protects or endangers nobody."""
+
+    @abstractmethod
+    def table(self) -> pl.DataFrame:
+        """The model as a table, for people and for other programs."""
+
+    def save(self, folder: Path) -> None:
+        """Write `model.npz`, which `load` reads, and `model.parquet`, which everybody else reads."""
+        self.table().write_parquet(folder / TABLE)
+        with (folder / STATE).open("wb") as file:
+            arrays: dict[str, Any] = {KIND: np.array(type(self).__name__), **pack(self)}
+            np.savez_compressed(file, **arrays)
+
+    @classmethod
+    def load(cls, folder: Path, world: World) -> Self:
+        """The model that `save` wrote, over the world that it was made for."""
+        return load_model(folder, world, (cls,))
+
+
+def load_model(folder: Path, world: World, kinds: tuple[type[M], ...]) -> M:
+    """A saved model of one of these kinds."""
+    path = folder / STATE
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        made = {kind.__name__: kind for kind in kinds}.get(str(arrays.pop(KIND)))
+        if made is None:
+            raise ValueError(f"it is not one of {', '.join(kind.__name__ for kind in kinds)}")
+        model: M = unpack(made, arrays, world)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
+        raise InputError(f"is not a readable model ({error})", file=path) from error
+    return model
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """How far off one kind of question is expected to be.
+
+    cells        how many of its cells have released trips; the means are over those
+    mean         trips in a cell (riders, for edges and moves)
+    off          mean of abs(released - true), in the same
+    relative     mean of abs(released - true) / max(true, 0.1 % of the trips)
+    unexplained  what `off` would be without noise: the drawn trips cannot express it, and more epsilon does not mend it
+    seen         whether that was seen in the answers; if not, noise hides it, and it is a guess
+    """
+
+    question: str
+    cells: int
+    mean: float
+    off: float
+    relative: float
+    unexplained: float
+    seen: bool
+
+
+@runtime_checkable
+class Estimates(Protocol):
+    """Says a number and how surely."""
+
+    def estimate(self, question: Question, trips: Trips) -> Estimate | None:
+        """The answer with its bars; `trips` are those released with the model. None: the model cannot tell."""
+
+
+@runtime_checkable
+class ExpectsErrors(Protocol):
+    """Knows how far off its trips are expected to be."""
+
+    def expected_errors(self, trips: Trips) -> list[ExpectedError]:
+        """By kind of question, from public noise laws and the released trips alone."""
+
+
+@runtime_checkable
+class DrawsMore(Protocol):
+    """Draws any number of trips."""
+
+    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
+        """So many private trips; None for as many as the model says there are."""
+
+
+@runtime_checkable
+class Nests(Protocol):
+    """Can be shown as nodes within nodes."""
+
+    def nested(self, widest: int | None = None) -> dict[str, Any]:
+        """`count` and `children`; each child has `stop`, `count` and `children`, at most `widest` of them."""
+
+
+@runtime_checkable
+class OfTaps(Protocol):
+    """Its visits are taps: each one boards."""
+
+    def taps(self) -> float:
+        """How many taps there are, from noisy counts."""

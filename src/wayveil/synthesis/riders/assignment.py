@@ -1,0 +1,281 @@
+"""The compiled loop that gives every anonymous tap to a rider.
+
+For each tap the study's loop reviews all riders. Here riders with a tap today wait in lists by (stop, role, quarter of
+an hour of the last tap), those still at home in lists by (home, role). Zones and their stops are tried from the nearest
+outwards, and one is left out if even the last who tapped there would lose. The result is that of reviewing everybody
+(lowest score; among equals the first rider), except that at most `patience` riders of one stop, role and scenario are
+looked at.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from wayveil.synthesis.riders.roles import RuleArrays
+from wayveil.synthesis.riders.surroundings import Surroundings
+from wayveil.synthesis.riders.waiting import (
+    NOBODY,
+    QUARTER,
+    SLOTS,
+    WAITING_KINDS,
+    People,
+    Waiting,
+    empty,
+    latest_slot,
+    pull,
+    put,
+)
+from wayveil.world.timebins import DAY, HOUR
+
+TRANSFER, RETURN, NEW_TRIP, FIRST, NEW_RIDER = range(5)
+WORKING_DAYS = 5
+
+
+class TapArrays(NamedTuple):
+    """Taps in the order in which they are assigned, and the random draws that belong to them.
+
+    `role` and `plan` (bit per weekday, Monday first) are those of the rider whom the tap creates if nobody fits.
+    """
+
+    location: NDArray[np.int32]
+    time: NDArray[np.int64]
+    days: NDArray[np.int64]  # first tap of each day, and the number of taps
+    role: NDArray[np.int8]
+    plan: NDArray[np.uint8]
+    draw: NDArray[np.float64]  # three per tap, for purposes
+
+
+@njit(cache=True)
+def fresh_purpose(rules: RuleArrays, role: int, weekday: int, second: int, draw: NDArray[np.float64]) -> int:
+    """What a trip that continues nothing is for."""
+    hour, hours = second // HOUR, rules.primary_hours[role]
+    if weekday < WORKING_DAYS and hours[0] <= hour < hours[1] and draw[0] < rules.shares[2]:
+        return rules.purpose[role]
+    if draw[1] >= rules.shares[1]:
+        return rules.purpose[role]
+    return min(np.searchsorted(rules.general, draw[2], side="right"), len(rules.general) - 1)
+
+
+@njit(cache=True)
+def travels(rider: int, today: int, regularity: float) -> bool:
+    """Whether a rider keeps to the plan today: a coin from their two numbers, so that no order of work changes it."""
+    mixed = np.uint64(rider) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(today) * np.uint64(
+        0xD1B54A32D192ED03
+    )
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(0xD6E8FEB86659FD93)
+    mixed ^= mixed >> np.uint64(32)
+    return bool((mixed >> np.uint64(11)) < np.uint64(regularity * 2.0**53))
+
+
+@njit(cache=True)
+def line_up(
+    people: People, riders: int, today: int, regularity: float, stops: int, roles: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Riders who travel today, in order, by (home, role)."""
+    weekday = (today + 3) % 7
+    starts = np.zeros(stops * roles + 1, np.int64)
+    for rider in range(riders):
+        if (people.plan[rider] >> weekday) & 1 and travels(rider, today, regularity):
+            starts[people.home[rider] * roles + people.role[rider] + 1] += 1
+    starts = np.cumsum(starts)
+    at, queue = starts[:-1].copy(), np.empty(starts[-1], np.int32)
+    for rider in range(riders):
+        if (people.plan[rider] >> weekday) & 1 and travels(rider, today, regularity):
+            row = people.home[rider] * roles + people.role[rider]
+            queue[at[row]] = rider
+            at[row] += 1
+    return starts, queue
+
+
+@njit(cache=True)
+def assign(taps: TapArrays, ground: Surroundings, rules: RuleArrays, people: People, lists: Waiting) -> int:
+    """Give all taps to riders, day by day; returns how many riders there are."""
+    riders, stops, roles = 0, len(ground.first) - 1, len(rules.taps_a_day)
+    for block in range(len(taps.days) - 1):
+        if taps.days[block] == taps.days[block + 1]:
+            continue
+        today = taps.time[taps.days[block]] // DAY
+        weekday = (today + 3) % 7  # 1970-01-01 was a Thursday
+        starts, queue = line_up(people, riders, today, rules.shares[3], stops, roles)
+        ahead = starts[:-1].copy()
+        empty(lists)
+        for tap in range(taps.days[block], taps.days[block + 1]):
+            rider, scenario = best_rider(
+                tap, today, weekday, taps, ground, rules, people, lists, starts, queue, ahead
+            )
+            if rider == NOBODY:
+                rider = riders
+                riders += 1
+                people.role[rider], people.plan[rider] = taps.role[tap], taps.plan[tap]
+                people.home[rider] = taps.location[tap]
+            elif people.today[rider] == today:
+                pull(lists, people, rules, ground.zone_of, rider)
+            give(tap, rider, scenario, today, weekday, taps, rules, people)
+            if people.taps_today[rider] < rules.taps_a_day[people.role[rider]]:
+                put(lists, people, rules, ground.zone_of, rider)
+    return riders
+
+
+@njit(cache=True)
+def give(
+    tap: int,
+    rider: int,
+    scenario: int,
+    today: int,
+    weekday: int,
+    taps: TapArrays,
+    rules: RuleArrays,
+    people: People,
+) -> None:
+    """Write a tap to its rider."""
+    role = people.role[rider]
+    if scenario in (TRANSFER, RETURN):
+        purpose = int(people.last_purpose[rider])
+    else:
+        purpose = int(fresh_purpose(rules, role, weekday, taps.time[tap] % DAY, taps.draw[tap]))
+    if people.today[rider] != today:
+        people.today[rider], people.taps_today[rider] = today, 0
+        people.taps_for[rider, :] = 0
+    people.taps_today[rider] += 1
+    people.taps_for[rider, purpose] += 1
+    people.last[rider], people.last_time[rider] = taps.location[tap], taps.time[tap]
+    people.last_purpose[rider] = purpose
+    # Where people set out for the way back from their main activity is where that activity is.
+    if scenario == RETURN and purpose == rules.purpose[role] and people.primary[rider] == NOBODY:
+        people.primary[rider] = taps.location[tap]
+    people.rider[tap], people.purpose[tap], people.scenario[tap] = rider, purpose, scenario
+
+
+@njit(cache=True)
+def best_rider(
+    tap: int,
+    today: int,
+    weekday: int,
+    taps: TapArrays,
+    ground: Surroundings,
+    rules: RuleArrays,
+    people: People,
+    lists: Waiting,
+    starts: NDArray[np.int64],
+    queue: NDArray[np.int32],
+    ahead: NDArray[np.int64],
+) -> tuple[int, int]:
+    """The rider with the lowest score for a tap, and in which scenario; NOBODY if none fits."""
+    here, time, roles = taps.location[tap], taps.time[tap], len(rules.taps_a_day)
+    second = time % DAY
+    best, best_score, best_scenario = NOBODY, np.inf, NEW_RIDER
+    fresh = np.empty(roles, np.int64)
+    for role in range(roles):
+        fresh[role] = fresh_purpose(rules, role, weekday, second, taps.draw[tap])
+    # Who has not tapped today has the same score everywhere but for the distance, and sets the mark for all others.
+    for group in range(ground.around[here], ground.around[here + 1]):
+        if ground.metres[ground.begin[group]] > rules.metres[FIRST]:
+            break
+        for at in range(ground.begin[group], ground.begin[group + 1]):
+            score = ground.metres[at] * rules.score[1] + rules.shares[0]
+            if ground.metres[at] > rules.metres[FIRST] or score > best_score:
+                break
+            for role in range(roles):
+                if second >= rules.latest[role] or rules.most[role, fresh[role]] < 1:
+                    continue
+                rider = next_in_line(
+                    ground.near[at] * roles + role,
+                    today,
+                    time,
+                    ground.longest,
+                    rules.patience,
+                    people,
+                    starts,
+                    queue,
+                    ahead,
+                )
+                if rider != NOBODY and (score < best_score or (score == best_score and rider < best)):
+                    best, best_score, best_scenario = rider, score, FIRST
+    # One deep loop: a function of its own would count references to all these arrays at every call.
+    soonest = (
+        rules.low.min(),
+        rules.low[:, NEW_TRIP].min(),
+    )  # of riders who may go on, and of those who may not
+    for group in range(ground.around[here], ground.around[here + 1]):
+        nearest = ground.metres[ground.begin[group]] * rules.score[1]
+        if nearest + soonest[0] * rules.score[0] - rules.score[2] > best_score:
+            break
+        for kind in range(WAITING_KINDS):
+            known, shut = kind >> 1, kind & 1
+            bonus, zone = rules.score[2] * known, ground.zone[group] * WAITING_KINDS + kind
+            if second < soonest[shut]:
+                continue
+            slot = latest_slot(lists.by_zone, zone, (second - soonest[shut]) // QUARTER)
+            shortest = max(second - (slot + 1) * QUARTER + 1, soonest[shut])
+            if slot < 0 or nearest + shortest * rules.score[0] - bonus > best_score:
+                continue
+            for at in range(ground.begin[group], ground.begin[group + 1]):
+                metres = ground.metres[at]
+                base, site = metres * rules.score[1], ground.near[at] * WAITING_KINDS + kind
+                gap = max(soonest[shut], ground.seconds[at])
+                if base + gap * rules.score[0] - bonus > best_score or second < gap:
+                    continue
+                slot = latest_slot(lists.by_stop, site, (second - gap) // QUARTER)
+                shortest = max(second - (slot + 1) * QUARTER + 1, gap)
+                if slot < 0 or base + shortest * rules.score[0] - bonus > best_score:
+                    continue
+                for role in range(roles):
+                    row = site * roles + role
+                    if second >= rules.latest[role]:
+                        continue
+                    for scenario in range(NEW_TRIP if shut else TRANSFER, NEW_TRIP + 1):
+                        least = max(rules.low[role, scenario], ground.seconds[at])
+                        most = rules.high[role, scenario]
+                        too_far = metres > rules.metres[scenario] or second < least
+                        if too_far or base + least * rules.score[0] - bonus > best_score:
+                            continue
+                        looked, oldest = 0, max(second - most, 0) // QUARTER
+                        slot = latest_slot(lists.by_role, row, (second - least) // QUARTER)
+                        while slot >= oldest and looked < rules.patience:
+                            shortest = max(second - (slot + 1) * QUARTER + 1, least)
+                            if base + shortest * rules.score[0] - bonus > best_score:
+                                break
+                            rider = lists.head[row * SLOTS + slot]
+                            while rider != NOBODY and looked < rules.patience:
+                                looked += 1
+                                gap = time - people.last_time[rider]
+                                if least <= gap <= most:
+                                    going_on = scenario < NEW_TRIP
+                                    purpose = people.last_purpose[rider] if going_on else fresh[role]
+                                    score, place = base + gap * rules.score[0], people.primary[rider]
+                                    if known:
+                                        east = ground.east[place] - ground.east[here]
+                                        north = ground.north[place] - ground.north[here]
+                                        if np.hypot(east, north) <= rules.score[3]:
+                                            score -= rules.score[2]
+                                    better = score < best_score or (score == best_score and rider < best)
+                                    if better and people.taps_for[rider, purpose] < rules.most[role, purpose]:
+                                        best, best_score, best_scenario = rider, score, scenario
+                                rider = lists.after[rider]
+                            slot = latest_slot(lists.by_role, row, slot - 1) if slot > 0 else -1
+    return best, best_scenario
+
+
+@njit(cache=True)
+def next_in_line(
+    row: int,
+    today: int,
+    time: int,
+    rest: int,
+    patience: int,
+    people: People,
+    starts: NDArray[np.int64],
+    queue: NDArray[np.int32],
+    ahead: NDArray[np.int64],
+) -> int:
+    """The first rider of a line who has no tap today and could be here from wherever the last tap was."""
+    while ahead[row] < starts[row + 1] and people.today[queue[ahead[row]]] == today:
+        ahead[row] += 1
+    for at in range(ahead[row], min(starts[row + 1], ahead[row] + patience)):
+        rider = queue[at]
+        if people.today[rider] != today and time - people.last_time[rider] >= rest:
+            return rider
+    return NOBODY

@@ -1,0 +1,83 @@
+"""Weave on a network: routes drawn in rounds, each of which learns from its fit how riders choose."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wayveil.arrays import Floats
+from wayveil.progress import step
+from wayveil.synthesis.weave.cell_estimates import CellEstimates
+from wayveil.synthesis.weave.network_demand import NetworkDemand
+from wayveil.synthesis.weave.routed_support import draw_routes, guess_choices
+from wayveil.synthesis.weave.routes import Costs
+from wayveil.synthesis.weave.settings import Generation
+from wayveil.synthesis.weave.support_fit import FittedSupport, Target, count_support, read_blocks
+from wayveil.world.network import Network
+
+if TYPE_CHECKING:
+    from wayveil.synthesis.weave.measurements import Measurements
+
+# Blocks that trips of the support were drawn from cell by cell.
+DRAWN_FROM = ("origin", "destination")
+
+
+def weave_on_network(
+    measured: "Measurements", network: Network, rng: np.random.Generator
+) -> tuple[Target, FittedSupport]:
+    """Fit a support of routes; each round learns from its fit how riders choose, and what edges really cost."""
+    settings, total = measured.settings, float(measured.trips)
+    blocks, asked, noisy = read_blocks(measured)
+    target = Target(asked, noisy, total, settings, partial(allow_on_network, settings=settings))
+    demand = NetworkDemand.estimate(blocks, noisy, total, settings)
+    count, costs = count_support(total, settings), Costs(network, settings)
+    strong = measured.signal >= settings.strong_from * network.edges
+    rounds = settings.rounds if strong else max(1, settings.rounds - 1)
+    learnt, choices = np.ones(network.edges), guess_choices(settings.detours)
+    dual: Floats | None = None
+    for turn in range(1, rounds):
+        with step(f"weaving, round {turn} of {rounds}"):
+            support = draw_routes(demand, costs, min(count, settings.early), choices, learnt, rng)
+            quick = settings.iterations // settings.solver.early
+            found = target.fit_support(support, choices, dual, sweeps=settings.sweeps, iterations=quick)
+            dual, choices = found.fit.dual, np.maximum(found.kinds, settings.least_share)
+            choices = choices / choices.sum()
+            if "edge" in noisy:
+                learnt = _learn_costs(learnt, found, noisy["edge"], settings, strong=strong)
+    with step(f"weaving, round {rounds} of {rounds}"):
+        choices = _drop_rare(choices, settings.rare)
+        support = draw_routes(demand, costs, count, choices, learnt, rng)
+        sweeps = min(settings.sweeps, 1)
+        return target, target.fit_support(
+            support, choices, dual, sweeps=sweeps, iterations=settings.iterations
+        )
+
+
+def allow_on_network(name: str, noisy: CellEstimates, guess: Floats, *, settings: Generation) -> Floats:
+    """How far the cells of a block may stay from their noisy values, as a variance.
+
+    Staying near even weights is as good a guess as if the cell were Poisson: of variance g. But the support may be
+    off by a share r, and by more where the noisy value stands out of the noise, so that the real variance of the guess
+    is g + (r g)^2 + what stands out. To weigh guess and noisy value rightly, the noise counts as much less.
+    """
+    off = settings.ends_off if name in DRAWN_FROM else settings.off
+    apart = np.maximum((noisy.value - guess) ** 2 - noisy.reach(settings.ends.false_cells) ** 2, 0.0)
+    real = guess + (off * guess) ** 2 + apart
+    trust = np.maximum(guess / np.maximum(real, 1e-12), settings.least_trust)
+    return trust * (noisy.deviation**2 + settings.model_error * np.maximum(noisy.value, 0))
+
+
+def _learn_costs(
+    learnt: Floats, found: FittedSupport, flow: CellEstimates, settings: Generation, *, strong: bool
+) -> Floats:
+    """Factors of the costs of edges: an edge that carries more than was drawn must be cheaper than was thought."""
+    floor, edge = flow.deviation * settings.flow_floor, found.features.place["edge"]
+    busier = (found.fit.fitted[edge] + floor) / (found.fit.even[edge] + floor)
+    factors = learnt * busier ** -(settings.feedback if strong else settings.feedback_weak)
+    return np.clip(factors, 1 / settings.cost_range, settings.cost_range)
+
+
+def _drop_rare(shares: Floats, rare: float) -> Floats:
+    """Ways to choose a route that hardly explain anything are given up."""
+    kept = np.where(shares >= min(rare, float(shares.max())), shares, 0.0)
+    return kept / kept.sum()

@@ -1,0 +1,103 @@
+"""Holes at the edges of the promise, made again on purpose: each passes for private and is not.
+
+Audits and tests run on these to see that they would notice. Each is one function or class, named after what is broken;
+`docs/promise.md` says what stands in its place.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Rider
+from wayveil.taps.taps import Taps
+from wayveil.trips.history import AS_READ, UNMOVED
+from wayveil.trips.legality import LegalityRule
+from wayveil.trips.times import Form, read_times
+from wayveil.trips.trips import Trips
+
+
+class UnchargedGate(Gate):
+    """Rule and reading cost nothing, whatever they move."""
+
+    def bound(self, trips, rule=None):
+        done = super().bound(trips, rule)
+        self.unit = replace(self.unit, stability=UNMOVED)
+        return done
+
+
+class RuleFirstGate(Gate):
+    """The rule comes before the bound of a window, and costs nothing: the version before."""
+
+    def bound(self, trips, rule=None):
+        trips = replace(trips if rule is None else rule.apply(trips), history=AS_READ)
+        return self.unit.bound(trips, self.bits)
+
+
+class NobodyIsARider(Rider):
+    """All trips without an id belong to one rider called nobody, of whom a few are counted."""
+
+    def check(self, trips):
+        pass
+
+    def groups(self, trips):
+        return np.where(trips.rider < 0, trips.rider.max(initial=0) + 1, trips.rider)
+
+
+class NobodyIsUnbounded(Rider):
+    """Trips without an id are each a unit of their own, and the sentence says that riders are protected."""
+
+    def check(self, trips):
+        pass
+
+    @property
+    def neighbours(self):
+        return Rider().neighbours
+
+
+def deduplicating_reader(read):
+    """A reader that takes equal trips of different people for copies and trusts none of them."""
+
+    def reading(source, world, **options):
+        trips = read(source, world, **options)
+        made = [tuple(places) for places in trips.to_lists()]
+        return trips.take(np.array([made.count(places) == 1 for places in made], bool))
+
+    return reading
+
+
+def majority_of_time_forms(table: pl.DataFrame, taps: Taps) -> Taps:
+    """Taps whose time is written as most of the file writes it; the version before."""
+    form = read_times(table["event_time"]).form
+    readable = form > Form.UNREADABLE
+    return taps.take(readable & (form == np.bincount(form[readable], minlength=len(Form)).argmax()))
+
+
+def first_day_of_the_file(trips: Trips) -> Trips:
+    """Times counted from the first day that anybody travelled on."""
+    assert trips.time is not None
+    first = trips.time.min() // 86_400 * 86_400
+    return replace(trips, time=trips.time - first)
+
+
+def active_stops_only(trips: Trips) -> Trips:
+    """Trips without the stops that fewer than two trips visit."""
+    seen = np.bincount(trips.location, minlength=trips.world.size)
+    return trips.keep_visits(seen[trips.location] >= 2)
+
+
+def washed(data):
+    """Marks are taken off, as by a file format that has no room for them."""
+    return replace(data, history=AS_READ)
+
+
+class SplittingRule(LegalityRule):
+    """Cuts a trip at impossible moves and keeps all the pieces, as if one trip were still one trip."""
+
+    def apply(self, trips):
+        broken = self._impossible_moves(trips)
+        offsets = np.union1d(trips.offsets, np.flatnonzero(broken))
+        owner = np.searchsorted(trips.offsets, offsets[:-1], side="right") - 1
+        rider = None if trips.rider is None else trips.rider[owner]
+        return Trips(trips.location, offsets, trips.world, trips.time, rider, trips.history)

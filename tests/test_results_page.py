@@ -1,0 +1,16 @@
+"""The summary of docs/results.md says what its tables say."""
+
+from bench.results_summary import PAGE, summarise
+
+
+def test_the_summary_is_what_the_tables_say():
+    page = PAGE.read_text(encoding="utf-8")
+    assert "Weave leads every rival" in page
+    assert summarise(page) == page
+
+
+def test_a_changed_table_changes_the_summary():
+    page = PAGE.read_text(encoding="utf-8")
+    other = page.replace("| 15 of 15 (+11, -0; 1) |", "| 14 of 15 (+11, -0; 1) |")
+    assert other != page
+    assert summarise(other) != other
