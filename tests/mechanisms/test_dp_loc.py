@@ -42,7 +42,7 @@ def some_trips(count=900, seed=4):
 
 def test_the_default_learns_and_says_its_delta(tmp_path):
     ledger = open_ledger(tmp_path / "book.ledger")
-    ledger.set_policy("taxis", Policy(10, total_delta="1e-3"), actor="officer")
+    ledger.set_policy("taxis", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")
     mechanism = DpLoc(weakest=0, training_steps=30, batch=200, hidden=8)
     made = release(some_trips(), mechanism, epsilon=4, seed=1, ledger=ledger, dataset="taxis")
     guarantee = made.datasheet["guarantee"]
@@ -71,7 +71,7 @@ def test_the_published_preset_runs_end_to_end():
 @pytest.mark.parametrize("unit", [Event(), Points(length=2), Window()])
 def test_units_of_points_are_refused_before_anything_is_spent(tmp_path, unit):
     ledger = open_ledger(tmp_path / "book.ledger")
-    ledger.set_policy("taxis", Policy(10, total_delta="1e-3"), actor="officer")
+    ledger.set_policy("taxis", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")
     with pytest.raises(ParameterError, match="Use trip, rider or rider-day"):
         release(some_trips(50), DpLoc(), epsilon=1, unit=unit, ledger=ledger, dataset="taxis")
     assert ledger.spent("taxis") == 0
@@ -89,7 +89,7 @@ def test_a_delta_of_zero_or_none_to_speak_of_is_refused():
 def test_without_the_accountant_nothing_is_spent(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "dp_accounting.pld", None)
     ledger = open_ledger(tmp_path / "book.ledger")
-    ledger.set_policy("taxis", Policy(10, total_delta="1e-3"), actor="officer")
+    ledger.set_policy("taxis", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")
     with pytest.raises(ParameterError, match=r"pip install 'wayveil\[accounting\]'"):
         release(some_trips(50), DpLoc(), epsilon=1, ledger=ledger, dataset="taxis")
     assert ledger.spent("taxis") == 0

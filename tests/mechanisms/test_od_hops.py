@@ -73,7 +73,7 @@ def test_plain_worlds_and_too_few_trips_are_refused(tmp_path, taxis):
     with pytest.raises(ParameterError, match="grid:south,west,north,east"):
         release(Trips.of_lists([[0, 1]], World.of_symbols("ab")), OdHops(), epsilon=1)
     ledger = open_ledger(tmp_path / "book.ledger")
-    ledger.set_policy("taxis", Policy(10, total_delta="1e-3"), actor="officer")
+    ledger.set_policy("taxis", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")
     with pytest.raises(RefusedError, match="too few"):
         release(taxis.take(np.arange(100)), OdHops(), epsilon=1, ledger=ledger, dataset="taxis")
     assert ledger.spent("taxis") == Fraction(1, 50)

@@ -23,7 +23,7 @@ def some_trips():
 
 def test_a_release_in_rho_claims_epsilon_at_its_delta_everywhere(tmp_path):
     ledger = open_ledger(tmp_path / "book.ledger")
-    ledger.set_policy("gps", Policy(10, total_delta="1e-3"), actor="officer")
+    ledger.set_policy("gps", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")
     made = release(some_trips(), Markov(), epsilon=1, currency="rho", ledger=ledger, dataset="gps")
     guarantee = made.datasheet["guarantee"]
     assert guarantee["epsilon"] == "1"
@@ -52,7 +52,7 @@ def test_a_given_delta_is_used():
 )
 def test_what_makes_no_sense_is_said_before_anything_is_spent(tmp_path, options, problem):
     ledger = open_ledger(tmp_path / "book.ledger")
-    ledger.set_policy("gps", Policy(10, total_delta="1e-3"), actor="officer")
+    ledger.set_policy("gps", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")
     with pytest.raises(ParameterError, match=problem):
         release(some_trips(), Markov(), epsilon=1, ledger=ledger, dataset="gps", **options)
     assert ledger.spent("gps") == 0

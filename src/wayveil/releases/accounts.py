@@ -169,10 +169,8 @@ class Hold:
             return
         known = isinstance(error, RefusedError | KeyboardInterrupt) and self.budget is not None
         bought = self.budget.spent if known and self.budget is not None else Fraction(0)
-        if self.budget is not None and self.budget.currency == "rho":
-            bought = Fraction(
-                0
-            )  # what part of rho is worth which part of epsilon is not settled: it costs everything
+        if self.budget is not None and (self.budget.currency == "rho" or self.budget.delta):
+            bought = Fraction(0)  # the ledger settles parts of pure epsilon only: it costs everything
         reason = "stopped after its noisy answers" if known else "failed after the first noise"
         self.reservation.settle(bought or self.reservation.epsilon, f"{reason}: {what}")
 

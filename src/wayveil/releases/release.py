@@ -169,9 +169,9 @@ def release(
         raise ParameterError("there are no trips to release")
     if not_private is None:
         trips.history.refuse_unsound()
-    unit.check(trips)
     if mechanism.trained:
         check_trainable(unit)
+    unit.check(trips)
     actor = getpass.getuser() if actor is None else actor
     with held(
         ledger,
