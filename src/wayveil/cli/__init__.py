@@ -53,6 +53,7 @@ def _register() -> None:
         compare,
         data,
         demo,
+        gps,
         ledger,
         mechanisms,
         releases,
@@ -60,7 +61,7 @@ def _register() -> None:
         tap_commands,
     )
 
-    for commands in (demo, data, releases, mechanisms, audits, risk, anonymise, compare, tap_commands):
+    for commands in (demo, data, releases, mechanisms, audits, risk, anonymise, compare, tap_commands, gps):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")
 

@@ -169,6 +169,8 @@ class Hold:
             return
         known = isinstance(error, RefusedError | KeyboardInterrupt) and self.budget is not None
         bought = self.budget.spent if known and self.budget is not None else Fraction(0)
+        if self.budget is not None and (self.budget.currency == "rho" or self.budget.delta):
+            bought = Fraction(0)  # the ledger settles parts of pure epsilon only: it costs everything
         reason = "stopped after its noisy answers" if known else "failed after the first noise"
         self.reservation.settle(bought or self.reservation.epsilon, f"{reason}: {what}")
 
@@ -197,6 +199,8 @@ def held(
     rows: Trips,
     actor: str,
     mechanism: str,
+    delta: Fraction = Fraction(0),
+    rho: Fraction | None = None,
     purpose: str = "",
     private: bool = True,
     new_people: bool = False,
@@ -214,9 +218,11 @@ def held(
     reservation = ledger.reserve(
         dataset,
         epsilon,
+        delta,
         actor=actor,
         mechanism=mechanism,
         purpose=purpose,
+        rho=rho,
         unit=unit,
         private=private,
         content=content,

@@ -50,6 +50,8 @@ class AuditPlan:
     busy        trips on the busiest path of a tiny world, and in each quarter of a town: far above the threshold
     town        quarters for canaries in one run are a network; False where the mechanism has no use for one
     largest     quarters of a town at most; fewer for a mechanism whose memory grows with the square of the stops
+    delta       of a mechanism that is trained; the grey box looks at its steps and their noise, the other audits need
+                laws of counts and leave it out
     """
 
     mechanism: Mechanism
@@ -66,6 +68,7 @@ class AuditPlan:
     busy_in_town: int = 60
     town: bool = True
     largest: int = 8_000
+    delta: Fraction | None = None
 
     @property
     def name(self) -> str:
@@ -85,7 +88,7 @@ class AuditPlan:
     ) -> Subject:
         """The mechanism as built, or with one of its mutations; `whole` for attacks on all of a release at once."""
         epsilon = self.claim_as_a_whole if whole else self.epsilon
-        sound = Subject(self.mechanism, unit, epsilon, currency=currency)
+        sound = Subject(self.mechanism, unit, epsilon, currency=currency, delta=self.delta)
         return sound if variant is None else self.mutation(variant).of(sound)
 
     def mutation(self, name: str) -> Mutation:

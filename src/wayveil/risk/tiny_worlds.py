@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.risk.neighbours import with_trips
 from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid, Layout
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 from wayveil.world.world import World
 
@@ -110,3 +111,8 @@ def canary_pairs(
 def pair_named(pairs: tuple[CanaryPair, ...], name: str) -> CanaryPair:
     """A pair by its name."""
     return next(pair for pair in pairs if pair.name == name)
+
+
+def tiny_grid() -> Grid:
+    """Two rows of three cells."""
+    return Grid(Layout.of_counts("48,11,48.02,11.03", 2, 3))
