@@ -1,7 +1,7 @@
 """Holes at the edges of the promise, made again on purpose: each passes for private and is not.
 
 Audits and tests run on these to see that they would notice. Each is one function or class, named after what is broken;
-`docs/promise.md` says what stands in its place.
+`docs/promise.md` says what stands in its place. Those around rules are in `wayveil.risk.door_variants`.
 """
 
 from dataclasses import replace
@@ -9,30 +9,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider
 from wayveil.taps.taps import Taps
-from wayveil.trips.history import AS_READ, UNMOVED
-from wayveil.trips.legality import LegalityRule
+from wayveil.trips.history import AS_READ
 from wayveil.trips.times import Form, read_times
 from wayveil.trips.trips import Trips
-
-
-class UnchargedGate(Gate):
-    """Rule and reading cost nothing, whatever they move."""
-
-    def bound(self, trips, rule=None):
-        done = super().bound(trips, rule)
-        self.unit = replace(self.unit, stability=UNMOVED)
-        return done
-
-
-class RuleFirstGate(Gate):
-    """The rule comes before the bound of a window, and costs nothing: the version before."""
-
-    def bound(self, trips, rule=None):
-        trips = replace(trips if rule is None else rule.apply(trips), history=AS_READ)
-        return self.unit.bound(trips, self.bits)
 
 
 class NobodyIsARider(Rider):
@@ -90,14 +71,3 @@ def active_stops_only(trips: Trips) -> Trips:
 def washed(data):
     """Marks are taken off, as by a file format that has no room for them."""
     return replace(data, history=AS_READ)
-
-
-class SplittingRule(LegalityRule):
-    """Cuts a trip at impossible moves and keeps all the pieces, as if one trip were still one trip."""
-
-    def apply(self, trips):
-        broken = self._impossible_moves(trips)
-        offsets = np.union1d(trips.offsets, np.flatnonzero(broken))
-        owner = np.searchsorted(trips.offsets, offsets[:-1], side="right") - 1
-        rider = None if trips.rider is None else trips.rider[owner]
-        return Trips(trips.location, offsets, trips.world, trips.time, rider, trips.history)

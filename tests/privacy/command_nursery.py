@@ -15,7 +15,7 @@ from release_nursery import StepCounter, bear, warm_up
 
 from wayveil.cli import _register, app
 from wayveil.errors import WayveilError
-from wayveil.mechanisms.mechanism import mechanisms
+from wayveil.mechanisms.registry import mechanisms
 from wayveil.releases import accounts, datasheet_page, store
 from wayveil.trips import read
 from wayveil.world import opening

@@ -28,7 +28,7 @@ def nursery():
 def make_place(place: Path) -> Path:
     place.mkdir()
     write_world(place)
-    open_ledger(place / "trips.ledger").set_policy("trips", Policy(10**6, unit="rider"), actor="test")
+    open_ledger(place / "trips.ledger").set_policy("trips", Policy(10**6, unit="trip"), actor="test")
     return place
 
 

@@ -21,7 +21,7 @@ from wayveil.privacy.units import Trip
 from wayveil.releases import store
 from wayveil.releases.release import Release, release
 from wayveil.releases.store import load_datasheet
-from wayveil.releases.verification import verify_release
+from wayveil.releases.verification import ANY_KEY, verify_release
 
 
 class Nursery:
@@ -75,7 +75,7 @@ def check_everything(place: Path) -> None:
     started = {line.reservation for line in ledger.entries() if line.kind == "start"}
     cancelled = {line.reservation for line in ledger.entries() if line.kind == "cancel"}
     for folder in releases:
-        verify_release(folder)
+        verify_release(folder, trust=ANY_KEY)  # not who signed, but that it is whole
         paid_with = load_datasheet(folder)["ledger"]["reservation"]
         assert paid_with in started - cancelled
     assert ledger.spent("trips") >= len(releases)
@@ -166,7 +166,7 @@ def test_an_error_after_the_first_noise_leaves_the_budget_spent(tmp_path, monkey
     assert kinds == ["policy", "content", "reserve", "start", "settle"], "nothing stays open"
 
 
-@pytest.mark.parametrize("step", ["_flush", "_hash", "write_visits", "datasheet_page"])
+@pytest.mark.parametrize("step", ["_flush", "hash_file", "write_visits", "datasheet_page"])
 def test_a_disk_that_fills_up_while_saving_leaves_no_half_release(tmp_path, monkeypatch, step):
     made = released(tmp_path)
     with monkeypatch.context() as patch:

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_units import HOUR, UNITS, Record, Visit
 
-from edge_holes import RuleFirstGate, SplittingRule, UnchargedGate
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.private_choice import PrivateChoice
@@ -23,6 +22,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution, Event, Points, Rider, Trip, Window
 from wayveil.releases.release import release
+from wayveil.risk.door_variants import RuleFirstGate, SplittingRule, UnchargedGate
 from wayveil.trips.history import MERGED, PER_TRIP, UNMOVED, Stability
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips

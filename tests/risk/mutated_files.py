@@ -6,6 +6,7 @@ import random
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.releases.datasheet_page import datasheet_page
-from wayveil.releases.release import release
+from wayveil.releases.release import Release, release
 from wayveil.releases.store import load_datasheet
+from wayveil.synthesis.model import STATE
 from wayveil.synthesis.weave.measurements import Measurements
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.taps.read import read_taps
@@ -64,6 +66,11 @@ class Kind:
     name: str
     examples: dict[str, bytes]
     read: Callable[[Path], object]
+
+
+def damaged_file(content: bytes, chance: random.Random) -> bytes:
+    """A file with a few things wrong with it; in an archive, mostly inside its members, past the checksums."""
+    return (damaged_archive if content.startswith(b"PK") else damaged)(content, chance)
 
 
 def damaged(content: bytes, chance: random.Random) -> bytes:
@@ -117,18 +124,20 @@ def _damage_lines(data: bytearray, chance: random.Random) -> None:
     data[:] = b"\n".join(lines)
 
 
-def every_kind(place: Path) -> list[Kind]:
-    """All kinds, each with examples of the formats that people use."""
-    return [
-        Kind("GTFS", {"feed.zip": b""}, open_world),
-        Kind("visits", _visits(), lambda path: read_trips(path, WORLD)),
-        Kind("sequences", _sequences(), lambda path: read_sequences(path, WORLD)),
-        Kind("taps", _taps(), lambda path: read_taps(path, WORLD)),
-        Kind("taxonomy", _taxonomy(), lambda path: Taxonomy.of_file(path, WORLD)),
-        Kind("datasheet", _datasheet(), lambda path: datasheet_page(load_datasheet(path.parent))),
-        Kind("ledger", _ledger(place), _read_ledger),
-        Kind("model", _model(), lambda path: Measurements.load(path.parent, WORLD).generate(1)),
-    ]
+def kind_named(name: str, place: Path) -> Kind:
+    """A kind of file, with examples of the formats that people use; what it needs is made at `place`."""
+    kinds: dict[str, tuple[Callable[[], dict[str, bytes]], Callable[[Path], object]]] = {
+        "GTFS": (lambda: {"feed.zip": _packed(_tables())}, open_world),
+        "visits": (_visits, lambda path: read_trips(path, WORLD)),
+        "sequences": (_sequences, lambda path: read_sequences(path, WORLD)),
+        "taps": (_taps, lambda path: read_taps(path, WORLD)),
+        "taxonomy": (_taxonomy, lambda path: Taxonomy.of_file(path, WORLD)),
+        "datasheet": (_datasheet, lambda path: datasheet_page(load_datasheet(path.parent))),
+        "ledger": (lambda: _ledger(place), _read_ledger),
+        "model": (lambda: _model(place), lambda path: Measurements.load(path.parent, WORLD).generate(1)),
+    }
+    examples, read = kinds[name]
+    return Kind(name, examples(), read)
 
 
 FEED = {
@@ -147,19 +156,29 @@ FEED = {
 }
 
 
-def damaged_feed(chance: random.Random) -> bytes:
-    """A feed with one or two damaged tables, or with a damaged archive."""
-    tables = {name: text.encode() for name, text in FEED.items()}
-    whole = chance.random() < 0.15
-    for name in [] if whole else chance.sample(sorted(tables), chance.choice((1, 1, 2))):
-        tables[name] = damaged(tables[name], chance)
-    if not whole and chance.random() < 0.05:
-        del tables[chance.choice(sorted(tables))]
+def damaged_archive(packed: bytes, chance: random.Random) -> bytes:
+    """An archive with one or two damaged members, without one of them, or damaged as a whole."""
+    if chance.random() < 0.15:
+        return damaged(packed, chance)
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for name in chance.sample(sorted(members), chance.choice((1, 1, 2))):
+        members[name] = damaged(members[name], chance)
+    if chance.random() < 0.05:
+        del members[chance.choice(sorted(members))]
+    return _packed(members)
+
+
+def _tables() -> dict[str, bytes]:
+    return {name: text.encode() for name, text in FEED.items()}
+
+
+def _packed(tables: dict[str, bytes]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in tables.items():
             archive.writestr(name, content)
-    return damaged(packed.getvalue(), chance) if whole else packed.getvalue()
+    return packed.getvalue()
 
 
 def _table() -> pl.DataFrame:
@@ -219,7 +238,8 @@ def _taxonomy() -> dict[str, bytes]:
     }
 
 
-def _tiny_release() -> "object":
+@cache
+def _tiny_release() -> Release:
     trips = Trips.of_lists([[0, 1, 2], [3, 4], [5]] * 20, WORLD, rider=np.arange(60))
     small = Generation(least=50, most=60, early=50, sweeps=1, rounds=1, iterations=3)
     return release(
@@ -228,11 +248,12 @@ def _tiny_release() -> "object":
 
 
 def _datasheet() -> dict[str, bytes]:
-    return {"datasheet.json": json.dumps(_tiny_release().datasheet, indent=2).encode()}  # type: ignore[attr-defined]
+    return {"datasheet.json": json.dumps(_tiny_release().datasheet, indent=2).encode()}
 
 
-def _model() -> dict[str, bytes]:
-    return {"model.parquet": _parquet(_tiny_release().model.table())}  # type: ignore[attr-defined]
+def _model(place: Path) -> dict[str, bytes]:
+    _tiny_release().model.save(place)
+    return {STATE: (place / STATE).read_bytes()}
 
 
 def _ledger(place: Path) -> dict[str, bytes]:

@@ -68,10 +68,11 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
     ):
         transcript, _ = record(subject, trips, bits, runs)
         coins += transcript.coins
-        run, passing = [], []
+        run: list[Floats] = []
+        passing: list[Floats] = []
         for exchange in transcript.exchanges:
-            if isinstance(exchange.answer, int):
-                continue
+            if isinstance(exchange.answer, int) or (run and exchange.question.universe > MOST_CELLS):
+                continue  # how large a later question is depends on noise that was tested
             cells = cells_of(exchange, subject.currency)
             values = cells.uniforms(bits)
             done += len(values)

@@ -90,8 +90,7 @@ class Door:
         def make(unit: Unit, budget: Budget, bits: Any = None, **options: Any) -> AuditGate:
             return kind(unit, budget, SeededBits(seed), CoupledBits(seed), **options)
 
-        number = len(list(self.folder.glob("*.ledger")))
-        return self._run(pair, path, make, audit_ledger(self.folder / f"{number}.ledger", pair.unit))
+        return self._run(pair, path, make)
 
     def replay(self, pair: FilePair, path: Path, recorded: Transcript, seed: int) -> Run:
         """Release another file with the recorded answers. Raises `DivergedError` at another question."""
@@ -102,10 +101,12 @@ class Door:
             gate.recorded = recorded
             return gate
 
-        return self._run(pair, path, make, None)
+        return self._run(pair, path, make)
 
-    def _run(self, pair: FilePair, path: Path, make: MakeGate, ledger: Ledger | None) -> Run:
+    def _run(self, pair: FilePair, path: Path, make: MakeGate) -> Run:
         run = Run(Transcript(), pair.unit)
+        number = len(list(self.folder.glob("*.ledger")))
+        ledger = audit_ledger(self.folder / f"{number}.ledger", pair.unit)
 
         def listening_gate(*arguments: Any, **options: Any) -> AuditGate:
             gate = make(*arguments, **options)
@@ -123,11 +124,10 @@ class Door:
             run.refusal = f"{type(error).__name__}: {error}".replace(str(path.parent), "")
         if run.gates:
             run.transcript, run.unit = run.gates[0].transcript, run.gates[0].unit
-        if ledger is not None:
-            run.spent, run.still_open = ledger.spent(DATASET), _still_open(ledger)
+        run.spent, run.still_open = ledger.spent(DATASET), _still_open(ledger)
         return run
 
-    def _release(self, pair: FilePair, path: Path, ledger: Ledger | None) -> Release:
+    def _release(self, pair: FilePair, path: Path, ledger: Ledger) -> Release:
         options: dict[str, Any] = {"ledger": ledger, "dataset": DATASET, "actor": ACTOR, "seed": 1}
         if pair.way is not None:
             taps = read_taps(path, pair.world).taps

@@ -21,6 +21,7 @@ from wayveil.world.world import World
 
 ANY_MOVE = LegalityRule(repeats="keep", impossible="keep")
 NOBODY = -1
+TapRow = tuple[str | None, ...]
 
 
 class PairWriter:
@@ -71,11 +72,12 @@ class PairWriter:
         )
         return self._pair(name, unit, long, more, rule)
 
-    def taps(self, name: str, rows: list[tuple[str, str]], new: tuple[str, str]) -> FilePair:
-        """A file of taps, and one tap more."""
+    def taps(self, name: str, rows: list[TapRow], new: TapRow) -> FilePair:
+        """A file of taps, and one tap more: their times, stops and, where there are any, buses."""
+        columns = ["event_time", "stop_id", "vehicle_id"][: len(new)]
         files = self._files("taps.csv")
         for path, content in zip(files, (rows, [*rows, new]), strict=True):
-            table = pl.DataFrame(content, schema=["event_time", "stop_id"], orient="row")
+            table = pl.DataFrame(content, schema=columns, orient="row")
             table.write_csv(path)
         return FilePair(name, *files, self.world, Event(), way="counts")
 
@@ -147,16 +149,26 @@ def rare_stop(writer: PairWriter) -> FilePair:
 def two_forms_of_time(writer: PairWriter) -> FilePair:
     """As many local times as zoned ones, and one more."""
     first, second = writer.world.ids[0], writer.world.ids[1]
-    rows = [(f"2024-03-04T08:{minute:02d}:00", first) for minute in range(20)]
+    rows: list[TapRow] = [(f"2024-03-04T08:{minute:02d}:00", first) for minute in range(20)]
     rows += [(f"2024-03-04T08:{minute:02d}:00+01:00", second) for minute in range(20)]
     return writer.taps(
         "one tap more, of a form that half the file has", rows, ("2024-03-04T09:30:00+01:00", second)
     )
 
 
+def stops_to_fill(writer: PairWriter) -> FilePair:
+    """Twenty taps on a bus without a stop, one long before with a stop, and one more among them with another."""
+    rows: list[TapRow] = [("2024-03-04T06:00:00", writer.world.ids[0], "bus")]
+    rows += [(f"2024-03-04T08:{minute:02d}:00", None, "bus") for minute in range(20)]
+    new = ("2024-03-04T08:10:30", writer.world.ids[1], "bus")
+    return writer.taps("one tap more, which tells where a bus was", rows, new)
+
+
 def one_tap_more(writer: PairWriter) -> FilePair:
     """A file of taps and one more of them."""
-    rows = [(f"2024-03-04T08:{minute:02d}:00", writer.world.ids[minute % 3]) for minute in range(30)]
+    rows: list[TapRow] = [
+        (f"2024-03-04T08:{minute:02d}:00", writer.world.ids[minute % 3]) for minute in range(30)
+    ]
     return writer.taps("one tap more", rows, ("2024-03-04T09:30:00", writer.world.ids[4]))
 
 

@@ -22,9 +22,10 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Reservation
-from wayveil.privacy.units import Contribution, Event, Rider, Sensitivity, Trip
+from wayveil.privacy.units import Contribution, Event, Rider, Sensitivity, Trip, Window
 from wayveil.releases import release as release_module
 from wayveil.releases.datasheet import make_datasheet
+from wayveil.risk import door as door_module
 from wayveil.risk.door import FilePair, nothing_broken
 from wayveil.risk.door_files import (
     ANY_MOVE,
@@ -35,11 +36,13 @@ from wayveil.risk.door_files import (
     one_tap_more,
     rare_stop,
     same_visits,
+    stops_to_fill,
     two_forms_of_time,
 )
 from wayveil.taps import read as taps_reader
 from wayveil.trips import read as trips_reader
 from wayveil.trips import visits as visits_reader
+from wayveil.trips.history import AS_READ, UNMOVED, History
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
@@ -73,8 +76,13 @@ def _reading(change: Callable[[Trips], Trips]) -> Callable[[], AbstractContextMa
 
 def _table(module: Any, change: Callable[[pl.DataFrame], pl.DataFrame]) -> AbstractContextManager[Any]:
     """The table of a file, and what is done to it before its rows are looked at."""
-    read = module.read_table
-    return patch.object(module, "read_table", lambda *given, **options: change(read(*given, **options)))
+    read = module.read_marked_table
+
+    def changed(*given: Any, **options: Any) -> tuple[pl.DataFrame, frozenset[str]]:
+        table, marks = read(*given, **options)
+        return change(table), marks
+
+    return patch.object(module, "read_marked_table", changed)
 
 
 def _deduplicating() -> AbstractContextManager[Any]:
@@ -113,13 +121,14 @@ def _rare_suppressed(trips: Trips) -> Trips:
 def _each_its_own_rider(trips: Trips) -> Trips:
     """Every trip without an id becomes a rider of its own, however many of them one person made."""
     rider = np.full(len(trips), -1) if trips.rider is None else trips.rider
-    return replace(trips, rider=np.where(rider < 0, 1_000_000 + np.arange(len(trips)), rider))
+    rider = np.where(rider < 0, 1_000_000 + np.arange(len(trips)), rider)
+    return replace(trips, rider=rider, rider_ids=None)
 
 
 def _nobody_is_a_rider(trips: Trips) -> Trips:
     """All trips without an id become one rider, of whose trips others take the place."""
     rider = np.full(len(trips), -1) if trips.rider is None else trips.rider
-    return replace(trips, rider=np.where(rider < 0, 1_000_000, rider))
+    return replace(trips, rider=np.where(rider < 0, 1_000_000, rider), rider_ids=None)
 
 
 class _CutAfterwards(Gate):
@@ -127,6 +136,53 @@ class _CutAfterwards(Gate):
 
     def bound(self, trips: Trips, *rule: Any) -> Trips:
         return LegalityRule().apply(super().bound(trips, *rule))
+
+
+class UnchargedGate(Gate):
+    """Rule and reading cost nothing, whatever they move."""
+
+    def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
+        done = super().bound(trips, rule)
+        self.unit = replace(self.unit, stability=UNMOVED)
+        return done
+
+
+class RuleFirstGate(Gate):
+    """The rule comes before the bound of a window, and costs nothing."""
+
+    def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
+        trips = replace(trips if rule is None else rule.apply(trips), history=AS_READ)
+        return self.unit.bound(trips, self.bits)
+
+
+class SplittingRule(LegalityRule):
+    """Cuts a trip at impossible moves and keeps all the pieces, as if one trip were still one trip."""
+
+    def apply(self, trips: Trips) -> Trips:
+        offsets = np.union1d(trips.offsets, np.flatnonzero(self._impossible_moves(trips)))
+        owner = np.searchsorted(trips.offsets, offsets[:-1], side="right") - 1
+        rider = None if trips.rider is None else trips.rider[owner]
+        return Trips(trips.location, offsets, trips.world, trips.time, rider, trips.history, trips.rider_ids)
+
+
+def _splitting() -> AbstractContextManager[Any]:
+    return patch.object(LegalityRule, "apply", SplittingRule.apply)
+
+
+def _filling(history: History | None = None) -> Callable[[], AbstractContextManager[Any]]:
+    """Stops are filled in from other taps of the same bus; with a history, as if that were all that had happened."""
+
+    def broken() -> AbstractContextManager[Any]:
+        read = taps_reader.read_taps
+
+        def filled(*given: Any) -> Any:
+            found = read(*given, fill="same-bus")
+            taps = found.taps if history is None else replace(found.taps, history=history, filled=None)
+            return replace(found, taps=taps)
+
+        return patch.object(door_module, "read_taps", filled)
+
+    return broken
 
 
 def _not_multiplied() -> AbstractContextManager[Any]:
@@ -230,12 +286,17 @@ def _cut_by_a_visit(writer: PairWriter) -> FilePair:
     return writer.visits("a visit that cuts a trip", Event(), [4], rule=LegalityRule())
 
 
+def _cut_in_a_window(writer: PairWriter) -> FilePair:
+    window = Window(seconds=600, max_visits=2)
+    return writer.visits("a visit that cuts a trip over many windows", window, [4], rule=LegalityRule())
+
+
 def _impossible_visit(writer: PairWriter) -> FilePair:
     return writer.visits("a visit that makes a move impossible", Event(), [4], rule=ANY_MOVE)
 
 
 BUSY, HEAVY = _named("one more on the busy path"), _named("a rider with twenty trips")
-EARLY = _named("somebody long before the others")
+EARLY, OUTSIDE = _named("somebody long before the others"), _named("moves outside the network, and back")
 
 VARIANTS = (
     DoorVariant("a reader that drops repeated rows", _deduplicating, same_visits),
@@ -246,6 +307,12 @@ VARIANTS = (
     DoorVariant("trips without an id, each a rider", _reading(_each_its_own_rider), many_without_id),
     DoorVariant("no id taken for an id", _reading(_nobody_is_a_rider), many_without_id),
     DoorVariant("a rule after bounding", nothing_broken, _impossible_visit, VISITS, _CutAfterwards),
+    DoorVariant("a rule that nobody pays for", nothing_broken, _cut_by_a_visit, VISITS, UnchargedGate),
+    DoorVariant(
+        "a rule before the bound of a window", nothing_broken, _cut_in_a_window, VISITS, RuleFirstGate
+    ),
+    DoorVariant("a rule that makes many trips of one", _splitting, OUTSIDE),
+    DoorVariant("stops filled from other taps, unmarked", _filling(AS_READ), stops_to_fill, VISITS),
     DoorVariant("a unit that is not multiplied", _not_multiplied, HEAVY),
     DoorVariant("a guard of memory that reads true counts", _after_measuring(_true_guard), BUSY),
     DoorVariant("a fingerprint of the file in the datasheet", _fingerprint, BUSY),
@@ -262,6 +329,8 @@ SOUND = (
     DoorVariant("refused after its noise", _after_measuring(_refused), BUSY),
     DoorVariant("failed after its noise", _after_measuring(_failed), BUSY),
     DoorVariant("a rule and a unit of visits", nothing_broken, _cut_by_a_visit, VISITS),
+    DoorVariant("a rule and a window", nothing_broken, _cut_in_a_window, VISITS),
+    DoorVariant("stops filled from other taps", _filling(), stops_to_fill, VISITS),
     DoorVariant("times in two forms", nothing_broken, two_forms_of_time, VISITS),
     DoorVariant("rows without an id", nothing_broken, many_without_id),
 )

@@ -49,6 +49,7 @@ class AuditPlan:
     mutations   mistakes that could be made in it
     busy        trips on the busiest path of a tiny world, and in each quarter of a town: far above the threshold
     town        quarters for canaries in one run are a network; False where the mechanism has no use for one
+    lawful      quarters of the town whose noise is tested; fewer where a histogram grows with their square
     largest     quarters of a town at most; fewer for a mechanism whose memory grows with the square of the stops
     delta       of a mechanism that is trained; the grey box looks at its steps and their noise, the other audits need
                 laws of counts and leave it out
@@ -67,6 +68,7 @@ class AuditPlan:
     busy: int = 12
     busy_in_town: int = 60
     town: bool = True
+    lawful: int = 150
     largest: int = 8_000
     delta: Fraction | None = None
 

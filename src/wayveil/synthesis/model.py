@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
-from zipfile import BadZipFile
 
 import numpy as np
 import polars as pl
@@ -56,15 +55,23 @@ def load_model(folder: Path, world: World, kinds: tuple[type[M], ...]) -> M:
     """A saved model of one of these kinds."""
     path = folder / STATE
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = _read_arrays(path)
         made = {kind.__name__: kind for kind in kinds}.get(str(arrays.pop(KIND)))
         if made is None:
             raise ValueError(f"it is not one of {', '.join(kind.__name__ for kind in kinds)}")
         model: M = unpack(made, arrays, world)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise InputError(f"is not a readable model ({error})", file=path) from error
     return model
+
+
+def _read_arrays(path: Path) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except Exception as error:
+        # Damaged archives and headers end in errors of zipfile, zlib, struct, tokenize and ast, too many to name.
+        raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True)

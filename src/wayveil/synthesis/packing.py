@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from wayveil.taps.boardings import Boardings
 from wayveil.world.network import Network
@@ -88,7 +88,11 @@ def _unpack_plain(value: Any, hint: Any, arrays: Arrays, world: World) -> Any:
     if issubclass(hint, TimeBins):
         return TimeBins(value["edges"], period=value["period"])
     if issubclass(hint, BaseModel):
-        return hint.model_validate(value)
+        try:
+            return hint.model_validate(value)
+        except ValidationError:
+            # Its own words quote the value, and fail where they cut a character in two.
+            raise ValueError(f"what stands for {hint.__name__} does not fit it") from None
     if is_dataclass(hint):
         hints, made = get_type_hints(hint), cast(type, hint)
         return made(

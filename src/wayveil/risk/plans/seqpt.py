@@ -14,5 +14,6 @@ PLAN = AuditPlan(
         SeqPT.published(height=2, time="240"),
     ),
     epsilon=Fraction(2),
+    lawful=60,
     mutations=(*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD, *WITH_THRESHOLDS),
 )

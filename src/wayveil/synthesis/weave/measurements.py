@@ -166,7 +166,7 @@ def _whole_model() -> Iterator[None]:
     """Say of a table that others may have changed what is wrong with it."""
     try:
         yield
-    except (KeyError, ZeroDivisionError) as error:
+    except (KeyError, IndexError, ZeroDivisionError) as error:
         raise InputError(f"the model was changed, or is not whole: {error} is missing or wrong") from error
 
 
