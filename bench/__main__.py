@@ -30,6 +30,7 @@ SUITES = (
     "weave_speed",
     "tap_study",
     "risk",
+    "risk_studies",
 )
 
 

@@ -51,7 +51,7 @@ class RiskComparison:
             mean, low, high = mean_and_interval(part[figure].to_list())
             point = {
                 "setting": float(str(setting)),
-                "error": float(part["error"].mean()),
+                "error": float(part["error"].to_numpy().mean()),
                 "value": mean,
                 "low": mean if low is None else low,
                 "high": mean if high is None else high,
