@@ -31,6 +31,7 @@ SUITES = (
     "weave_speed",
     "tap_study",
     "risk",
+    "risk_studies",
 )
 
 

@@ -30,8 +30,8 @@ from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
 
 # Where the curves move: above these, releases of ten thousand riders hardly differ any more.
-EPSILONS = {"dense": (0.01, 0.03, 0.1, 0.3, 1), "sparse": (0.1, 0.3, 1, 3, 10)}
-CROWDS = {"glove": (2, 4, 8, 16, 32), "plausible-deniability": (5, 20, 50, 100, 200)}
+EPSILONS = {"dense": (0.01, 0.03, 0.1, 0.3, 1), "sparse": (0.3, 1, 3, 10, 30)}
+CROWDS = {"glove": (2, 4, 8, 16, 32), "plausible-deniability": (2, 4, 8, 16, 32)}
 WITH_EPSILON = ("markov", "noisy-prefix-tree", "dpt")
 KNOWN = (0.2, 0.3, 0.4)
 REPETITIONS = 5

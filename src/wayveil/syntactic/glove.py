@@ -8,8 +8,9 @@ where space is by how much the sides of the two boxes grow, and time by how much
 both sides weighted by the sizes of the groups. The effort of two fingerprints is the mean, over the samples of the
 longer one, of the least effort to any sample of the shorter. The two groups with the least effort are merged until all
 groups have k riders. Decisions that the paper leaves open: a sample of the shorter one that nothing matched joins the
-group of its own best match; intervals that overlap after a merge are united (temporal reshaping); a rider who is left
-over joins the nearest finished group, where the public code lowers k instead.
+group of its own best match; where intervals overlap after a merge, they are cut, and the common part holds the boxes of
+all (temporal reshaping), with no more samples than before; a rider who is left over joins the nearest finished group,
+where the public code lowers k instead.
 """
 
 from typing import Any, ClassVar
@@ -152,25 +153,68 @@ def _unite(a: Floats, b: Floats) -> None:
 
 
 @njit(cache=True)
+def _insert(boxes: Floats, count: int, box: Floats) -> None:
+    """Put a box at its place among the first `count`, which are in the order of time."""
+    at = count
+    while at > 0 and boxes[at - 1, 4] > box[4]:
+        boxes[at] = boxes[at - 1]
+        at -= 1
+    boxes[at] = box
+
+
+@njit(cache=True)
 def _reshape(boxes: Floats) -> int:
-    """Order samples by time and unite those whose intervals overlap (or are one moment); how many are left."""
-    ordered = boxes.copy()
-    # By insertion: samples are nearly in order, and a compiled sort takes long to compile.
-    for i in range(1, len(ordered)):
-        j = i
-        while j > 0 and ordered[j - 1, 4] > ordered[j, 4]:
-            for side in range(6):
-                ordered[j - 1, side], ordered[j, side] = ordered[j, side], ordered[j - 1, side]
-            j -= 1
-    last = 0
-    for i in range(1, len(ordered)):
-        if ordered[i, 4] < ordered[last, 5] or ordered[i, 5] <= ordered[last, 5]:
-            _unite(ordered[last], ordered[i])
-        else:
-            last += 1
-            ordered[last] = ordered[i]
-    boxes[: last + 1] = ordered[: last + 1]
-    return last + 1
+    """Cut samples into pieces whose intervals do not overlap, at most as many as there were; how many there are.
+
+    Where intervals overlap, a piece holds the boxes of all of them. Too many are united with a neighbour in time,
+    always the two that take the least effort.
+    """
+    n = len(boxes)
+    moments = np.empty(2 * n)
+    for i in range(2 * n):
+        moment, at = boxes[i // 2, 4 + i % 2], i
+        while at > 0 and moments[at - 1] > moment:
+            moments[at] = moments[at - 1]
+            at -= 1
+        moments[at] = moment
+    pieces, count = np.empty((3 * n, 6)), 0
+    for i in range(2 * n - 1):
+        low, high = moments[i], moments[i + 1]
+        if low == high:
+            continue
+        held = False
+        for box in boxes:
+            if box[4] <= low and box[5] >= high:
+                if not held:
+                    pieces[count] = box
+                _unite(pieces[count], box)
+                held = True
+        if held:
+            pieces[count, 4], pieces[count, 5] = low, high
+            count += 1
+    for box in boxes:
+        if box[4] < box[5]:
+            continue
+        held = False
+        for at in range(count):
+            if not held and pieces[at, 4] <= box[4] <= pieces[at, 5]:
+                _unite(pieces[at], box)
+                held = True
+        if not held:
+            _insert(pieces, count, box)
+            count += 1
+    while count > n:
+        best, least = 0, 3.0
+        for at in range(count - 1):
+            effort = sample_effort(pieces[at], pieces[at + 1], 1, 1)
+            if effort < least:
+                best, least = at, effort
+        _unite(pieces[best], pieces[best + 1])
+        for at in range(best + 1, count - 1):
+            pieces[at] = pieces[at + 1]
+        count -= 1
+    boxes[:count] = pieces[:count]
+    return count
 
 
 @njit(cache=True)
