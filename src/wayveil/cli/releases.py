@@ -315,7 +315,8 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; or trie (JSON, of n-grams).",
+            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories "
+            "(scikit-mobility; points of a grid are uniform in their cells); or trie (JSON, of n-grams).",
         ),
     ] = "od",
     bbox: BoundingBox = None,

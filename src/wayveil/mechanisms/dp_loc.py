@@ -48,47 +48,47 @@ class DpLoc(Mechanism):
 
     preset: Literal["default", "published"] = Field(
         "default",
-        description="`default`: ends from a private tree and a small network; `published`: both networks of the study",
+        description="`default`: ends from a private tree and a small network; `published`: both networks of the study.",
     )
     trips_share: Fraction = Field(
-        Fraction(1, 50), gt=0, lt=1, description="share of epsilon that buys the number of trips"
+        Fraction(1, 50), gt=0, lt=1, description="Share of epsilon that buys the number of trips."
     )
     tree_share: Fraction = Field(
         Fraction(3, 20),
         gt=0,
         lt=1,
-        description="default preset: share that buys the partition of pairs of ends",
+        description="Default preset: share that buys the partition of pairs of ends.",
     )
     ends_share: Fraction = Field(
         Fraction(3, 10),
         gt=0,
         lt=1,
-        description="default preset: share that buys trips per leaf of that partition",
+        description="Default preset: share that buys trips per leaf of that partition.",
     )
     hours_share: Fraction = Field(
-        Fraction(1, 10), gt=0, lt=1, description="default preset: share that buys starts by zone and hour"
+        Fraction(1, 10), gt=0, lt=1, description="Default preset: share that buys starts by zone and hour."
     )
     training_steps: int = Field(
-        1500, ge=1, description="steps of each training (public; the study took 9,120 of each)"
+        1500, ge=1, description="Steps of each training (public; the study took 9,120 of each)."
     )
-    batch: int = Field(1000, ge=1, description="examples that a step draws on average (the study took 200)")
+    batch: int = Field(1000, ge=1, description="Examples that a step draws on average (the study took 200).")
     rate: float | None = Field(
-        None, gt=0, description="size of a step; none: 0.01 with Adam, or as in the study for `published`"
+        None, gt=0, description="Size of a step; none: 0.01 with Adam, or as in the study for `published`."
     )
-    clip: float | None = Field(None, gt=0, description="clip of a gradient; none: 1, or as in the study")
-    hidden: int = Field(64, ge=1, le=4096, description="default preset: width of the hidden layer")
+    clip: float | None = Field(None, gt=0, description="Clip of a gradient; none: 1, or as in the study.")
+    hidden: int = Field(64, ge=1, le=4096, description="Default preset: width of the hidden layer.")
     full_cells: float = Field(
         20.0,
         gt=0,
-        description="default preset: trips per zone and move that the network should see, on average",
+        description="Default preset: trips per zone and move that the network should see, on average.",
     )
     way: Literal["walk", "shortest"] = Field(
-        "walk", description="default preset: how hops become trips: sampled walks, or the likeliest way"
+        "walk", description="Default preset: how hops become trips: sampled walks, or the likeliest way."
     )
     weakest: float = Field(
         500.0,
         ge=0,
-        description="below this number of trips x epsilon a release is refused after buying the number of trips",
+        description="Below this number of trips x epsilon a release is refused after buying the number of trips.",
     )
 
     @classmethod

@@ -43,32 +43,32 @@ class OdHops(Mechanism):
     )
 
     trips_share: Fraction = Field(
-        Fraction(1, 50), gt=0, lt=1, description="share of epsilon that buys the number of trips"
+        Fraction(1, 50), gt=0, lt=1, description="Share of epsilon that buys the number of trips."
     )
     tree_share: Fraction = Field(
-        Fraction(1, 5), gt=0, lt=1, description="share that buys the partition of origin-destination pairs"
+        Fraction(1, 5), gt=0, lt=1, description="Share that buys the partition of origin-destination pairs."
     )
     ends_share: Fraction = Field(
-        Fraction(2, 5), gt=0, lt=1, description="share that buys trips per leaf of that partition"
+        Fraction(2, 5), gt=0, lt=1, description="Share that buys trips per leaf of that partition."
     )
     hours_share: Fraction = Field(
         Fraction(1, 10),
         gt=0,
         lt=1,
-        description="share that buys starts by zone and hour; to hops without times",
+        description="Share that buys starts by zone and hour; to hops without times.",
     )
     full_cells: float = Field(
         4.0,
         gt=0,
-        description="zones are cut until a cell of a table holds so many noise scales of trips on average",
+        description="Zones are cut until a cell of a table holds so many noise scales of trips on average.",
     )
     way: Literal["walk", "shortest"] = Field(
-        "walk", description="how hops become trips: sampled walks, or the likeliest way"
+        "walk", description="How hops become trips: sampled walks, or the likeliest way."
     )
     weakest: float = Field(
         500.0,
         ge=0,
-        description="below this number of trips x epsilon a release is refused after buying the number of trips",
+        description="Below this number of trips x epsilon a release is refused after buying the number of trips.",
     )
 
     def measure(self, counter: Counter, gate: Gate) -> TableHopsModel:
