@@ -47,9 +47,9 @@ def _main(
 
 
 def _register() -> None:
-    from wayveil.cli import audits, compare, data, demo, ledger, mechanisms, releases, tap_commands
+    from wayveil.cli import audits, compare, data, demo, gps, ledger, mechanisms, releases, tap_commands
 
-    for commands in (demo, data, releases, mechanisms, audits, compare, tap_commands):
+    for commands in (demo, data, releases, mechanisms, audits, compare, tap_commands, gps):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")
 

@@ -19,7 +19,8 @@ WorldFile = Annotated[
     typer.Option(
         "--world",
         "-w",
-        help="Public places: a GTFS zip or folder, a saved network (.npz), or a text file with one location per line.",
+        help="Public places: a GTFS zip or folder, a saved network (.npz), a text file with one location per line, or "
+        "a grid: grid:south,west,north,east@250 (cells of 250 m).",
     ),
 ]
 BoundingBox = Annotated[

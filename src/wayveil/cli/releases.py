@@ -50,6 +50,20 @@ def release(
     epsilon: Epsilon,
     world: WorldFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            help="For trained mechanisms and --currency rho: the chance that epsilon does not cover, far below one "
+            "over the number of trips. Default: 1e-6."
+        ),
+    ] = None,
+    currency: Annotated[
+        str,
+        typer.Option(
+            help="`epsilon` for pure differential privacy, or `rho`: the same epsilon at --delta, spent as zCDP with "
+            "Gaussian noise (weave: a third less error on edges)."
+        ),
+    ] = "epsilon",
     mechanism: Annotated[
         str | None,
         typer.Option(
@@ -119,6 +133,8 @@ def release(
             raw,
             chosen,
             epsilon=budget,
+            delta=delta,
+            currency=currency,  # type: ignore[arg-type]
             unit=protected,
             ledger=account,
             dataset=name,

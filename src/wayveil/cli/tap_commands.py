@@ -278,7 +278,7 @@ def release(
 def open_places(
     world: Path | None, grid: str | None, cell: float, bbox: str | None, walk_radius: float | None = None
 ) -> "World":
-    from wayveil.taps.cells import grid_of_cells
+    from wayveil.world.grid import Grid as CellGrid
     from wayveil.world.opening import open_world
 
     if (world is None) == (grid is None):
@@ -287,7 +287,7 @@ def open_places(
         )
     if world is not None:
         return open_world(world, bbox=bbox, walk_radius_metres=walk_radius)
-    return grid_of_cells(str(grid), degrees=cell)
+    return CellGrid.of_degrees(str(grid), cell)
 
 
 def _layout(columns: str | None, mapped: list[str] | None) -> Any:

@@ -168,7 +168,9 @@ class Hold:
             self.reservation.cancel(f"failed before the first noise: {what}")
             return
         known = isinstance(error, RefusedError | KeyboardInterrupt) and self.budget is not None
-        bought = self.budget.spent if known and self.budget is not None else Fraction(0)
+        # What is held in delta or rho stays spent whole: the ledger settles in pure epsilon only.
+        pure = self.budget is not None and self.budget.currency == "epsilon" and not self.budget.delta
+        bought = self.budget.spent if known and pure and self.budget is not None else Fraction(0)
         reason = "stopped after its noisy answers" if known else "failed after the first noise"
         self.reservation.settle(bought or self.reservation.epsilon, f"{reason}: {what}")
 
@@ -197,13 +199,15 @@ def held(
     rows: Trips,
     actor: str,
     mechanism: str,
+    budget: Budget | None = None,
     purpose: str = "",
     private: bool = True,
     new_people: bool = False,
 ) -> Iterator[Hold | None]:
     """Hold epsilon in the ledger while a release runs, and see to it that a failure leaves nothing open.
 
-    The dataset must have a policy, and the rows must not be known under another name.
+    The dataset must have a policy, and the rows must not be known under another name. A `budget` with a delta or in rho
+    is booked as such beside epsilon.
     """
     if ledger is None:
         yield None
@@ -214,6 +218,8 @@ def held(
     reservation = ledger.reserve(
         dataset,
         epsilon,
+        Fraction(0) if budget is None else budget.delta,
+        rho=budget.total if budget is not None and budget.currency == "rho" else None,
         actor=actor,
         mechanism=mechanism,
         purpose=purpose,

@@ -2,19 +2,22 @@
 
 import getpass
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.accounting import require_accounting
 from wayveil.privacy.bits import Bits
-from wayveil.privacy.budget import Budget, Rational, release_epsilon
+from wayveil.privacy.budget import Budget, Rational, exact, release_epsilon
 from wayveil.privacy.gate import MEMORY_LIMIT, Gate
 from wayveil.privacy.units import Rider, Trip, Unit
+from wayveil.privacy.zcdp import rho_for
 from wayveil.progress import step
 from wayveil.releases.accounts import held
 from wayveil.releases.answers import SEATS, Answer, answer_question
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 # There and back: what most people do on a day. Only used when the caller names no bound.
 DEFAULT_TRIPS_PER_RIDER = 2
+DEFAULT_DELTA = Fraction(1, 1_000_000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +125,8 @@ def release(
     mechanism: Mechanism | None = None,
     *,
     epsilon: Rational,
+    delta: Rational | None = None,
+    currency: Literal["epsilon", "rho"] = "epsilon",
     unit: Unit | None = None,
     rule: LegalityRule | None = None,
     ledger: "Ledger | str | Path | None" = None,
@@ -137,7 +143,9 @@ def release(
     bits: Bits | None = None,
     seed: int | None = None,
 ) -> Release:
-    """Release trips under epsilon-differential privacy.
+    """Release trips under epsilon-differential privacy, or under (epsilon, delta) where the mechanism is trained or the
+    budget is counted in rho (zCDP: Gaussian noise, which suits mechanisms with many small counts, such as Weave).
+    `delta` is then 1e-6 unless given.
 
     Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders,
     else a trip. Epsilon is from 0.001 to 1000. With a ledger (or the place of one), epsilon is reserved before
@@ -153,6 +161,7 @@ def release(
     """
     epsilon = release_epsilon(epsilon)
     mechanism = default_mechanism(trips.world) if mechanism is None else mechanism
+    budget = budget_for(mechanism, epsilon, delta, currency)
     unit = default_unit(trips) if unit is None else unit
     rule = mechanism.rule(trips.world) if rule is None else rule
     if len(trips) == 0:
@@ -165,6 +174,7 @@ def release(
         ledger,
         dataset,
         epsilon,
+        budget=budget,
         unit=unit,
         rows=trips if rows is None else rows,
         actor=actor,
@@ -174,7 +184,7 @@ def release(
         new_people=new_people,
     ) as hold:
         start = None if hold is None else hold.start
-        gate = Gate(unit, Budget(epsilon), bits, before_first_answer=start, memory=memory)
+        gate = Gate(unit, budget, bits, before_first_answer=start, memory=memory)
         if hold is not None:
             hold.budget = gate.budget
         with step("cutting trips to their bounds"):
@@ -193,6 +203,7 @@ def release(
             rule=rule,
             tuned_on_data=tuned_on_data,
             ledger=None if hold is None else hold.describe(),
+            claim=None if budget.currency == "epsilon" else epsilon,
         )
         datasheet = declare_marks(datasheet, trips.history)
         if not_private is not None:
@@ -210,6 +221,25 @@ def _history_of_output(trips: Trips, datasheet: Datasheet) -> History:
     """Private trips are nobody's rows any more; that they are simulated or not private stays with them."""
     marks = trips.history.marks & {SIMULATED}
     return History(marks=marks if datasheet["private"] else marks | {NOT_PRIVATE})
+
+
+def budget_for(mechanism: Mechanism, epsilon: Fraction, delta: Rational | None, currency: str) -> Budget:
+    """What a release may spend: pure epsilon; rho for (epsilon, delta); or epsilon with a delta, for training."""
+    if currency not in ("epsilon", "rho"):
+        raise ParameterError(f"a release is counted in epsilon or rho, not in {currency!r}")
+    if currency == "epsilon" and not mechanism.trained:
+        if delta is not None:
+            raise ParameterError(
+                f"{mechanism.name} satisfies pure epsilon and needs no delta; leave it out, or count in rho"
+            )
+        return Budget(epsilon)
+    if currency == "rho" and mechanism.trained:
+        raise ParameterError(f"{mechanism.name} is trained and counted in epsilon and delta, not in rho")
+    chance = DEFAULT_DELTA if delta is None else exact(delta, "delta")
+    if currency == "rho":
+        return Budget(rho_for(epsilon, chance), currency="rho", delta=chance)
+    require_accounting()
+    return Budget(epsilon, delta=chance)
 
 
 def default_unit(trips: Trips) -> Unit:

@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import Path
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.world.grid import PREFIX, Grid
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
 from wayveil.world.world import World
@@ -17,7 +18,14 @@ def open_world(
     stations: bool = True,
     walk_radius_metres: float | None = None,
 ) -> World:
-    """A GTFS zip or folder, a network saved before (.npz), or a text file with one location per line."""
+    """A GTFS zip or folder, a network saved before (.npz), a text file with one location per line, or a grid.
+
+    A grid is written "grid:south,west,north,east@250": a public box and the metres of a cell.
+    """
+    if str(path).startswith(PREFIX):
+        if bbox or service_date or walk_radius_metres or not stations:
+            raise ParameterError("a grid has its box in its own name; date, stations and walks are of feeds")
+        return Grid.parse(str(path))
     path = Path(path)
     if not path.exists():
         raise InputError("does not exist", file=path)
