@@ -35,6 +35,8 @@ from wayveil.synthesis.model import Model
 from wayveil.synthesis.weave.measurements import Measurements, NoisyBlock
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
+from wayveil.trips.legality import LegalityRule
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.world import World
@@ -100,6 +102,11 @@ class Weave(Mechanism):
         description="how trips are made of the measurements: costs nothing, can be changed later",
     )
 
+    def rule(self, world: World) -> LegalityRule:
+        """On a grid, corners that are merely clipped are left out too: chance decides which of two cells is."""
+        rule = super().rule(world)
+        return replace(rule, corners="cut") if isinstance(world, Grid) else rule
+
     def measure(self, counter: Counter, gate: Gate) -> Measurements:
         """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
         self._refuse_size(counter.world)
@@ -130,6 +137,7 @@ class Weave(Mechanism):
         weights = self.shares.weigh_questions(
             timed=times > 0,
             network=network,
+            grid=isinstance(geography.network, Grid),
             places=places,
             triples=triples,
             moves=not network and signal >= self.moves_from * places**2,
@@ -166,7 +174,10 @@ class Weave(Mechanism):
     def _price_number(self, gate: Gate, geography: Geography, times: int) -> Fraction:
         """What the number of trips costs: its share among all questions that might be asked."""
         weights = self.shares.weigh_questions(
-            timed=times > 0, network=geography.network is not None, places=geography.world.size
+            timed=times > 0,
+            network=geography.network is not None,
+            grid=isinstance(geography.network, Grid),
+            places=geography.world.size,
         )
         return gate.budget.total * weights["trips"] / sum(weights.values())
 
