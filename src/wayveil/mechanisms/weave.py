@@ -24,6 +24,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
@@ -40,7 +41,7 @@ from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.world import World
-from wayveil.world.zones import Geography
+from wayveil.world.zones import Geography, quarter_leaves
 
 ONE = Contribution(per_trip=1)
 # A trip that spreads over cells does so in whole parts of this: a unit of counting, which the guarantee rests on.
@@ -64,6 +65,9 @@ class Weave(Mechanism):
     )
     bands: int = Field(6, ge=1, le=24, description="coarser times of the period, for pairs of zones")
     full_cells: float = Field(4.0, gt=0, description="noise scales of trips that a coarse cell should hold")
+    full_pairs: float = Field(
+        1.0, gt=0, description="noise scales of trips that a pair of zones should hold on average; on a grid"
+    )
     triples_from: float = Field(
         5.0,
         ge=0,
@@ -119,6 +123,8 @@ class Weave(Mechanism):
         prices, look = self.plan_questions(gate, geography, times, trips)
         pairs = counter.pairs(geography.places)
         leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
+        if isinstance(geography.network, Grid):
+            leaves = self._refine_pairs(leaves, geography, trips / _find_noise(gate, prices["pair"]))
         noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves), prices)
         return Measurements(
             counter.world, look, total, scale, leaves, noisy, self.generation, number.variance
@@ -159,6 +165,19 @@ class Weave(Mechanism):
     def fits(self, world: World) -> bool:
         """Whether the possible moves of a world can be written out, which is needed where there is no network."""
         return isinstance(world, Network) or world.size * (world.size + 2) <= self.most_cells
+
+    def _refine_pairs(self, leaves: Ints, geography: Geography, strength: float) -> Ints:
+        """Quarter all leaves of the partition as often as the noise of their counts allows.
+
+        The partition pays for its splits with much more noise than the counts of its leaves, so that those could tell
+        more. Depends on the leaves and on the noisy number of trips, which are paid for.
+        """
+        depth = geography.places.depth
+        while True:
+            finer = quarter_leaves(leaves, depth)
+            if len(finer) == len(leaves) or strength < self.full_pairs * len(finer):
+                return leaves
+            leaves = finer
 
     def _refuse_size(self, world: World) -> None:
         if not self.fits(world):

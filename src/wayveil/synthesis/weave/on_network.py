@@ -9,6 +9,7 @@ from wayveil.arrays import Floats
 from wayveil.progress import step
 from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.driven_support import DrivenWays
+from wayveil.synthesis.weave.grid_demand import GridDemand
 from wayveil.synthesis.weave.network_demand import NetworkDemand
 from wayveil.synthesis.weave.routed_support import draw_routes, guess_choices
 from wayveil.synthesis.weave.routes import Costs
@@ -57,7 +58,8 @@ def weave_on_network(
     settings, total = measured.settings, float(measured.trips)
     blocks, asked, noisy = read_blocks(measured)
     target = Target(asked, noisy, total, settings, partial(allow_on_network, settings=settings))
-    demand = NetworkDemand.estimate(blocks, noisy, total, settings)
+    kind = GridDemand if isinstance(network, Grid) else NetworkDemand
+    demand = kind.estimate(blocks, noisy, total, settings)
     count = count_support(total, settings)
     ways: Ways = (
         DrivenWays(demand, network, settings)

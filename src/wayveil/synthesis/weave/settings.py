@@ -126,6 +126,11 @@ class RouteSettings(_Settings):
 class DriveSettings(_Settings):
     """How drivers are thought to get around on a grid (driven_support.py). Set on simulated cities."""
 
+    sharpenings: int = Field(
+        3,
+        ge=0,
+        description="rounds in which ends at single cells learn from the partition of pairs",
+    )
     usual_lengths: float = Field(
         0.1, ge=0, description="share of the lengths of all distances that is added to those of each distance"
     )
