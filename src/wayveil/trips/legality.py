@@ -17,6 +17,8 @@ from wayveil.errors import ParameterError
 from wayveil.trips.history import MERGED, PER_TRIP, UNMOVED, Stability
 from wayveil.trips.routing import routed
 from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid
+from wayveil.world.grid_corners import find_corners
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
@@ -35,17 +37,25 @@ class LegalityRule:
     fastest     for timed trips on a network: a move that takes less than this share of the network's travel time
                 is impossible too (None: times do not matter). Travel times are medians, so shares near 1 cut off
                 honest trips.
+    corners     on a grid, a cell that is clipped between two diagonal neighbours: "keep" the visit, or "cut" it out
     """
 
     repeats: Literal["merge", "keep"] = "merge"
     impossible: Literal["cut", "drop", "route", "keep"] = "cut"
     fastest: float | None = None
+    corners: Literal["keep", "cut"] = "keep"
 
     def __post_init__(self) -> None:
         if self.repeats not in ("merge", "keep"):
             raise ParameterError(f"repeats is 'merge' or 'keep', not {self.repeats!r}")
         if self.impossible not in ("cut", "drop", "route", "keep"):
             raise ParameterError(f"impossible is 'cut', 'drop', 'route' or 'keep', not {self.impossible!r}")
+        if self.corners not in ("keep", "cut"):
+            raise ParameterError(f"corners is 'keep' or 'cut', not {self.corners!r}")
+        if self.corners == "cut" and self.impossible == "keep":
+            raise ParameterError(
+                "corners are cut out of legal trips only: use another rule for impossible moves"
+            )
         if self.fastest is not None and self.impossible == "route":
             raise ParameterError("a move that is too fast cannot be routed: use impossible='cut' or 'drop'")
         if self.fastest is not None and not 0 < self.fastest <= 1:
@@ -57,6 +67,12 @@ class LegalityRule:
 
     def apply(self, trips: Trips) -> Trips:
         """The trips as the rule leaves them."""
+        trips = self._make_possible(trips)
+        if self.corners == "keep" or not isinstance(trips.world, Grid):
+            return trips
+        return trips.keep_visits(~find_corners(trips.world, trips.location, trips.offsets))
+
+    def _make_possible(self, trips: Trips) -> Trips:
         if self.repeats == "merge":
             trips = trips.merged()
         if self.impossible == "keep" or (not trips.world.restricts_moves and self.fastest is None):
@@ -101,9 +117,14 @@ class LegalityRule:
             if self.fastest is not None
             else ""
         )
+        corners = (
+            " On a grid, a cell that is merely clipped between two diagonal neighbours is left out."
+            if self.corners == "cut"
+            else ""
+        )
         return (
-            f"{repeats}; {what} move that the public world does not allow{pace}. Each trip is treated by itself, so "
-            "this costs no privacy budget for units of trips; units of visits pay for what it can move."
+            f"{repeats}; {what} move that the public world does not allow{pace}.{corners} Each trip is treated by "
+            "itself, so this costs no privacy budget for units of trips; units of visits pay for what it can move."
         )
 
     def _impossible_moves(self, trips: Trips) -> NDArray[np.bool_]:

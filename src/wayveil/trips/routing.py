@@ -1,5 +1,7 @@
 """Filling moves that the network does not have by the public shortest path, one trip at a time."""
 
+from dataclasses import replace
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -44,7 +46,7 @@ def routed(trips: Trips, broken: NDArray[np.bool_]) -> Trips:
         location,
         np.empty(0, np.int64) if time is None else time,
     )
-    return Trips(location, offsets, network, time, trips.rider)
+    return replace(trips, location=location, offsets=offsets, time=time)
 
 
 @njit(cache=True)
