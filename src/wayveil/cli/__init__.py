@@ -47,9 +47,9 @@ def _main(
 
 
 def _register() -> None:
-    from wayveil.cli import audits, compare, data, demo, ledger, mechanisms, releases, tap_commands
+    from wayveil.cli import audits, compare, data, demo, ledger, mechanisms, release, releases, tap_commands
 
-    for commands in (demo, data, releases, mechanisms, audits, compare, tap_commands):
+    for commands in (demo, data, release, releases, mechanisms, audits, compare, tap_commands):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")
 
@@ -61,4 +61,9 @@ def main() -> None:
         app()
     except WayveilError as error:
         print(f"wayveil: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        # Whatever a disk or a folder does is about the place that was named, not about us.
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"wayveil: {place}{error.strerror or error}", file=sys.stderr)
         sys.exit(2)

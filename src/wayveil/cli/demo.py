@@ -29,6 +29,7 @@ def demo(
     from wayveil.privacy.ledger import Policy, open_ledger
     from wayveil.releases.release import release
     from wayveil.report.page import write_report
+    from wayveil.privacy.units import Rider
     from wayveil.simulate.city import simulate_city
     from wayveil.simulate.feed import write_city
     from wayveil.trips.visits import write_visits
@@ -49,6 +50,7 @@ def demo(
             trips,
             Weave(),
             epsilon=budget,
+            unit=Rider(max_trips=2),
             ledger=ledger,
             dataset="demo",
             curator="Wayveil demo",

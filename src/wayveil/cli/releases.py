@@ -1,26 +1,19 @@
-"""Commands about releases: `release`, `score`, `report`, `verify`."""
+"""Commands about releases that are made: `score`, `report`, `export`, `sample`, `verify`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.mechanisms import make_mechanism
 from wayveil.cli.opening import Look, Trust, open_release, read_raw
 from wayveil.cli.options import (
     AsJson,
     BoundingBox,
     DatasetName,
-    Epsilon,
     LedgerPlace,
-    MemoryLimit,
-    NewPeople,
-    NoRider,
-    PolicyEpsilon,
     Quiet,
     WorldFile,
     present,
-    present_release,
     remark,
 )
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
@@ -28,9 +21,7 @@ from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.privacy.ledger import Ledger
-    from wayveil.privacy.units import Unit
-    from wayveil.trips.trips import Trips
+    pass
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -43,123 +34,6 @@ Full = Annotated[
         "agency's operations, ranges, the GPS set, feasibility. Minutes on a million trips; without it, seconds.",
     ),
 ]
-
-
-def release(
-    trips: RawFile,
-    epsilon: Epsilon,
-    world: WorldFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            help="See `wayveil mechanisms`. Default: weave; noisy-prefix-tree for lists of thousands of places.",
-        ),
-    ] = None,
-    parameters: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the mechanism, name=value; repeatable.")
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            help="Who is protected: rider, rider-day, trip or event. Default: rider if there are riders."
-        ),
-    ] = None,
-    max_trips: Annotated[
-        int, typer.Option(min=1, help="Trips of one rider that are counted, chosen at random.")
-    ] = 2,
-    no_rider: NoRider = "refuse",
-    bbox: BoundingBox = None,
-    ledger: LedgerPlace = None,
-    dataset: DatasetName = None,
-    policy_epsilon: PolicyEpsilon = None,
-    new_people: NewPeople = False,
-    memory: MemoryLimit = 6,
-    purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
-    curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
-    tuned_on_data: Annotated[
-        bool,
-        typer.Option(
-            "--tuned-on-data", help="Declare that parameters were chosen by looking at the raw trips."
-        ),
-    ] = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Release trips under differential privacy: private trips, model, signed datasheet.
-
-    Every release is booked in a ledger. A dataset that the ledger does not know yet needs a policy first: what may be
-    spent on it in all (`wayveil ledger init`, or --policy-epsilon). The ledger knows a dataset by what is in it: the
-    same people under another name are refused.
-    """
-    from wayveil.privacy.budget import release_epsilon
-    from wayveil.releases.accounts import open_account, settled_if_lost
-    from wayveil.releases.release import default_mechanism
-    from wayveil.releases.release import release as release_trips
-    from wayveil.trips.read import read_trips
-    from wayveil.world.opening import open_world
-
-    budget = release_epsilon(epsilon)
-    # A word that is wrong is said before a large feed is read.
-    chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
-    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
-        raise ParameterError(f"{out} already exists; a release is never written over another one")
-    with shown(not quiet and not as_json):
-        universe = open_world(world, bbox=bbox)
-        chosen = chosen or make_mechanism(default_mechanism(universe).name, parameters or [])
-        raw = read_trips(trips, universe)
-        name = dataset or trips.name
-        protected = make_unit(unit or ("trip" if raw.rider is None else "rider"), max_trips, no_rider)
-        account = open_account(ledger, trips)
-        known = None if new_people else raw
-        require_dataset(account, name, protected, policy_epsilon, known, quiet=quiet or as_json)
-        made = release_trips(
-            raw,
-            chosen,
-            epsilon=budget,
-            unit=protected,
-            ledger=account,
-            dataset=name,
-            new_people=new_people,
-            memory=int(memory * 2**30),
-            purpose=purpose,
-            curator=curator,
-            tuned_on_data=tuned_on_data,
-        )
-        with settled_if_lost(made.reservation, out):
-            folder = made.save(out)
-    booked = "no ledger" if account is None else f"{account.name}, as {name}"
-    present_release(made, folder, as_json=as_json, booked_in=booked)
-    remark(f"Next: wayveil verify {folder}; wayveil report {folder} --world {world}", quiet=quiet or as_json)
-
-
-def require_dataset(
-    account: "Ledger | None",
-    name: str,
-    unit: "Unit",
-    policy_epsilon: str | None,
-    rows: "Trips | None",
-    *,
-    quiet: bool,
-) -> None:
-    """See that the ledger has a policy for the dataset; ask for one where somebody sits at the terminal.
-
-    Rows that are known under another name are refused before.
-    """
-    import getpass
-    import sys
-
-    from wayveil.releases.accounts import ask_on_terminal, require_policy
-
-    if account is None:
-        if policy_epsilon is not None:
-            raise ParameterError("--policy-epsilon sets a policy in a ledger, and --ledger none names none")
-        return
-    ask = ask_on_terminal if not quiet and sys.stdin.isatty() else None
-    actor = getpass.getuser()
-    require_policy(account, name, unit, actor=actor, rows=rows, policy_epsilon=policy_epsilon, ask=ask)
 
 
 def score(
@@ -325,27 +199,7 @@ def sample(
     present({"trips": len(drawn), "written_to": str(out)}, as_json=as_json)
 
 
-def make_unit(name: str, max_trips: int, no_rider: str = "refuse") -> "Unit":
-    """The privacy unit of this name."""
-    from wayveil.privacy import units
-
-    riders: dict[str, Any] = {"max_trips": max_trips, "without_id": no_rider}
-    made: dict[str, Unit] = {
-        "trip": units.Trip(),
-        "rider": units.Rider(**riders),
-        "rider-day": units.RiderDay(**riders),
-        "event": units.Event(),
-    }
-    if no_rider != "refuse" and name in ("trip", "event"):
-        raise ParameterError(
-            f"--no-rider has no meaning for the unit `{name}`, which does not look at riders"
-        )
-    if name not in made:
-        raise ParameterError(f"there is no unit {name!r}; there are {', '.join(made)}")
-    return made[name]
-
-
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (release, score, report, export, sample, verify):
+    for command in (score, report, export, sample, verify):
         app.command()(command)

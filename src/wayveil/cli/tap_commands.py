@@ -234,7 +234,7 @@ def release(
 ) -> None:
     """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
     from wayveil.cli.mechanisms import make_mechanism
-    from wayveil.cli.releases import require_dataset
+    from wayveil.cli.release import require_dataset
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.tap_ways import release_taps, unit_of_way

@@ -1,13 +1,15 @@
 """One door for every file or frame of trips: `read_trips` to use it, `check` to hear what is wrong with it."""
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from wayveil.errors import InputError, WayveilError
 from wayveil.trips.findings import Findings
 from wayveil.trips.frames import Source, frame_of, source_name
+from wayveil.trips.pairs import REQUIRED as PAIR_COLUMNS
+from wayveil.trips.pairs import read_pairs
 from wayveil.trips.sequences import data_names, read_content, read_sequences, sequence_format
 from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix
 from wayveil.trips.trips import Trips
@@ -16,24 +18,29 @@ from wayveil.world.network import Network
 from wayveil.world.opening import open_world
 from wayveil.world.world import World
 
-VISITS, SEQUENCES, FEED, NETWORK = "visits", "sequences", "GTFS feed", "saved network"
+VISITS, PAIRS, SEQUENCES, FEED, NETWORK = "visits", "pairs", "sequences", "GTFS feed", "saved network"
+_READERS: dict[str, Callable[..., Trips]] = {
+    VISITS: read_visits,
+    PAIRS: read_pairs,
+    SEQUENCES: read_sequences,
+}
 
 
 def read_trips(source: Source, world: World, **options: Any) -> Trips:
-    """Read visits (parquet, csv) or sequences (MSNBC, SPMF, comma and space lists), whichever the file holds.
+    """Read visits or pairs (parquet, csv) or sequences (MSNBC, SPMF, comma and space lists), as the header tells.
 
-    A polars or pandas frame, or an Arrow table, holds visits. `options` go to `read_visits` or `read_sequences`;
-    giving `format` says that the file holds sequences.
+    A polars or pandas frame, or an Arrow table, holds visits or pairs (origin and destination in one row). `options` go
+    to `read_visits`, `read_pairs` or `read_sequences`; giving `format` says that the file holds sequences.
     """
     if frame_of(source) is not None:
-        return read_visits(source, world, **options)
+        return _READERS[_table_kind(table_header(source), options.get("columns"))](source, world, **options)
     path = Path(source)
     kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
     if kind in (FEED, NETWORK):
         raise InputError(
             f"is a {kind}, which has no riders in it; give it as the world, not as trips", file=path
         )
-    return read_visits(path, world, **options) if kind == VISITS else read_sequences(path, world, **options)
+    return _READERS[kind](path, world, **options)
 
 
 def check(source: Source, world: World | None = None, **options: Any) -> Findings:
@@ -45,8 +52,8 @@ def check(source: Source, world: World | None = None, **options: Any) -> Finding
     findings = Findings(source_name(source))
     try:
         if frame_of(source) is not None:
-            findings.kind = VISITS
-            _check_trips(source, VISITS, world, options, findings)
+            findings.kind = _table_kind(table_header(source), options.get("columns"))
+            _check_trips(source, findings.kind, world, options, findings)
             return findings
         path = Path(source)
         kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
@@ -69,7 +76,7 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
     if suffix == ".npz":
         return NETWORK
     if suffix in TABLE_SUFFIXES:
-        return VISITS
+        return _table_kind(table_header(path), columns)
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             return SEQUENCES if len(data_names(archive)) == 1 else FEED
@@ -78,7 +85,13 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
     except InputError:
         header = set()
     named = {(columns or {}).get(name, name) for name in header}
-    return VISITS if named.issuperset(REQUIRED) else SEQUENCES
+    kind = _table_kind(sorted(header), columns)
+    return kind if kind == PAIRS or named.issuperset(REQUIRED) else SEQUENCES
+
+
+def _table_kind(header: Sequence[str], columns: Mapping[str, str] | None) -> str:
+    named = {(columns or {}).get(name, name) for name in header}
+    return PAIRS if named.issuperset(PAIR_COLUMNS) and "stop_id" not in named else VISITS
 
 
 def _check_world(path: Path, findings: Findings) -> None:
@@ -94,10 +107,9 @@ def _check_trips(
     if world is None:
         options["universe_from_data"] = True
         findings.notes.append("checked without a world, so any stop was taken as it is")
-    if kind == VISITS:
-        trips = read_visits(source, world, findings=findings, **options)
-    else:
+    if kind == SEQUENCES:
         findings.facts["format"] = options.get("format") or sequence_format(read_content(source))
-        trips = read_sequences(source, world, findings=findings, **options)
+    trips = _READERS[kind](source, world, findings=findings, **options)
     if findings.ok:
         findings.facts |= trips.describe()
+        findings.trips = trips
