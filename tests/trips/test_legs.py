@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 import pytest
-from ring_networks import ring_of_stops
 
+from ring_networks import ring_of_stops
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import release

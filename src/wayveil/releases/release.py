@@ -141,19 +141,20 @@ def release(
 ) -> Release:
     """Release trips under epsilon-differential privacy.
 
-    Mechanism and unit may be given by name. Without a mechanism it is the `default_mechanism` of the world. The unit is
-    a rider where the trips have riders, else a trip; where riders have several trips, say how many count. Epsilon is
-    from 0.001 to 1000. With a ledger (or the place of one), epsilon is reserved before anything is counted; an error before the first noise gives it back, an error after it does not. A mechanism that
-    refuses because of its own noisy answers costs what it bought for them; so does one that would need more than
-    `memory` bytes for its answers. The ledger knows the people in `rows` (by default the trips) under one name only:
-    under another, they must be confirmed to be `new_people`. Trips that are marked as filled, reconstructed or not
-    private are refused, unless the caller says in a sentence why the release is `not_private`; like one with seeded
-    noise, it is then recorded and in no sum. Simulated trips are released, and the datasheet says what they are.
-    `visits` says what a visit is (see `wayveil.trips.legs`): a stop that a trip passes, an end of a leg, a tap; `ways`
-    what stands for the way between the ends of a leg. Trips of which nobody says it are calls, and refused where the
-    network lacks many of their moves. What was paid for is kept with `keep` before trips are drawn. `bits` is for tests:
-    seeded noise makes a release that says it is not private. `seed` only fixes the generation of trips from the private model, which is
-    post-processing.
+    Mechanism and unit may be given by name. Without a mechanism it is the `default_mechanism` of the world. The unit
+    is a rider where the trips have riders, else a trip; where riders have several trips, say how many count. Epsilon
+    is from 0.001 to 1000. With a ledger (or the place of one), epsilon is reserved before anything is counted; an
+    error before the first noise gives it back, an error after it does not. A mechanism that refuses because of its
+    own noisy answers costs what it bought for them; so does one that would need more than `memory` bytes for its
+    answers. The ledger knows the people in `rows` (by default the trips) under one name only: under another, they
+    must be confirmed to be `new_people`. Trips that are marked as filled, reconstructed or not private are refused,
+    unless the caller says in a sentence why the release is `not_private`; like one with seeded noise, it is then
+    recorded and in no sum. Simulated trips are released, and the datasheet says what they are. `visits` says what a
+    visit is (see `wayveil.trips.legs`): a stop that a trip passes, an end of a leg, a tap; `ways` what stands for the
+    way between the ends of a leg. Trips of which nobody says it are calls, and refused where the network lacks many
+    of their moves. What was paid for is kept with `keep` before trips are drawn. `bits` is for tests: seeded noise
+    makes a release that says it is not private. `seed` only fixes the generation of trips from the private model,
+    which is post-processing.
     """
     epsilon = release_epsilon(epsilon)
     if len(trips) == 0:
