@@ -34,7 +34,7 @@ TREE = NoisyPrefixTree()
 def some_trips(riders=True, count=400):
     rng = np.random.default_rng(0)
     lists = [rng.integers(0, 6, rng.integers(1, 5)).tolist() for _ in range(count)]
-    columns = {"rider": np.arange(count) // 2} if riders else {}
+    columns = {"rider": np.arange(count)} if riders else {}
     return Trips.of_lists(lists, WORLD, **columns)
 
 

@@ -109,7 +109,7 @@ def release(
     from wayveil.releases.paid import Paid
     from wayveil.releases.preflight import claimed
     from wayveil.releases.release import release as release_trips
-    from wayveil.trips.columns import parse_map
+    from wayveil.trips.columns import parse_map, refuse_hidden_riders
     from wayveil.trips.legs import require_words
     from wayveil.trips.read import read_trips
     from wayveil.trips.tables import require_file
@@ -130,6 +130,8 @@ def release(
     with shown(not quiet and not as_json), claimed(out, size=trips.stat().st_size):
         universe = open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
         raw = read_trips(trips, universe, **({"columns": columns} if columns else {}))
+        if unit is None and not columns:
+            refuse_hidden_riders(trips)
         name = dataset or trips.name
         protected = choose_unit(unit, raw, max_trips, no_rider)
         if chosen is None and parameters:

@@ -175,7 +175,7 @@ def _keys(question: str, world: World) -> dict[str, Any]:
     ids = world.ids.tolist()
     if question == "stop-hours":
         return {"stop_id": np.repeat(world.ids, 24).tolist(), "hour": np.tile(np.arange(24), world.size)}
-    names = {"stop": world.names.tolist()} if isinstance(world, Network) else {}
+    names = {} if world.names is world.ids else {"stop": world.names.tolist()}
     return {"stop_id": ids, **names}
 
 

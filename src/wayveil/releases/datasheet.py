@@ -42,6 +42,8 @@ LIMITATIONS = (
     "Running time, memory and error messages of the run are not covered and must not be published.",
 )
 
+NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
+
 
 def make_datasheet(
     *,

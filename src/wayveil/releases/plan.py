@@ -96,8 +96,8 @@ def make_plan(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | N
     if plan.options:
         plan.options.append("--tuned-on-data")
         plan.notes.append(
-            "bounds or mechanism were chosen by looking at the raw trips; --tuned-on-data says so on the datasheet, and "
-            "a bound that was known before needs no such word"
+            "bounds or mechanism were chosen by looking at the raw trips; --tuned-on-data says so on the datasheet. "
+            "A bound that was known before needs no such word"
         )
     if trips.time is not None and feed is not None:
         plan.notes += _say_dates(trips.time, feed)

@@ -18,6 +18,7 @@ from wayveil.releases.accounts import held
 from wayveil.releases.answers import SEATS, Answer, answer_question
 from wayveil.releases.choices import choose_mechanism, choose_unit
 from wayveil.releases.datasheet import (
+    NO_LEDGER,
     Datasheet,
     declare_marks,
     declare_rows,
@@ -205,6 +206,8 @@ def release(
         )
         datasheet = declare_marks(datasheet, trips.history)
         datasheet = declare_rows(datasheet, ways or "as-read", said=visits is not None)
+        if hold is None:
+            datasheet["limitations"].append(NO_LEDGER)
         if not_private is not None:
             datasheet = disclaim(datasheet, not_private)
         if keep is not None:

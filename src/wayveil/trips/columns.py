@@ -1,8 +1,10 @@
 """What other tools call our columns, so that a file can be told from its header, and a map be suggested."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from wayveil.errors import ParameterError
+from wayveil.errors import InputError, ParameterError
+from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
 
 # Our name first; then what is seen in the wild, without capitals, spaces, dashes and underscores.
 SAYINGS: dict[str, tuple[str, ...]] = {
@@ -43,6 +45,20 @@ def guess_columns(header: Sequence[str]) -> dict[str, str]:
         if ours is not None and ours not in exact:
             guessed.setdefault(ours, name)
     return exact | guessed
+
+
+def refuse_hidden_riders(path: Path) -> None:
+    """Riders under a name that is not read would silently lose their protection as riders."""
+    if table_suffix(path) not in TABLE_SUFFIXES:
+        return
+    header = table_header(path)
+    theirs = guess_columns(header).get("rider_id", "rider_id")
+    if theirs not in ("rider_id", "uid"):
+        raise InputError(
+            f"has a column {theirs!r} that looks like riders: say --map rider_id={theirs}, or --unit trip if it is not. "
+            "Nothing was spent",
+            file=path,
+        )
 
 
 def parse_map(given: Sequence[str]) -> Mapping[str, str]:

@@ -66,8 +66,8 @@ class PlaceList(World):
         parts: list[NDArray[np.float64] | None] = [None, None]
         if {"lat", "lon"} <= set(rows.columns):
             parts = [_degrees(rows[each], file, most)[order] for each, most in (("lat", 90), ("lon", 180))]
-        texts = (np.asarray(column.to_list(), np.str_)[order] for column in (ids, names))
-        return cls(*texts, *parts)
+        one, other = (np.asarray(column.to_list(), np.str_)[order] for column in (ids, names))
+        return cls(one, other, *parts)
 
 
 def read_places(path: Path) -> World | None:
