@@ -26,6 +26,8 @@ def open_release(
     cell: float = 0.02,
     *,
     bbox: str | None = None,
+    date: str | None = None,
+    walk_radius: float | None = None,
     trust: str | None = None,
 ) -> "Release":
     """The release in a folder, checked and whole, over its world."""
@@ -33,7 +35,7 @@ def open_release(
     from wayveil.releases.verification import verify_release
 
     verify_release(folder, trust=trust)  # before a large feed is read
-    return Release.load(folder, open_places(world, grid, cell, bbox), trust=trust)
+    return Release.load(folder, open_places(world, grid, cell, bbox, walk_radius, date), trust=trust)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from wayveil.cli.options import (
     DatasetName,
     LedgerPlace,
     Quiet,
+    ServiceDate,
+    WalkRadius,
     WorldFile,
     present,
     remark,
@@ -42,6 +44,8 @@ def score(
     world: WorldFile,
     full: Full = False,
     bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
     trust: Trust = None,
     queries: Queries = 40_000,
     seed: Annotated[int, typer.Option(help="Seed of the queries and reference lines.")] = 0,
@@ -61,7 +65,7 @@ def score(
     from wayveil.utility.scorecard import score as score_release
 
     with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, trust=trust)
+        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
         raw, _ = read_raw(trips, private, None, 0.02, look=Look("score", ledger, dataset))
         card = score_release(raw, private, suite="full" if full else "core", queries=queries, seed=seed)
     typer.echo(card.to_json() if as_json else str(card))
@@ -86,6 +90,8 @@ def report(
     grid: Grid = None,
     cell: Cell = 0.02,
     bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
     trust: Trust = None,
     queries: Queries = 40_000,
     ledger: LedgerPlace = None,
@@ -109,7 +115,9 @@ def report(
             "a comparison was made from raw trips and goes into the internal report: give --raw too"
         )
     with shown(not quiet and not as_json):
-        private = open_release(release, world, grid, cell, bbox=bbox, trust=trust)
+        private = open_release(
+            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
+        )
         if raw is None:
             write_report(out, release=private, audience="public")
         else:
@@ -162,13 +170,17 @@ def export(
         ),
     ] = "od",
     bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a release in a format that other tools read. Costs nothing: the release is already private."""
     from wayveil.releases.exports import export as write
 
-    files = write(open_release(release, world, bbox=bbox, trust=trust), kind, out)
+    files = write(
+        open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust), kind, out
+    )
     present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
 
 
@@ -181,6 +193,8 @@ def sample(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed draws the same trips.")] = None,
     bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
     trust: Trust = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -190,7 +204,7 @@ def sample(
     from wayveil.trips.visits import write_visits
 
     with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, trust=trust)
+        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
         if not isinstance(private.model, DrawsMore):
             made_by = private.datasheet["mechanism"]["name"]
             raise ParameterError(f"the model of this release ({made_by}) draws its own number of trips only")

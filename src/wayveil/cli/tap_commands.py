@@ -276,7 +276,12 @@ def release(
 
 
 def open_places(
-    world: Path | None, grid: str | None, cell: float, bbox: str | None, walk_radius: float | None = None
+    world: Path | None,
+    grid: str | None,
+    cell: float,
+    bbox: str | None,
+    walk_radius: float | None = None,
+    date: str | None = None,
 ) -> "World":
     from wayveil.taps.cells import grid_of_cells
     from wayveil.world.opening import open_world
@@ -286,7 +291,7 @@ def open_places(
             "give the public places: --world (a feed) or --grid (a box of cells), one of them"
         )
     if world is not None:
-        return open_world(world, bbox=bbox, walk_radius_metres=walk_radius)
+        return open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
     return grid_of_cells(str(grid), degrees=cell)
 
 

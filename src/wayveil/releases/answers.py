@@ -59,6 +59,11 @@ MADE_UP: Final = (
 )
 
 
+def say_question(question: str, *, taps: bool) -> str:
+    """The question in words: visits of trips are visits, and tap-ins only where every visit boards."""
+    return QUESTIONS[question] if taps else QUESTIONS[question].replace("tap-ins", "visits")
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """A table with `answer`, `low` and `high` (95 %, from the noise alone; empty where not known)."""

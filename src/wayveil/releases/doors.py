@@ -1,9 +1,10 @@
 """`ask`, `export` and `sample` for Python: on a release in memory, or on the folder of one."""
 
 from pathlib import Path
+from typing import Any
 
 from wayveil.errors import ParameterError
-from wayveil.releases.answers import Answer, answer_question
+from wayveil.releases.answers import Answer
 from wayveil.releases.exports import export as write_export
 from wayveil.releases.release import Release
 from wayveil.synthesis.model import DrawsMore
@@ -15,10 +16,10 @@ Released = Release | str | Path
 
 
 def ask(
-    release: Released, question: str, *, world: World | str | Path | None = None, top: int = 20
+    release: Released, question: str, *, world: World | str | Path | None = None, **options: Any
 ) -> Answer:
-    """Answer a question about a release; costs nothing. A folder needs its world."""
-    return answer_question(opened(release, world), question, top=top)
+    """Answer a question about a release; costs nothing. A folder needs its world. `options` as in `Release.ask`."""
+    return opened(release, world).ask(question, **options)
 
 
 def export(

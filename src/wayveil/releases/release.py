@@ -26,6 +26,7 @@ from wayveil.releases.datasheet import (
     make_datasheet,
     public_worlds,
 )
+from wayveil.releases.trip_questions import MINUTES, TRIP_QUESTIONS, answer_trips
 from wayveil.showing import draw_map, show
 from wayveil.synthesis.estimates import Ends, Estimate, Question, Visits, count_runs, count_visits
 from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, Model, OfTaps
@@ -85,8 +86,21 @@ class Release:
         )
         return None if values is None else Estimate(values, None)
 
-    def ask(self, question: str, *, top: int = 20, seats: int = SEATS) -> Answer:
-        """Answer one of an agency's questions (see `wayveil.releases.answers`); costs nothing."""
+    def ask(
+        self,
+        question: str,
+        *,
+        top: int = 20,
+        seats: int = SEATS,
+        districts: Any = None,
+        over: float = MINUTES,
+    ) -> Answer:
+        """Answer a question about trips (`wayveil.releases.trip_questions`) or taps (`.answers`); costs nothing.
+
+        `districts` (csv or frame: stop_id, district) and `over` (minutes) are for the questions that need them.
+        """
+        if question in TRIP_QUESTIONS:
+            return answer_trips(self, question, top=top, districts=districts, over=over)
         return answer_question(self, question, top=top, seats=seats)
 
     def save(self, folder: str | Path, *, key: str | Path | None = None) -> Path:

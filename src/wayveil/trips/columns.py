@@ -55,7 +55,7 @@ def refuse_hidden_riders(path: Path) -> None:
     theirs = guess_columns(header).get("rider_id", "rider_id")
     if theirs not in ("rider_id", "uid"):
         raise InputError(
-            f"has a column {theirs!r} that looks like riders: say --map rider_id={theirs}, or --unit trip if it is not. "
+            f"has a column {theirs!r} that looks like riders: say --map rider_id={theirs}, or --unit trip. "
             "Nothing was spent",
             file=path,
         )
