@@ -1,4 +1,4 @@
-"""Questions about trips, answered by counting the released ones: who boards where, who changes where, how long it takes.
+"""Questions about trips, answered by counting the released ones: who boards where, who changes where, how long it took.
 
 Released trips are private already, so every count of them is free. No interval is known for these counts: columns
 `low` and `high` are empty. Raw trips, where somebody may see them, are counted in the same way beside them.
@@ -207,7 +207,7 @@ def _ends(trips: Trips, asked: Asked) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _edges(trips: Trips, network: Network) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The visit from which each move over an edge starts, and the edge."""
+    """The visit to which each move over an edge leads, and the edge."""
     inner = np.ones(trips.visits, bool)
     starts = trips.offsets[:-1]
     inner[starts[starts < trips.visits]] = False
