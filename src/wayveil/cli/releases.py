@@ -56,11 +56,11 @@ def score(
 ) -> None:
     """Compare a release with the raw trips. NOT for publication.
 
-    Every figure stands between three lines. The **ceiling** is a resample of the raw trips: nothing private can be
-    expected to beat it. The **floor** is made from public knowledge alone: a release that does not beat it tells
-    nothing about these riders. The **empty** release has no trips at all: a figure on which silence does well is easy.
-    Read the error of *non-empty* count queries first. docs/metrics.md defines every figure. The look at the raw trips
-    is booked in the ledger in reach, free of charge.
+    Every figure stands between three lines. The **ceiling** is a resample of the raw trips, about as good as a private
+    release of a crowd can be expected to get. The **floor** is made from public knowledge alone: a release that does
+    not beat it tells nothing about these riders. The **empty** release has no trips at all: a figure on which silence
+    does well is easy. Read the error of *non-empty* count queries first. docs/metrics.md defines every figure. The
+    look at the raw trips is booked in the ledger in reach, free of charge.
     """
     from wayveil.utility.scorecard import score as score_release
 
