@@ -30,8 +30,8 @@ A first round trip, all on this machine:
 
     wayveil demo
 
-With your own data: `wayveil check trips.csv --world city.zip` says what is wrong with it,
-`wayveil release trips.csv --world city.zip --epsilon 1 --out release/` makes a private version, and
+With your own data: `wayveil check trips.csv --world city.zip` says what it is, what is wrong with it, and which
+`wayveil release` command makes a private version of it. `wayveil ask` answers questions from that, and
 `wayveil score` and `wayveil report` show how good it is.""",
 )
 
