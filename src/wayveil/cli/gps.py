@@ -164,10 +164,10 @@ def release(
 ) -> None:
     """From points to a private release in one command: trips, model, signed datasheet, and reports."""
     from wayveil.cli.mechanisms import make_mechanism
-    from wayveil.cli.releases import make_unit, require_dataset
+    from wayveil.cli.release import require_dataset
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
-    from wayveil.releases.release import default_mechanism
+    from wayveil.releases.choices import choose_unit, default_mechanism
     from wayveil.releases.release import release as release_trips
     from wayveil.world.opening import open_world
 
@@ -193,7 +193,7 @@ def release(
             radius,
         )
         name = dataset or points.name
-        protected = make_unit(unit or ("trip" if raw.rider is None else "rider"), max_trips, no_rider)
+        protected = choose_unit(unit, raw, max_trips, no_rider)
         account = open_account(ledger, points)
         require_dataset(account, name, protected, policy_epsilon, raw, quiet=quiet or as_json)
         made = release_trips(
@@ -206,6 +206,7 @@ def release(
             ledger=account,
             dataset=name,
             curator=curator,
+            visits="calls",
         )
         with settled_if_lost(made.reservation, out):
             folder = made.save(out)

@@ -46,7 +46,7 @@ class LocalCounter:
         return LocalPrefixes(self._trips, encoding)
 
     def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
-        trips = self._trips if most is None else self._trips.head(most)
+        trips = self._trips if most is None else self._trips.cut(most)
         (symbol,) = encoding.encode(trips.location, trips.time)
         return SparseCounts.of_keys(universe, symbol[symbol >= 0].astype(np.int64))
 

@@ -149,6 +149,8 @@ class Hold:
         self.reservation = reservation
         self.looks = looks
         self.started = False
+        # Once the measured model is on disk, the run can be finished without spending again.
+        self.kept = False
         self.budget: Budget | None = None
 
     def start(self) -> None:
@@ -231,6 +233,8 @@ def held(
     try:
         yield hold
     except BaseException as error:
+        if hold.kept:
+            raise
         try:
             hold.close(error)
         except LedgerError as problem:

@@ -6,7 +6,7 @@ tiers); the other parts say what that registry has no field for. Nothing in it i
 
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import wayveil
 from wayveil.errors import plain
@@ -16,6 +16,7 @@ from wayveil.privacy.noise import laplace_interval
 from wayveil.showing import show
 from wayveil.trips.history import MARKS, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
+from wayveil.trips.legs import VisitKind, Ways, describe_rows
 from wayveil.world.world import World
 
 
@@ -29,9 +30,6 @@ class Datasheet(dict[str, Any]):
         return show(self)
 
 
-# What a visit is: a stop that a trip calls at, or a tap, which boards.
-VisitKind = Literal["calls", "taps"]
-
 UNPROTECTED = (
     "the public world: its locations, moves and travel times",
     "all parameters, thresholds and shares of the budget listed here",
@@ -43,6 +41,8 @@ LIMITATIONS = (
     "Several releases of the same people add up; the ledger keeps the sum only for releases that are bound to it.",
     "Running time, memory and error messages of the run are not covered and must not be published.",
 )
+
+NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
 
 
 def make_datasheet(
@@ -182,6 +182,14 @@ def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
         sentence = f"{guarantee['sentence']} The trips behind it are simulated: it is about nobody."
         guarantee = {**guarantee, "sentence": sentence}
     return Datasheet({**datasheet, "source": source, "guarantee": guarantee})
+
+
+def declare_rows(datasheet: Datasheet, ways: Ways, *, said: bool) -> Datasheet:
+    """The datasheet with what a row of the data was, and what stands for the ways that nobody wrote down."""
+    rows = describe_rows(datasheet["visits"], ways)
+    if not said:
+        rows["sentence"] += " The data holder did not say so; it was taken for granted."
+    return Datasheet({**datasheet, "rows": rows})
 
 
 def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:

@@ -53,7 +53,7 @@ class PlausibleDeniability(SyntacticMethod):
     def apply(self, trips: Trips, lots: Lots) -> tuple[Trips, pl.DataFrame, dict[str, Any]]:
         """Try seeds until enough trips were accepted or the tries are used up."""
         check_crowd(self.k, len(trips), "trips")
-        seeds = trips.head(self.longest)
+        seeds = trips.cut(self.longest)
         cluster = semantic_clusters(seeds, self.clusters)
         visits = np.bincount(seeds.location, minlength=seeds.world.size).astype(np.float64)
         wanted = len(trips) if self.wanted is None else self.wanted
