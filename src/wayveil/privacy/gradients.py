@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 # The clip in units of the grid on which gradients live.
@@ -54,51 +55,62 @@ Part = Outer | Rows
 
 def clipped_sum(parts: Sequence[Part], clip: float) -> list[NDArray[np.float64]]:
     """The sum of all clipped gradients, one array of whole numbers per part, in units of clip / CLIP."""
+    if not parts:
+        return []
     inputs = [_whole_inputs(part) for part in parts]
-    factors = clip_factors(parts, inputs, clip)
+    errors = [_finite(part.errors) for part in parts]
+    factors = clip_factors(inputs, errors, clip)
     sums = []
-    for part, whole in zip(parts, inputs, strict=True):
-        if isinstance(part, Outer):
-            sums.append(whole.T @ _whole_errors(part, factors, clip))
-        else:
-            errors = _whole_errors(part, factors, clip)
+    for part, whole, wrong in zip(parts, inputs, errors, strict=True):
+        # The unit that makes products with inputs units of the grid; cut off towards zero.
+        unit = CLIP / clip / (INPUT_UNIT if whole is not None else 1)
+        scaled = wrong * (factors * unit).reshape((-1,) + (1,) * (wrong.ndim - 1))
+        np.trunc(scaled, out=scaled)
+        if isinstance(part, Outer) and whole is not None:
+            sums.append(whole.T @ scaled)
+        elif isinstance(part, Rows):
             total = np.zeros(part.shape)
-            np.add.at(total, part.index, errors)
+            _scatter(part.index, scaled, total)
             sums.append(total)
     return sums
 
 
 def clip_factors(
-    parts: Sequence[Part], inputs: Sequence[NDArray[np.float64]], clip: float
+    inputs: Sequence[NDArray[np.float64] | None], errors: Sequence[NDArray[np.float64]], clip: float
 ) -> NDArray[np.float64]:
     """By how much the errors of each example are scaled so that its norm is at most the clip."""
-    if not parts:
-        return np.zeros(0)
-    squares = np.zeros(len(parts[0].errors))
-    for part, whole in zip(parts, inputs, strict=True):
-        errors = np.nan_to_num(np.asarray(part.errors, np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-        if isinstance(part, Outer):
+    squares = np.zeros(len(errors[0]))
+    for whole, wrong in zip(inputs, errors, strict=True):
+        if whole is not None:
             squares += (
-                np.einsum("ij,ij->i", whole, whole) / INPUT_UNIT**2 * np.einsum("ij,ij->i", errors, errors)
+                np.einsum("ij,ij->i", whole, whole) / INPUT_UNIT**2 * np.einsum("ij,ij->i", wrong, wrong)
             )
         else:
             # Rows that come twice add up before they are squared; the triangle inequality bounds them.
-            norms = np.sqrt(np.einsum("ikj,ikj->ik", errors, errors))
-            squares += norms.sum(axis=1) ** 2
+            squares += np.sqrt(np.einsum("ikj,ikj->ik", wrong, wrong)).sum(axis=1) ** 2
     # A hair below, so that rounding of these floating-point norms cannot lift one over the clip.
     return np.minimum(1.0, clip * (1 - 1e-9) / np.maximum(np.sqrt(squares), 1e-300))
 
 
-def _whole_inputs(part: Part) -> NDArray[np.float64]:
+def _finite(values: Floats) -> NDArray[np.float64]:
+    """In double precision; what is no number is zero."""
+    made = np.asarray(values, np.float64)
+    if not np.isfinite(made.sum()):
+        made = np.nan_to_num(made, nan=0.0, posinf=0.0, neginf=0.0)
+    return made
+
+
+def _whole_inputs(part: Part) -> NDArray[np.float64] | None:
     if isinstance(part, Rows):
-        return np.zeros(0)
-    inputs = np.nan_to_num(np.asarray(part.inputs, np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    return np.clip(np.rint(inputs * INPUT_UNIT), -LARGEST_INPUT, LARGEST_INPUT)
+        return None
+    made = np.rint(_finite(part.inputs) * INPUT_UNIT)
+    return np.clip(made, -LARGEST_INPUT, LARGEST_INPUT, out=made)
 
 
-def _whole_errors(part: Part, factors: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
-    """Errors scaled and cut off towards zero, in the unit that makes products units of the grid."""
-    unit = CLIP / clip / (INPUT_UNIT if isinstance(part, Outer) else 1)
-    errors = np.nan_to_num(np.asarray(part.errors, np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    shape = (-1,) + (1,) * (errors.ndim - 1)
-    return np.trunc(errors * (factors * unit).reshape(shape))
+@njit(cache=True)
+def _scatter(index, values, total):  # type: ignore[no-untyped-def]
+    for i in range(index.shape[0]):
+        for k in range(index.shape[1]):
+            row = index[i, k]
+            for j in range(values.shape[2]):
+                total[row, j] += values[i, k, j]
