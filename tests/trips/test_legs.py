@@ -8,11 +8,14 @@ from ring_networks import ring_of_stops
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import release
+from wayveil.simulate.city import simulate_city
+from wayveil.simulate.feed import write_city
 from wayveil.trips.fit import fit_moves
 from wayveil.trips.history import PER_TRIP
 from wayveil.trips.legs import over_places, put_on_ways, route_legs
 from wayveil.trips.read import check, read_trips
 from wayveil.trips.trips import Trips
+from wayveil.world.gtfs import read_gtfs
 from wayveil.world.world import World
 
 RING = ring_of_stops(6, seconds=60)
@@ -111,3 +114,16 @@ def test_an_id_with_a_point_and_zero_is_the_whole_number():
     world = World.of_symbols(["7", "25", "8.0"])
     rows = pl.DataFrame({"trip_id": [1, 1, 1], "stop_id": ["25.0", "7", "8.0"]})
     assert [world.ids[at] for at in read_trips(rows, world).location] == ["25", "7", "8.0"]
+
+
+def test_legs_of_riders_who_take_the_fastest_way_are_counted_as_their_calls(tmp_path):
+    """Then nothing is lost by knowing ends only: whatever is measured on calls is measured on legs."""
+    city = read_gtfs(write_city(tmp_path / "city.zip", seed=3, stops=40, lines=3))
+    calls = simulate_city(city, 2_000, seed=3, cost="seconds").trips
+    ends = np.stack([calls.origins(), calls.destinations()], axis=1)
+    legs = Trips(ends.ravel(), np.arange(0, ends.size + 1, 2), city)
+    routed, ways = put_on_ways(legs, "legs")
+    assert ways == "routed"
+    assert routed.merged().to_lists() == calls.merged().to_lists()
+    assert not fit_moves(legs).fits
+    assert fit_moves(routed).fits
