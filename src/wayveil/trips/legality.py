@@ -53,7 +53,9 @@ class LegalityRule:
         if self.corners not in ("keep", "cut"):
             raise ParameterError(f"corners is 'keep' or 'cut', not {self.corners!r}")
         if self.corners == "cut" and self.impossible == "keep":
-            raise ParameterError("corners are cut out of legal trips only: use another rule for impossible moves")
+            raise ParameterError(
+                "corners are cut out of legal trips only: use another rule for impossible moves"
+            )
         if self.fastest is not None and self.impossible == "route":
             raise ParameterError("a move that is too fast cannot be routed: use impossible='cut' or 'drop'")
         if self.fastest is not None and not 0 < self.fastest <= 1:
@@ -121,8 +123,8 @@ class LegalityRule:
             else ""
         )
         return (
-            f"{repeats}; {what} move that the public world does not allow{pace}.{corners} Each trip is treated by itself, so "
-            "this costs no privacy budget for units of trips; units of visits pay for what it can move."
+            f"{repeats}; {what} move that the public world does not allow{pace}.{corners} Each trip is treated by "
+            "itself, so this costs no privacy budget for units of trips; units of visits pay for what it can move."
         )
 
     def _impossible_moves(self, trips: Trips) -> NDArray[np.bool_]:

@@ -27,6 +27,7 @@ from wayveil.risk.mutants import (
 )
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
+from wayveil.risk.tiny_worlds import plain_world, small_grid, small_network
 from wayveil.synthesis.weave.measurements import Measurements
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block
@@ -146,6 +147,7 @@ PLAN = AuditPlan(
     Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0),
     also=(Weave(weakest=0, triples_from=0), Weave(weakest=0, period="week")),
     epsilon=Fraction(12),
+    worlds=(plain_world, small_grid, small_network),
     units=(
         Trip(),
         Rider(max_trips=2, without_id="own"),

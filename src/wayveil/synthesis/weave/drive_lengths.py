@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Ints
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.world.walk_blocks import LONGEST, WalkBlocks, Walks

@@ -146,7 +146,9 @@ class DriveSettings(_Settings):
     )
     tries: int = Field(4, ge=1, description="points on an ellipse among which a detour chooses")
     liked_floor: float = Field(
-        0.5, gt=0, description="mean visits of a cell that are added before fitted and drawn ones are compared"
+        0.5,
+        gt=0,
+        description="mean visits of a cell that are added before fitted and drawn ones are compared",
     )
     most_liked: float = Field(
         8.0, ge=1, description="cells are liked within this factor of others by detours"
