@@ -30,6 +30,11 @@ def plain_world(size: int = 6) -> World:
     return World([f"s{place:04d}" for place in range(size)])
 
 
+def small_grid() -> Grid:
+    """Two rows of three cells: as many places as the other tiny worlds have."""
+    return Grid(Layout.of_counts("0,0,0.02,0.03", 2, 3))
+
+
 def small_network(quarters: int = 1) -> Network:
     """Quarters that nothing connects: rings of six stops with short cuts to the next but one, ten minutes per step."""
     inside = np.array(sorted((stop, (stop + by) % QUARTER) for stop in range(QUARTER) for by in (1, 2)))
