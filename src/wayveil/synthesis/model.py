@@ -105,6 +105,14 @@ class ExpectsErrors(Protocol):
 
 
 @runtime_checkable
+class Replicates(Protocol):
+    """Knows a quicker way to be measured again than through its mechanism."""
+
+    def replicate(self, trips: Trips, seed: int) -> Trips:
+        """Trips that would have been released if these were the truth, with simulated noise of the same law."""
+
+
+@runtime_checkable
 class DrawsMore(Protocol):
     """Draws any number of trips."""
 
