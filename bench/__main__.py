@@ -30,6 +30,7 @@ SUITES = (
     "report_speed",
     "weave_speed",
     "tap_study",
+    "coverage",
 )
 
 

@@ -117,7 +117,7 @@ def test_a_saved_release_is_verified_and_read_back(saved):
         "trips.parquet",
         "model.npz",
         "model.parquet",
-        "expected.json",
+        "accuracy.json",
         "datasheet.json",
         "datasheet.html",
         "manifest.json",
@@ -194,7 +194,7 @@ def sign_again(folder, files):
 def test_a_release_of_the_format_before_is_refused_with_a_sentence(saved):
     _, folder = saved
     files = json.loads((folder / "manifest.json").read_text())["files"]
-    for name in ("model.npz", "expected.json"):
+    for name in ("model.npz", "accuracy.json"):
         (folder / name).unlink()
         del files[name]
     manifest = json.dumps({"format": 1, "files": files, "public_key": public_text(signing_key())}).encode()

@@ -11,6 +11,7 @@ from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
+from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
@@ -41,38 +42,6 @@ def asked(mechanism, unit=None, epsilon=4):
     return release(
         RAW, mechanism, epsilon=epsilon, unit=unit or Trip(), rule=ANY_MOVE, bits=SeededBits(3), seed=1
     )
-
-
-def test_the_bar_of_a_stop_is_that_of_the_nodes_it_sums():
-    one = asked(NoisyPrefixTree(height=1, successors="all"), epsilon="0.1")
-    table = one.ask("stops").table.sort("stop_id")
-    kept = one.model.table()["stop_id"].to_list()
-    half = np.ceil(10 * 3.06)  # the exact 95 % of a Laplace law of scale 10 lie within 30.0
-    for row in table.to_dicts():
-        if row["stop_id"] in kept:
-            assert row["high"] - row["answer"] == pytest.approx(half)
-        else:
-            assert (row["answer"], row["low"], row["high"]) == (0, None, None)
-
-
-def test_bars_of_a_tree_hold_the_truth_where_nothing_is_pruned():
-    raw = np.bincount(RAW.origins(), minlength=8)
-    inside = []
-    for seed in range(40):
-        made = release(
-            RAW,
-            NoisyPrefixTree(height=1, successors="all"),
-            epsilon="0.2",
-            unit=Trip(),
-            rule=ANY_MOVE,
-            bits=SeededBits(seed),
-            seed=seed,
-        )
-        answer = made.ask("stops")
-        table = answer.table.sort("stop_id")
-        inside.append((table["low"].to_numpy() <= raw) & (raw <= table["high"].to_numpy()))
-    assert 0.93 <= np.mean(inside) <= 0.99
-    assert "missing" in answer.note
 
 
 SINGLE = TAPS.as_single_visits()
@@ -146,7 +115,7 @@ def test_the_fitted_table_keeps_the_sums_that_the_counts_agree_on():
 
 
 def test_longer_patterns_have_bars_too():
-    one = asked(NoisyPrefixTree(height=3, successors="all"))
+    one = asked(MobiTrie())
     for question, stops in (("pairs", 2), ("triples", 3)):
         table = one.ask(question, top=5).table
         assert table.height == 5
@@ -154,7 +123,10 @@ def test_longer_patterns_have_bars_too():
             f"stop_{i + 1}" for i in range(stops)
         ]
         assert table["high"].null_count() == 0
-        assert (table["high"] > table["answer"]).all()
+        assert (table["high"] >= table["low"]).all()
+    unknown = asked(NoisyPrefixTree(height=3, successors="all")).ask("pairs", top=5)
+    assert unknown.table["high"].null_count() == 5
+    assert "not known" in unknown.note
 
 
 def test_plain_laplace_stands_beside_and_marks_the_answer_internal():
@@ -188,10 +160,7 @@ def test_hours_come_from_timed_trees_and_are_refused_without_times():
     one = asked(PPDP(height=2))
     hours = one.ask("hours").table
     assert hours["answer"].sum() == one.trips.visits
-    assert hours.filter(pl.col("high") < pl.col("answer")).is_empty()
-    wide = asked(PPDP(height=2, time="180")).ask("hours").table
-    assert wide["answer"].sum() > 0
-    assert wide["high"].null_count() == 24  # a bin of three hours does not tell the noise of one
+    assert hours["high"].null_count() == 24  # nobody measured that they hold
     both = one.ask("stop-hours").table
     assert both["answer"].sum() == one.trips.visits
     assert both.height == 8 * 24

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from wayveil.cli.opening import Look, Trust, open_release, read_raw
-from wayveil.cli.options import AsJson, DatasetName, LedgerPlace, Quiet, present_rows, remark
+from wayveil.cli.options import Anyway, AsJson, DatasetName, LedgerPlace, Quiet, present_rows, remark
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
@@ -32,6 +32,7 @@ def ask(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the whole table here (.csv, .parquet).")
     ] = None,
+    anyway: Anyway = False,
     trust: Trust = None,
     ledger: LedgerPlace = None,
     dataset: DatasetName = None,
@@ -40,7 +41,7 @@ def ask(
 ) -> None:
     """Answer an agency's question from a release, with error bars that cost no budget."""
     from wayveil.releases.answer_sheet import Answering, answer_sheet
-    from wayveil.releases.answers import QUESTIONS, answer_question
+    from wayveil.releases.answers import KIND_OF, QUESTIONS, answer_question
     from wayveil.releases.spreadsheets import write_csv
     from wayveil.utility.raw_answers import RawAnswers
 
@@ -48,6 +49,7 @@ def ask(
         raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)} and all")
     with shown(not quiet and not as_json):
         asked = open_release(release, world, grid, cell, trust=trust)
+        asked.accuracy.refuse_noise(KIND_OF.get(question), anyway=anyway)
         answering: Answering = answer_question
         if raw is not None:
             answering = RawAnswers(*read_raw(raw, asked, grid, cell, look=Look("ask", ledger, dataset)))

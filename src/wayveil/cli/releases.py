@@ -8,6 +8,7 @@ import typer
 from wayveil.cli.mechanisms import make_mechanism
 from wayveil.cli.opening import Look, Trust, open_release, read_raw
 from wayveil.cli.options import (
+    Anyway,
     AsJson,
     BoundingBox,
     DatasetName,
@@ -287,15 +288,20 @@ def export(
             help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; or trie (JSON, of n-grams).",
         ),
     ] = "od",
+    anyway: Anyway = False,
     bbox: BoundingBox = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a release in a format that other tools read. Costs nothing: the release is already private."""
     from wayveil.releases.exports import export as write
+    from wayveil.releases.exports import verdict_on
 
-    files = write(open_release(release, world, bbox=bbox, trust=trust), kind, out)
-    present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
+    private = open_release(release, world, bbox=bbox, trust=trust)
+    files = write(private, kind, out, anyway=anyway)
+    verdict = verdict_on(private, kind)
+    facts = {"format": kind, "written_to": [str(file) for file in files]}
+    present(facts if verdict is None else {**facts, "verdict": verdict}, as_json=as_json)
 
 
 def sample(

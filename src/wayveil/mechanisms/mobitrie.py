@@ -96,6 +96,7 @@ class MobiTrie(_Tries):
 
     name: ClassVar[str] = "mobitrie"
     summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
+    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "alightings", "edges", "triples"})
 
     false_share: float = Field(
         0.05,

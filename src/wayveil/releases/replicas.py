@@ -8,7 +8,7 @@ truth, for every mechanism in the same way.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError
@@ -29,7 +29,8 @@ from wayveil.privacy.units import (
     Window,
 )
 from wayveil.releases.datasheet import Datasheet
-from wayveil.synthesis.model import Replicates
+from wayveil.synthesis.model import Replica, Replicates
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _UNITS: dict[str, type[Unit]] = {kind.name: kind for kind in (Trip, Rider, Rider
 class AlreadyBounded(Unit):
     """The unit of a release over trips that were cut to its bounds before: the same noise, nothing left to cut."""
 
-    name = "already bounded"
+    name: ClassVar[str] = "already bounded"
     unit: Unit
 
     @property
@@ -52,12 +53,18 @@ class AlreadyBounded(Unit):
     def bound(self, trips: Trips, bits: Bits) -> Trips:
         return trips
 
+    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
+        return trips
+
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
         return self.unit.sensitivity(contribution)
 
+    def utility_sensitivity(self, contribution: Contribution) -> int:
+        return self.unit.utility_sensitivity(contribution)
 
-def draw_replicas(release: "Release", count: int, *, seed: int = 0) -> Iterator[Trips]:
-    """Trips of `count` replicas; none where a replica is refused, as the release nearly was."""
+
+def draw_replicas(release: "Release", count: int, *, seed: int = 0) -> Iterator[Replica]:
+    """So many replicas; fewer where one is refused, as the release nearly was."""
     for place in range(count):
         try:
             yield _draw(release, seed + place)
@@ -65,13 +72,14 @@ def draw_replicas(release: "Release", count: int, *, seed: int = 0) -> Iterator[
             return
 
 
-def _draw(release: "Release", seed: int) -> Trips:
+def _draw(release: "Release", seed: int) -> Replica:
     if isinstance(release.model, Replicates):
         return release.model.replicate(release.trips, seed)
-    unit = AlreadyBounded(unit_of(release.datasheet))
+    chosen, world = mechanism_of(release.datasheet), release.world
+    unit = AlreadyBounded(unit_of(release.datasheet).after(chosen.rule(world).stability(world)))
     gate = Gate(unit, Budget(Fraction(release.datasheet["guarantee"]["epsilon"])), SeededBits(seed))
-    model = mechanism_of(release.datasheet).measure(LocalCounter(release.trips), gate)
-    return model.generate(seed)
+    model = chosen.measure(LocalCounter(release.trips), gate)
+    return Replica(model, model.generate(seed))
 
 
 def mechanism_of(datasheet: Datasheet) -> Mechanism:

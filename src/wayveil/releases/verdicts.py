@@ -1,0 +1,57 @@
+"""Whether a release says more than public knowledge alone, and more than silence, by kind of question.
+
+What is seen is how far the release is from its replicas (`error`), from public knowledge (`public`) and from nothing
+(all of it). The truth is not seen. Noise of the release stands between it and the truth, so both other distances are
+too large by the error: in squares, distance^2 = true distance^2 + error^2. A release that beats public knowledge has
+error^2 < public^2 - error^2. A model that may be biased in a way that replicas do not show has to do better still.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from wayveil.releases.tallies import KINDS
+
+SEEN_TWICE = sqrt(2)
+UNSURE = 2.0  # of models that may be off by more than noise
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to think of one kind of question.
+
+    cells   how many the release shows
+    error   expected sum of abs(released - true), in shares of the released sum
+    public  the same for public knowledge alone; None where it has no answer
+    sure    whether the error holds; if not, it is the part that noise makes, and bias may come on top
+    says_more  whether the release is better than public knowledge
+    is_noise   whether it is no better than silence
+    """
+
+    kind: str
+    cells: int
+    error: float
+    public: float | None
+    sure: bool
+    says_more: bool
+    is_noise: bool
+
+    @property
+    def words(self) -> str:
+        """One sentence for people."""
+        what = KINDS[self.kind].words
+        what = what[:1].upper() + what[1:]
+        if self.is_noise:
+            return f"{what}: no better than silence; do not use."
+        if not self.says_more:
+            return f"{what}: no better than public knowledge; do not use."
+        least = "off by" if self.sure else "off by at least"
+        beside = "" if self.public is None else f"; public knowledge alone {self.public:.0%}"
+        return f"{what}: {least} {100 * self.error:.2g} % in all{beside}."
+
+
+def judge(kind: str, cells: int, size: float, error: float, public: float | None, *, sure: bool) -> Verdict:
+    """The verdict on errors in shares of what the release shows; silence is off by all of it."""
+    factor = SEEN_TWICE if sure else UNSURE
+    is_noise = size <= 0 or error * factor >= 1
+    says_more = not is_noise and (public is None or error * factor < public)
+    return Verdict(kind, cells, error, public, sure, says_more, is_noise)
