@@ -5,8 +5,8 @@
 
 By kind of question, mechanism, world and epsilon: the share of shown numbers whose interval holds the raw one, half the
 median width beside the median error, and the verdict beside what the raw trips say. Every kind is measured, also those
-for which the mechanism says that no interval is known; `claimed` tells. Cells of earlier runs stay until they are run
-again, and docs/accuracy.md is written from all of them.
+for which the mechanism says that no interval is known; the page tells them apart. Cells of earlier runs stay until they
+are run again, and docs/accuracy.md is written from all of them.
 """
 
 import json
@@ -138,7 +138,6 @@ def measure_cell(place: str, name: str, epsilon: str, releases: int) -> list[dic
             "mechanism": name,
             "epsilon": epsilon,
             "kind": kind,
-            "claimed": kind in chosen.holds or issubclass(chosen.makes, OfTaps),
             "releases": len(each),
             "coverage": None if covered is None or not len(covered) else float(covered.mean()),
             "unlisted": _mean([one["unlisted"] for one in each]),

@@ -16,6 +16,7 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
+from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
@@ -26,6 +27,7 @@ from wayveil.releases.release import Release, release
 from wayveil.releases.tap_ways import ANY_MOVE, release_taps
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.estimates import Runs, count_runs
+from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import sequences
 from wayveil.trips.trips import Trips
@@ -115,7 +117,7 @@ def test_the_fitted_table_keeps_the_sums_that_the_counts_agree_on():
 
 
 def test_longer_patterns_have_bars_too():
-    one = asked(MobiTrie())
+    one = asked(MobiTrie(successors="all"))
     for question, stops in (("pairs", 2), ("triples", 3)):
         table = one.ask(question, top=5).table
         assert table.height == 5
@@ -210,6 +212,31 @@ def test_extremes_are_sorted_and_cut():
     assert least == sorted(least)
     assert len(most) == len(least) == 3
     assert most[0] >= least[-1]
+
+
+def test_stops_below_the_thresholds_are_not_called_the_least_used():
+    world = World.of_symbols("abcd")
+    answer = bare_release(Trips.of_lists([[0, 1], [0]], world)).ask("least-used")
+    assert answer.table["stop_id"].to_list() == ["b", "a"]
+    assert "2 more stops" in answer.note
+
+
+@pytest.mark.parametrize(
+    ("way", "given"),
+    [
+        ("counts", {"alightings": True}),
+        ("cards", {"first_day": date(2024, 12, 15)}),
+        ("counts", {"rules": RiderRules()}),
+    ],
+)
+def test_options_that_a_way_does_not_use_are_refused(way, given):
+    with pytest.raises(ParameterError, match="no meaning"):
+        release_taps(TAPS, way, epsilon=1, **given)
+
+
+def test_weave_on_taps_is_refused_and_the_right_mechanism_named():
+    with pytest.raises(ParameterError, match="tap-counts"):
+        release_taps(TAPS, "cards", epsilon=1, mechanism=Weave())
 
 
 def test_patterns_are_counted_once_per_trip():

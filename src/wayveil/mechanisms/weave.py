@@ -52,7 +52,6 @@ class Weave(Mechanism):
 
     name: ClassVar[str] = "weave"
     makes: ClassVar[type[Model]] = Measurements
-    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "alightings", "edges"})
     summary: ClassVar[str] = (
         "small noisy histograms, public routes, and the most even mixture that explains them"
     )

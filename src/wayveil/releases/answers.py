@@ -63,6 +63,10 @@ CUT: Final = (
 )
 MADE_AGAIN: Final = "Bars hold the number of what was counted in 95 of 100 cases (docs/accuracy.md)."
 NOT_KNOWN: Final = "How far these numbers are off is not known: no bars."
+HIDDEN: Final = (
+    "{count:,} more stops have no tap-in in this release: fewer than it can tell from none. Which of them is used "
+    "least is not known."
+)
 MADE_UP: Final = (
     "This release counted single taps: which one follows which comes from rules, not from the data. No bars."
 )
@@ -84,6 +88,11 @@ def answer_question(release: "Release", question: str, *, top: int = 20, seats: 
         raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
     keys, found, note = _count(release, question, top, seats)
     table = pl.DataFrame({**keys, **_with_bars(found, whole=question != "load")})
+    if question == "least-used" and not isinstance(release.model, OfTaps):
+        # Nothing is shown of stops below the thresholds, so nobody knows which of them is used least.
+        hidden = table.filter(pl.col("answer") == 0).height
+        table = table.filter(pl.col("answer") > 0)
+        note = f"{note} {HIDDEN.format(count=hidden)}" if hidden else note
     return Answer(question, sort_rows(question, table, top), _with_verdict(release, question, note))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.releases.spreadsheets import write_csv
-from wayveil.synthesis.estimates import Ends
+from wayveil.synthesis.estimates import Ends, Estimate, Runs, Visits
 from wayveil.synthesis.model import Nests
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
@@ -219,12 +219,34 @@ def _write_od(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
     return [out]
 
 
-def _write_geojson(flows: Callable[[Trips], dict[str, Any]]) -> Callable[..., list[Path]]:
-    def write(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
-        out.write_text(json.dumps(flows(release.trips)), encoding="utf-8")
-        return [out]
+def _write_stop_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    flows = stop_flows(release.trips)
+    _set_bars(flows["features"], "visits", release.estimate(Visits(("stop",))))
+    out.write_text(json.dumps(flows), encoding="utf-8")
+    return [out]
 
-    return write
+
+def _write_edge_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    flows, world = edge_flows(release.trips), release.world
+    ends = [
+        world.index_of([flow["properties"][name] for flow in flows["features"]])
+        for name in ("from_stop_id", "to_stop_id")
+    ]
+    known = release.estimate(Runs(np.stack(ends, axis=1))) if flows["features"] else None
+    _set_bars(flows["features"], "trips", known)
+    out.write_text(json.dumps(flows), encoding="utf-8")
+    return [out]
+
+
+def _set_bars(features: list[dict[str, Any]], name: str, known: Estimate | None) -> None:
+    """The ends of the bars as properties of each feature; null where nothing is known."""
+    nothing = [None] * len(features)
+    ends: tuple[list[Any], list[Any]] = (nothing, nothing)
+    if known is not None and known.low is not None and known.high is not None:
+        low, high = np.maximum(np.floor(known.low), 0), np.ceil(np.maximum(known.high, 0))
+        ends = low.astype(np.int64).tolist(), high.astype(np.int64).tolist()
+    for feature, low_end, high_end in zip(features, *ends, strict=True):
+        feature["properties"] |= {f"{name}_low": low_end, f"{name}_high": high_end}
 
 
 def _write_flowmap(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
@@ -251,8 +273,8 @@ def _depth(node: dict[str, Any]) -> int:
 FORMATS: dict[str, Callable[["Release", Path, TimeBins], list[Path]]] = {
     "station-activities": _write_activities,
     "od": _write_od,
-    "stop-flows": _write_geojson(stop_flows),
-    "edge-flows": _write_geojson(edge_flows),
+    "stop-flows": _write_stop_flows,
+    "edge-flows": _write_edge_flows,
     "flowmap": _write_flowmap,
     "trie": _write_trie,
 }

@@ -3,7 +3,8 @@
 What is seen is how far the release is from its replicas (`error`), from public knowledge (`public`) and from nothing
 (all of it). The truth is not seen. Noise of the release stands between it and the truth, so both other distances are
 too large by the error: in squares, distance^2 = true distance^2 + error^2. A release that beats public knowledge has
-error^2 < public^2 - error^2. A model that may be biased in a way that replicas do not show has to do better still.
+error^2 < public^2 - error^2. Of a model that may be biased in a way that replicas do not show, only noise is known: it
+is never said to say more.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from math import sqrt
 from wayveil.releases.tallies import KINDS
 
 SEEN_TWICE = sqrt(2)
-UNSURE = 2.0  # of models that may be off by more than noise
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Verdict:
     error   expected sum of abs(released - true), in shares of the released sum
     public  the same for public knowledge alone; None where it has no answer
     sure    whether the error holds; if not, it is the part that noise makes, and bias may come on top
-    says_more  whether the release is better than public knowledge
+    says_more  whether the release is known to be better than public knowledge
     is_noise   whether it is no better than silence
     """
 
@@ -42,16 +42,16 @@ class Verdict:
         what = what[:1].upper() + what[1:]
         if self.is_noise:
             return f"{what}: no better than silence; do not use."
+        if not self.sure:
+            return f"{what}: how far off is not known; noise alone makes it {100 * self.error:.2g} %."
         if not self.says_more:
             return f"{what}: no better than public knowledge; do not use."
-        least = "off by" if self.sure else "off by at least"
         beside = "" if self.public is None else f"; public knowledge alone {self.public:.0%}"
-        return f"{what}: {least} {100 * self.error:.2g} % in all{beside}."
+        return f"{what}: off by {100 * self.error:.2g} % in all{beside}."
 
 
 def judge(kind: str, cells: int, size: float, error: float, public: float | None, *, sure: bool) -> Verdict:
     """The verdict on errors in shares of what the release shows; silence is off by all of it."""
-    factor = SEEN_TWICE if sure else UNSURE
-    is_noise = size <= 0 or error * factor >= 1
-    says_more = not is_noise and (public is None or error * factor < public)
+    is_noise = size <= 0 or error * SEEN_TWICE >= 1
+    says_more = sure and not is_noise and (public is None or error * SEEN_TWICE < public)
     return Verdict(kind, cells, error, public, sure, says_more, is_noise)
