@@ -27,6 +27,7 @@ from wayveil.privacy.selection import permute_and_flip
 from wayveil.privacy.survivors import survivors
 from wayveil.privacy.units import Contribution, Unit
 from wayveil.privacy.zcdp import pure_epsilon
+from wayveil.trips.identity import Words
 from wayveil.trips.trips import Trips
 
 # Above this many cells a histogram is never written out cell by cell.
@@ -114,6 +115,10 @@ class Gate:
         """The trips that are counted: every unit cut down to its bound."""
         return self.unit.bound(trips, self.bits)
 
+    def choice_key(self) -> Words:
+        """The key by which engines that read trips in pieces bound each of them; drawn once a run."""
+        return self.unit.choice_key(self.bits)
+
     def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         """The noise that such a question needs: Laplace scale for epsilon, Gaussian variance for rho."""
         sensitivity, price = self.unit.sensitivity(contribution), exact(price, self.budget.currency)
@@ -190,12 +195,15 @@ class Gate:
         high: int,
         contribution: Contribution,
         price: Fraction,
+        *,
+        times: NDArray[np.integer] | None = None,
     ) -> int:
         """A number of the public range low..high near the q-quantile of the values.
 
-        `contribution` says how far one trip moves the histogram of the values.
+        `contribution` says how far one trip moves the histogram of the values. With `times`, the i-th value stands for
+        so many of them.
         """
-        utilities = quantile_utilities(values, q, low, high)
+        utilities = quantile_utilities(values, q, low, high, times)
         return low + self.select(label, utilities, utility_contribution(contribution, q), price)
 
     def tree(self, label: str, exact: SparseCounts, contribution: Contribution, price: Fraction) -> Leaves:

@@ -20,6 +20,7 @@ class Trips:
     time      int64 seconds, one per visit, non-decreasing within a trip, on one timeline that begins at
               1970-01-01 00:00 local wall time; trips without a date live on its first day
     rider     int64 code, one per trip; -1 where a trip has no rider id
+    name      uint64, one per trip: how it is called wherever it stands (see `identity`); without it, by its place
     """
 
     location: NDArray[np.int32]
@@ -27,6 +28,7 @@ class Trips:
     world: World
     time: NDArray[np.int64] | None = None
     rider: NDArray[np.int64] | None = None
+    name: NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "location", np.ascontiguousarray(self.location, np.int32))
@@ -45,6 +47,8 @@ class Trips:
             object.__setattr__(self, "rider", np.ascontiguousarray(self.rider, np.int64))
             if len(self.rider) != len(self):
                 raise ValueError("rider needs one value per trip")
+        if self.name is not None and len(self.name) != len(self):
+            raise ValueError("name needs one value per trip")
 
     @classmethod
     def of_lists(cls, lists: list[list[int]], world: World, **columns: NDArray[np.int64]) -> "Trips":
@@ -66,6 +70,10 @@ class Trips:
         """Visits of each trip."""
         return np.diff(self.offsets)
 
+    def names(self) -> NDArray[np.uint64]:
+        """How each trip is called."""
+        return np.arange(len(self), dtype=np.uint64) if self.name is None else self.name
+
     def to_lists(self) -> list[list[int]]:
         """One list of location indices per trip, for small data and tests."""
         return [part.tolist() for part in np.split(self.location, self.offsets[1:-1])] if len(self) else []
@@ -86,14 +94,28 @@ class Trips:
             location[visits] = self.location[source]
             if time is not None and self.time is not None:
                 time[visits] = self.time[source]
-        return Trips(location, offsets, self.world, time, None if self.rider is None else self.rider[index])
+        rider = None if self.rider is None else self.rider[index]
+        name = None if self.name is None else self.name[index]
+        return replace(self, location=location, offsets=offsets, time=time, rider=rider, name=name)
+
+    def part(self, first: int, last: int) -> "Trips":
+        """The trips first .. last - 1, as a view: a piece that is counted by itself."""
+        visits = slice(self.offsets[first], self.offsets[last])
+        return replace(
+            self,
+            location=self.location[visits],
+            offsets=self.offsets[first : last + 1] - self.offsets[first],
+            time=None if self.time is None else self.time[visits],
+            rider=None if self.rider is None else self.rider[first:last],
+            name=self.names()[first:last],
+        )
 
     def head(self, length: int) -> "Trips":
         """Every trip cut after its first `length` visits: a rule per trip, so it costs no privacy."""
         lengths = np.minimum(self.lengths, length)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         source = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
-        return self._with_visits(source, offsets, self.rider)
+        return self._with_visits(source, offsets)
 
     def merged(self) -> "Trips":
         """Consecutive visits to the same location merged into the first of them (also a rule per trip)."""
@@ -106,17 +128,15 @@ class Trips:
     def keep_visits(self, keep: NDArray[np.bool_]) -> "Trips":
         """The same trips without the visits where the mask is false; a trip may become empty."""
         offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]
-        return self._with_visits(np.flatnonzero(keep), offsets, self.rider)
+        return self._with_visits(np.flatnonzero(keep), offsets)
 
     def without_times(self) -> "Trips":
         """The same trips as plain sequences."""
         return replace(self, time=None)
 
-    def _with_visits(
-        self, source: NDArray[np.int64], offsets: NDArray[np.int64], rider: NDArray[np.int64] | None
-    ) -> "Trips":
+    def _with_visits(self, source: NDArray[np.int64], offsets: NDArray[np.int64]) -> "Trips":
         time = None if self.time is None else self.time[source]
-        return Trips(self.location[source], offsets, self.world, time, rider)
+        return replace(self, location=self.location[source], offsets=offsets, time=time)
 
     def trip_of_visit(self) -> NDArray[np.int64]:
         """The trip index of every visit."""
