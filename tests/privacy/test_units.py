@@ -381,9 +381,9 @@ def test_the_same_key_chooses_the_same_in_any_order_and_any_pieces(records, seed
     # Pieces of whole riders; trips without an id are riders of their own.
     pieces = [trips.part(0, len(trips)).take(trips.rider == rider) for rider in np.unique(trips.rider)]
     cut = [unit.cut(piece, key) for piece in pieces]
-    assert sorted((n, t) for part in cut for n, t in zip(part.names(), part.to_lists(), strict=True)) == sorted(
-        zip(whole.names(), whole.to_lists(), strict=True)
-    )
+    assert sorted(
+        (n, t) for part in cut for n, t in zip(part.names(), part.to_lists(), strict=True)
+    ) == sorted(zip(whole.names(), whole.to_lists(), strict=True))
 
 
 def test_a_choice_drawn_again_on_retry_counts_more_than_the_bound():
@@ -392,7 +392,9 @@ def test_a_choice_drawn_again_on_retry_counts_more_than_the_bound():
     key = unit.choice_key(SeededBits(1))
     again = {name for draw in range(2) for name in unit.cut(trips, key).names().tolist()}
     assert len(again) == 2
-    drawn = {name for draw in range(2) for name in unit.bound(trips.part(0, 40), SeededBits(draw)).names().tolist()}
+    drawn = {
+        name for draw in range(2) for name in unit.bound(trips.part(0, 40), SeededBits(draw)).names().tolist()
+    }
     assert len(drawn) > 2
 
 

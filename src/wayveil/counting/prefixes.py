@@ -1,16 +1,10 @@
-"""Exact prefix counts on this machine: trips walk down the tree, those that go the same way as one."""
-
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from typing import TypeVar
+"""Exact prefix counts of a piece of trips: trips walk down the tree, those that go on alike as one."""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.counting.companies import companies, staying
+from wayveil.counting.alike import group_alike, still_walking
 from wayveil.counting.protocol import Encoding, Frontier
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
@@ -18,52 +12,23 @@ from wayveil.world.successors import SparseSuccessors
 
 # How many visits ahead trips are compared. More makes fewer passes over the trips, and fewer of them go together.
 AHEAD = 12
-# Fewer trips than this are not worth a thread of their own.
-TRIPS_PER_THREAD = 100_000
-
-Result = TypeVar("Result")
 
 
-class LocalPrefixes:
-    """A cursor through the tree of prefixes, with a walking party for each core."""
+class PrefixWalk:
+    """Some trips on their way down the tree of prefixes.
 
-    def __init__(self, trips: Trips, encoding: Encoding | None = None) -> None:
-        threads = max(1, min(os.cpu_count() or 1, len(trips) // TRIPS_PER_THREAD))
-        bounds = np.linspace(0, len(trips), threads + 1).astype(np.int64)
-        self._parties = [_Party(trips, begin, end, encoding) for begin, end in pairwise(bounds.tolist())]
-
-    def count(self, frontier: Frontier) -> SparseCounts:
-        found = self._all(lambda party: party.count(frontier))
-        if len(found) == 1:
-            return found[0]
-        keys = np.concatenate([part.keys for part in found])
-        return SparseCounts.of_keys(frontier.universe, keys, np.concatenate([part.counts for part in found]))
-
-    def descend(self, kept: NDArray[np.int64]) -> None:
-        self._all(lambda party: party.descend(kept))
-
-    def _all(self, work: Callable[["_Party"], Result]) -> list[Result]:
-        if len(self._parties) == 1:
-            return [work(self._parties[0])]
-        with ThreadPoolExecutor(len(self._parties)) as pool:
-            return list(pool.map(work, self._parties))
-
-
-class _Party:
-    """Some of the trips, walking as companies.
-
-    Companies are formed once for a few levels, in one pass over the trips that are still inside the tree; each level
-    then moves companies, which are far fewer than trips. Visits are encoded when they are reached and only for the
-    trips that reach them: memory stays that of the trips themselves.
+    Trips that go on alike are grouped once for a few levels, in one pass over those that are still inside the tree;
+    each level then moves groups, which are far fewer than trips. Visits are encoded when they are reached and only for
+    the trips that reach them: memory stays that of the trips themselves.
     """
 
-    def __init__(self, trips: Trips, begin: int, end: int, encoding: Encoding | None) -> None:
+    def __init__(self, trips: Trips, encoding: Encoding | None = None) -> None:
         self._trips = trips
         self._encoding = encoding
-        self._position = trips.offsets[begin:end]
-        self._end = trips.offsets[begin + 1 : end + 1]
-        self._company = np.zeros(end - begin, np.int32)
-        # Of each company: its node (-1: it has left the tree), trips, cell, and symbols to come, the next one last.
+        self._position = trips.offsets[:-1]
+        self._end = trips.offsets[1:]
+        self._group = np.zeros(len(trips), np.int32)
+        # Of each group: its node (-1: it has left the tree), trips, cell, and symbols to come, the next one last.
         self._node = np.zeros(1, np.int32)
         self._size = np.zeros(1, np.int64)
         self._cell = np.zeros(0, np.int64)
@@ -71,20 +36,22 @@ class _Party:
         self._starts = np.zeros(2, np.int64)
 
     def count(self, frontier: Frontier) -> SparseCounts:
+        """How many trips reach each candidate of the next level."""
         if not self._symbols:
-            self._form_companies()
+            self._group_trips()
         self._cell = _cells(frontier, self._node, self._symbols.pop())
         self._starts = frontier.starts
-        # Where the public alphabet has no such move a company ends here, whatever else is in the data.
+        # Where the public alphabet has no such move a group ends here, whatever else is in the data.
         legal = np.flatnonzero(self._cell >= 0)
         return SparseCounts.of_keys(frontier.universe, self._cell[legal], self._size[legal])
 
     def descend(self, kept: NDArray[np.int64]) -> None:
-        # The kept children of a node lie side by side: a company looks among its own node's children only.
+        """Make the kept candidates the nodes of the next level."""
+        # The kept children of a node lie side by side: a group looks among its own node's children only.
         self._node = _child(kept, np.searchsorted(kept, self._starts), self._node, self._cell)
 
-    def _form_companies(self) -> None:
-        self._position, self._end, node = staying(self._position, self._end, self._company, self._node)
+    def _group_trips(self) -> None:
+        self._position, self._end, node = still_walking(self._position, self._end, self._group, self._node)
         if self._encoding is None:
             symbols, begin, end, visits, width = self._trips.location, self._position, self._end, AHEAD, AHEAD
         else:
@@ -94,9 +61,9 @@ class _Party:
             visits, width = 1, self._encoding.width
             begin = np.arange(len(node), dtype=np.int64) * width
             end = begin + width
-        self._company, first = companies(node, symbols, begin, end, width)
+        self._group, first = group_alike(node, symbols, begin, end, width)
         self._node = node[first]
-        self._size = np.bincount(self._company, minlength=len(first))
+        self._size = np.bincount(self._group, minlength=len(first))
         columns = [_column(symbols, begin[first] + j, end[first]) for j in range(width)]
         self._symbols = columns[::-1]
         self._position = self._position + visits
@@ -110,7 +77,7 @@ def _column(
 
 
 def _cells(frontier: Frontier, node: NDArray[np.int32], symbol: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The cell of the frontier that each company moves to, -1 where there is none."""
+    """The cell of the frontier that each group moves to, -1 where there is none."""
     moves = frontier.successors
     if isinstance(moves, SparseSuccessors):  # most trips on networks: worth a loop of its own
         return _edge_cells(moves.indptr, moves.indices, frontier.states, frontier.starts, node, symbol)

@@ -13,7 +13,7 @@ from math import ceil, exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.counting.protocol import Frontier, PrefixCounter
+from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Contribution
@@ -78,7 +78,7 @@ class LevelPlan:
 
 
 def grow(
-    counter: PrefixCounter,
+    counter: LevelCounter,
     plans: Sequence[LevelPlan],
     threshold: Threshold,
     gate: Gate,

@@ -175,7 +175,7 @@ class _TotalInModel:
 
     def measure(self, counter: Counter, gate: Gate) -> Any:
         only_in_audits(gate)
-        return {"model": self.mechanism.measure(counter, gate), "trips": len(counter.lengths())}
+        return {"model": self.mechanism.measure(counter, gate), "trips": int(counter.lengths(1).counts.sum())}
 
 
 def observed_world(trips: Trips) -> Counter:

@@ -95,10 +95,12 @@ def assemble(
     world: World,
     time: NDArray[np.int64] | None = None,
     rider: NDArray[np.int64] | None = None,
+    name: NDArray[np.uint64] | None = None,
 ) -> Trips:
     """Trips from ordered columns, without those that visit an unknown location (-1)."""
     unknown = location < 0
+    trips = Trips(np.maximum(location, 0), offsets, world, time, rider, name=name)
     if not unknown.any():
-        return Trips(location, offsets, world, time, rider)
+        return trips
     lost = np.diff(np.concatenate([[0], np.cumsum(unknown)])[offsets]) > 0
-    return Trips(np.maximum(location, 0), offsets, world, time, rider).take(~lost)
+    return trips.take(~lost)

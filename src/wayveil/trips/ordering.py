@@ -43,6 +43,11 @@ class VisitOrder:
         """One value per row of the table, put into the order of trips and visits."""
         return values if self._rows is None else values[self._rows]
 
+    def first_rows(self) -> NDArray[np.int64]:
+        """The row of the table behind the first visit of every trip."""
+        first = self.offsets[:-1]
+        return first if self._rows is None else self._rows[first]
+
     def rows_where(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The rows of the table, ascending, behind the ordered visits where the mask is true."""
         found = np.flatnonzero(mask)

@@ -36,7 +36,7 @@ def read_table(
     require_file(path)
     with step(f"Reading {path.name}"):
         header = table_header(path)
-        theirs = _their_names(path, header, columns or {}, [*required, *optional])
+        theirs = their_names(path, header, columns or {}, [*required, *optional])
         missing = [repr(name) for name in required if name not in theirs]
         if missing:
             raise InputError(
@@ -100,7 +100,7 @@ def _separator(path: Path) -> str:
     return max(_SEPARATORS, key=header.count)
 
 
-def _their_names(
+def their_names(
     path: Path, header: Sequence[str], columns: Mapping[str, str], wanted: Sequence[str]
 ) -> dict[str, str]:
     """Our name to theirs, for the wanted columns that the file has."""

@@ -7,6 +7,7 @@ optional, and a rider may be missing from single trips. Rows are counted from 1,
 import gzip
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.trips.findings import Findings
+from wayveil.trips.identity import name_trips
 from wayveil.trips.matching import OnUnknown, Repeats, assemble, check_options, match_stops, universe_of
 from wayveil.trips.ordering import VisitOrder
 from wayveil.trips.tables import TABLE_SUFFIXES, distinct_values, read_table, replacing, table_suffix
-from wayveil.trips.times import read_times
+from wayveil.trips.times import Form, read_times
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -53,14 +55,29 @@ def read_visits(
     findings = Findings(path, strict=True) if findings is None else findings
     table = read_table(path, columns, REQUIRED, OPTIONAL)
     with step("Ordering visits"):
-        order = VisitOrder(table, findings)
-        distinct, code = distinct_values(_as_codes(table["stop_id"]))
-        world = universe_of(distinct) if world is None else world
-        location = match_stops(distinct, code, world, findings, report_unknown=on_unknown == "error")
-        time = _times(table, order, findings)
-        rider = _riders(table, order, findings)
-        trips = assemble(order.sorted(location), order.offsets, world, time, rider)
+        trips = trips_of_table(table, world, findings, on_unknown)
     return trips.merged() if repeats == "merge" else trips
+
+
+def trips_of_table(
+    table: pl.DataFrame,
+    world: World | None,
+    findings: Findings,
+    on_unknown: OnUnknown = "error",
+    form: Form | None = None,
+) -> Trips:
+    """The trips of a table of visits under our names, or of a piece of one that holds whole trips.
+
+    `form` is how the table writes its times, where a piece cannot tell by itself.
+    """
+    order = VisitOrder(table, findings)
+    distinct, code = distinct_values(_as_codes(table["stop_id"]))
+    world = universe_of(distinct) if world is None else world
+    location = match_stops(distinct, code, world, findings, report_unknown=on_unknown == "error")
+    time = _times(table, order, findings, form)
+    rider, whose = _riders(table, order, findings)
+    name = name_trips(whose, table["trip_id"].gather(order.first_rows()))
+    return assemble(order.sorted(location), order.offsets, world, time, rider, name)
 
 
 def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> None:
@@ -97,11 +114,15 @@ def _as_codes(column: pl.Series) -> pl.Series:
     )
 
 
-def _times(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArray[np.int64] | None:
-    if "event_time" not in table.columns or table["event_time"].null_count() == table.height:
+def _times(
+    table: pl.DataFrame, order: VisitOrder, findings: Findings, form: Form | None = None
+) -> NDArray[np.int64] | None:
+    if "event_time" not in table.columns:
+        return None
+    if form is None and table["event_time"].null_count() == table.height:
         return None
     column = table["event_time"]
-    times = read_times(column)
+    times = replace(read_times(column), given=form)
     wrong = times.wrong_rows()
     findings.rows("visits without a usable event_time", wrong, lambda row: times.say(row, column[row]))
     time = times.seconds(order.sorted, order.offsets)
@@ -120,11 +141,13 @@ def _times(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArra
     return time
 
 
-def _riders(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArray[np.int64] | None:
-    """One code per trip, counted in the order in which the file names the riders."""
+def _riders(
+    table: pl.DataFrame, order: VisitOrder, findings: Findings
+) -> tuple[NDArray[np.int64] | None, pl.Series | None]:
+    """One code per trip, counted in the order in which the file names the riders; and the riders' ids as text."""
     if "rider_id" not in table.columns:
-        return None
-    code = distinct_values(_as_codes(table["rider_id"]))[1]
+        return None, None
+    distinct, code = distinct_values(_as_codes(table["rider_id"]))
     visit = order.sorted(code)
     nobody = np.int32(len(code))
     rider = np.minimum.reduceat(np.where(visit < 0, nobody, visit), order.offsets[:-1])
@@ -134,7 +157,8 @@ def _riders(table: pl.DataFrame, order: VisitOrder, findings: Findings) -> NDArr
         order.rows_where(other),
         lambda row: f"trip {str(table['trip_id'][row])!r} belongs to more than one rider",
     )
-    return np.where(rider == nobody, -1, rider).astype(np.int64)
+    known = np.where(rider == nobody, -1, rider).astype(np.int64)
+    return known, distinct.gather(pl.Series(known).replace(-1, None))
 
 
 def _rows(trips: Trips, riders: bool) -> pl.LazyFrame:

@@ -28,7 +28,7 @@ class _HeightFromData:
 
     def measure(self, counter: Counter, gate: Gate) -> PrefixTree:
         only_in_audits(gate)
-        height = max(1, int(counter.lengths().max(initial=1)))
+        height = max(1, int(counter.lengths(1 << 20).keys.max(initial=1)))
         return self.mechanism.model_copy(update={"height": height}).measure(counter, gate)
 
 

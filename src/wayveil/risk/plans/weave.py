@@ -55,10 +55,10 @@ class _RepeatsForgotten(LocalCounter):
         if block.parts is None or not block.euclidean:
             return super().block(block, whole, bins)
         table = np.zeros(block.cells, np.int64)
-        for walks in walks_of(self._trips, bins):
-            parts, cells = block.parts(walks), block.of(walks)
-            weight = np.repeat((whole / np.sqrt(np.maximum(parts, 1))).astype(np.int64), parts)
-            np.add.at(table, cells[cells >= 0], weight[cells >= 0])
+        walks = walks_of(self._trips, bins)
+        parts, cells = block.parts(walks), block.of(walks)
+        weight = np.repeat((whole / np.sqrt(np.maximum(parts, 1))).astype(np.int64), parts)
+        np.add.at(table, cells[cells >= 0], weight[cells >= 0])
         return SparseCounts.dense(table)
 
 

@@ -1,4 +1,4 @@
-"""Trips that stand at the same node of a tree and go on in the same way: a company, which walks as one."""
+"""Groups of trips that stand at the same node of a tree and go on alike: each is walked as one."""
 
 import numpy as np
 from numba import njit
@@ -6,39 +6,39 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def staying(
-    position: NDArray[np.int64], end: NDArray[np.int64], company: NDArray[np.int32], node: NDArray[np.int32]
+def still_walking(
+    position: NDArray[np.int64], end: NDArray[np.int64], group: NDArray[np.int32], node: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """Position, end and node of the trips whose company has a node and that have visits to come."""
-    positions, ends, nodes = np.empty_like(position), np.empty_like(end), np.empty_like(company)
+    """Position, end and node of the trips whose group has a node and that have visits to come."""
+    positions, ends, nodes = np.empty_like(position), np.empty_like(end), np.empty_like(group)
     count = 0
-    for i in range(len(company)):
-        at = node[company[i]]
+    for i in range(len(group)):
+        at = node[group[i]]
         positions[count], ends[count], nodes[count] = position[i], end[i], at
         count += (at >= 0) & (position[i] < end[i])
     return positions[:count].copy(), ends[:count].copy(), nodes[:count].copy()
 
 
 @njit(cache=True, nogil=True)
-def companies(
+def group_alike(
     node: NDArray[np.int32],
     symbols: NDArray[np.int32],
     begin: NDArray[np.int64],
     end: NDArray[np.int64],
     ahead: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The company of each trip, and the first trip of each company.
+    """The group of each trip, and the first trip of each group.
 
     Trip i is at `node[i]` and its next symbols are `symbols[begin[i]:end[i]]`, of which `ahead` at most are compared.
-    A hash table with open addressing, never more than half full. It grows with the companies, not with the trips, and
+    A hash table with open addressing, never more than half full. It grows with the groups, not with the trips, and
     so stays in the processor's cache.
     """
     bits = 12
     table = np.full(1 << bits, -1, np.int32)
-    company = np.empty(len(node), np.int32)
+    group = np.empty(len(node), np.int32)
     first = np.empty(1 << (bits - 1), np.int64)
     hashes = np.empty(1 << (bits - 1), np.uint64)
-    # What the companies have in common, side by side: their first trips lie all over the memory.
+    # What the groups have in common, side by side: their first trips lie all over the memory.
     common = np.empty((1 << (bits - 1), ahead + 2), np.int32)
     count = 0
     for i in range(len(node)):
@@ -70,13 +70,13 @@ def companies(
             for j in range(width):
                 common[count, j + 2] = symbols[begin[i] + j]
             count += 1
-        company[i] = table[place]
-    return company, first[:count].copy()
+        group[i] = table[place]
+    return group, first[:count].copy()
 
 
 @njit(cache=True, nogil=True)
 def _table(hashes: NDArray[np.uint64], bits: int) -> NDArray[np.int32]:
-    """A larger table with all companies so far."""
+    """A larger table with all groups so far."""
     table = np.full(1 << bits, -1, np.int32)
     mask = np.uint64((1 << bits) - 1)
     for k in range(len(hashes)):

@@ -1,0 +1,116 @@
+"""Trips that stay in their files: what they are and where, before anything is read.
+
+Files of visits as `visits` describes them, Parquet or csv, in any number of parts that together are one table: a trip
+may go on in the next part. Engines that count without holding trips in memory read them piece by piece.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from wayveil.errors import InputError, ParameterError
+from wayveil.trips.matching import OnUnknown, check_options
+from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix, their_names
+from wayveil.trips.visits import OPTIONAL, REQUIRED
+from wayveil.world.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class TripFiles:
+    """Files of visits over a public world, not read yet.
+
+    >>> TripFiles.at("trips/", World.of_symbols(["a", "b"]))  # doctest: +SKIP
+
+    paths       the parts, in order
+    columns     maps the files' names of columns to ours
+    on_unknown  what becomes of a trip with a stop that the world lacks
+    """
+
+    paths: tuple[Path, ...]
+    world: World
+    columns: Mapping[str, str] = field(default_factory=dict)
+    on_unknown: OnUnknown = "error"
+
+    @classmethod
+    def at(
+        cls,
+        path: str | Path | Sequence[str | Path],
+        world: World,
+        *,
+        columns: Mapping[str, str] | None = None,
+        on_unknown: OnUnknown = "error",
+    ) -> "TripFiles":
+        """One file, a folder of parts (in the order of their names), or several files."""
+        check_options(world, False, on_unknown, "keep")
+        given = [path] if isinstance(path, str | Path) else list(path)
+        paths: list[Path] = []
+        for each in map(Path, given):
+            parts = sorted(part for part in each.iterdir() if _is_part(part)) if each.is_dir() else [each]
+            if not parts:
+                raise InputError("is a folder without a Parquet or csv file", file=each)
+            paths += parts
+        if not paths:
+            raise ParameterError("there is no file to read trips from")
+        kinds = {table_suffix(each) for each in paths}
+        if len(kinds) > 1 or not kinds <= set(TABLE_SUFFIXES):
+            raise InputError(
+                "trips are read in pieces from Parquet or from csv files, all of one kind; "
+                "sequence files are read into memory",
+                file=paths[0],
+            )
+        for each in paths:
+            require_file(each)
+        files = cls(tuple(paths), world, dict(columns or {}), on_unknown)
+        files._check_headers()
+        return files
+
+    @property
+    def parquet(self) -> bool:
+        return table_suffix(self.paths[0]) == ".parquet"
+
+    @property
+    def bytes(self) -> int:
+        """Size on disk, as packed as the files are."""
+        return sum(path.stat().st_size for path in self.paths)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Our names of the columns that the files have, and theirs."""
+        return their_names(self.paths[0], table_header(self.paths[0]), self.columns, [*REQUIRED, *OPTIONAL])
+
+    @property
+    def has_riders(self) -> bool:
+        return "rider_id" in self.names
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """Rows of each part; Parquet knows them without being read."""
+        return tuple(pl.scan_parquet(path).select(pl.len()).collect().item() for path in self.paths)
+
+    def place(self, row: int) -> tuple[Path, int]:
+        """The file of a row of the whole table (from 0), and the row in it (from 1)."""
+        for path, count in zip(self.paths, self.rows, strict=True):
+            if row < count:
+                return path, row + 1
+            row -= count
+        raise ParameterError("there is no such row")
+
+    def _check_headers(self) -> None:
+        for path in self.paths:
+            header = table_header(path)
+            found = their_names(path, header, self.columns, [*REQUIRED, *OPTIONAL])
+            missing = [repr(name) for name in REQUIRED if name not in found]
+            if missing:
+                listed = ", ".join(map(repr, header))
+                raise InputError(
+                    f"has no column {' and no column '.join(missing)}; its columns are {listed}", file=path
+                )
+            if found != self.names:
+                raise InputError(f"has other columns than {self.paths[0].name}", file=path)
+
+
+def _is_part(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith((".", "_")) and table_suffix(path) in TABLE_SUFFIXES
