@@ -9,6 +9,7 @@ from wayveil.counting.protocol import Encoding, Frontier
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors
+from wayveil.world.world import World
 
 # How many visits ahead trips are compared. More makes fewer passes over the trips, and fewer of them go together.
 AHEAD = 12
@@ -34,6 +35,53 @@ class PrefixWalk:
         self._cell = np.zeros(0, np.int64)
         self._symbols: list[NDArray[np.int32]] = []
         self._starts = np.zeros(2, np.int64)
+
+    @classmethod
+    def of_groups(
+        cls, node: NDArray[np.int32], symbols: NDArray[np.int32], size: NDArray[np.int64]
+    ) -> "PrefixWalk":
+        """Groups alone, without the trips behind them: node, symbols to come (a row each) and number of trips."""
+        walk = cls(_NOBODY)
+        walk._node, walk._size = node, size
+        walk._symbols = [np.ascontiguousarray(column) for column in symbols.T[::-1]]
+        return walk
+
+    def groups(self) -> "PrefixWalk":
+        """The walk's groups alone, newly made. Those of several pieces can be merged; they walk until symbols end."""
+        self._group_trips()
+        return PrefixWalk.of_groups(self.nodes, self.symbols, self.sizes)
+
+    @property
+    def nodes(self) -> NDArray[np.int32]:
+        return self._node
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        return self._size
+
+    @property
+    def symbols(self) -> NDArray[np.int32]:
+        """The symbols to come of each group, -1 after its end."""
+        return np.column_stack(self._symbols[::-1])
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """What groups need to go on later (see `of_arrays`)."""
+        symbols = np.column_stack([*self._symbols, np.zeros((len(self._node), 0), np.int32)])
+        return {
+            "node": self._node,
+            "size": self._size,
+            "cell": self._cell,
+            "starts": self._starts,
+            "symbols": symbols,
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[np.generic]]) -> "PrefixWalk":
+        walk = cls(_NOBODY)
+        walk._node, walk._size = arrays["node"], arrays["size"]  # type: ignore[assignment]
+        walk._cell, walk._starts = arrays["cell"], arrays["starts"]  # type: ignore[assignment]
+        walk._symbols = list(arrays["symbols"].T)  # type: ignore[arg-type]
+        return walk
 
     def count(self, frontier: Frontier) -> SparseCounts:
         """How many trips reach each candidate of the next level."""
@@ -67,6 +115,9 @@ class PrefixWalk:
         columns = [_column(symbols, begin[first] + j, end[first]) for j in range(width)]
         self._symbols = columns[::-1]
         self._position = self._position + visits
+
+
+_NOBODY = Trips.of_lists([], World.of_symbols(["nowhere"]))
 
 
 def _column(

@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wayveil.counting.local import LocalCounter
-from wayveil.errors import ParameterError, RefusedError, plain
+from wayveil.counting.engines import Engine, engine_for
+from wayveil.errors import RefusedError, plain
 from wayveil.mechanisms.mechanism import Mechanism, Model
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.weave import Weave, fits
@@ -19,6 +19,8 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import step
 from wayveil.releases.datasheet import Datasheet, make_datasheet
+from wayveil.synthesis.drawing import draw_trips
+from wayveil.trips.files import TripFiles
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -65,7 +67,7 @@ def default_mechanism(world: World) -> Mechanism:
 
 
 def release(
-    trips: Trips,
+    trips: Trips | TripFiles,
     mechanism: Mechanism | None = None,
     *,
     epsilon: Rational,
@@ -79,6 +81,8 @@ def release(
     tuned_on_data: bool = False,
     bits: Bits | None = None,
     seed: int | None = None,
+    counter: Engine | str | None = None,
+    trips_out: int | None = None,
 ) -> Release:
     """Release trips under epsilon-differential privacy.
 
@@ -87,23 +91,24 @@ def release(
     it back, an error after it does not. A mechanism that refuses because of its own noisy answers costs what it bought
     for them. `bits` is for tests: seeded noise makes a release that says it is not private. `seed` only fixes the
     generation of trips from the private model, which is post-processing.
+
+    `counter` is the engine that counts: `memory` (default for trips), `stream` (default for files) or `spark`; all give
+    the same release. `trips_out` is how many private trips are drawn (None: as many as the model says there are).
     """
     epsilon = exact(epsilon)
     mechanism = default_mechanism(trips.world) if mechanism is None else mechanism
     unit = default_unit(trips) if unit is None else unit
     rule = mechanism.rule(trips.world) if rule is None else rule
-    if len(trips) == 0:
-        raise ParameterError("there are no trips to release")
+    engine = engine_for(trips, counter)
     actor = getpass.getuser() if actor is None else actor
     with _held(ledger, dataset, epsilon, actor, mechanism, purpose) as hold:
         gate = Gate(unit, Budget(epsilon), bits, before_first_answer=None if hold is None else hold.start)
         if hold is not None:
             hold.budget = gate.budget
-        with step("cutting trips to their bounds"):
-            counter = LocalCounter(gate.bound(rule.apply(trips)))
-        model = mechanism.measure(counter, gate)
+        with engine.open(trips, rule, gate) as counted:
+            model = mechanism.measure(counted, gate)
         with step("writing private trips"):
-            private = model.generate(seed)
+            private = draw_trips(model, seed, trips_out)
         datasheet = make_datasheet(
             name=dataset,
             curator=curator,
@@ -117,9 +122,10 @@ def release(
     return Release(private, model, datasheet, None if hold is None else hold.reservation)
 
 
-def default_unit(trips: Trips) -> Unit:
+def default_unit(trips: Trips | TripFiles) -> Unit:
     """A rider where the data knows riders, else a trip."""
-    return Trip() if trips.rider is None else Rider(max_trips=DEFAULT_TRIPS_PER_RIDER)
+    riders = trips.has_riders if isinstance(trips, TripFiles) else trips.rider is not None
+    return Trip() if not riders else Rider(max_trips=DEFAULT_TRIPS_PER_RIDER)
 
 
 class _Hold:

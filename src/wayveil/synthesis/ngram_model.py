@@ -67,8 +67,8 @@ class NgramModel:
         longer = [table for table in self.tables if table.n > 1]
         return [Steps(table.symbols[:, :-1], table.symbols[:, -1], table.count) for table in longer]
 
-    def generate(self, seed: int | None = None) -> Trips:
-        """Walk from begin to end mark, as many times as there are trips."""
+    def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
+        """Walk from begin to end mark, as many times as there are trips, or as often as asked for."""
         walker = Walker.of(self.steps(), self.start, self.end)
         hazard = None if self.lengths is None else self.lengths.hazard(self.trips)
         for table in self.tables:
@@ -76,7 +76,8 @@ class NgramModel:
                 wanted = np.full(self.end + 1, np.nan)
                 wanted[table.symbols[:, 0]] = table.count
                 walker = walker.calibrated(wanted, self.trips, self.moves, hazard)
-        return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed), hazard)
+        count = self.trips if trips is None else trips
+        return walker.walk(self.world, count, self.longest, np.random.default_rng(seed), hazard)
 
     def table(self) -> pl.DataFrame:
         """One row per n-gram: its length, its stops with ^ and $ for the marks, noisy and cleaned count."""

@@ -40,7 +40,7 @@ class Trie:
     def end(self) -> int:
         return self.world.size + self.begins
 
-    def generate(self, seed: int | None = None) -> Trips:
+    def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
         """Trips that start and end at marks. Each next stop completes an n-gram; where none is known, a shorter one."""
         if not self.accepted:
             raise NothingAcceptedError(
@@ -50,7 +50,8 @@ class Trie:
             )
         start = tuple(range(self.world.size, self.end))
         walker = Walker.of(self.steps(), start, self.end)
-        return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed))
+        count = self.trips if trips is None else trips
+        return walker.walk(self.world, count, self.longest, np.random.default_rng(seed))
 
     def steps(self) -> list[Steps]:
         """What may follow what: n - 1 symbols decide, fewer where they are not known; and how trips begin."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-import polars as pl
-
 from wayveil.errors import InputError, ParameterError
 from wayveil.trips.matching import OnUnknown, check_options
 from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix, their_names
@@ -84,19 +82,6 @@ class TripFiles:
     @property
     def has_riders(self) -> bool:
         return "rider_id" in self.names
-
-    @cached_property
-    def rows(self) -> tuple[int, ...]:
-        """Rows of each part; Parquet knows them without being read."""
-        return tuple(pl.scan_parquet(path).select(pl.len()).collect().item() for path in self.paths)
-
-    def place(self, row: int) -> tuple[Path, int]:
-        """The file of a row of the whole table (from 0), and the row in it (from 1)."""
-        for path, count in zip(self.paths, self.rows, strict=True):
-            if row < count:
-                return path, row + 1
-            row -= count
-        raise ParameterError("there is no such row")
 
     def _check_headers(self) -> None:
         for path in self.paths:

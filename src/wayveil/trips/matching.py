@@ -63,14 +63,14 @@ def match_stops(
             f"visits to one of {unknown:,} stops that {_called(world)} does not have",
             row[visit],
             lambda row: f"stop {examples[row]!r}",
-            lambda: _unknown_stop(
+            lambda: unknown_stop(
                 name[0], int(row[visit[0]]) + 1, unknown, len(distinct), world, findings.file
             ),
         )
     return location
 
 
-def _unknown_stop(stop: str, row: int, unknown: int, distinct: int, world: World, file: Path) -> InputError:
+def unknown_stop(stop: str, row: int, unknown: int, distinct: int, world: World, file: Path) -> InputError:
     """The sentence for the first unknown stop, or for a world that belongs to another city."""
     if unknown * 2 > distinct and distinct > 1:
         text = (

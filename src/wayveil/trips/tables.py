@@ -65,7 +65,7 @@ def table_header(path: Path) -> list[str]:
     with _readable(path):
         if table_suffix(path) == ".parquet":
             return list(pl.read_parquet_schema(path))
-        return pl.read_csv(path, separator=_separator(path), n_rows=0, infer_schema=False).columns
+        return pl.read_csv(path, separator=csv_separator(path), n_rows=0, infer_schema=False).columns
 
 
 def _read(path: Path, names: list[str]) -> pl.DataFrame:
@@ -74,9 +74,9 @@ def _read(path: Path, names: list[str]) -> pl.DataFrame:
             text = pl.selectors.string().cast(pl.Categorical)
             return pl.scan_parquet(path).select(names).with_columns(text).collect(engine="streaming")
         as_codes = dict.fromkeys(names, pl.Categorical)
-        return pl.read_csv(path, separator=_separator(path), columns=names, schema_overrides=as_codes).select(
-            names
-        )
+        return pl.read_csv(
+            path, separator=csv_separator(path), columns=names, schema_overrides=as_codes
+        ).select(names)
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(f"is not a {kind} file, or is damaged ({reason})", file=path) from error
 
 
-def _separator(path: Path) -> str:
+def csv_separator(path: Path) -> str:
     """The separator that the header line uses most."""
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     with opened(path, "rb") as file:

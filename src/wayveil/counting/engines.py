@@ -1,0 +1,117 @@
+"""Where trips are counted: in memory, piece by piece from files, or on Spark. All engines give the same answers."""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from wayveil.counting.counter import EngineCounter
+from wayveil.counting.file_pieces import row_counts
+from wayveil.counting.local import LocalCounter
+from wayveil.counting.stream import StreamEngine
+from wayveil.errors import ParameterError
+from wayveil.privacy.gate import Gate
+from wayveil.progress import step
+from wayveil.trips.files import TripFiles
+from wayveil.trips.legality import LegalityRule
+from wayveil.trips.trips import Trips
+from wayveil.trips.visits import read_visits
+
+ENGINES = ("auto", "memory", "stream", "spark")
+# Reading takes about so many bytes of memory a row while it lasts, and a row of csv about so many of the file.
+READING = 120
+CSV_ROW = 20
+
+
+class Engine(Protocol):
+    """A way to count."""
+
+    @property
+    def name(self) -> str:
+        """As the command line calls it."""
+
+    def open(
+        self, trips: Trips | TripFiles, rule: LegalityRule, gate: Gate
+    ) -> AbstractContextManager[EngineCounter]:
+        """A counter of the trips after rule and bound. What it needs beside them is gone when the block ends."""
+
+
+@dataclass(frozen=True)
+class MemoryEngine:
+    """Counts trips that are held in memory."""
+
+    name = "memory"
+
+    @contextmanager
+    def open(self, trips: Trips | TripFiles, rule: LegalityRule, gate: Gate) -> Iterator[LocalCounter]:
+        raw = trips if isinstance(trips, Trips) else read_files(trips)
+        if len(raw) == 0:
+            raise ParameterError("there are no trips to release")
+        with step("cutting trips to their bounds"):
+            counter = LocalCounter(gate.bound(rule.apply(raw)))
+        yield counter
+
+
+def engine_for(trips: Trips | TripFiles, wish: "str | Engine | None" = None) -> Engine:
+    """The engine that was asked for; else memory for trips that are there already, and streaming for files."""
+    if wish is None:
+        return MemoryEngine() if isinstance(trips, Trips) else StreamEngine()
+    return make_engine(wish) if isinstance(wish, str) else wish
+
+
+def make_engine(name: str, *, spark: str | None = None, scratch: str | Path | None = None) -> Engine:
+    """An engine by its name. `spark` is the address of a cluster, `scratch` a folder for temporary files."""
+    if spark is not None and name != "spark":
+        raise ParameterError(f"--spark gives the address of a cluster, but the engine is `{name}`")
+    if name == "memory":
+        if scratch is not None:
+            raise ParameterError("the engine `memory` writes no temporary files; leave --scratch away")
+        return MemoryEngine()
+    if name == "stream":
+        return StreamEngine(scratch)
+    if name == "spark":
+        from wayveil.counting.spark import SparkEngine
+
+        return SparkEngine(spark or "local[*]", scratch)
+    raise ParameterError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+
+
+def choose_engine(files: TripFiles, *, scratch: str | Path | None = None) -> tuple[Engine, str]:
+    """Memory where the files fit well, else streaming; and why, in a sentence. Spark only when asked for."""
+    rows = sum(row_counts(files.paths)) if files.parquet else files.bytes // CSV_ROW
+    needed, free = rows * READING, free_memory()
+    sizes = f"about {rows:,} visits need {needed / 2**30:.1f} GB to be read, and {free / 2**30:.1f} GB are free"
+    if needed <= free // 2:
+        return MemoryEngine(), f"engine: memory, as {sizes}"
+    return StreamEngine(scratch), f"engine: stream, as {sizes}"
+
+
+def free_memory() -> int:
+    """Bytes that programs may still take, in this container where it has a limit of its own."""
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        with open("/proc/meminfo") as file:
+            known = dict(line.split(":", 1) for line in file)
+        free = int(known["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        pass  # not Linux: pages that are free now, which is less
+    try:
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        free = min(free, max(limit - used, 0))
+    except (OSError, ValueError):
+        pass  # no limit
+    return free
+
+
+def read_files(files: TripFiles) -> Trips:
+    """All trips of the files, into memory."""
+    if len(files.paths) > 1:
+        raise ParameterError(
+            "trips in several files are counted where they are: use the engine `stream` or `spark`"
+        )
+    return read_visits(
+        files.paths[0], files.world, columns=files.columns or None, on_unknown=files.on_unknown
+    )
