@@ -70,7 +70,9 @@ def test_a_threshold_or_a_coin_from_the_data_is_found():
         return search_with(noisy_visits, threshold=int(counter.lengths(1).counts.sum()))(counter, gate)
 
     def coin(counter, gate):
-        return search_with(noisy_visits, Stopping(Fraction(1, int(counter.lengths(1).counts.sum()))))(counter, gate)
+        return search_with(noisy_visits, Stopping(Fraction(1, int(counter.lengths(1).counts.sum()))))(
+            counter, gate
+        )
 
     def public_chance(counter, gate):
         gate.flip(Fraction(1, int(counter.lengths(1).counts.sum())))

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from wayveil.privacy.units import Unit
     from wayveil.releases.release import Release
 
-RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
+RawFile = Annotated[
+    Path, typer.Argument(help="The raw trips (parquet, csv, a folder of such parts, or a sequence file).")
+]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
 Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workload.")]
 Full = Annotated[
@@ -74,18 +76,41 @@ def release(
             "--tuned-on-data", help="Declare that parameters were chosen by looking at the raw trips."
         ),
     ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where trips are counted: memory, stream (files of any size, piece by piece), spark, or auto. "
+            "All give the same release; see docs/scale.md."
+        ),
+    ] = "auto",
+    spark: Annotated[
+        str | None,
+        typer.Option(help="Address of Spark: local[2], spark://host:7077, or sc://host (Connect)."),
+    ] = None,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for temporary files of stream and spark. They hold raw rows, only you can read them, and "
+            "they are removed."
+        ),
+    ] = None,
+    trips_out: Annotated[
+        str,
+        typer.Option(help="How many private trips to draw: all, none, or a number. The model can draw more."),
+    ] = "all",
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Release trips under differential privacy: private trips, model, signed datasheet."""
+    from wayveil.counting.engines import open_source
     from wayveil.privacy.budget import exact
     from wayveil.releases.accounts import account_for
     from wayveil.releases.release import default_mechanism
     from wayveil.releases.release import release as release_trips
-    from wayveil.trips.read import read_trips
+    from wayveil.synthesis.drawing import trips_wanted
     from wayveil.world.opening import open_world
 
-    budget = exact(epsilon)
+    budget, wanted = exact(epsilon), trips_wanted(trips_out)
     # A word that is wrong is said before a large feed is read.
     chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
@@ -93,11 +118,14 @@ def release(
     with shown(not quiet and not as_json):
         universe = open_world(world, bbox=bbox)
         chosen = chosen or make_mechanism(default_mechanism(universe).name, parameters or [])
-        raw = read_trips(trips, universe)
+        raw, counter, why = open_source(trips, universe, engine, spark=spark, scratch=scratch)
+        remark(why, quiet=quiet or as_json or not why)
         name = dataset or trips.name
         made = release_trips(
             raw,
             chosen,
+            counter=counter,
+            trips_out=wanted,
             epsilon=budget,
             unit=None if unit is None else make_unit(unit, max_trips),
             ledger=account_for(ledger, trips, name),

@@ -16,8 +16,10 @@ from wayveil.privacy.gate import Gate
 from wayveil.progress import step
 from wayveil.trips.files import TripFiles
 from wayveil.trips.legality import LegalityRule
+from wayveil.trips.read import VISITS, kind_of, read_trips
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits
+from wayveil.world.world import World
 
 ENGINES = ("auto", "memory", "stream", "spark")
 # Reading takes about so many bytes of memory a row while it lasts, and a row of csv about so many of the file.
@@ -82,10 +84,40 @@ def choose_engine(files: TripFiles, *, scratch: str | Path | None = None) -> tup
     """Memory where the files fit well, else streaming; and why, in a sentence. Spark only when asked for."""
     rows = sum(row_counts(files.paths)) if files.parquet else files.bytes // CSV_ROW
     needed, free = rows * READING, free_memory()
-    sizes = f"about {rows:,} visits need {needed / 2**30:.1f} GB to be read, and {free / 2**30:.1f} GB are free"
-    if needed <= free // 2:
+    sizes = (
+        f"about {rows:,} visits need {needed / 2**30:.1f} GB to be read, and {free / 2**30:.1f} GB are free"
+    )
+    if len(files.paths) == 1 and needed <= free // 2:
         return MemoryEngine(), f"engine: memory, as {sizes}"
-    return StreamEngine(scratch), f"engine: stream, as {sizes}"
+    parts = "" if len(files.paths) == 1 else f"there are {len(files.paths)} files, and "
+    return StreamEngine(scratch), f"engine: stream, as {parts}{sizes}"
+
+
+def open_source(
+    path: Path,
+    world: World,
+    engine: str = "auto",
+    *,
+    spark: str | None = None,
+    scratch: str | Path | None = None,
+) -> tuple[Trips | TripFiles, Engine, str]:
+    """What to release, the engine that counts it, and a sentence on why that one was chosen (empty if it was named).
+
+    Into memory come the files that are counted there, and sequence files, which no other engine reads.
+    """
+    chosen = None if engine == "auto" else make_engine(engine, spark=spark, scratch=scratch)
+    if chosen is None and spark is not None:
+        chosen = make_engine("spark", spark=spark, scratch=scratch)
+    table = path.is_dir() or kind_of(path) == VISITS
+    if not table or isinstance(chosen, MemoryEngine):
+        if chosen is not None and not isinstance(chosen, MemoryEngine):
+            raise ParameterError(f"the engine `{chosen.name}` reads tables of visits; {path} is not one")
+        return read_trips(path, world), MemoryEngine(), ""
+    files = TripFiles.at(path, world)
+    if chosen is not None:
+        return files, chosen, ""
+    chosen, why = choose_engine(files, scratch=scratch)
+    return (read_trips(path, world) if isinstance(chosen, MemoryEngine) else files), chosen, why
 
 
 def free_memory() -> int:

@@ -7,7 +7,7 @@ DuckDB sorts the rows on disk first. csv is written as Parquet first, which pola
 
 import gzip
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,12 +55,8 @@ class Rows:
 
     @property
     def form(self) -> Form | None:
-        """How the table writes its times, judged by the first row that can be read; None without times."""
-        if "event_time" not in self.names:
-            return None
-        column = pl.col(self.names["event_time"])
-        some = pl.scan_parquet(self.paths).select(column).drop_nulls().head(LOOK).collect().to_series()
-        return read_times(some).expected if len(some) else None
+        """How the table writes its times (see `time_form`)."""
+        return time_form(pl.scan_parquet(self.paths), self.names)
 
     def slices(self) -> Iterator[pl.DataFrame]:
         """All rows in order, with their number in the whole table; text comes as categories."""
@@ -81,6 +77,14 @@ class Rows:
 def row_counts(paths: tuple[Path, ...]) -> tuple[int, ...]:
     """Rows of Parquet files, which know them without being read."""
     return tuple(pl.scan_parquet(path).select(pl.len()).collect().item() for path in paths)
+
+
+def time_form(table: pl.LazyFrame, names: dict[str, str]) -> Form | None:
+    """How a table writes its times, judged by the first row that can be read; None without times."""
+    if "event_time" not in names:
+        return None
+    some = table.select(pl.col(names["event_time"])).drop_nulls().head(LOOK).collect().to_series()
+    return read_times(some).expected if len(some) else None
 
 
 def as_parquet(files: TripFiles, folder: Path) -> Rows:
@@ -136,16 +140,28 @@ def whole_units(rows: Rows, unit: str) -> Iterator[pl.DataFrame]:
 
     Raises `NotInOrderError` where a trip or unit could come back later; sorted rows cannot.
     """
-    carried: pl.DataFrame | None = None
+    return cut_between_units(rows.slices() if rows.unit else _in_order(rows, unit), rows.unit or unit)
+
+
+def _in_order(rows: Rows, unit: str) -> Iterator[pl.DataFrame]:
+    """The rows as they were brought, as long as they show that no unit comes back."""
     last: dict[str, object] = {}
+    before: pl.DataFrame | None = None
     for read in rows.slices():
+        for column in dict.fromkeys(["trip_id", unit]):
+            last[column] = _check_rising(read[column], last.get(column))
+        if unit != "trip_id" and _half_known(read if before is None else pl.concat([before, read]), unit):
+            raise NotInOrderError
+        before = read.tail(1)
+        yield read
+
+
+def cut_between_units(tables: Iterable[pl.DataFrame], unit: str) -> Iterator[pl.DataFrame]:
+    """Tables that follow each other, in pieces that end where a unit does, for rows that are sorted by units."""
+    carried: pl.DataFrame | None = None
+    for read in tables:
         table = read if carried is None else pl.concat([carried, read])
-        if rows.unit is None:
-            for column in dict.fromkeys(["trip_id", unit]):
-                last[column] = _check_rising(read[column], last.get(column))
-            if unit != "trip_id" and _half_known(table, unit):
-                raise NotInOrderError
-        end = _last_start(table, unit if rows.unit is None else rows.unit)
+        end = _last_start(table, unit)
         carried = table.slice(end)
         if end:
             yield table.slice(0, end)

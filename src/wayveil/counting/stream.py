@@ -59,7 +59,7 @@ class StreamEngine:
             raise ParameterError(
                 "the engine `stream` counts files; give a TripFiles, or use the engine `memory`"
             )
-        with scratch_space(self.scratch, _needed(trips)) as folder:
+        with scratch_space(self.scratch, needed_space(trips)) as folder:
             prepared = prepare(trips, rule, gate.unit, gate.choice_key(), folder)
             if prepared.trips_read == 0:
                 raise ParameterError("there are no trips to release")
@@ -154,7 +154,7 @@ def _prepare(rows: Rows, rule: LegalityRule, unit: Unit, key: Words, folder: Pat
     return Prepared(prepared, trips_read)
 
 
-def _needed(files: TripFiles) -> int:
+def needed_space(files: TripFiles) -> int:
     """Temporary space for the worst case: text written as Parquet, sorted once, and the columns that are counted."""
     rows = sum(row_counts(files.paths)) if files.parquet else files.bytes // 20
     return PreparedTrips.bytes_for(rows, "event_time" in files.names) + (0 if files.parquet else files.bytes)

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -154,3 +155,17 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(folder: Path) -> Iterator[Path]:
+    """A folder to write into that becomes `folder` when the block ends well, and is removed when it does not."""
+    if not folder.parent.is_dir():
+        raise InputError("cannot be written: its parent folder does not exist", file=folder)
+    draft = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}.part")
+    draft.mkdir()
+    try:
+        yield draft
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -6,7 +6,7 @@ optional, and a rider may be missing from single trips. Rows are counted from 1,
 
 import gzip
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +14,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.errors import ParameterError
-from wayveil.progress import step
+from wayveil.errors import InputError, ParameterError
+from wayveil.progress import meter, step
 from wayveil.trips.findings import Findings
 from wayveil.trips.identity import name_trips
 from wayveil.trips.matching import OnUnknown, Repeats, assemble, check_options, match_stops, universe_of
 from wayveil.trips.ordering import VisitOrder
-from wayveil.trips.tables import TABLE_SUFFIXES, distinct_values, read_table, replacing, table_suffix
+from wayveil.trips.tables import (
+    TABLE_SUFFIXES,
+    distinct_values,
+    read_table,
+    replacing,
+    replacing_folder,
+    table_suffix,
+)
 from wayveil.trips.times import Form, read_times
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -80,11 +87,11 @@ def trips_of_table(
     return assemble(order.sorted(location), order.offsets, world, time, rider, name)
 
 
-def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> None:
+def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_trip: int = 1) -> None:
     """Write one row per visit to .parquet, .csv or .csv.gz, the whole file or nothing.
 
-    Trips and visits are numbered from 1; a trip without visits leaves no row. Times are moments (undated
-    ones on 1970-01-01; in csv they are clock times). Rider ids link the trips of a person, so they are
+    Trips are numbered from `first_trip` and visits from 1; a trip without visits leaves no row. Times are moments
+    (undated ones on 1970-01-01; in csv they are clock times). Rider ids link the trips of a person, so they are
     written only if asked for.
     """
     path = Path(path)
@@ -93,7 +100,7 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> Non
     if riders and trips.rider is None:
         raise ParameterError("these trips have no rider ids to write")
     with step(f"Writing {path.name}"), replacing(path) as draft:
-        rows = _rows(trips, riders)
+        rows = _rows(trips, riders, first_trip)
         if table_suffix(path) == ".parquet":
             rows.sink_parquet(draft)
             return
@@ -102,6 +109,28 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> Non
         rows.sink_csv(draft, separator=separator)
         if path.suffix.lower() == ".gz":
             _pack(draft)
+
+
+def write_parts(
+    parts: Iterable[Trips], folder: str | Path, *, riders: bool = False, total: int | None = None
+) -> dict[str, int]:
+    """Write trips that come in parts as Parquet files of one folder, which appears whole or not at all.
+
+    Trips are numbered through. Returns how many trips and visits there were.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise InputError("already exists; parts are written into a folder of their own", file=folder)
+    written = {"trips": 0, "visits": 0, "parts": 0}
+    with replacing_folder(folder) as draft, meter("Writing trips", total or 0, "trips") as advance:
+        for number, part in enumerate(parts):
+            path = draft / f"part-{number:06}.parquet"
+            write_visits(part, path, riders=riders, first_trip=written["trips"] + 1)
+            written["trips"] += len(part)
+            written["visits"] += part.visits
+            written["parts"] += 1
+            advance(len(part))
+    return written
 
 
 def _as_codes(column: pl.Series) -> pl.Series:
@@ -161,18 +190,18 @@ def _riders(
     return known, distinct.gather(pl.Series(known).replace(-1, None))
 
 
-def _rows(trips: Trips, riders: bool) -> pl.LazyFrame:
+def _rows(trips: Trips, riders: bool, first_trip: int) -> pl.LazyFrame:
     """The visits as a lazy frame, so that text is made a piece at a time while the file is written."""
     stop = pl.col("stop_id").replace_strict(
         np.arange(trips.world.size, dtype=np.int32), trips.world.ids.tolist(), return_dtype=pl.String
     )
     columns: dict[str, NDArray[np.generic]] = {
-        "trip_id": np.repeat(np.arange(1, len(trips) + 1, dtype=np.int32), trips.lengths),
+        "trip_id": np.repeat(np.arange(len(trips), dtype=np.int32), trips.lengths),
         "seq": (np.arange(trips.visits) - np.repeat(trips.offsets[:-1], trips.lengths) + 1).astype(np.int32),
         "stop_id": trips.location,
     }
     expressions = [
-        pl.col("trip_id").cast(pl.Int64),
+        pl.col("trip_id").cast(pl.Int64) + first_trip,
         pl.col("seq"),
         stop,
     ]
