@@ -2,25 +2,16 @@
 
 import shutil
 
-import polars as pl
 import pytest
-from engine_worlds import RULES, UNITS, WORLDS, every_count, random_visits
+from engine_worlds import RULES, UNITS, WORLDS, random_visits
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from test_stream import PROBLEMS, counts_of, problem_of, spoiled, write
+from test_stream import counts_of, write
 
 from wayveil.counting import spark_session
 from wayveil.counting.engines import MemoryEngine
 from wayveil.counting.spark import SparkEngine
-from wayveil.counting.spark_session import SparkError, check_address
-from wayveil.errors import InputError, ParameterError
-from wayveil.mechanisms.markov import Markov
-from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.mechanisms.weave import Weave
-from wayveil.privacy.bits import SeededBits
-from wayveil.privacy.units import Rider
-from wayveil.releases.release import release
+from wayveil.counting.spark_session import check_address
 from wayveil.trips.files import TripFiles
 from wayveil.trips.visits import read_visits
 

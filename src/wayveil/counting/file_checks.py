@@ -73,14 +73,14 @@ def trips_of_piece(table: pl.DataFrame, world: World, form: Form | None, on_unkn
 def first_unknown_stop(rows: Rows) -> InputError:
     """The sentence for the first unknown stop of all files, which tells how many there are."""
     world, stop = rows.files.world, pl.col(rows.names["stop_id"]).cast(pl.String)
-    table = pl.scan_parquet(rows.paths).select(stop.alias("stop"))
+    table = pl.scan_parquet(list(rows.paths)).select(stop.alias("stop"))
     distinct = table.unique().collect(engine="streaming")["stop"].drop_nulls()
     distinct = distinct.filter(distinct != "")
     unknown = distinct.filter(pl.Series(world.index_of(distinct) < 0))
     listed = pl.col("stop").is_in(unknown.implode())
     number = pl.col(ROW) if rows.unit is not None else pl.int_range(pl.len(), dtype=pl.Int64)
     where = (
-        pl.scan_parquet(rows.paths)
+        pl.scan_parquet(list(rows.paths))
         .select(stop.alias("stop"), number.alias(ROW))
         .filter(listed)
         .select(pl.all().sort_by(ROW).first())

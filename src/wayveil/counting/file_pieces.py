@@ -56,7 +56,7 @@ class Rows:
     @property
     def form(self) -> Form | None:
         """How the table writes its times (see `time_form`)."""
-        return time_form(pl.scan_parquet(self.paths), self.names)
+        return time_form(pl.scan_parquet(list(self.paths)), self.names)
 
     def slices(self) -> Iterator[pl.DataFrame]:
         """All rows in order, with their number in the whole table; text comes as categories."""
@@ -206,7 +206,7 @@ def _check_rising(column: pl.Series, last: object) -> object:
     first = runs[0] if len(runs) else None
     if first is None:
         return last
-    if last is not None and (isinstance(first, str) != isinstance(last, str) or first < last):  # type: ignore[operator]
+    if last is not None and (isinstance(first, str) != isinstance(last, str) or first < last):
         raise NotInOrderError
     if not bool((runs.slice(1) > runs.slice(0, len(runs) - 1)).all()):
         raise NotInOrderError

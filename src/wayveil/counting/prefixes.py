@@ -80,7 +80,7 @@ class PrefixWalk:
         walk = cls(_NOBODY)
         walk._node, walk._size = arrays["node"], arrays["size"]  # type: ignore[assignment]
         walk._cell, walk._starts = arrays["cell"], arrays["starts"]  # type: ignore[assignment]
-        walk._symbols = list(arrays["symbols"].T)  # type: ignore[arg-type]
+        walk._symbols = list(arrays["symbols"].T)
         return walk
 
     def count(self, frontier: Frontier) -> SparseCounts:

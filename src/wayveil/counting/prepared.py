@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,7 @@ class PreparedTrips:
             name=self._column("name", first.first_trip, trips),
         )
 
-    def _column(self, name: str, first: int, count: int) -> NDArray[np.generic]:
+    def _column(self, name: str, first: int, count: int) -> NDArray[Any]:
         kind = self._kinds[name]
         return np.fromfile(self._paths[name], kind, count, offset=first * kind.itemsize)
 

@@ -70,7 +70,7 @@ def visits_table(session: Any, files: TripFiles, unit: str) -> SparkRows:
     if files.parquet:
         source = session.read.parquet(*paths)
         place = [sql.col("_metadata.row_index").alias(ROW)]
-        lazy = pl.scan_parquet(files.paths)
+        lazy = pl.scan_parquet(list(files.paths))
     else:
         separator = csv_separator(files.paths[0])
         source = session.read.csv(paths, header=True, sep=separator, inferSchema=False, escape='"')
@@ -78,7 +78,7 @@ def visits_table(session: Any, files: TripFiles, unit: str) -> SparkRows:
             sql.monotonically_increasing_id().alias(ROW),
             sql.col("_metadata.file_block_start").alias(BLOCK),
         ]
-        lazy = pl.scan_csv(files.paths, separator=separator, infer_schema=False)
+        lazy = pl.scan_csv(list(files.paths), separator=separator, infer_schema=False)
     kinds = lazy.collect_schema()
     ours = [
         sql.col(f"`{their}`").cast("string").alias(our)

@@ -21,7 +21,7 @@ class VisitOrder:
     def __init__(self, table: pl.DataFrame, findings: Findings) -> None:
         trip = table["trip_id"]
         findings.rows("visits without trip_id", null_rows(trip), lambda row: "has no trip_id")
-        run_trip, run_length = _runs(trip)
+        run_trip, run_length = runs_of(trip)
         lengths = np.bincount(run_trip, run_length).astype(np.int64)
         self.offsets = np.concatenate([[0], np.cumsum(lengths)])
         together = len(lengths) == len(run_trip)
@@ -65,7 +65,7 @@ def null_rows(column: pl.Series) -> NDArray[np.int64]:
     return np.flatnonzero(column.is_null().to_numpy()) if column.null_count() else np.empty(0, np.int64)
 
 
-def _runs(trip: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def runs_of(trip: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Stretches of rows of one trip: the number of the trip (0 = the first one named) and their rows."""
     if not trip.dtype.is_integer():
         text = trip if trip.dtype == pl.Categorical else trip.cast(pl.String).cast(pl.Categorical)

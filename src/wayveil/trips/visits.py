@@ -19,7 +19,7 @@ from wayveil.progress import meter, step
 from wayveil.trips.findings import Findings
 from wayveil.trips.identity import name_trips
 from wayveil.trips.matching import OnUnknown, Repeats, assemble, check_options, match_stops, universe_of
-from wayveil.trips.ordering import VisitOrder
+from wayveil.trips.ordering import VisitOrder, runs_of
 from wayveil.trips.tables import (
     TABLE_SUFFIXES,
     distinct_values,
@@ -176,7 +176,7 @@ def _riders(
     """One code per trip, counted in the order in which the file names the riders; and the riders' ids as text."""
     if "rider_id" not in table.columns:
         return None, None
-    distinct, code = distinct_values(_as_codes(table["rider_id"]))
+    distinct, code = _distinct_ids(table["rider_id"])
     visit = order.sorted(code)
     nobody = np.int32(len(code))
     rider = np.minimum.reduceat(np.where(visit < 0, nobody, visit), order.offsets[:-1])
@@ -188,6 +188,20 @@ def _riders(
     )
     known = np.where(rider == nobody, -1, rider).astype(np.int64)
     return known, distinct.gather(pl.Series(known).replace(-1, None))
+
+
+def _distinct_ids(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
+    """The distinct ids as text and, per row, the position of its id (-1 for none).
+
+    Whole numbers become text once for each distinct one, not once a row.
+    """
+    if not column.dtype.is_integer() or column.null_count():
+        return distinct_values(_as_codes(column))
+    run, length = runs_of(column)
+    starts = np.cumsum(length) - length
+    distinct = np.empty(int(run.max(initial=-1)) + 1, np.int64)
+    distinct[run] = starts
+    return column.gather(distinct).cast(pl.String), np.repeat(run, length).astype(np.int32)
 
 
 def _rows(trips: Trips, riders: bool, first_trip: int) -> pl.LazyFrame:
