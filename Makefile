@@ -9,7 +9,7 @@ demo: install  ## the main job end to end: a city, its riders, a private release
 	$(RUN)/wayveil demo --out demo
 
 test: dev lint  ## install, lint, type-check, import contracts, every test with coverage
-	$(RUN)/pytest -n 2 -q --cov --cov-report=term:skip-covered --cov-fail-under=90 -m "not audit"
+	$(RUN)/pytest -n 2 --dist loadgroup -q --cov --cov-report=term:skip-covered --cov-fail-under=90 -m "not audit"
 
 lint: dev  ## style, types, and who may import whom
 	$(RUN)/ruff check src tests bench

@@ -64,8 +64,8 @@ def random_visits(seed, world, trips=40, *, in_order=False):
     return table.sample(fraction=1, shuffle=True, seed=seed)
 
 
-def every_count(counter):
-    """All methods of the protocol, as plain lists."""
+def every_count(counter, *, levels_deep=14):
+    """All methods of the protocol, as plain lists; trees as deep as asked for."""
     world, bins, found = counter.world, TimeBins.hour_of_day(), {}
 
     def note(name, counts):
@@ -73,7 +73,8 @@ def every_count(counter):
 
     note("trips", counter.trips())
     note("lengths", counter.lengths(6))
-    for name, block in WalkBlocks(Geography(world), LOOK, np.array([0, 4, 8, 9, 10, 11, 12])).all().items():
+    blocks = WalkBlocks(Geography(world), LOOK, np.array([0, 4, 8, 9, 10, 11, 12])).all().items()
+    for name, block in list(blocks)[:: 1 if levels_deep > 3 else 4]:
         note(f"block {name}", counter.block(block, 1 << 20 if block.spread else 1, bins))
     note("pairs", counter.pairs(Geography(world).places))
     marked = MarkedNgrams(world.successors, 3)
@@ -84,12 +85,12 @@ def every_count(counter):
     for most in (None, 2):
         note(f"visits {most}", counter.visits(alphabet, world.size * bins.count, most))
     levels = counter.prefixes()
-    descend(levels, CompleteSuccessors(world.size), world.successors, 14, note, "prefixes")
+    descend(levels, CompleteSuccessors(world.size), world.successors, levels_deep, note, "prefixes")
     timed = CompleteSuccessors(world.size * bins.count)
-    descend(counter.prefixes(alphabet), timed, timed, 3, note, "timed prefixes")
+    descend(counter.prefixes(alphabet), timed, timed, min(3, levels_deep - 1), note, "timed prefixes")
     runs, successors = counter.runs(5), MarkedSuccessors(world.successors)
     states = np.arange(successors.end)
-    for level in range(3):
+    for level in range(min(3, levels_deep - 1)):
         frontier = Frontier(states, successors)
         counts = runs.count(frontier)
         note(f"runs {level}", counts)

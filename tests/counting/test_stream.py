@@ -33,9 +33,9 @@ from wayveil.trips.files import TripFiles
 from wayveil.trips.visits import read_visits
 
 
-def counts_of(engine, trips, unit, rule):
+def counts_of(engine, trips, unit, rule, **options):
     with engine.open(trips, rule, Gate(unit, Budget(1), SeededBits(5))) as counter:
-        return every_count(counter)
+        return every_count(counter, **options)
 
 
 @settings(max_examples=25, phases=[Phase.generate])
