@@ -117,6 +117,15 @@ class _NoBound(_BrokenGate):
         return trips
 
 
+class _DrawnAgain(_BrokenGate):
+    """A lost task is run again and draws anew which trips of a rider count; what it had sent before counts too."""
+
+    def bound(self, trips: Trips) -> Trips:
+        named = trips.part(0, len(trips))
+        attempts = [self.unit.bound(named, self.bits).names() for _ in range(2)]
+        return named.take(np.isin(named.names(), np.concatenate(attempts)))
+
+
 class _PeekingThreshold(_BrokenGate):
     """Chooses its threshold after a look at the counts."""
 
@@ -198,6 +207,7 @@ SILENT_END = Mutation("last question without noise", _gate(_SilentEnd), (LAW, GA
 EMPTY_SKIPPED = Mutation("empty cells skipped", _gate(_EmptySkipped), (LAW, GAME), UNSEEN_PATH)
 ZEROS_SPECIAL = Mutation("true zeros treated specially", _gate(_ZerosSpecial), (LAW, GAME), UNSEEN_PATH)
 NO_BOUND = Mutation("bound not applied", _gate(_NoBound), (GREY, GAME), HEAVY_RIDER)
+DRAWN_AGAIN = Mutation("bound drawn again on retry", _gate(_DrawnAgain), (GREY,), HEAVY_RIDER)
 PEEKING = Mutation("threshold after a look at the counts", _gate(_PeekingThreshold), (GREY, GAME))
 SHARED_NOISE = Mutation("one draw for all cells", _gate(_SharedNoise), (LAW,))
 SAME_NOISE = Mutation("noise reused across questions", _gate(_SameNoiseAgain), (LAW,))

@@ -6,6 +6,7 @@ from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.gate import Gate
 from wayveil.risk.mutants import (
+    DRAWN_AGAIN,
     EVERYWHERE,
     GAME,
     GREY,
@@ -48,6 +49,7 @@ PLAN = AuditPlan(
     ),
     mutations=(
         *EVERYWHERE,
+        DRAWN_AGAIN,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
         PEEKING,

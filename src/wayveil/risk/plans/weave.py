@@ -15,6 +15,7 @@ from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.privtree import Leaves, decay, depth_of, partition
 from wayveil.privacy.units import Rider, RiderDay, Trip
 from wayveil.risk.mutants import (
+    DRAWN_AGAIN,
     EVERYWHERE,
     GAME,
     GREY,
@@ -155,6 +156,7 @@ PLAN = AuditPlan(
     largest=1_500,
     mutations=(
         *EVERYWHERE,
+        DRAWN_AGAIN,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
         Mutation("moves not normalised", _counter(_WholeMoves), (GREY, GAME), "the longest trip"),
