@@ -9,7 +9,7 @@ def test_trips_share_a_group_exactly_if_node_and_next_symbols_are_equal():
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     symbols = rng.integers(-1, 9, offsets[-1]).astype(np.int32)
     node = rng.integers(0, 3, len(lengths)).astype(np.int32)
-    group, first = group_alike(node, symbols, offsets[:-1], offsets[1:], 4)
+    group, first, ahead = group_alike(node, symbols, offsets[:-1], offsets[1:], 4)
     rows = [
         (int(n), *symbols[a : min(b, a + 4)].tolist())
         for n, a, b in zip(node, offsets[:-1], offsets[1:], strict=True)
@@ -18,6 +18,9 @@ def test_trips_share_a_group_exactly_if_node_and_next_symbols_are_equal():
     assert len(set(rows)) == len(first)
     assert [rows[i] for i in first[group]] == rows
     assert (first[group] <= np.arange(len(rows))).all()
+    assert [row[: len(rows[i]) - 1] for row, i in zip(ahead.tolist(), first, strict=True)] == [
+        list(rows[i][1:]) for i in first
+    ]
 
 
 def test_only_trips_with_a_node_and_visits_to_come_stay():

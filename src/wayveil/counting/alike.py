@@ -4,6 +4,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
 
 @njit(cache=True, nogil=True)
 def still_walking(
@@ -26,62 +28,77 @@ def group_alike(
     begin: NDArray[np.int64],
     end: NDArray[np.int64],
     ahead: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The group of each trip, and the first trip of each group.
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """The group of each trip, the first trip of each group, and the symbols of each group, -1 after its end.
 
     Trip i is at `node[i]` and its next symbols are `symbols[begin[i]:end[i]]`, of which `ahead` at most are compared.
     A hash table with open addressing, never more than half full. It grows with the groups, not with the trips, and
-    so stays in the processor's cache.
+    so stays in the processor's cache. An entry holds half of the hash beside the group, so that a look elsewhere is
+    nearly always a look at the right group.
     """
     bits = 12
-    table = np.full(1 << bits, -1, np.int32)
+    table = np.zeros(1 << bits, np.uint64)
     group = np.empty(len(node), np.int32)
     first = np.empty(1 << (bits - 1), np.int64)
     hashes = np.empty(1 << (bits - 1), np.uint64)
     # What the groups have in common, side by side: their first trips lie all over the memory.
-    common = np.empty((1 << (bits - 1), ahead + 2), np.int32)
+    common = np.full((1 << (bits - 1), ahead + 2), -1, np.int32)
     count = 0
     for i in range(len(node)):
-        width = min(ahead, end[i] - begin[i])
-        value = np.uint64(node[i] + 1)
-        for j in range(width):
-            value = (value ^ np.uint64(symbols[begin[i] + j])) * np.uint64(0x9E3779B97F4A7C15)
+        start = begin[i]
+        width = min(ahead, end[i] - start)
+        value = np.uint64(node[i] + 1) * _FACTOR
+        j = 0
+        while j + 1 < width:
+            pair = np.uint64(np.uint32(symbols[start + j])) | np.uint64(
+                np.uint32(symbols[start + j + 1])
+            ) << np.uint64(32)
+            value = (value ^ pair) * _FACTOR
             value ^= value >> np.uint64(32)
+            j += 2
+        if j < width:
+            value = (value ^ np.uint64(np.uint32(symbols[start + j]))) * _FACTOR
+            value ^= value >> np.uint64(29)
         if count == len(first):
             bits += 1
-            table = _table(hashes, bits)
+            table = _larger(hashes, bits)
             first = np.concatenate((first, np.empty_like(first)))
             hashes = np.concatenate((hashes, np.empty_like(hashes)))
-            common = np.concatenate((common, np.empty_like(common)))
+            common = np.concatenate((common, np.full_like(common, -1)))
         mask = np.uint64((1 << bits) - 1)
-        place = value & mask
-        while table[place] >= 0:
-            known = table[place]
-            if hashes[known] == value and common[known, 0] == node[i] and common[known, 1] == width:
-                same = True
-                for j in range(width):
-                    same &= common[known, j + 2] == symbols[begin[i] + j]
+        place, tag = value & mask, value >> np.uint64(32)
+        known = -1
+        while table[place] != 0:
+            if table[place] >> np.uint64(32) == tag:
+                known = np.int64(table[place] & np.uint64(0xFFFFFFFF)) - 1
+                same = common[known, 0] == node[i] and common[known, 1] == width
+                if same:
+                    for k in range(width):
+                        same &= common[known, k + 2] == symbols[start + k]
                 if same:
                     break
+                known = -1
             place = (place + np.uint64(1)) & mask
-        if table[place] < 0:
-            table[place], first[count], hashes[count] = count, i, value
+        if known < 0:
+            known = count
+            table[place] = tag << np.uint64(32) | np.uint64(count + 1)
+            first[count], hashes[count] = i, value
             common[count, 0], common[count, 1] = node[i], width
-            for j in range(width):
-                common[count, j + 2] = symbols[begin[i] + j]
+            for k in range(width):
+                common[count, k + 2] = symbols[start + k]
             count += 1
-        group[i] = table[place]
-    return group, first[:count].copy()
+        group[i] = known
+    return group, first[:count].copy(), common[:count, 2:]
 
 
 @njit(cache=True, nogil=True)
-def _table(hashes: NDArray[np.uint64], bits: int) -> NDArray[np.int32]:
+def _larger(hashes: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
     """A larger table with all groups so far."""
-    table = np.full(1 << bits, -1, np.int32)
+    table = np.zeros(1 << bits, np.uint64)
     mask = np.uint64((1 << bits) - 1)
     for k in range(len(hashes)):
         place = hashes[k] & mask
-        while table[place] >= 0:
+        while table[place] != 0:
             place = (place + np.uint64(1)) & mask
-        table[place] = k
+        table[place] = hashes[k] >> np.uint64(32) << np.uint64(32) | np.uint64(k + 1)
     return table

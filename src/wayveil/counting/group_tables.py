@@ -125,7 +125,7 @@ def merge_groups(walks: list[PrefixWalk]) -> PrefixWalk:
     symbols = np.concatenate([walk.symbols for walk in walks])
     width = symbols.shape[1]
     begin = np.arange(len(node), dtype=np.int64) * width
-    group, first = group_alike(node, symbols.ravel(), begin, begin + width, width)
+    group, first, _ = group_alike(node, symbols.ravel(), begin, begin + width, width)
     # Weighted sums are floats, exact below 2^53: no dataset has so many trips.
     together = np.bincount(group, size, len(first)).astype(np.int64)
     return PrefixWalk.of_groups(node[first], symbols[first], together)

@@ -109,22 +109,14 @@ class PrefixWalk:
             visits, width = 1, self._encoding.width
             begin = np.arange(len(node), dtype=np.int64) * width
             end = begin + width
-        self._group, first = group_alike(node, symbols, begin, end, width)
+        self._group, first, ahead = group_alike(node, symbols, begin, end, width)
         self._node = node[first]
         self._size = np.bincount(self._group, minlength=len(first))
-        columns = [_column(symbols, begin[first] + j, end[first]) for j in range(width)]
-        self._symbols = columns[::-1]
+        self._symbols = list(np.ascontiguousarray(ahead.T[::-1]))
         self._position = self._position + visits
 
 
 _NOBODY = Trips.of_lists([], World.of_symbols(["nowhere"]))
-
-
-def _column(
-    symbols: NDArray[np.int32], place: NDArray[np.int64], end: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """The symbols at the places, -1 after the end."""
-    return np.where(place < end, symbols[np.minimum(place, len(symbols) - 1)], -1).astype(np.int32)
 
 
 def _cells(frontier: Frontier, node: NDArray[np.int32], symbol: NDArray[np.int32]) -> NDArray[np.int64]:

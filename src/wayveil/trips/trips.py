@@ -101,14 +101,17 @@ class Trips:
     def part(self, first: int, last: int) -> "Trips":
         """The trips first .. last - 1, as a view: a piece that is counted by itself."""
         visits = slice(self.offsets[first], self.offsets[last])
-        return replace(
-            self,
-            location=self.location[visits],
-            offsets=self.offsets[first : last + 1] - self.offsets[first],
-            time=None if self.time is None else self.time[visits],
-            rider=None if self.rider is None else self.rider[first:last],
-            name=self.names()[first:last],
-        )
+        columns = {
+            "location": self.location[visits],
+            "offsets": self.offsets[first : last + 1] - self.offsets[first],
+            "time": None if self.time is None else self.time[visits],
+            "rider": None if self.rider is None else self.rider[first:last],
+            "name": self.names()[first:last],
+        }
+        # What was checked as a whole need not be checked again: pieces are made at every count.
+        piece = object.__new__(Trips)
+        piece.__dict__.update(self.__dict__ | columns)
+        return piece
 
     def head(self, length: int) -> "Trips":
         """Every trip cut after its first `length` visits: a rule per trip, so it costs no privacy."""
