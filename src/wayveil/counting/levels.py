@@ -1,6 +1,8 @@
 """Trees counted level by level, as a pure function of a piece of trips and of what was kept on the levels above."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +21,9 @@ class Start(Protocol):
     def walk(self, trips: Trips) -> LevelCounter:
         """The trips at the root."""
 
+    def shares(self, trips: Trips, count: int) -> Sequence[LevelCounter]:
+        """The same in so many shares, which can walk side by side."""
+
 
 @dataclass(frozen=True)
 class Prefixes:
@@ -29,6 +34,14 @@ class Prefixes:
     def walk(self, trips: Trips) -> PrefixWalk:
         return PrefixWalk(trips, self.encoding)
 
+    def shares(self, trips: Trips, count: int) -> list[PrefixWalk]:
+        """By where trips begin: those that go on alike are then in one share, and walk as one."""
+        if count == 1:
+            return [self.walk(trips)]
+        full = np.flatnonzero(trips.lengths)
+        share = trips.location[trips.offsets[full]] % count
+        return [PrefixWalk(trips, self.encoding, full[share == each]) for each in range(count)]
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -38,6 +51,10 @@ class Runs:
 
     def walk(self, trips: Trips) -> RunWalk:
         return RunWalk(trips, self.moves)
+
+    def shares(self, trips: Trips, count: int) -> list[RunWalk]:
+        bounds = np.linspace(0, len(trips), count + 1).astype(np.int64).tolist()
+        return [self.walk(trips.part(*ends)) for ends in pairwise(bounds)]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The engine `memory`: exact counts of trips that are held in memory, with arrays and compiled loops."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
@@ -39,14 +39,13 @@ class LocalCounter(EngineCounter):
 
     def levels(self, start: Start) -> "LocalLevels":
         threads = max(1, min(WORKERS, len(self._trips) // TRIPS_PER_THREAD))
-        bounds = np.linspace(0, len(self._trips), threads + 1).astype(np.int64).tolist()
-        return LocalLevels([start.walk(self._trips.part(*ends)) for ends in pairwise(bounds)])
+        return LocalLevels(start.shares(self._trips, threads))
 
 
 class LocalLevels:
     """A tree walked by the trips of each core."""
 
-    def __init__(self, walks: list[LevelCounter]) -> None:
+    def __init__(self, walks: Sequence[LevelCounter]) -> None:
         self._walks = walks
 
     def count(self, frontier: Frontier) -> SparseCounts:

@@ -23,12 +23,15 @@ class PrefixWalk:
     the trips that reach them: memory stays that of the trips themselves.
     """
 
-    def __init__(self, trips: Trips, encoding: Encoding | None = None) -> None:
+    def __init__(
+        self, trips: Trips, encoding: Encoding | None = None, chosen: NDArray[np.int64] | None = None
+    ) -> None:
         self._trips = trips
         self._encoding = encoding
-        self._position = trips.offsets[:-1]
-        self._end = trips.offsets[1:]
-        self._group = np.zeros(len(trips), np.int32)
+        self._position, self._end = trips.offsets[:-1], trips.offsets[1:]
+        if chosen is not None:
+            self._position, self._end = self._position[chosen], self._end[chosen]
+        self._group = np.zeros(len(self._position), np.int32)
         # Of each group: its node (-1: it has left the tree), trips, cell, and symbols to come, the next one last.
         self._node = np.zeros(1, np.int32)
         self._size = np.zeros(1, np.int64)
