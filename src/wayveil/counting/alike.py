@@ -22,6 +22,20 @@ def still_walking(
 
 
 @njit(cache=True, nogil=True)
+def setting_out(
+    offsets: NDArray[np.int64], location: NDArray[np.int32], share: int, shares: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First visit and end of the trips of one of several shares, by the place where they begin."""
+    begin, end = np.empty(len(offsets), np.int64), np.empty(len(offsets), np.int64)
+    count = 0
+    for i in range(len(offsets) - 1):
+        if offsets[i] < offsets[i + 1] and location[offsets[i]] % shares == share:
+            begin[count], end[count] = offsets[i], offsets[i + 1]
+            count += 1
+    return begin[:count].copy(), end[:count].copy()
+
+
+@njit(cache=True, nogil=True)
 def group_alike(
     node: NDArray[np.int32],
     symbols: NDArray[np.int32],

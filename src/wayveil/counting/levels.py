@@ -36,11 +36,7 @@ class Prefixes:
 
     def shares(self, trips: Trips, count: int) -> list[PrefixWalk]:
         """By where trips begin: those that go on alike are then in one share, and walk as one."""
-        if count == 1:
-            return [self.walk(trips)]
-        full = np.flatnonzero(trips.lengths)
-        share = trips.location[trips.offsets[full]] % count
-        return [PrefixWalk(trips, self.encoding, full[share == each]) for each in range(count)]
+        return [PrefixWalk(trips, self.encoding, share, count) for share in range(count)]
 
 
 @dataclass(frozen=True)

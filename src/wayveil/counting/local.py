@@ -47,6 +47,7 @@ class LocalLevels:
 
     def __init__(self, walks: Sequence[LevelCounter]) -> None:
         self._walks = walks
+        self._pool = ThreadPoolExecutor(len(walks))
 
     def count(self, frontier: Frontier) -> SparseCounts:
         found = self._all(lambda walk: walk.count(frontier))
@@ -61,8 +62,7 @@ class LocalLevels:
     def _all(self, work: Callable[[LevelCounter], Result]) -> list[Result]:
         if len(self._walks) == 1:
             return [work(self._walks[0])]
-        with ThreadPoolExecutor(len(self._walks)) as pool:
-            return list(pool.map(work, self._walks))
+        return list(self._pool.map(work, self._walks))
 
 
 def pieces_of(trips: Trips, visits: int) -> Iterator[Trips]:

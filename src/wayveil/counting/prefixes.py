@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.counting.alike import group_alike, still_walking
+from wayveil.counting.alike import group_alike, setting_out, still_walking
 from wayveil.counting.protocol import Encoding, Frontier
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
@@ -24,14 +24,14 @@ class PrefixWalk:
     """
 
     def __init__(
-        self, trips: Trips, encoding: Encoding | None = None, chosen: NDArray[np.int64] | None = None
+        self, trips: Trips, encoding: Encoding | None = None, share: int = 0, shares: int = 1
     ) -> None:
         self._trips = trips
         self._encoding = encoding
-        self._position, self._end = trips.offsets[:-1], trips.offsets[1:]
-        if chosen is not None:
-            self._position, self._end = self._position[chosen], self._end[chosen]
-        self._group = np.zeros(len(self._position), np.int32)
+        self._share = share, shares
+        # Of each trip: its next visit, its end, and its group. Nobody has set out yet.
+        self._position = self._end = np.zeros(0, np.int64)
+        self._group: NDArray[np.int32] | None = None
         # Of each group: its node (-1: it has left the tree), trips, cell, and symbols to come, the next one last.
         self._node = np.zeros(1, np.int32)
         self._size = np.zeros(1, np.int64)
@@ -102,7 +102,13 @@ class PrefixWalk:
         self._node = _child(kept, np.searchsorted(kept, self._starts), self._node, self._cell)
 
     def _group_trips(self) -> None:
-        self._position, self._end, node = still_walking(self._position, self._end, self._group, self._node)
+        if self._group is None:
+            self._position, self._end = setting_out(self._trips.offsets, self._trips.location, *self._share)
+            node = np.zeros(len(self._position), np.int32)
+        else:
+            self._position, self._end, node = still_walking(
+                self._position, self._end, self._group, self._node
+            )
         if self._encoding is None:
             symbols, begin, end, visits, width = self._trips.location, self._position, self._end, AHEAD, AHEAD
         else:
