@@ -108,16 +108,14 @@ def open_source(
     chosen = None if engine == "auto" else make_engine(engine, spark=spark, scratch=scratch)
     if chosen is None and spark is not None:
         chosen = make_engine("spark", spark=spark, scratch=scratch)
-    table = path.is_dir() or kind_of(path) == VISITS
-    if not table or isinstance(chosen, MemoryEngine):
+    if not path.is_dir() and kind_of(path) != VISITS:
         if chosen is not None and not isinstance(chosen, MemoryEngine):
             raise ParameterError(f"the engine `{chosen.name}` reads tables of visits; {path} is not one")
         return read_trips(path, world), MemoryEngine(), ""
-    files = TripFiles.at(path, world)
-    if chosen is not None:
-        return files, chosen, ""
-    chosen, why = choose_engine(files, scratch=scratch)
-    return (read_trips(path, world) if isinstance(chosen, MemoryEngine) else files), chosen, why
+    files, why = TripFiles.at(path, world), ""
+    if chosen is None:
+        chosen, why = choose_engine(files, scratch=scratch)
+    return (read_files(files) if isinstance(chosen, MemoryEngine) else files), chosen, why
 
 
 def free_memory() -> int:
