@@ -137,7 +137,7 @@ def release(
         folder = made.save(out)
     facts = {
         "guarantee": made.datasheet["guarantee"]["sentence"],
-        "released_trips": len(made.trips),
+        "released_trips": made.released_trips,
         "written_to": str(folder),
     }
     present(facts, as_json=as_json)

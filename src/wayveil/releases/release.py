@@ -19,7 +19,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import step
 from wayveil.releases.datasheet import Datasheet, make_datasheet
-from wayveil.synthesis.drawing import draw_trips
+from wayveil.synthesis.drawing import Drawing, draw_later, draw_trips
 from wayveil.trips.files import TripFiles
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
@@ -36,13 +36,20 @@ DEFAULT_TRIPS_PER_RIDER = 2
 class Release:
     """Private trips, the private model behind them, and the datasheet. All of it may be published.
 
-    A release that was loaded from its folder has no model in memory; the table stays in model.parquet.
+    A release that was loaded from its folder has no model in memory; the table stays in model.parquet. Of one with
+    millions of trips they are not in memory either: `drawing` makes them while it is saved.
     """
 
     trips: Trips
     model: Model | None
     datasheet: Datasheet
     reservation: "Reservation | None" = None
+    drawing: Drawing | None = None
+
+    @property
+    def released_trips(self) -> int:
+        """How many private trips it has, also those that are drawn only when it is saved."""
+        return len(self.trips) if self.drawing is None else self.drawing.count
 
     def save(self, folder: str | Path, *, key: str | Path | None = None) -> Path:
         """Write and sign the release as one folder that appears whole or not at all; then commit to the ledger."""
@@ -108,7 +115,8 @@ def release(
         with engine.open(trips, rule, gate) as counted:
             model = mechanism.measure(counted, gate)
         with step("writing private trips"):
-            private = draw_trips(model, seed, trips_out)
+            drawing = draw_later(model, seed, trips_out)
+            private = draw_trips(model, seed, trips_out if drawing is None else 0)
         datasheet = make_datasheet(
             name=dataset,
             curator=curator,
@@ -119,7 +127,7 @@ def release(
             tuned_on_data=tuned_on_data,
             ledger=None if hold is None else hold.describe(),
         )
-    return Release(private, model, datasheet, None if hold is None else hold.reservation)
+    return Release(private, model, datasheet, None if hold is None else hold.reservation, drawing)
 
 
 def default_unit(trips: Trips | TripFiles) -> Unit:

@@ -21,7 +21,7 @@ from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.datasheet_page import datasheet_page
 from wayveil.releases.signing import key_fingerprint, public_text, signature_holds, signing_key
 from wayveil.trips.trips import Trips
-from wayveil.trips.visits import read_visits, write_visits
+from wayveil.trips.visits import read_visits, write_joined, write_visits
 from wayveil.world.world import World
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ def save_release(release: "Release", folder: Path, key: str | Path | None = None
     _sweep(folder)
     draft.mkdir()
     try:
-        write_visits(release.trips, draft / "trips.parquet")
+        if release.drawing is None:
+            write_visits(release.trips, draft / "trips.parquet")
+        else:
+            write_joined(release.drawing.pieces(), draft / "trips.parquet", release.drawing.count)
         release.model.table().write_parquet(draft / "model.parquet")
         (draft / "datasheet.json").write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
         (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")

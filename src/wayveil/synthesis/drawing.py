@@ -1,12 +1,43 @@
 """Private trips out of a model: all of them, some, or none. Post-processing: it costs nothing and sees no raw trip."""
 
 import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
+
+# More trips than this are drawn and written a piece at a time.
+AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """Private trips that are drawn while they are written, so that they never are in memory together."""
+
+    model: Any
+    seed: int | None
+    count: int
+
+    def pieces(self) -> Iterator[Trips]:
+        """The trips, `AT_ONCE` at a time. The same seed draws the same."""
+        if hasattr(self.model, "pieces"):  # what costs once for all of them is done once
+            yield from self.model.pieces(self.seed, trips=self.count, at_once=AT_ONCE)
+            return
+        for number, first in enumerate(range(0, self.count, AT_ONCE)):
+            seed = None if self.seed is None else [self.seed, number]
+            yield self.model.generate(seed, trips=min(AT_ONCE, self.count - first))
+
+
+def draw_later(model: Any, seed: int | None, count: int | None) -> Drawing | None:
+    """A drawing in pieces where so many trips are wanted, and the model can; else None."""
+    if "trips" not in inspect.signature(model.generate).parameters:
+        return None
+    stands_for = getattr(model, "total", getattr(model, "trips", 0)) if count is None else count
+    return Drawing(model, seed, round(stands_for)) if stands_for > AT_ONCE else None
 
 
 def trips_wanted(text: str) -> int | None:

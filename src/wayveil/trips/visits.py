@@ -111,6 +111,16 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_
             _pack(draft)
 
 
+def write_joined(pieces: Iterable[Trips], path: Path, total: int) -> None:
+    """Write trips that come in pieces as one Parquet file, numbered through, without holding them all."""
+    parts = path.with_name(f".{path.stem}-parts")
+    try:
+        write_parts(pieces, parts, total=total)
+        pl.scan_parquet(parts / "*.parquet").sink_parquet(path)
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
+
+
 def write_parts(
     parts: Iterable[Trips], folder: str | Path, *, riders: bool = False, total: int | None = None
 ) -> dict[str, int]:

@@ -3,6 +3,7 @@
 Whoever has the table can draw as many trips as they like, as often as they like: the guarantee covers all of it.
 """
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import sqrt
 from pathlib import Path
@@ -77,6 +78,13 @@ class Measurements:
         """Private trips: as many as the noisy total says, or as many as asked for."""
         rng = np.random.default_rng(seed)
         return weave(self, rng).sample(max(self.total, 10) if trips is None else trips, rng)
+
+    def pieces(self, seed: int | None = None, *, trips: int, at_once: int) -> Iterator[Trips]:
+        """The same, so many at a time: for numbers that do not fit in memory. Weaves once."""
+        rng = np.random.default_rng(seed)
+        woven = weave(self, rng)
+        for first in range(0, trips, at_once):
+            yield woven.sample(min(at_once, trips - first), rng)
 
     def table(self) -> pl.DataFrame:
         """One row per cell: block, cell, noisy count, what a trip counts, variance of the noise.
