@@ -28,6 +28,7 @@ SUITES = (
     "utility",
     "taps",
     "weave_speed",
+    "scale",
     "tap_study",
 )
 
