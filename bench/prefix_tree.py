@@ -48,7 +48,7 @@ def release(trips: Trips, successors: str) -> tuple[float, float, int]:
 
 
 def count_with_duckdb(trips: Trips) -> tuple[float, float, int]:
-    """Seconds by the clock and of all processors, and prefixes, of an exact count with GROUP BY ROLLUP over the first twelve stops."""
+    """Seconds by the clock and of all processors, and prefixes, of GROUP BY ROLLUP over the first twelve stops."""
     padded = np.full((len(trips), HEIGHT), -1, np.int32)
     lengths = np.minimum(trips.lengths, HEIGHT)
     rows = np.repeat(np.arange(len(trips)), lengths)
@@ -77,7 +77,8 @@ def measure(count: int) -> list[dict]:
     kinds = ("network", "all") if trips.world.has_network else ("all",)
     # One after the other, five times: what else the machine does meets all of them.
     rounds = [
-        {"duckdb": count_with_duckdb(trips), **{kind: release(trips, kind) for kind in kinds}} for _ in range(5)
+        {"duckdb": count_with_duckdb(trips), **{kind: release(trips, kind) for kind in kinds}}
+        for _ in range(5)
     ]
     middle = {name: np.median([each[name] for each in rounds], axis=0) for name in rounds[0]}
     for kind in kinds:

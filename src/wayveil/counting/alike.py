@@ -81,7 +81,7 @@ def group_alike(
             common = np.concatenate((common, np.full_like(common, -1)))
         mask = np.uint64((1 << bits) - 1)
         place, tag = value & mask, value >> np.uint64(32)
-        known = -1
+        known = np.int64(-1)
         while table[place] != 0:
             if table[place] >> np.uint64(32) == tag:
                 known = np.int64(table[place] & np.uint64(0xFFFFFFFF)) - 1
@@ -91,10 +91,10 @@ def group_alike(
                         same &= common[known, k + 2] == symbols[start + k]
                 if same:
                     break
-                known = -1
+                known = np.int64(-1)
             place = (place + np.uint64(1)) & mask
         if known < 0:
-            known = count
+            known = np.int64(count)
             table[place] = tag << np.uint64(32) | np.uint64(count + 1)
             first[count], hashes[count] = i, value
             common[count, 0], common[count, 1] = node[i], width
