@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from wayveil.counting.bounding import bound_piece
 from wayveil.counting.file_checks import RowError, trips_of_piece
 from wayveil.counting.file_pieces import ROW, UNIT, cut_between_units
 from wayveil.counting.tally import Count, total
@@ -56,7 +57,7 @@ class PreparePieces:
             return _batch(problem="row", file=files[file], row=row, what=error.text)
         except UnknownStopError:
             return _batch(problem="stop")
-        bounded = self.unit.cut(self.rule.apply(trips), self.key)
+        bounded = bound_piece(trips, self.rule, self.unit, self.key)
         return _batch(
             location=bounded.location.tobytes(),
             length=bounded.lengths.tobytes(),

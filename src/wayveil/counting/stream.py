@@ -15,6 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
+from wayveil.counting.bounding import bound_piece
 from wayveil.counting.counter import EngineCounter
 from wayveil.counting.file_checks import check_piece
 from wayveil.counting.file_pieces import NotInOrderError, Rows, as_parquet, row_counts, sort_rows, whole_units
@@ -129,7 +130,7 @@ def _prepare(rows: Rows, rule: LegalityRule, unit: Unit, key: Words, folder: Pat
 
     def work(table: pl.DataFrame) -> tuple[int, int]:
         trips = check_piece(table, rows, form)
-        for piece in pieces_of(unit.cut(rule.apply(trips), key), PIECE):
+        for piece in pieces_of(bound_piece(trips, rule, unit, key), PIECE):
             if len(piece):
                 prepared.add(piece)
         return table.height, len(trips)
