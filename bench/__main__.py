@@ -30,6 +30,8 @@ SUITES = (
     "report_speed",
     "weave_speed",
     "tap_study",
+    "risk",
+    "risk_studies",
 )
 
 

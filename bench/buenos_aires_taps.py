@@ -10,12 +10,12 @@ from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.releases.tap_ways import release_taps
 from wayveil.synthesis.estimates import Visits, count_visits
-from wayveil.taps.cells import grid_of_cells
 from wayveil.taps.chains import sequences
 from wayveil.taps.read import read_taps
 from wayveil.utility.count_queries import relative_errors, sanity_bound
 from wayveil.utility.raw_answers import RawAnswers
 from wayveil.utility.stops import hit_rate
+from wayveil.world.grid import Grid
 
 DATA = Path(os.environ.get("WAYVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 BOX = "-35.00,-59.00,-34.30,-58.10"
@@ -31,7 +31,7 @@ def buenos_aires(epsilons: tuple[float, ...], repetitions: int) -> list[dict]:
     path = DATA / "buenos-aires" / "taps.csv"
     if not path.exists():
         return [{"skipped": f"no {path}"}]
-    clean = read_taps(path, grid_of_cells(BOX, degrees=0.02), reach_metres=1700)
+    clean = read_taps(path, Grid.of_degrees(BOX, 0.02), reach_metres=1700)
     raw, rows = sequences(clean.taps, clean.taps.card, "day"), []
     for name, mechanism in CASES.items():
         for epsilon in epsilons:

@@ -53,7 +53,7 @@ def count_with_duckdb(trips: Trips) -> tuple[float, int]:
     lengths = np.minimum(trips.lengths, HEIGHT)
     rows = np.repeat(np.arange(len(trips)), lengths)
     places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    padded[rows, places] = trips.head(HEIGHT).location
+    padded[rows, places] = trips.cut(HEIGHT).location
     columns = {f"s{i}": np.ascontiguousarray(padded[:, i]) for i in range(HEIGHT)}
     names = ", ".join(columns)
     with duckdb.connect() as connection:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.units import Rider
 from wayveil.releases.release import Release, release
 from wayveil.report.page import write_report
 from wayveil.simulate.city import simulate_city
@@ -23,8 +24,8 @@ def run() -> list[dict[str, Any]]:
         write_city(folder / "city.zip", seed=7)
         city = read_gtfs(folder / "city.zip", walk_radius_metres=250)
         trips = simulate_city(city, RIDERS, seed=7, trips_per_rider=2).trips
-        release(trips, Weave(), epsilon=1)  # compiles
-        made, released = timed(lambda: release(trips, Weave(), epsilon=1))
+        release(trips, Weave(), epsilon=1, unit=Rider(max_trips=2))  # compiles
+        made, released = timed(lambda: release(trips, Weave(), epsilon=1, unit=Rider(max_trips=2)))
         _, saved = timed(lambda: made.save(folder / "release"))
         loaded, opened = timed(lambda: Release.load(folder / "release", city))
         _, reported = timed(lambda: write_report(folder / "report.html", release=loaded))

@@ -139,7 +139,7 @@ def references(examined: Examined) -> list[dict]:
     rows = [{"mechanism": "nothing released", **examined.figures(nothing)}]
     rng, cut = (
         np.random.default_rng(1),
-        np.bincount(trips.head(STUDY_HEIGHT).location, minlength=trips.world.size),
+        np.bincount(trips.cut(STUDY_HEIGHT).location, minlength=trips.world.size),
     )
     for epsilon in (EPSILONS[0], EPSILONS[-1]):
         noisy = np.maximum(cut + rng.laplace(0, STUDY_HEIGHT / epsilon, len(cut)), 0)

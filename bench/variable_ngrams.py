@@ -60,7 +60,7 @@ def main() -> None:
     options = parser.parse_args()
     raw, mechanism = subset(), VariableNgrams()
     counter, patterns = LocalCounter(raw), top_patterns(raw)
-    whole, cut = visits(raw), visits(raw.head(mechanism.moves))
+    whole, cut = visits(raw), visits(raw.cut(mechanism.moves))
     print(f"{len(raw):,} sequences")
     print("| epsilon | top-100 F1 | original | error: table | trips | original | trips, whole |")
     print("|---|---|---|---|---|---|---|")
@@ -74,7 +74,7 @@ def main() -> None:
                 (
                     len(patterns & top_patterns(trips)) / TOP,
                     error(table, cut),
-                    error(visits(trips.head(mechanism.moves)), cut),
+                    error(visits(trips.cut(mechanism.moves)), cut),
                     error(visits(trips), whole),
                 )
             )

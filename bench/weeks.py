@@ -61,7 +61,7 @@ def shrunken(riders: int = 200_000) -> Trips:
 
 def pairs(trips: Trips, bins: TimeBins, height: int) -> np.ndarray:
     """The first `height` (stop, bin) pairs of every trip, one row each, -1 after the end."""
-    head = trips.head(height)
+    head = trips.cut(height)
     out = np.full((len(trips), height), -1, np.int32)
     row = np.repeat(np.arange(len(trips)), head.lengths)
     column = np.arange(head.visits) - np.repeat(head.offsets[:-1], head.lengths)

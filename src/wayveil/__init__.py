@@ -16,6 +16,7 @@ _HOMES = {
     "Network": "wayveil.world.network",
     "TimeBins": "wayveil.world.timebins",
     "read_gtfs": "wayveil.world.gtfs",
+    "open_world": "wayveil.world.opening",
     "Trips": "wayveil.trips.trips",
     "read_trips": "wayveil.trips.read",
     "write_visits": "wayveil.trips.visits",
@@ -39,8 +40,20 @@ _HOMES = {
     "register": "wayveil.mechanisms.registry",
     "release": "wayveil.releases.release",
     "Release": "wayveil.releases.release",
+    "ask": "wayveil.releases.doors",
+    "export": "wayveil.releases.doors",
+    "sample": "wayveil.releases.doors",
+    "resume_release": "wayveil.releases.paid",
     "verify_release": "wayveil.releases.verification",
     "score": "wayveil.utility.scorecard",
+    "risk": "wayveil.risk",
+    "RiskSettings": "wayveil.risk.attacks.assess",
+    "StrapStudy": "wayveil.risk.strap.study",
+    "StrapSettings": "wayveil.risk.strap.study",
+    "anonymise": "wayveil.syntactic.method",
+    "Glove": "wayveil.syntactic.glove",
+    "LKAnonymity": "wayveil.syntactic.lk_anonymity",
+    "PlausibleDeniability": "wayveil.syntactic.plausible_deniability",
     "write_report": "wayveil.report.page",
     "display": "wayveil.report.display",
     "draw_map": "wayveil.report.display",
@@ -53,7 +66,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        home = import_module(_HOMES[name])
+        # `risk` is a room that can be called, so that the verb and the room share their name.
+        return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
     if name == "__all__":
         return __dir__()
     # Every mechanism is public by the name of its class, also one that was registered or installed.

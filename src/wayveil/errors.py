@@ -60,6 +60,12 @@ class BudgetExceededError(WayveilError):
         self.remaining = remaining
 
 
+def decimal(value: Fraction) -> str:
+    """A rational for people to read at a glance; exact ones stay as they are where they are short."""
+    exact = plain(value)
+    return exact if "/" not in exact or len(exact) <= 5 else f"{float(value):.6g}"
+
+
 def plain(value: Fraction) -> str:
     """An exact rational as people write it: 0.25 where that is exact, else 1/3."""
     value = Fraction(value)

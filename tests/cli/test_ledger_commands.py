@@ -259,3 +259,12 @@ def test_a_mechanism_that_would_pass_the_memory_limit_costs_nothing_before_its_f
     state = shown(wayveil, "show")[0]
     assert state["open"] == 0
     assert Fraction(state["spent"]) < Fraction(1, 100)
+
+
+def test_people_read_decimals_and_machines_fractions():
+    from fractions import Fraction
+
+    from wayveil.errors import decimal
+
+    assert decimal(Fraction(3667604, 1826297)) == "2.00822"
+    assert (decimal(Fraction(1, 3)), decimal(Fraction(1, 4))) == ("1/3", "0.25")

@@ -24,7 +24,9 @@ def test_every_parameter_is_described(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_mechanism_states_its_guarantee(name):
     about = manual(mechanism(name))
-    assert about.guarantee.startswith("epsilon-differential privacy for the unit that the release names")
+    pure = "epsilon-differential privacy for the unit that the release names"
+    trained = "(epsilon, delta)-differential privacy for units that own whole trips"
+    assert about.guarantee.startswith(trained if mechanism(name).trained else pure)
     assert "Reason:" in about.guarantee
     assert "Attacked by" in about.guarantee
     assert about.summary

@@ -122,7 +122,7 @@ def test_with_much_data_the_private_trips_are_the_prefixes_of_the_raw_ones():
     assert abs(len(private) - len(raw)) < 60
     assert private.lengths.max() <= 3
     for length in (1, 2, 3):
-        share_raw = np.mean(raw.head(3).lengths == length)
+        share_raw = np.mean(raw.cut(3).lengths == length)
         assert np.mean(private.lengths == length) == pytest.approx(share_raw, abs=0.02)
     starts = np.bincount(private.origins(), minlength=6) / len(private)
     np.testing.assert_allclose(starts, np.bincount(raw.origins(), minlength=6) / len(raw), atol=0.01)

@@ -68,7 +68,7 @@ def test_one_mechanism_is_loaded_without_the_others():
 
 
 def test_what_is_read_off_the_sources_is_what_the_classes_say():
-    assert len(mechanisms()) == 12
+    assert len(mechanisms()) == 13
     for name, kind in mechanisms().items():
         assert issubclass(kind, Mechanism)
         assert (kind.name, kind.__name__) == (name, homes()[name].class_name)

@@ -127,6 +127,6 @@ def test_a_release_that_is_not_private_cannot_be_made_private_by_another(tmp_pat
 
 def test_marks_stay_with_every_part_of_the_data():
     trips = simulate_city(CITY, 20, seed=1).trips
-    parts = (trips.take(np.arange(3)), trips.head(2), trips.merged(), trips.without_times())
+    parts = (trips.take(np.arange(3)), trips.cut(2), trips.merged(), trips.without_times())
     assert all(part.history.words == ["simulated"] for part in parts)
     assert MADE.taps.take(np.arange(3)).as_single_visits().history.words == ["simulated"]

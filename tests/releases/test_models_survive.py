@@ -10,6 +10,7 @@ import pytest
 import wayveil
 from ring_networks import ring_of_stops
 from wayveil.errors import InputError
+from wayveil.mechanisms.dpt import DPT
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -35,6 +36,7 @@ DAYS = sequences(TAPS, TAPS.card, "day")
 SOURCE = Path(wayveil.__file__).parent
 
 MADE_BY = {
+    "dpt": DPT(metres=500),
     "noisy-prefix-tree": NoisyPrefixTree(height=2, private_height=True),
     "seqpt": mechanisms()["seqpt"](height=2),
     "safepath": SafePath(height=2),
@@ -48,6 +50,7 @@ MADE_BY = {
     "weave": Weave(weakest=0, generation=QUICK),
 }
 ABILITIES = {
+    "dpt": {DrawsMore},
     "noisy-prefix-tree": {Estimates},
     "seqpt": {Estimates},
     "safepath": {Estimates},

@@ -16,7 +16,8 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
-from wayveil.releases.release import Release, default_mechanism, release
+from wayveil.releases.choices import default_mechanism
+from wayveil.releases.release import Release, release
 from wayveil.releases.signing import key_fingerprint, public_text, signing_key
 from wayveil.releases.store import load_datasheet
 from wayveil.releases.trust import read_pins
@@ -33,7 +34,7 @@ TREE = NoisyPrefixTree()
 def some_trips(riders=True, count=400):
     rng = np.random.default_rng(0)
     lists = [rng.integers(0, 6, rng.integers(1, 5)).tolist() for _ in range(count)]
-    columns = {"rider": np.arange(count) // 2} if riders else {}
+    columns = {"rider": np.arange(count)} if riders else {}
     return Trips.of_lists(lists, WORLD, **columns)
 
 

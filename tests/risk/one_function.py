@@ -20,5 +20,5 @@ class Asks:
 
 def visits_of(counter):
     """How often each location is visited, among the first three stops of each trip."""
-    heads = counter._trips.head(3)
+    heads = counter._trips.cut(3)
     return SparseCounts.of_keys(counter.world.size, heads.location)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import wayveil
-from wayveil.cli.releases import make_unit
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanisms
+from wayveil.releases.choices import choose_unit
 from wayveil.releases.release import release
 from wayveil.risk.door_files import PairWriter, every_unit
 from wayveil.risk.mutants import BLOCKS, CHORUS, GAME, GREY, LAW
@@ -52,7 +52,7 @@ def test_plans_hold_together(name):
 def units_of_the_command_line():
     """The names that `--unit` takes, as its own refusal lists them."""
     with pytest.raises(ParameterError) as refusal:
-        make_unit("tea", 1)
+        choose_unit("tea", audit_plan("markov").pairs[0].without, 1)
     return set(str(refusal.value).partition("there are ")[2].split(", "))
 
 
@@ -63,8 +63,9 @@ def test_every_unit_of_the_command_line_is_attacked_or_refused(name):
         unit.name for unit in plan.units
     } & units_of_the_command_line() | set(dict(plan.unfit))
     for unit, words in plan.unfit:
+        raw = plan.pairs[0].without
         with pytest.raises(WayveilError, match=words):
-            release(plan.pairs[0].without, plan.mechanism, epsilon=plan.epsilon, unit=make_unit(unit, 2))
+            release(raw, plan.mechanism, epsilon=plan.epsilon, unit=choose_unit(unit, raw, 2))
 
 
 def test_every_unit_of_the_command_line_goes_through_the_front_door(tmp_path):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from wayveil.releases.tap_ways import release_taps
-from wayveil.taps.cells import grid_of_cells
 from wayveil.taps.read import read_taps
+from wayveil.world.grid import Grid
 from wayveil.world.world import World
 
 DATA = Path(os.environ.get("WAYVEIL_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -22,7 +22,7 @@ def real(*parts):
 
 @pytest.mark.data
 def test_buenos_aires_cards_become_a_release_that_protects_riders():
-    grid = grid_of_cells("-35.00,-59.00,-34.30,-58.10", degrees=0.02)
+    grid = Grid.of_degrees("-35.00,-59.00,-34.30,-58.10", 0.02)
     clean = read_taps(real("buenos-aires", "taps.csv"), grid, reach_metres=1700)
     assert clean.report.rows_in == 28_669
     assert clean.report.rows_out == len(clean.taps) > 27_000

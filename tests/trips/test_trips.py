@@ -44,7 +44,7 @@ def test_taking_trips_takes_their_times_and_riders(lists, data):
 @given(lists=lists_of_trips, length=st.integers(0, 6))
 def test_head_and_merged_work_trip_by_trip(lists, length):
     trips = timed(lists)
-    assert trips.head(length).to_lists() == [trip[:length] for trip in lists]
+    assert trips.cut(length).to_lists() == [trip[:length] for trip in lists]
     merged = [[at for i, at in enumerate(trip) if i == 0 or at != trip[i - 1]] for trip in lists]
     assert trips.merged().to_lists() == merged
     assert trips.without_times().time is None

@@ -170,7 +170,7 @@ def test_plain_laplace_stands_beside_and_marks_the_answer_internal():
 @pytest.mark.parametrize(("unit", "scale"), [(Trip(), 3 / 4), (RiderDay(max_trips=2), 6 / 4)])
 def test_plain_laplace_noise_covers_the_unit_of_the_release(unit, scale):
     one = asked(NoisyPrefixTree(height=3, successors="all"), unit)
-    cut = np.bincount(RAW.head(3).location, minlength=8)
+    cut = np.bincount(RAW.cut(3).location, minlength=8)
     noise = np.concatenate(
         [
             RawAnswers(RAW, bits=SeededBits(seed))(one, "stops")

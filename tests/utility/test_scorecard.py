@@ -70,7 +70,7 @@ def test_a_release_object_is_scored_by_its_trips(raw):
 
 def test_a_release_that_keeps_first_visits_alone_has_every_boarding_of_trips_and_lacks_those_of_taps(raw):
     errors = [
-        score(raw, bare_release(raw.head(1), taps=taps), suite="full", queries=50)["operations/stop"]
+        score(raw, bare_release(raw.cut(1), taps=taps), suite="full", queries=50)["operations/stop"]
         for taps in (False, True)
     ]
     assert errors[0].value == 0 < errors[1].value

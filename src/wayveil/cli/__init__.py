@@ -30,8 +30,8 @@ A first round trip, all on this machine:
 
     wayveil demo
 
-With your own data: `wayveil check trips.csv --world city.zip` says what is wrong with it,
-`wayveil release trips.csv --world city.zip --epsilon 1 --out release/` makes a private version, and
+With your own data: `wayveil check trips.csv --world city.zip` says what it is, what is wrong with it, and which
+`wayveil release` command makes a private version of it. `wayveil ask` answers questions from that, and
 `wayveil score` and `wayveil report` show how good it is.""",
 )
 
@@ -47,9 +47,34 @@ def _main(
 
 
 def _register() -> None:
-    from wayveil.cli import audits, compare, data, demo, ledger, mechanisms, releases, tap_commands
+    from wayveil.cli import (
+        anonymise,
+        audits,
+        compare,
+        data,
+        demo,
+        gps,
+        ledger,
+        mechanisms,
+        release,
+        releases,
+        risk,
+        tap_commands,
+    )
 
-    for commands in (demo, data, releases, mechanisms, audits, compare, tap_commands):
+    for commands in (
+        demo,
+        data,
+        release,
+        releases,
+        mechanisms,
+        audits,
+        risk,
+        anonymise,
+        compare,
+        tap_commands,
+        gps,
+    ):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")
 
@@ -61,4 +86,9 @@ def main() -> None:
         app()
     except WayveilError as error:
         print(f"wayveil: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        # Whatever a disk or a folder does is about the place that was named, not about us.
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"wayveil: {place}{error.strerror or error}", file=sys.stderr)
         sys.exit(2)

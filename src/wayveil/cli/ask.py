@@ -6,7 +6,17 @@ from typing import Annotated, Any
 import typer
 
 from wayveil.cli.opening import Look, Trust, open_release, read_raw
-from wayveil.cli.options import AsJson, DatasetName, LedgerPlace, Quiet, present_rows, remark
+from wayveil.cli.options import (
+    AsJson,
+    BoundingBox,
+    DatasetName,
+    LedgerPlace,
+    Quiet,
+    ServiceDate,
+    WalkRadius,
+    present_rows,
+    remark,
+)
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
@@ -17,7 +27,8 @@ def ask(
     question: Annotated[
         str,
         typer.Argument(
-            help="total, stops, hours, stop-hours, most-used, least-used, pairs, triples, routes or load; or `all`."
+            help="About trips: boardings, alightings, through, journeys, districts, transfers, line-load, durations. "
+            "About visits: total, stops, hours, stop-hours, most-used, least-used, pairs, triples, routes, load; `all`."
         ),
     ],
     world: OptionalWorld = None,
@@ -25,6 +36,10 @@ def ask(
     cell: Cell = 0.02,
     top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20,
     seats: Annotated[int, typer.Option(min=1, help="Seats of a vehicle, for `load`.")] = 38,
+    districts: Annotated[
+        Path | None, typer.Option(help="For `districts`: a csv with stop_id and district.")
+    ] = None,
+    over: Annotated[float, typer.Option(help="For `durations`: the limit in minutes.")] = 30,
     raw: Annotated[
         Path | None,
         typer.Option(help="Clean taps (with cards) or trips: adds true and plain Laplace answers. Internal."),
@@ -32,6 +47,9 @@ def ask(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the whole table here (.csv, .parquet).")
     ] = None,
+    bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
     trust: Trust = None,
     ledger: LedgerPlace = None,
     dataset: DatasetName = None,
@@ -40,24 +58,37 @@ def ask(
 ) -> None:
     """Answer an agency's question from a release, with error bars that cost no budget."""
     from wayveil.releases.answer_sheet import Answering, answer_sheet
-    from wayveil.releases.answers import QUESTIONS, answer_question
+    from wayveil.releases.answers import QUESTIONS, answer_question, say_question
     from wayveil.releases.spreadsheets import write_csv
+    from wayveil.releases.trip_questions import TRIP_QUESTIONS, answer_trips
     from wayveil.utility.raw_answers import RawAnswers
 
-    if question not in (*QUESTIONS, "all"):
-        raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)} and all")
+    known = (*TRIP_QUESTIONS, *QUESTIONS, "all")
+    if question not in known:
+        raise ParameterError(f"there is no question {question!r}; there are {', '.join(known)}")
     with shown(not quiet and not as_json):
-        asked = open_release(release, world, grid, cell, trust=trust)
+        asked = open_release(
+            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
+        )
         answering: Answering = answer_question
+        seen = (
+            (None, None)
+            if raw is None
+            else read_raw(raw, asked, grid, cell, look=Look("ask", ledger, dataset))
+        )
         if raw is not None:
-            answering = RawAnswers(*read_raw(raw, asked, grid, cell, look=Look("ask", ledger, dataset)))
-        if question == "all":
+            answering = RawAnswers(*seen)
+        if question in TRIP_QUESTIONS:
+            answer = answer_trips(asked, question, top=top, districts=districts, over=over, raw=seen[0])
+            table, title, notes = answer.table, TRIP_QUESTIONS[question], [answer.note]
+        elif question == "all":
             sheet = answer_sheet(asked, top=top, seats=seats, answering=answering)
             table, title = sheet.table, "answers"
             notes = [*dict.fromkeys(sheet.notes.values()), *sheet.unanswered.values()]
         else:
             answer = answering(asked, question, top=top, seats=seats)
-            table, title, notes = answer.table, QUESTIONS[question], [answer.note]
+            table, notes = answer.table, [answer.note]
+            title = say_question(question, taps=asked.visits_are_taps)
     if out is not None:
         table.write_parquet(out) if out.suffix == ".parquet" else write_csv(table, out)
     shortened = as_json or question in ("all", "hours")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from wayveil.comparison.cells import Cell
     from wayveil.comparison.results import Comparison
     from wayveil.mechanisms.mechanism import Mechanism
+    from wayveil.syntactic.method import SyntacticMethod
+    from wayveil.trips.trips import Trips
 
 Mechanisms = Annotated[
     str,
@@ -44,6 +46,20 @@ Grid = Annotated[
 Folder = Annotated[
     Path, typer.Option("--out", "-o", help="Folder of the results; a run that was stopped goes on in it.")
 ]
+AttackToo = Annotated[
+    bool,
+    typer.Option(
+        "--risk",
+        help="Hold half of the riders out, attack every release, and draw risk against error instead of utility "
+        "against epsilon.",
+    ),
+]
+Crowds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--crowd", help="With --risk: a method without epsilon and its k: glove=2,5,10; repeatable."
+    ),
+]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes; default: one per core.")]
 Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workload.")]
 
@@ -56,6 +72,8 @@ def compare(
     epsilon: Epsilons = "0.1,0.5,1,2",
     repetitions: Repetitions = 5,
     grid: Grid = None,
+    risk: AttackToo = False,
+    crowd: Crowds = None,
     bbox: BoundingBox = None,
     queries: Queries = 10_000,
     workers: Workers = None,
@@ -73,11 +91,16 @@ def compare(
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
+    if crowd and not risk:
+        raise ParameterError("--crowd names methods without epsilon, which are compared by risk: add --risk")
     candidates = parse_candidates(mechanism, grid or [])
     parse_prices(epsilon)  # said before anything is read or booked
     with shown(not quiet and not as_json):
         raw = read_trips(trips, open_world(world, bbox=bbox))
         note_look("compare", raw, trips, ledger, dataset)
+    if risk:
+        _compare_risk(raw, candidates, epsilon, crowd or [], repetitions, out, trips.name, as_json, quiet)
+        return
     found = _run(
         raw, candidates, epsilon, repetitions, Settings(queries=queries), out, workers, quiet or as_json
     )
@@ -245,6 +268,55 @@ def _present(found: "Comparison", out: Path, title: str, basis: str, *, as_json:
     for name, reason in found.gaps():
         remark(f"{name} was not measured: {reason}", quiet=quiet or as_json)
     remark(f"Page: {page}; table: {out / 'results.parquet'}. {found.notice}", quiet=quiet or as_json)
+
+
+def _compare_risk(
+    raw: "Trips",
+    candidates: "list[Mechanism]",
+    epsilons: str,
+    crowds: list[str],
+    repetitions: int,
+    out: Path,
+    name: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from wayveil.comparison.risk_curves import FIGURES, compare_risk
+    from wayveil.privacy.budget import exact
+    from wayveil.report.risk_chart import save_risk_chart
+
+    prices = [exact(part.strip()) for part in epsilons.split(",") if part.strip()]
+    methods = parse_crowds(crowds)
+    with shown(not quiet and not as_json):
+        found = compare_risk(raw, candidates, prices, methods, repetitions=repetitions)
+    out.mkdir(parents=True, exist_ok=True)
+    found.table.write_parquet(out / "risk.parquet")
+    save_risk_chart(found, out, title=f"Risk against error on {name}")
+    for figure in ("linkage", "strap_500"):
+        title = f"{FIGURES[figure]} at a fixed error of range counts"
+        rows = [{"figure": FIGURES[figure], **row} for row in found.at_fixed_error(figure)]
+        present_rows(rows, as_json=as_json, title=title)
+    for label, reason in found.gaps():
+        remark(f"{label} was not measured: {reason}", quiet=quiet or as_json)
+    remark(
+        f"Picture: {out / 'risk.svg'}; table: {out / 'risk.parquet'}. {found.notice}", quiet=quiet or as_json
+    )
+
+
+def parse_crowds(texts: list[str]) -> "list[SyntacticMethod]":
+    """Methods without epsilon, each with the values of its k."""
+    from wayveil.syntactic.method import methods
+
+    known, made = methods(), []
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals or name not in known:
+            raise ParameterError(
+                f"--crowd takes a method and its k, such as glove=2,5,10 ({', '.join(known)}), not {text!r}"
+            )
+        key = "K" if "K" in known[name].model_fields else "k"
+        made += [known[name](**{key: value.strip()}) for value in values.split(",")]
+    return made
 
 
 def register(app: typer.Typer) -> None:

@@ -9,12 +9,15 @@ import typer
 from wayveil.cli.options import (
     AsJson,
     BoundingBox,
+    LedgerPlace,
     Quiet,
     ServiceDate,
     Stations,
+    TripColumns,
     WalkRadius,
     present,
     remark,
+    world_words,
 )
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
@@ -98,24 +101,34 @@ def check(
     world: Annotated[
         Path | None, typer.Option("--world", "-w", help="The public world that trips refer to.")
     ] = None,
+    mapped: TripColumns = None,
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", "-e", help="The privacy budget that the plan is made for.")
+    ] = "1",
     bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
+    ledger: LedgerPlace = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is wrong with an input, with file, row and value. Spends nothing."""
-    from wayveil.trips.read import check as check_file
-    from wayveil.world.opening import open_world
+    """Say what a file is, what is wrong with it, and how to release it. Spends nothing. INTERNAL: keep it inside.
+
+    Ends with the exact `wayveil release` command that it recommends.
+    """
+    from wayveil.cli.check import Checked
 
     with shown(not quiet and not as_json):
-        findings = check_file(file, None if world is None else open_world(world, bbox=bbox))
+        words = [] if world is None else world_words(world, bbox, date, walk_radius)
+        checked = Checked.of_file(
+            file, world, mapped or [], epsilon, ledger, words, bbox=bbox, date=date, walk=walk_radius
+        )
     if as_json:
-        facts = {"file": str(file), "kind": findings.kind, "ok": findings.ok, **findings.facts}
-        problems = [str(problem) for problem in findings.problems]
-        present({**facts, "problems": problems, "notes": findings.notes}, as_json=True)
+        present(checked.facts(), as_json=True)
     else:
-        for line in findings.lines():
+        for line in checked.lines():
             typer.echo(line)
-    if not findings.ok:
+    if not checked.findings.ok:
         raise typer.Exit(2)
 
 

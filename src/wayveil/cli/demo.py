@@ -27,6 +27,7 @@ def demo(
     from wayveil.mechanisms.weave import Weave
     from wayveil.privacy.budget import release_epsilon
     from wayveil.privacy.ledger import Policy, open_ledger
+    from wayveil.privacy.units import Rider
     from wayveil.releases.release import release
     from wayveil.report.page import write_report
     from wayveil.simulate.city import simulate_city
@@ -49,6 +50,7 @@ def demo(
             trips,
             Weave(),
             epsilon=budget,
+            unit=Rider(max_trips=2),
             ledger=ledger,
             dataset="demo",
             curator="Wayveil demo",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wayveil.cli.options import AsJson, present, present_rows
-from wayveil.errors import plain
+from wayveil.errors import decimal, plain
 
 if TYPE_CHECKING:
     from wayveil.privacy.ledger import Ledger
@@ -80,6 +80,7 @@ def show(
 ) -> None:
     """What each dataset has spent and what is left: the plain sum, for the unit of its policy."""
     opened = _existing(ledger)
+    said = plain if as_json else decimal
     if lines:
         every: list[dict[str, object]] = [
             {
@@ -88,7 +89,7 @@ def show(
                 "actor": line.actor,
                 "step": line.kind,
                 "dataset": line.dataset,
-                "epsilon": plain(line.epsilon) if line.epsilon is not None else None,
+                "epsilon": said(line.epsilon) if line.epsilon is not None else None,
                 "unit": None if line.unit is None else line.unit["name"],
                 "reservation": line.reservation,
             }
@@ -101,13 +102,13 @@ def show(
         row: dict[str, object] = {
             "dataset": state.dataset,
             "unit": state.unit or "not said",
-            "spent": "cannot be added up" if state.spent is None else plain(state.spent),
-            "remaining": "no limit" if state.remaining is None else plain(state.remaining),
+            "spent": "cannot be added up" if state.spent is None else said(state.spent),
+            "remaining": "no limit" if state.remaining is None else said(state.remaining),
             "releases": state.committed,
             "open": state.open,
             "cancelled": state.cancelled,
             "refused": state.settled,
-            "by_unit": ", ".join(f"{unit} {plain(spent)}" for unit, spent in state.by_unit.items()),
+            "by_unit": ", ".join(f"{unit} {said(spent)}" for unit, spent in state.by_unit.items()),
             "not_private": state.not_private,
             "looks": state.looks,
         }
@@ -134,7 +135,7 @@ def reserve_status(
         {
             "reservation": held.id,
             "dataset": held.dataset,
-            "epsilon": plain(held.epsilon),
+            "epsilon": plain(held.epsilon) if as_json else decimal(held.epsilon),
             "actor": held.actor,
             "age": str(held.age).split(".")[0],
             "drew_noise": "yes" if held.started else "no, may be cancelled",

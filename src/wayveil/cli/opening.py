@@ -26,6 +26,8 @@ def open_release(
     cell: float = 0.02,
     *,
     bbox: str | None = None,
+    date: str | None = None,
+    walk_radius: float | None = None,
     trust: str | None = None,
 ) -> "Release":
     """The release in a folder, checked and whole, over its world."""
@@ -33,7 +35,7 @@ def open_release(
     from wayveil.releases.verification import verify_release
 
     verify_release(folder, trust=trust)  # before a large feed is read
-    return Release.load(folder, open_places(world, grid, cell, bbox), trust=trust)
+    return Release.load(folder, open_places(world, grid, cell, bbox, walk_radius, date), trust=trust)
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,15 @@ class Look:
 def read_raw(path: Path, release: "Release", grid: str | None, cell: float, *, look: Look) -> tuple[Any, Any]:
     """The raw trips behind a release, and taps per route where they tell it: from a file of trips, or of taps."""
     from wayveil.releases.accounts import note_look
+    from wayveil.trips.legs import route_legs
     from wayveil.trips.read import read_trips
     from wayveil.trips.tables import require_file, table_header, table_suffix
 
     require_file(path)
     if not release.visits_are_taps or table_suffix(path) is None or "trip_id" in table_header(path):
         trips = read_trips(path, release.world)
+        if release.datasheet.get("rows", {}).get("ways") == "routed":
+            trips = route_legs(trips)
         note_look(look.what, trips, path, look.ledger, look.dataset)
         return trips, None
     taps = read_clean(path, release.world, None, None, grid, cell)

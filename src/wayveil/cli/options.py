@@ -19,7 +19,8 @@ WorldFile = Annotated[
     typer.Option(
         "--world",
         "-w",
-        help="Public places: a GTFS zip or folder, a saved network (.npz), or a text file with one location per line.",
+        help="Public places: a GTFS zip or folder, a saved network (.npz), a csv or GeoJSON of places, a text file "
+        "with one location per line, or a grid: grid:south,west,north,east@250 (cells of 250 m).",
     ),
 ]
 BoundingBox = Annotated[
@@ -29,6 +30,24 @@ BoundingBox = Annotated[
 ServiceDate = Annotated[str | None, typer.Option("--date", help="Keep the service of one day, YYYY-MM-DD.")]
 WalkRadius = Annotated[
     float | None, typer.Option(help="Add walks between stops at most this many metres apart.")
+]
+Visits = Annotated[
+    str | None,
+    typer.Option(
+        help="What a row is: `calls` (every stop passed), `legs` (where people board and alight), `pairs` (origin and "
+        "destination in one row), `taps` (boardings only). `wayveil check` says what a file seems to be."
+    ),
+]
+WaysOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ways",
+        help="For legs and pairs: `routed` by the public fastest path (default on a network), or only the `ends`.",
+    ),
+]
+TripColumns = Annotated[
+    list[str] | None,
+    typer.Option("--map", help="A column with another name, ours=theirs (stop_id=STATION); repeatable."),
 ]
 NoRider = Annotated[
     str,
@@ -76,6 +95,15 @@ MemoryLimit = Annotated[
         help="GiB that noisy answers may take; a mechanism that would pass it stops before its next spend.",
     ),
 ]
+
+
+def world_words(world: Path, bbox: str | None, date: str | None, walk_radius: float | None) -> list[str]:
+    """The options that open the same world again, for a command that is printed."""
+    words = ["--world", str(world)]
+    for option, value in (("--bbox", bbox), ("--date", date), ("--walk-radius", walk_radius)):
+        if value is not None:
+            words += [option, f"{value:g}" if isinstance(value, float) else str(value)]
+    return words
 
 
 def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None:

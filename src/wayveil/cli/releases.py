@@ -1,26 +1,21 @@
-"""Commands about releases: `release`, `score`, `report`, `verify`."""
+"""Commands about releases that are made: `score`, `report`, `export`, `sample`, `verify`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.mechanisms import make_mechanism
 from wayveil.cli.opening import Look, Trust, open_release, read_raw
 from wayveil.cli.options import (
     AsJson,
     BoundingBox,
     DatasetName,
-    Epsilon,
     LedgerPlace,
-    MemoryLimit,
-    NewPeople,
-    NoRider,
-    PolicyEpsilon,
     Quiet,
+    ServiceDate,
+    WalkRadius,
     WorldFile,
     present,
-    present_release,
     remark,
 )
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
@@ -28,9 +23,7 @@ from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.privacy.ledger import Ledger
-    from wayveil.privacy.units import Unit
-    from wayveil.trips.trips import Trips
+    pass
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -45,129 +38,14 @@ Full = Annotated[
 ]
 
 
-def release(
-    trips: RawFile,
-    epsilon: Epsilon,
-    world: WorldFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            help="See `wayveil mechanisms`. Default: weave; noisy-prefix-tree for lists of thousands of places.",
-        ),
-    ] = None,
-    parameters: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the mechanism, name=value; repeatable.")
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            help="Who is protected: rider, rider-day, trip or event. Default: rider if there are riders."
-        ),
-    ] = None,
-    max_trips: Annotated[
-        int, typer.Option(min=1, help="Trips of one rider that are counted, chosen at random.")
-    ] = 2,
-    no_rider: NoRider = "refuse",
-    bbox: BoundingBox = None,
-    ledger: LedgerPlace = None,
-    dataset: DatasetName = None,
-    policy_epsilon: PolicyEpsilon = None,
-    new_people: NewPeople = False,
-    memory: MemoryLimit = 6,
-    purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
-    curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
-    tuned_on_data: Annotated[
-        bool,
-        typer.Option(
-            "--tuned-on-data", help="Declare that parameters were chosen by looking at the raw trips."
-        ),
-    ] = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Release trips under differential privacy: private trips, model, signed datasheet.
-
-    Every release is booked in a ledger. A dataset that the ledger does not know yet needs a policy first: what may be
-    spent on it in all (`wayveil ledger init`, or --policy-epsilon). The ledger knows a dataset by what is in it: the
-    same people under another name are refused.
-    """
-    from wayveil.privacy.budget import release_epsilon
-    from wayveil.releases.accounts import open_account, settled_if_lost
-    from wayveil.releases.release import default_mechanism
-    from wayveil.releases.release import release as release_trips
-    from wayveil.trips.read import read_trips
-    from wayveil.world.opening import open_world
-
-    budget = release_epsilon(epsilon)
-    # A word that is wrong is said before a large feed is read.
-    chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
-    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
-        raise ParameterError(f"{out} already exists; a release is never written over another one")
-    with shown(not quiet and not as_json):
-        universe = open_world(world, bbox=bbox)
-        chosen = chosen or make_mechanism(default_mechanism(universe).name, parameters or [])
-        raw = read_trips(trips, universe)
-        name = dataset or trips.name
-        protected = make_unit(unit or ("trip" if raw.rider is None else "rider"), max_trips, no_rider)
-        account = open_account(ledger, trips)
-        known = None if new_people else raw
-        require_dataset(account, name, protected, policy_epsilon, known, quiet=quiet or as_json)
-        made = release_trips(
-            raw,
-            chosen,
-            epsilon=budget,
-            unit=protected,
-            ledger=account,
-            dataset=name,
-            new_people=new_people,
-            memory=int(memory * 2**30),
-            purpose=purpose,
-            curator=curator,
-            tuned_on_data=tuned_on_data,
-        )
-        with settled_if_lost(made.reservation, out):
-            folder = made.save(out)
-    booked = "no ledger" if account is None else f"{account.name}, as {name}"
-    present_release(made, folder, as_json=as_json, booked_in=booked)
-    remark(f"Next: wayveil verify {folder}; wayveil report {folder} --world {world}", quiet=quiet or as_json)
-
-
-def require_dataset(
-    account: "Ledger | None",
-    name: str,
-    unit: "Unit",
-    policy_epsilon: str | None,
-    rows: "Trips | None",
-    *,
-    quiet: bool,
-) -> None:
-    """See that the ledger has a policy for the dataset; ask for one where somebody sits at the terminal.
-
-    Rows that are known under another name are refused before.
-    """
-    import getpass
-    import sys
-
-    from wayveil.releases.accounts import ask_on_terminal, require_policy
-
-    if account is None:
-        if policy_epsilon is not None:
-            raise ParameterError("--policy-epsilon sets a policy in a ledger, and --ledger none names none")
-        return
-    ask = ask_on_terminal if not quiet and sys.stdin.isatty() else None
-    actor = getpass.getuser()
-    require_policy(account, name, unit, actor=actor, rows=rows, policy_epsilon=policy_epsilon, ask=ask)
-
-
 def score(
     trips: RawFile,
     release: ReleaseFolder,
     world: WorldFile,
     full: Full = False,
     bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
     trust: Trust = None,
     queries: Queries = 40_000,
     seed: Annotated[int, typer.Option(help="Seed of the queries and reference lines.")] = 0,
@@ -178,16 +56,16 @@ def score(
 ) -> None:
     """Compare a release with the raw trips. NOT for publication.
 
-    Every figure stands between three lines. The **ceiling** is a resample of the raw trips: nothing private can be
-    expected to beat it. The **floor** is made from public knowledge alone: a release that does not beat it tells
-    nothing about these riders. The **empty** release has no trips at all: a figure on which silence does well is easy.
-    Read the error of *non-empty* count queries first. docs/metrics.md defines every figure. The look at the raw trips
-    is booked in the ledger in reach, free of charge.
+    Every figure stands between three lines. The **ceiling** is a resample of the raw trips, about as good as a private
+    release of a crowd can be expected to get. The **floor** is made from public knowledge alone: a release that does
+    not beat it tells nothing about these riders. The **empty** release has no trips at all: a figure on which silence
+    does well is easy. Read the error of *non-empty* count queries first. docs/metrics.md defines every figure. The
+    look at the raw trips is booked in the ledger in reach, free of charge.
     """
     from wayveil.utility.scorecard import score as score_release
 
     with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, trust=trust)
+        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
         raw, _ = read_raw(trips, private, None, 0.02, look=Look("score", ledger, dataset))
         card = score_release(raw, private, suite="full" if full else "core", queries=queries, seed=seed)
     typer.echo(card.to_json() if as_json else str(card))
@@ -209,9 +87,20 @@ def report(
         Path | None,
         typer.Option(help="Folder of `wayveil compare`, shown in the internal report (with --raw)."),
     ] = None,
+    risk: Annotated[
+        bool,
+        typer.Option(
+            "--risk", help="With --raw: attack the release and write a page on it beside the report."
+        ),
+    ] = False,
+    holdout: Annotated[
+        Path | None, typer.Option(help="With --risk: trips of people who are not in the data.")
+    ] = None,
     grid: Grid = None,
     cell: Cell = 0.02,
     bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
     trust: Trust = None,
     queries: Queries = 40_000,
     ledger: LedgerPlace = None,
@@ -234,8 +123,12 @@ def report(
         raise ParameterError(
             "a comparison was made from raw trips and goes into the internal report: give --raw too"
         )
+    if (risk or holdout is not None) and not (risk and raw is not None):
+        raise ParameterError("attacks start from the raw trips and are internal: give --raw and --risk")
     with shown(not quiet and not as_json):
-        private = open_release(release, world, grid, cell, bbox=bbox, trust=trust)
+        private = open_release(
+            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
+        )
         if raw is None:
             write_report(out, release=private, audience="public")
         else:
@@ -245,6 +138,10 @@ def report(
             write_report(
                 out, release=private, raw=trips, scorecard=card, comparison=compared, audience="internal"
             )
+            if risk:
+                from wayveil.cli.risk import attack_beside
+
+                attack_beside(out, private, raw, trips, holdout)
     facts = {"report": str(out), "figures": str(out.with_name(f"{out.stem}-figures"))}
     present({**facts, "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json)
 
@@ -284,17 +181,22 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; or trie (JSON, of n-grams).",
+            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories "
+            "(scikit-mobility; points of a grid are uniform in their cells); or trie (JSON, of n-grams).",
         ),
     ] = "od",
     bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a release in a format that other tools read. Costs nothing: the release is already private."""
     from wayveil.releases.exports import export as write
 
-    files = write(open_release(release, world, bbox=bbox, trust=trust), kind, out)
+    files = write(
+        open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust), kind, out
+    )
     present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
 
 
@@ -307,6 +209,8 @@ def sample(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed draws the same trips.")] = None,
     bbox: BoundingBox = None,
+    date: ServiceDate = None,
+    walk_radius: WalkRadius = None,
     trust: Trust = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -316,7 +220,7 @@ def sample(
     from wayveil.trips.visits import write_visits
 
     with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, trust=trust)
+        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
         if not isinstance(private.model, DrawsMore):
             made_by = private.datasheet["mechanism"]["name"]
             raise ParameterError(f"the model of this release ({made_by}) draws its own number of trips only")
@@ -325,27 +229,7 @@ def sample(
     present({"trips": len(drawn), "written_to": str(out)}, as_json=as_json)
 
 
-def make_unit(name: str, max_trips: int, no_rider: str = "refuse") -> "Unit":
-    """The privacy unit of this name."""
-    from wayveil.privacy import units
-
-    riders: dict[str, Any] = {"max_trips": max_trips, "without_id": no_rider}
-    made: dict[str, Unit] = {
-        "trip": units.Trip(),
-        "rider": units.Rider(**riders),
-        "rider-day": units.RiderDay(**riders),
-        "event": units.Event(),
-    }
-    if no_rider != "refuse" and name in ("trip", "event"):
-        raise ParameterError(
-            f"--no-rider has no meaning for the unit `{name}`, which does not look at riders"
-        )
-    if name not in made:
-        raise ParameterError(f"there is no unit {name!r}; there are {', '.join(made)}")
-    return made[name]
-
-
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (release, score, report, export, sample, verify):
+    for command in (score, report, export, sample, verify):
         app.command()(command)

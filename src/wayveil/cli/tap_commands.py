@@ -234,7 +234,7 @@ def release(
 ) -> None:
     """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
     from wayveil.cli.mechanisms import make_mechanism
-    from wayveil.cli.releases import require_dataset
+    from wayveil.cli.release import require_dataset
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.tap_ways import release_taps, unit_of_way
@@ -276,9 +276,14 @@ def release(
 
 
 def open_places(
-    world: Path | None, grid: str | None, cell: float, bbox: str | None, walk_radius: float | None = None
+    world: Path | None,
+    grid: str | None,
+    cell: float,
+    bbox: str | None,
+    walk_radius: float | None = None,
+    date: str | None = None,
 ) -> "World":
-    from wayveil.taps.cells import grid_of_cells
+    from wayveil.world.grid import Grid as CellGrid
     from wayveil.world.opening import open_world
 
     if (world is None) == (grid is None):
@@ -286,8 +291,8 @@ def open_places(
             "give the public places: --world (a feed) or --grid (a box of cells), one of them"
         )
     if world is not None:
-        return open_world(world, bbox=bbox, walk_radius_metres=walk_radius)
-    return grid_of_cells(str(grid), degrees=cell)
+        return open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
+    return CellGrid.of_degrees(str(grid), cell)
 
 
 def _layout(columns: str | None, mapped: list[str] | None) -> Any:

@@ -13,7 +13,8 @@ from wayveil.comparison.cells import PLAIN_LAPLACE, Cell
 from wayveil.errors import WayveilError
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Unit
-from wayveil.releases.release import default_unit, release
+from wayveil.releases.choices import DEFAULT_TRIPS_PER_RIDER, choose_unit
+from wayveil.releases.release import release
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.operations import Operations
@@ -65,7 +66,7 @@ class Examiner:
 
     def __init__(self, raw: Trips, settings: Settings) -> None:
         self.raw, self.settings = raw, settings
-        self.unit = default_unit(raw) if settings.unit is None else settings.unit
+        self.unit = choose_unit(settings.unit, raw, DEFAULT_TRIPS_PER_RIDER)
         asked = questions(
             raw,
             suite=settings.suite,

@@ -6,6 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.blocks import block_counts
+from wayveil.counting.hops import (
+    HopCells,
+    end_examples,
+    hop_examples,
+    hop_weights,
+    trips_by_zone_and_hour,
+)
 from wayveil.counting.ngrams import capped_ngrams, normalised_ngrams
 from wayveil.counting.prefixes import LocalPrefixes
 from wayveil.counting.protocol import Encoding
@@ -13,6 +20,8 @@ from wayveil.counting.quadtree import pair_counts
 from wayveil.counting.runs import LocalRuns
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.training import Examples
+from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
 
 if TYPE_CHECKING:
@@ -37,7 +46,7 @@ class LocalCounter:
         return LocalPrefixes(self._trips, encoding)
 
     def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
-        trips = self._trips if most is None else self._trips.head(most)
+        trips = self._trips if most is None else self._trips.cut(most)
         (symbol,) = encoding.encode(trips.location, trips.time)
         return SparseCounts.of_keys(universe, symbol[symbol >= 0].astype(np.int64))
 
@@ -75,6 +84,18 @@ class LocalCounter:
 
     def pairs(self, zones: "Zones") -> SparseCounts:
         return pair_counts(self._trips, zones)
+
+    def hop_examples(self, unit: Unit) -> Examples:
+        return hop_examples(self._trips, unit)
+
+    def end_examples(self, unit: Unit) -> Examples:
+        return end_examples(self._trips, unit)
+
+    def hop_weights(self, cells: HopCells, universe: int, whole: int) -> SparseCounts:
+        return hop_weights(self._trips, cells, universe, whole)
+
+    def starts(self, zone: NDArray[np.int64], zones: int) -> SparseCounts:
+        return trips_by_zone_and_hour(self._trips, zone, zones)
 
 
 def _windows(trips: Trips, n: int):  # type: ignore[no-untyped-def]

@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.training import Examples
+from wayveil.privacy.units import Unit
 from wayveil.world.successors import Successors
 from wayveil.world.world import World
 
 if TYPE_CHECKING:
+    from wayveil.counting.hops import HopCells
     from wayveil.world.marked_ngrams import MarkedNgrams
     from wayveil.world.ngrams import NgramUniverse
     from wayveil.world.timebins import TimeBins
@@ -129,3 +132,15 @@ class Counter(Protocol):
 
     def pairs(self, zones: "Zones") -> SparseCounts:
         """How many trips go from one place to another, over all pairs of codes of the zones."""
+
+    def hop_examples(self, unit: Unit) -> Examples:
+        """Hops to train on, as (here, next, destination, hour), grouped by trip and unit. For the gate only."""
+
+    def end_examples(self, unit: Unit) -> Examples:
+        """Ends of trips to train on, as (origin, destination, hour), likewise."""
+
+    def hop_weights(self, cells: "HopCells", universe: int, whole: int) -> SparseCounts:
+        """Weight of public cells of hops, when every trip spreads at most `whole` evenly over its hops."""
+
+    def starts(self, zone: NDArray[np.int64], zones: int) -> SparseCounts:
+        """Trips by the zone of their origin (given for every place) and the hour of the day: zone x 24 + hour."""

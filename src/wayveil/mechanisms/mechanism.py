@@ -11,6 +11,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule
+from wayveil.world.grid import Grid
 from wayveil.world.world import World
 
 
@@ -31,6 +32,8 @@ class Mechanism(BaseModel):
     plan: ClassVar[str | None] = None
     # Whether a trip's moves are steps of the network, where there is one. Taps jump; vehicles do not.
     steps: ClassVar[bool] = True
+    # Whether it is trained through the gate, which costs (epsilon, delta) instead of pure epsilon.
+    trained: ClassVar[bool] = False
 
     def __init__(self, **parameters: Any) -> None:
         try:
@@ -53,6 +56,9 @@ class Mechanism(BaseModel):
     def rule(self, world: World) -> LegalityRule:
         """What is done to each trip by itself before counting, unless the caller has another rule."""
         stepwise = world.restricts_moves and self.steps and getattr(self, "successors", "auto") != "all"
+        if stepwise and isinstance(world, Grid):
+            # Nobody jumps over a cell: where points are far apart, the cells between them are filled in.
+            return LegalityRule(impossible="route")
         return LegalityRule() if stepwise else LegalityRule(repeats="keep", impossible="keep")
 
     def describe(self) -> dict[str, object]:

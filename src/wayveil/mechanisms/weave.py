@@ -24,6 +24,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
@@ -35,10 +36,12 @@ from wayveil.synthesis.model import Model
 from wayveil.synthesis.weave.measurements import Measurements, NoisyBlock
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
+from wayveil.trips.legality import LegalityRule
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.world import World
-from wayveil.world.zones import Geography
+from wayveil.world.zones import Geography, quarter_leaves
 
 ONE = Contribution(per_trip=1)
 # A trip that spreads over cells does so in whole parts of this: a unit of counting, which the guarantee rests on.
@@ -62,6 +65,9 @@ class Weave(Mechanism):
     )
     bands: int = Field(6, ge=1, le=24, description="coarser times of the period, for pairs of zones")
     full_cells: float = Field(4.0, gt=0, description="noise scales of trips that a coarse cell should hold")
+    full_pairs: float = Field(
+        1.0, gt=0, description="noise scales of trips that a pair of zones should hold on average; on a grid"
+    )
     triples_from: float = Field(
         5.0,
         ge=0,
@@ -100,6 +106,11 @@ class Weave(Mechanism):
         description="how trips are made of the measurements: costs nothing, can be changed later",
     )
 
+    def rule(self, world: World) -> LegalityRule:
+        """On a grid, corners that are merely clipped are left out too: chance decides which of two cells is."""
+        rule = super().rule(world)
+        return replace(rule, corners="cut") if isinstance(world, Grid) else rule
+
     def measure(self, counter: Counter, gate: Gate) -> Measurements:
         """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
         self._refuse_size(counter.world)
@@ -112,6 +123,8 @@ class Weave(Mechanism):
         prices, look = self.plan_questions(gate, geography, times, trips)
         pairs = counter.pairs(geography.places)
         leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
+        if isinstance(geography.network, Grid):
+            leaves = self._refine_pairs(leaves, geography, trips / _find_noise(gate, prices["pair"]))
         noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves), prices)
         return Measurements(
             counter.world, look, total, scale, leaves, noisy, self.generation, number.variance
@@ -130,6 +143,7 @@ class Weave(Mechanism):
         weights = self.shares.weigh_questions(
             timed=times > 0,
             network=network,
+            grid=isinstance(geography.network, Grid),
             places=places,
             triples=triples,
             moves=not network and signal >= self.moves_from * places**2,
@@ -152,6 +166,19 @@ class Weave(Mechanism):
         """Whether the possible moves of a world can be written out, which is needed where there is no network."""
         return isinstance(world, Network) or world.size * (world.size + 2) <= self.most_cells
 
+    def _refine_pairs(self, leaves: Ints, geography: Geography, strength: float) -> Ints:
+        """Quarter all leaves of the partition as often as the noise of their counts allows.
+
+        The partition pays for its splits with much more noise than the counts of its leaves, so that those could tell
+        more. Depends on the leaves and on the noisy number of trips, which are paid for.
+        """
+        depth = geography.places.depth
+        while True:
+            finer = quarter_leaves(leaves, depth)
+            if len(finer) == len(leaves) or strength < self.full_pairs * len(finer):
+                return leaves
+            leaves = finer
+
     def _refuse_size(self, world: World) -> None:
         if not self.fits(world):
             raise ParameterError(
@@ -166,7 +193,10 @@ class Weave(Mechanism):
     def _price_number(self, gate: Gate, geography: Geography, times: int) -> Fraction:
         """What the number of trips costs: its share among all questions that might be asked."""
         weights = self.shares.weigh_questions(
-            timed=times > 0, network=geography.network is not None, places=geography.world.size
+            timed=times > 0,
+            network=geography.network is not None,
+            grid=isinstance(geography.network, Grid),
+            places=geography.world.size,
         )
         return gate.budget.total * weights["trips"] / sum(weights.values())
 

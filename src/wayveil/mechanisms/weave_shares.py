@@ -8,7 +8,7 @@ NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zon
 LIST_ONLY = ("move", "visit", "memory")
 TIMED_ONLY = ("hour", "hour_at_origin", "hour_at_destination", "band_of_pair")
 # Fields that are no weights of a question.
-RULES = ("origin_if_dense", "origin_per_trip", "on_list")
+RULES = ("origin_if_dense", "origin_per_trip", "on_list", "on_grid")
 
 
 def _weight(hundredths: int, description: str) -> Fraction:
@@ -67,6 +67,22 @@ class ListShares(BaseModel):
         return full / (full + self.half_moves) * max(self.least_of_moves, clear)
 
 
+class GridShares(BaseModel):
+    """Weights that differ on a grid, where drivers go anywhere: who goes where says more than single steps do."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weights: dict[str, Fraction] = Field(
+        default_factory=lambda: {
+            "pair": Fraction(48, 100),
+            "tree": Fraction(14, 100),
+            "edge": Fraction(11, 100),
+            "edge zone": Fraction(6, 100),
+        },
+        description="weights of questions in place of those on other networks",
+    )
+
+
 class Shares(BaseModel):
     """Weights of the questions; those that are asked share the budget in proportion.
 
@@ -109,12 +125,14 @@ class Shares(BaseModel):
         1, "on a network, origins weigh this much per trip per unit of noise and place, if that is more"
     )
     on_list: ListShares = Field(ListShares(), description="how weights change where there is no network")
+    on_grid: GridShares = Field(GridShares(), description="weights that differ on a grid")
 
     def weigh_questions(
         self,
         *,
         timed: bool,
         network: bool,
+        grid: bool = False,
         triples: bool = False,
         moves: bool = True,
         places: int = 0,
@@ -131,6 +149,8 @@ class Shares(BaseModel):
             left_out.add("move")
         fields = type(self).model_fields
         found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
+        if grid:
+            found |= {name: weight for name, weight in self.on_grid.weights.items() if name in found}
         if network:
             wanted = self.origin_per_trip * density
         else:

@@ -59,7 +59,8 @@ class Spend:
 
     `scale` is what followed from it: the noise scale (pure epsilon) or the variance sigma^2 (zCDP) of noisy
     counts, or of the nodes of a tree; for a selection, the gap in utility that makes a candidate e times less
-    likely; for a search, the epsilon of each of its draws.
+    likely; for a search, the epsilon of each of its draws; for a training, its noise in multiples of the clip.
+    `delta` is the chance that only trainings need on top of their price.
 
     Spends of one `group` share one unit's influence: the distances by which a unit can move their counts, each
     divided by its own sensitivity, add up to at most one. Disjoint parts of the data are such a group (no unit
@@ -72,17 +73,21 @@ class Spend:
     sensitivity: int
     scale: Fraction
     group: str | None = None
-    kind: Literal["counts", "selection", "search", "tree"] = "counts"
+    kind: Literal["counts", "selection", "search", "tree", "training"] = "counts"
+    delta: Fraction = Fraction(0)
 
 
 class Budget:
     """What may be spent, in one currency: pure `epsilon`, or zCDP `rho`."""
 
-    def __init__(self, total: Rational, *, currency: str = "epsilon") -> None:
+    def __init__(self, total: Rational, *, currency: str = "epsilon", delta: Rational | None = None) -> None:
         if currency not in ("epsilon", "rho"):
             raise ParameterError(f"a budget is counted in epsilon or rho, not in {currency!r}")
         self.currency = currency
         self.total = exact(total, currency)
+        self.delta = Fraction(0) if delta is None else exact(delta, "delta")
+        if self.delta >= 1:
+            raise ParameterError("a delta of 1 or more promises nothing; use a small one such as 1e-6")
         self._spends: list[Spend] = []
         self._spent = Fraction(0)
         self._groups: dict[str, dict[str, Fraction]] = {}
@@ -96,6 +101,11 @@ class Budget:
     def spent(self) -> Fraction:
         """Sum of all spends; a group of disjoint parts counts once, at its dearest."""
         return self._spent
+
+    @property
+    def spent_delta(self) -> Fraction:
+        """Sum of the deltas of all spends: 0 unless something was trained."""
+        return sum((spend.delta for spend in self._spends), Fraction(0))
 
     @property
     def remaining(self) -> Fraction:
@@ -120,6 +130,13 @@ class Budget:
         if extra > self.remaining:
             raise BudgetExceededError(
                 spend.label, requested=extra, remaining=self.remaining, currency=self.currency
+            )
+        if spend.delta > self.delta - self.spent_delta:
+            raise BudgetExceededError(
+                spend.label,
+                requested=spend.delta,
+                remaining=self.delta - self.spent_delta,
+                currency="delta",
             )
         if spend.group is not None:
             self._groups.setdefault(spend.group, {})[spend.label] = part

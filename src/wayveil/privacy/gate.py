@@ -8,7 +8,7 @@ sensitivity, then the whole run costs the sum of the booked prices (adaptive com
 checks exactly these two conditions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -17,14 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError, RefusedError
+from wayveil.privacy.accounting import Steps, sigma_for
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.privacy.budget import Budget, Spend, exact
+from wayveil.privacy.gradients import CLIP, Part, clipped_sum
 from wayveil.privacy.noise import bernoulli, discrete_gaussian, discrete_laplace
 from wayveil.privacy.privtree import COST, Leaves, decay, depth_of, partition
 from wayveil.privacy.quantiles import quantile_utilities, utility_contribution
 from wayveil.privacy.repeat import Candidate, Score, Stopping, repeat_until
+from wayveil.privacy.rounded import rounded_gaussian
 from wayveil.privacy.selection import permute_and_flip
 from wayveil.privacy.survivors import most_survivors, survivors
+from wayveil.privacy.training import Examples, Trainings, check_trainable
 from wayveil.privacy.units import Contribution, Unit
 from wayveil.privacy.zcdp import pure_epsilon
 from wayveil.trips.legality import LegalityRule
@@ -75,6 +79,7 @@ class Question:
 
     universe   number of cells, or of candidates of a selection
     threshold  only cells whose noisy count reaches it come back; None = all cells
+    probability  with which a step of a training draws each unit
     """
 
     label: str
@@ -84,7 +89,8 @@ class Question:
     scale: Fraction
     threshold: int | None
     group: str | None = None
-    kind: Literal["counts", "selection", "tree"] = "counts"
+    kind: Literal["counts", "selection", "tree", "training"] = "counts"
+    probability: Fraction | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,6 +280,21 @@ class Gate:
         self.open()
         return repeat_until(lambda: draw(self.inner(Budget(each))), threshold, stopping, self.flip)
 
+    def training(self, label: str, plans: Sequence[Steps], price: Fraction) -> Trainings:
+        """Buy the steps of some trainings together; each is then run once (see `training`).
+
+        All of delta goes into it. The price is booked now: a training that is broken off stays spent.
+        """
+        check_trainable(self.unit)
+        sigma = sigma_for(plans, price, self.budget.delta)
+        self.budget.spend(
+            Spend(
+                label, price, CLIP, sigma, kind="training", delta=self.budget.delta - self.budget.spent_delta
+            )
+        )
+        self.open()
+        return Trainings(self, label, price, tuple(plans), sigma)
+
     def open(self) -> None:
         """From here on noise has been drawn and the budget cannot come back."""
         if self._before_first_answer is not None:
@@ -310,6 +331,18 @@ class Gate:
             return values + discrete_laplace(len(nodes), question.scale, self.bits) > 0
 
         return partition(exact.keys, exact.counts, depth_of(question.universe), step, split)
+
+    def draw_units(self, examples: Examples, probability: Fraction) -> NDArray[np.int64]:
+        """One example of every unit that a Poisson draw picks. Audits replace it, like `answer`."""
+        return examples.draw(probability, self.bits)
+
+    def clip(self, parts: Sequence[Part], clip: float) -> list[NDArray[np.float64]]:
+        """The clipped sum of a step, in whole numbers. Audits break it to see that they notice."""
+        return clipped_sum(parts, clip)
+
+    def answer_step(self, question: Question, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Noise on every parameter. Audits replace this step, like `answer`."""
+        return exact + rounded_gaussian(len(exact), question.scale, self.bits)
 
     def inner(self, budget: Budget) -> "Gate":
         """A gate for one draw of a search. Audits replace it by one of their own kind."""

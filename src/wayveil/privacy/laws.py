@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, repeat
+from math import isqrt
 from typing import Protocol
 
 from wayveil.privacy.enclosure import Enclosure, exp_minus
@@ -42,6 +43,14 @@ class Rational:
 
     def enclose(self, precision: int) -> Enclosure:
         return Enclosure.of(self.value, precision)
+
+
+@dataclass(frozen=True)
+class RationalRatio(Rational):
+    """The same as the ratio of a geometric law."""
+
+    def power(self, exponent: int) -> "RationalRatio":
+        return RationalRatio(self.value**exponent)
 
 
 @dataclass(frozen=True)
@@ -163,6 +172,77 @@ class Gaussian:
             weights[1:] = [w.times(2) for w in weights[1:]]
             missing = missing.times(2)
         return _from_weights(weights, missing)
+
+
+@dataclass(frozen=True)
+class RoundedGaussian:
+    """|X| for X a continuous Gaussian with mean 0 and standard deviation `deviation`, rounded to the nearest integer.
+
+    With V the variance, P(|X| = m) is proportional to the integral of exp(-t^2 / 2V) over [m - 1/2, m + 1/2], which is
+    exp(-m^2 / 2V) times the sum over even j of (m / V)^j / j! * 2 M_j, where M_j is the integral of u^j exp(-u^2 / 2V)
+    over [0, 1/2]. The M_j do not depend on m. All terms are positive, and easy to enclose while m / V stays small:
+    the deviation must not be below 4.
+    """
+
+    deviation: Fraction
+
+    def survivals(self, precision: int) -> Iterator[Enclosure]:
+        variance = self.deviation**2
+        inner = precision + 32
+        one = Enclosure.of(1, inner)
+        step, bend = exp_minus(1 / (2 * variance), inner), exp_minus(1 / variance, inner)
+        weights, weight, m = [], one, 0
+        series = _EvenSeries(variance, inner)
+        while weight.low > 0:
+            weights.append(weight * series.at(m))
+            weight, step, m = weight * step, step * bend, m + 1
+        # What is missing: at most as much again as a geometric series of the last step gives, times cosh of the slope.
+        slope = series.at(m + int(self.deviation) + 1)
+        missing = Enclosure(0, (weight / (one - step) * slope).high * 2, inner)
+        weights[1:] = [w.times(2) for w in weights[1:]]
+        for survival in _from_weights(weights, missing.times(2)):
+            yield survival.rounded(precision)
+
+
+class _EvenSeries:
+    """The sum over even j of (m / V)^j / j! * 2 M_j, for whole m, enclosed."""
+
+    def __init__(self, variance: Fraction, precision: int) -> None:
+        self.variance, self.precision = variance, precision
+        self.coefficients: list[Enclosure] = []
+        # exp(-m^2 / 2V) >= 2^-precision holds up to this m; the bound on the tail asks for one deviation more.
+        deviation = Fraction(isqrt(int(variance)) + 1)
+        largest = deviation * (isqrt(2 * precision) + 3) / (2 * variance)
+        factorial, bound, j = 1, Fraction(1), 0
+        while True:
+            self.coefficients.append(self._moment(j, factorial))
+            j += 2
+            factorial *= (j - 1) * j
+            bound = largest**j / factorial
+            # From here on every term is at most half the one before.
+            if bound * (1 << precision) < 1 and 2 * largest**2 <= (j + 1) * (j + 2):
+                break
+        self.rest = Enclosure(0, 4, precision)
+
+    def _moment(self, j: int, factorial: int) -> Enclosure:
+        """2 M_j / j!, by the series of the exponential function, whose terms alternate and shrink."""
+        total, sign, power, k = Fraction(0), 1, Fraction(1), 0
+        while True:
+            term = power / (j + 2 * k + 1) / (1 << (j + 2 * k + 1))
+            total += sign * term
+            k += 1
+            sign, power = -sign, power / (2 * self.variance * k)
+            if term * (1 << (self.precision + 8)) < 1:
+                break
+        value = Enclosure.of(2 * total / factorial, self.precision)
+        return Enclosure(max(value.low - 2, 0), value.high + 2, self.precision)
+
+    def at(self, m: int) -> Enclosure:
+        square = Enclosure.of((m / self.variance) ** 2, self.precision)
+        result = self.coefficients[-1]
+        for coefficient in reversed(self.coefficients[:-1]):
+            result = result * square + coefficient
+        return result + self.rest
 
 
 def _from_weights(weights: list[Enclosure], missing: Enclosure) -> Iterator[Enclosure]:

@@ -149,6 +149,8 @@ class Hold:
         self.reservation = reservation
         self.looks = looks
         self.started = False
+        # Once the measured model is on disk, the run can be finished without spending again.
+        self.kept = False
         self.budget: Budget | None = None
 
     def start(self) -> None:
@@ -169,6 +171,8 @@ class Hold:
             return
         known = isinstance(error, RefusedError | KeyboardInterrupt) and self.budget is not None
         bought = self.budget.spent if known and self.budget is not None else Fraction(0)
+        if self.budget is not None and (self.budget.currency == "rho" or self.budget.delta):
+            bought = Fraction(0)  # the ledger settles parts of pure epsilon only: it costs everything
         reason = "stopped after its noisy answers" if known else "failed after the first noise"
         self.reservation.settle(bought or self.reservation.epsilon, f"{reason}: {what}")
 
@@ -197,6 +201,8 @@ def held(
     rows: Trips,
     actor: str,
     mechanism: str,
+    delta: Fraction = Fraction(0),
+    rho: Fraction | None = None,
     purpose: str = "",
     private: bool = True,
     new_people: bool = False,
@@ -214,9 +220,11 @@ def held(
     reservation = ledger.reserve(
         dataset,
         epsilon,
+        delta,
         actor=actor,
         mechanism=mechanism,
         purpose=purpose,
+        rho=rho,
         unit=unit,
         private=private,
         content=content,
@@ -225,6 +233,8 @@ def held(
     try:
         yield hold
     except BaseException as error:
+        if hold.kept:
+            raise
         try:
             hold.close(error)
         except LedgerError as problem:

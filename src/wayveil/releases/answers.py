@@ -59,6 +59,11 @@ MADE_UP: Final = (
 )
 
 
+def say_question(question: str, *, taps: bool) -> str:
+    """The question in words: visits of trips are visits, and tap-ins only where every visit boards."""
+    return QUESTIONS[question] if taps else QUESTIONS[question].replace("tap-ins", "visits")
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """A table with `answer`, `low` and `high` (95 %, from the noise alone; empty where not known)."""
@@ -175,7 +180,7 @@ def _keys(question: str, world: World) -> dict[str, Any]:
     ids = world.ids.tolist()
     if question == "stop-hours":
         return {"stop_id": np.repeat(world.ids, 24).tolist(), "hour": np.tile(np.arange(24), world.size)}
-    names = {"stop": world.names.tolist()} if isinstance(world, Network) else {}
+    names = {} if world.names is world.ids else {"stop": world.names.tolist()}
     return {"stop_id": ids, **names}
 
 

@@ -6,7 +6,7 @@ tiers); the other parts say what that registry has no field for. Nothing in it i
 
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import wayveil
 from wayveil.errors import plain
@@ -16,6 +16,7 @@ from wayveil.privacy.noise import laplace_interval
 from wayveil.showing import show
 from wayveil.trips.history import MARKS, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
+from wayveil.trips.legs import VisitKind, Ways, describe_rows
 from wayveil.world.world import World
 
 
@@ -29,9 +30,6 @@ class Datasheet(dict[str, Any]):
         return show(self)
 
 
-# What a visit is: a stop that a trip calls at, or a tap, which boards.
-VisitKind = Literal["calls", "taps"]
-
 UNPROTECTED = (
     "the public world: its locations, moves and travel times",
     "all parameters, thresholds and shares of the budget listed here",
@@ -43,6 +41,8 @@ LIMITATIONS = (
     "Several releases of the same people add up; the ledger keeps the sum only for releases that are bound to it.",
     "Running time, memory and error messages of the run are not covered and must not be published.",
 )
+
+NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
 
 
 def make_datasheet(
@@ -57,24 +57,31 @@ def make_datasheet(
     visits: VisitKind = "calls",
     tuned_on_data: bool = False,
     ledger: dict[str, Any] | None = None,
+    claim: Fraction | None = None,
 ) -> Datasheet:
-    """Everything a privacy officer has to know about the release, as plain data."""
-    spent = gate.budget.spent
+    """Everything a privacy officer has to know about the release, as plain data.
+
+    `claim` is the epsilon that a budget in rho was made from, at the budget's delta.
+    """
+    spent, delta = gate.budget.spent, gate.budget.delta
     reasons = not_private_because(gate, world)
     unit = gate.unit.describe()
     loss = {gate.budget.currency: plain(spent)}
+    if claim is not None:
+        # What was not spent of rho only makes the claim truer.
+        loss = {"epsilon": plain(claim), **loss}
     return Datasheet(
         {
             "wayveil": {"format": 2, "version": wayveil.__version__},
             "private": not reasons,
             "not_private_because": reasons,
             "guarantee": {
-                "sentence": guarantee_sentence(gate, spent, reasons),
+                "sentence": guarantee_sentence(gate, spent, reasons, claim),
                 "unit": unit["unit"],
                 "neighbours": unit["neighbours"],
                 "bounds": unit["bounds"],
                 **loss,
-                "delta": "0",
+                "delta": plain(delta),
             },
             "deployment": {
                 "name": name,
@@ -83,7 +90,7 @@ def make_datasheet(
                 "data_product_description": f"Trips generated from {mechanism.summary}.",
                 "publication_date": datetime.now(UTC).date().isoformat(),
                 "dp_flavor": {
-                    "name": "Pure DP" if gate.budget.currency == "epsilon" else "Zero-Concentrated DP",
+                    "name": _flavour(gate),
                     "data_domain": f"multisets of trips over {world.size} public locations",
                     "unprotected_quantities": "; ".join(UNPROTECTED),
                 },
@@ -91,7 +98,7 @@ def make_datasheet(
                     "privacy_unit": unit["unit"],
                     "privacy_unit_description": unit["neighbours"],
                     "privacy_parameters": {key: float(Fraction(value)) for key, value in loss.items()}
-                    | {"delta": 0.0},
+                    | {"delta": float(delta)},
                     "privacy_parameters_description": "; ".join(
                         f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
                     ),
@@ -108,9 +115,7 @@ def make_datasheet(
                 },
                 "implementation": {
                     "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning(tuned_on_data, ledger)}",
-                    "mechanisms": "discrete Laplace"
-                    if gate.budget.currency == "epsilon"
-                    else "discrete Gaussian",
+                    "mechanisms": _noises(gate),
                     "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
                 },
             },
@@ -179,6 +184,14 @@ def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
     return Datasheet({**datasheet, "source": source, "guarantee": guarantee})
 
 
+def declare_rows(datasheet: Datasheet, ways: Ways, *, said: bool) -> Datasheet:
+    """The datasheet with what a row of the data was, and what stands for the ways that nobody wrote down."""
+    rows = describe_rows(datasheet["visits"], ways)
+    if not said:
+        rows["sentence"] += " The data holder did not say so; it was taken for granted."
+    return Datasheet({**datasheet, "rows": rows})
+
+
 def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:
     """The datasheet of a release that something outside the mechanism keeps from being private."""
     reasons = [*datasheet["not_private_because"], reason]
@@ -193,19 +206,37 @@ def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:
     )
 
 
-def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str]) -> str:
+def _flavour(gate: Gate) -> str:
+    if gate.budget.currency == "rho":
+        return "Zero-Concentrated DP"
+    return "Approximate DP" if gate.budget.delta else "Pure DP"
+
+
+def _noises(gate: Gate) -> str:
+    if gate.budget.currency == "rho":
+        return "discrete Gaussian"
+    trained = any(spend.kind == "training" for spend in gate.budget.spends)
+    return "discrete Laplace; rounded Gaussian on clipped gradients" if trained else "discrete Laplace"
+
+
+def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str], claim: Fraction | None = None) -> str:
     """The claim, in one sentence."""
     if reasons:
         return "This output carries no privacy guarantee (" + "; ".join(reasons) + ")."
+    delta = gate.budget.delta
+    chance = f"(delta = {plain(delta)})"
+    but = f", but for events with a chance of at most {float(delta):g}" if delta else ""
+    if claim is not None:
+        chance = f"(so (epsilon, delta)-differential privacy with epsilon = {plain(claim)}, delta = {plain(delta)})"
     flavour = (
         "differential privacy"
         if gate.budget.currency == "epsilon"
         else "zero-concentrated differential privacy"
     )
     return (
-        f"This release satisfies {flavour} with {gate.budget.currency} = {plain(spent)} (delta = 0) for the unit "
+        f"This release satisfies {flavour} with {gate.budget.currency} = {plain(spent)} {chance} for the unit "
         f"`{gate.unit.name}`: comparing {gate.unit.neighbours}, no output becomes more likely or less likely by more "
-        f"than the factor that this number allows."
+        f"than the factor that this number allows{but}."
     )
 
 

@@ -67,8 +67,8 @@ def promise(sheet: Mapping[str, Any]) -> Promise:
     meaning = ""
     if holds and currency == "epsilon" and (epsilon := _fraction(amount)) is not None:
         meaning = (
-            f"In plain words: whether or not any one {unit} is in the data, whatever can be seen here would have "
-            f"been seen almost as likely, by a factor of at most {_factor(float(epsilon))} either way."
+            f"In plain words: with or without any one {unit} in the data, nothing that can be seen here is more than "
+            f"{_factor(float(epsilon))} times as likely in one case as in the other."
         )
     return Promise(holds, sentence, meaning, amount, currency, unit, reasons)
 

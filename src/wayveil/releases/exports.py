@@ -17,7 +17,9 @@ from wayveil.errors import ParameterError
 from wayveil.releases.spreadsheets import write_csv
 from wayveil.synthesis.estimates import Ends, Estimate
 from wayveil.synthesis.model import Nests
+from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, TimeBins
 
@@ -205,6 +207,27 @@ def _write_geojson(flows: Callable[[Trips], dict[str, Any]]) -> Callable[..., li
     return write
 
 
+def trajectories(release: "Release", seed: int | None = None) -> pl.DataFrame:
+    """The shape of scikit-mobility's TrajDataFrame: uid, tid, datetime, lat, lng, and how the place was chosen.
+
+    Every trip has a uid of its own: nothing links released trips. On a grid a point is uniform in its cell
+    (`placed` says so): where in a cell it lies says nothing. Elsewhere it is the place of the stop.
+    """
+    trips = release.trips
+    if not isinstance(trips.world, Network):
+        raise ParameterError("trajectories need coordinates; this release is over a plain list")
+    grid = isinstance(trips.world, Grid)
+    points = Tracks.spread(trips, seed) if grid else Tracks.centres(trips)
+    trip = np.repeat(np.arange(1, len(trips) + 1), trips.lengths)
+    moment = pl.lit(None, pl.Datetime("us")) if trips.time is None else _moment(trips.time)
+    return pl.DataFrame({"uid": trip, "tid": trip}).with_columns(
+        datetime=moment,
+        lat=pl.Series(np.round(points.lat, 6)),
+        lng=pl.Series(np.round(points.lon, 6)),
+        placed=pl.lit("uniform in its cell" if grid else "at its stop"),
+    )
+
+
 def _write_flowmap(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
     files = [out.with_name(f"{out.stem}-locations.csv"), out.with_name(f"{out.stem}-flows.csv")]
     for table, file in zip(flowmap(release), files, strict=True):
@@ -222,6 +245,11 @@ def _write_trie(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
     return [out]
 
 
+def _write_trajectories(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    write_csv(trajectories(release), out)
+    return [out]
+
+
 def _depth(node: dict[str, Any]) -> int:
     return 1 + max((_depth(child) for child in node["children"]), default=0)
 
@@ -233,6 +261,7 @@ FORMATS: dict[str, Callable[["Release", Path, TimeBins], list[Path]]] = {
     "edge-flows": _write_geojson(edge_flows),
     "flowmap": _write_flowmap,
     "trie": _write_trie,
+    "trajectories": _write_trajectories,
 }
 
 

@@ -2,36 +2,50 @@
 
 import getpass
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.accounting import require_accounting
 from wayveil.privacy.bits import Bits
-from wayveil.privacy.budget import Budget, Rational, release_epsilon
+from wayveil.privacy.budget import Budget, Rational, exact, release_epsilon
 from wayveil.privacy.gate import MEMORY_LIMIT, Gate
-from wayveil.privacy.units import Rider, Trip, Unit
+from wayveil.privacy.training import check_trainable
+from wayveil.privacy.units import Unit
+from wayveil.privacy.zcdp import rho_for
 from wayveil.progress import step
 from wayveil.releases.accounts import held
 from wayveil.releases.answers import SEATS, Answer, answer_question
-from wayveil.releases.datasheet import Datasheet, VisitKind, declare_marks, disclaim, make_datasheet
+from wayveil.releases.choices import choose_mechanism, choose_unit
+from wayveil.releases.datasheet import (
+    NO_LEDGER,
+    Datasheet,
+    declare_marks,
+    declare_rows,
+    disclaim,
+    make_datasheet,
+    public_worlds,
+)
+from wayveil.releases.trip_questions import MINUTES, TRIP_QUESTIONS, answer_trips
 from wayveil.showing import draw_map, show
 from wayveil.synthesis.estimates import Ends, Estimate, Question, Visits, count_runs, count_visits
 from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, Model, OfTaps
+from wayveil.trips.fit import require_fit
 from wayveil.trips.history import NOT_PRIVATE, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
+from wayveil.trips.legs import VisitKind, Ways, put_on_ways
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
 if TYPE_CHECKING:
     from wayveil.privacy.ledger import Ledger, Reservation
+    from wayveil.releases.paid import Paid
 
-# There and back: what most people do on a day. Only used when the caller names no bound.
-DEFAULT_TRIPS_PER_RIDER = 2
+DEFAULT_DELTA = Fraction(1, 1_000_000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +92,21 @@ class Release:
         )
         return None if values is None else Estimate(values, None)
 
-    def ask(self, question: str, *, top: int = 20, seats: int = SEATS) -> Answer:
-        """Answer one of an agency's questions (see `wayveil.releases.answers`); costs nothing."""
+    def ask(
+        self,
+        question: str,
+        *,
+        top: int = 20,
+        seats: int = SEATS,
+        districts: Any = None,
+        over: float = MINUTES,
+    ) -> Answer:
+        """Answer a question about trips (`wayveil.releases.trip_questions`) or taps (`.answers`); costs nothing.
+
+        `districts` (csv or frame: stop_id, district) and `over` (minutes) are for the questions that need them.
+        """
+        if question in TRIP_QUESTIONS:
+            return answer_trips(self, question, top=top, districts=districts, over=over)
         return answer_question(self, question, top=top, seats=seats)
 
     def save(self, folder: str | Path, *, key: str | Path | None = None) -> Path:
@@ -110,18 +137,14 @@ class Release:
         return show(self)
 
 
-def default_mechanism(world: World) -> Mechanism:
-    """Weave, as docs/results.md shows it ahead of the others; for lists too long for it, the noisy prefix tree."""
-    weave = Weave()
-    return weave if weave.fits(world) else NoisyPrefixTree()
-
-
 def release(
     trips: Trips,
-    mechanism: Mechanism | None = None,
+    mechanism: Mechanism | str | None = None,
     *,
     epsilon: Rational,
-    unit: Unit | None = None,
+    delta: Rational | None = None,
+    currency: Literal["epsilon", "rho"] = "epsilon",
+    unit: Unit | str | None = None,
     rule: LegalityRule | None = None,
     ledger: "Ledger | str | Path | None" = None,
     dataset: str = "trips",
@@ -132,41 +155,59 @@ def release(
     curator: str = "",
     purpose: str = "",
     tuned_on_data: bool = False,
-    visits: VisitKind = "calls",
+    visits: VisitKind | None = None,
+    ways: Ways | None = None,
+    keep: "Paid | None" = None,
     not_private: str | None = None,
     bits: Bits | None = None,
     seed: int | None = None,
 ) -> Release:
-    """Release trips under epsilon-differential privacy.
+    """Release trips under epsilon-differential privacy, or under (epsilon, delta) where the mechanism is trained or the
+    budget is counted in rho (zCDP: Gaussian noise, which suits mechanisms with many small counts, such as Weave).
+    `delta` is then 1e-6 unless given.
 
-    Without a mechanism it is the `default_mechanism` of the world. The unit is a rider where the trips have riders,
-    else a trip. Epsilon is from 0.001 to 1000. With a ledger (or the place of one), epsilon is reserved before
-    anything is counted; an error before the first noise gives it back, an error after it does not. A mechanism that
-    refuses because of its own noisy answers costs what it bought for them; so does one that would need more than
-    `memory` bytes for its answers. The ledger knows the people in `rows` (by default the trips) under one name only:
-    under another, they must be confirmed to be `new_people`. Trips that are marked as filled, reconstructed or not
-    private are refused, unless the caller says in a sentence why the release is `not_private`; like one with seeded
-    noise, it is then recorded and in no sum. Simulated trips are released, and the datasheet says what they are.
-    `visits` says what a visit is: a stop that a trip calls at, or a tap. `bits` is for tests: seeded noise makes a
-    release that says it is not private. `seed` only fixes the generation of trips from the private model, which is
-    post-processing.
+    Mechanism and unit may be given by name. Without a mechanism it is the `default_mechanism` of the world. The unit
+    is a rider where the trips have riders, else a trip; where riders have several trips, say how many count. Epsilon
+    is from 0.001 to 1000. With a ledger (or the place of one), epsilon is reserved before anything is counted; an
+    error before the first noise gives it back, an error after it does not. A mechanism that refuses because of its
+    own noisy answers costs what it bought for them; so does one that would need more than `memory` bytes for its
+    answers. The ledger knows the people in `rows` (by default the trips) under one name only: under another, they
+    must be confirmed to be `new_people`. Trips that are marked as filled, reconstructed or not private are refused,
+    unless the caller says in a sentence why the release is `not_private`; like one with seeded noise, it is then
+    recorded and in no sum. Simulated trips are released, and the datasheet says what they are. `visits` says what a
+    visit is (see `wayveil.trips.legs`): a stop that a trip passes, an end of a leg, a tap; `ways` what stands for the
+    way between the ends of a leg. Trips of which nobody says it are calls, and refused where the network lacks many
+    of their moves. What was paid for is kept with `keep` before trips are drawn. `bits` is for tests: seeded noise
+    makes a release that says it is not private. `seed` only fixes the generation of trips from the private model,
+    which is post-processing.
     """
     epsilon = release_epsilon(epsilon)
-    mechanism = default_mechanism(trips.world) if mechanism is None else mechanism
-    unit = default_unit(trips) if unit is None else unit
-    rule = mechanism.rule(trips.world) if rule is None else rule
     if len(trips) == 0:
         raise ParameterError("there are no trips to release")
     if not_private is None:
         trips.history.refuse_unsound()
+    unit = choose_unit(unit, trips)
     unit.check(trips)
+    rows = trips if rows is None else rows
+    if rule is None and visits is not None:
+        trips, ways = put_on_ways(trips, visits, ways)
+    mechanism = choose_mechanism(mechanism, trips.world)
+    budget = budget_for(mechanism, epsilon, delta, currency)
+    if mechanism.trained:
+        check_trainable(unit)
+    if rule is None:
+        rule = mechanism.rule(trips.world)
+        if visits is None and rule.impossible != "keep":
+            require_fit(trips)
     actor = getpass.getuser() if actor is None else actor
     with held(
         ledger,
         dataset,
         epsilon,
+        delta=budget.delta,
+        rho=budget.total if budget.currency == "rho" else None,
         unit=unit,
-        rows=trips if rows is None else rows,
+        rows=rows,
         actor=actor,
         mechanism=mechanism.name,
         purpose=_purpose(purpose, trips),
@@ -174,31 +215,59 @@ def release(
         new_people=new_people,
     ) as hold:
         start = None if hold is None else hold.start
-        gate = Gate(unit, Budget(epsilon), bits, before_first_answer=start, memory=memory)
+        gate = Gate(unit, budget, bits, before_first_answer=start, memory=memory)
         if hold is not None:
             hold.budget = gate.budget
         with step("cutting trips to their bounds"):
             counter = LocalCounter(gate.bound(trips, rule))
         model = mechanism.measure(counter, gate)
-        with step("writing private trips"):
-            private = model.generate(seed)
         datasheet = make_datasheet(
             name=dataset,
             curator=curator,
             mechanism=mechanism,
             gate=gate,
             world=trips.world,
-            released_over=private.world,
-            visits="taps" if isinstance(model, OfTaps) else visits,
+            released_over=trips.world,
+            visits="taps" if isinstance(model, OfTaps) else visits or "calls",
             rule=rule,
             tuned_on_data=tuned_on_data,
             ledger=None if hold is None else hold.describe(),
+            claim=None if budget.currency == "epsilon" else epsilon,
         )
         datasheet = declare_marks(datasheet, trips.history)
+        datasheet = declare_rows(datasheet, ways or "as-read", said=visits is not None)
+        if hold is None:
+            datasheet["limitations"].append(NO_LEDGER)
         if not_private is not None:
             datasheet = disclaim(datasheet, not_private)
-        private = replace(private, history=_history_of_output(trips, datasheet))
+        if keep is not None:
+            keep.keep(model, datasheet, None if hold is None else hold.reservation)
+            if hold is not None:
+                hold.kept = True
+        with step("writing private trips"):
+            private = model.generate(seed)
+        datasheet["public_inputs"] = public_worlds(private.world, trips.world)
+        private = replace(private, history=history_of_release(datasheet))
     return Release(private, model, datasheet, None if hold is None else hold.reservation)
+
+
+def budget_for(mechanism: Mechanism, epsilon: Fraction, delta: Rational | None, currency: str) -> Budget:
+    """What a release may spend: pure epsilon; rho for (epsilon, delta); or epsilon with a delta, for training."""
+    if currency not in ("epsilon", "rho"):
+        raise ParameterError(f"a release is counted in epsilon or rho, not in {currency!r}")
+    if currency == "epsilon" and not mechanism.trained:
+        if delta is not None:
+            raise ParameterError(
+                f"{mechanism.name} satisfies pure epsilon and needs no delta; leave it out, or count in rho"
+            )
+        return Budget(epsilon)
+    if currency == "rho" and mechanism.trained:
+        raise ParameterError(f"{mechanism.name} is trained and counted in epsilon and delta, not in rho")
+    chance = DEFAULT_DELTA if delta is None else exact(delta, "delta")
+    if currency == "rho":
+        return Budget(rho_for(epsilon, chance), currency="rho", delta=chance)
+    require_accounting()
+    return Budget(epsilon, delta=chance)
 
 
 def _purpose(purpose: str, trips: Trips) -> str:
@@ -206,12 +275,7 @@ def _purpose(purpose: str, trips: Trips) -> str:
     return " ".join([*([purpose] if purpose else []), *(f"[{mark}]" for mark in trips.history.words)])
 
 
-def _history_of_output(trips: Trips, datasheet: Datasheet) -> History:
+def history_of_release(datasheet: Datasheet) -> History:
     """Private trips are nobody's rows any more; that they are simulated or not private stays with them."""
-    marks = trips.history.marks & {SIMULATED}
+    marks = frozenset(datasheet["source"]) & {SIMULATED}
     return History(marks=marks if datasheet["private"] else marks | {NOT_PRIVATE})
-
-
-def default_unit(trips: Trips) -> Unit:
-    """A rider where the data knows riders, else a trip."""
-    return Trip() if trips.rider is None else Rider(max_trips=DEFAULT_TRIPS_PER_RIDER)

@@ -26,6 +26,8 @@ from wayveil.releases.verification import FORMAT, MANIFEST, SIGNATURE, hash_file
 from wayveil.synthesis.model import ExpectedError, Model, load_model
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits, write_visits
+from wayveil.world.network import Network
+from wayveil.world.places import PlaceList
 from wayveil.world.world import World
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ TRIPS, DATASHEET, EXPECTED = "trips.parquet", "datasheet.json", "expected.json"
 
 def save_release(release: "Release", folder: Path, key: str | Path | None = None) -> Path:
     """Write, sign and publish the release; commit it to the ledger it was paid from."""
+    if not folder.name:
+        raise InputError("is no name for the folder of a release", file=folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("already exists; a release is never written over another one", file=folder)
     signer = signing_key(key)
@@ -83,9 +87,9 @@ def load_parts(
             file=folder,
         )
     datasheet = load_datasheet(folder)
-    _check_world(datasheet, world, folder)
+    world = world_of_release(datasheet, world, folder)
     trips = read_visits(folder / TRIPS, world)
-    return trips, _load_model(folder, world, datasheet), datasheet, _load_expected(folder / EXPECTED)
+    return trips, load_saved_model(folder, world, datasheet), datasheet, _load_expected(folder / EXPECTED)
 
 
 def load_datasheet(folder: str | Path) -> Datasheet:
@@ -100,13 +104,18 @@ def load_datasheet(folder: str | Path) -> Datasheet:
     return Datasheet(record)
 
 
-def _check_world(datasheet: Datasheet, world: World, folder: Path) -> None:
-    """Locations are indices into the world, so another world would give every number another meaning."""
+def world_of_release(datasheet: Datasheet, world: World, folder: Path) -> World:
+    """The world given, or its places alone where the release is over those; any other is refused.
+
+    Locations are indices into the world, so another world would give every number another meaning.
+    """
     try:
         made_for = next(each for each in datasheet["public_inputs"] if each["name"] == "world")
         print_, size = str(made_for["sha256"]), made_for.get("locations", made_for.get("stations", "other"))
     except (KeyError, TypeError, StopIteration, AttributeError) as error:
         raise InputError("does not name the world of the release", file=folder / DATASHEET) from error
+    if isinstance(world, Network) and (places := PlaceList.of_network(world)).fingerprint() == print_:
+        return places
     if print_ != world.fingerprint():
         raise InputError(
             f"was made for another world ({size} locations, fingerprint {print_[:12]}) than the one given "
@@ -114,9 +123,11 @@ def _check_world(datasheet: Datasheet, world: World, folder: Path) -> None:
             f"(bounding box, date, walking radius)",
             file=folder,
         )
+    return world
 
 
-def _load_model(folder: Path, world: World, datasheet: Datasheet) -> Model:
+def load_saved_model(folder: Path, world: World, datasheet: Datasheet) -> Model:
+    """The model in a folder, of a kind that the mechanism on the datasheet makes."""
     try:
         described = datasheet["mechanism"]
         kinds = mechanism(described["name"]).model_kinds(described)

@@ -60,7 +60,7 @@ def error_against_epsilon(comparison: Comparison, key: str, *, name: str, title:
     axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.08, 0.5))
     best = _best(lines, figure["better"])
     alt = f"{title + ': ' if title else ''}{figure['label']} against epsilon for {len(lines)} mechanisms. {best}"
-    return Chart(name, _svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
+    return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
 
 
 def privacy_utility(comparison: Comparison, *, name: str, title: str = "") -> Chart:
@@ -98,7 +98,7 @@ def privacy_utility(comparison: Comparison, *, name: str, title: str = "") -> Ch
     data = pl.DataFrame(
         rows, schema={"name": pl.String, "epsilon": pl.Float64, "skill": pl.Float64, "figures": pl.Int64}
     )
-    return Chart(name, _svg(picture, name), data, alt)
+    return Chart(name, draw_svg(picture, name), data, alt)
 
 
 def _canvas() -> tuple[Figure, Axes]:
@@ -151,7 +151,7 @@ def _best(lines: dict[str, list[Point]], better: str) -> str:
     return f"At the largest epsilon {best} is best with {ends[best]:.3g}."
 
 
-def _svg(picture: Figure, name: str) -> str:
+def draw_svg(picture: Figure, name: str) -> str:
     """The picture without its XML head; ids carry the name, so that several fit one page."""
     out = StringIO()
     settings: dict[Any, Any] = {"svg.hashsalt": name, "svg.fonttype": "none", "font.family": "sans-serif"}

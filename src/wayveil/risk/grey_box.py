@@ -18,11 +18,13 @@ from wayveil.counting.local import LocalCounter
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Rational, exact, total_price
 from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gradients import CLIP
 from wayveil.privacy.privtree import COST, Leaves
 from wayveil.privacy.units import Unit
 from wayveil.risk.likeness import difference
 from wayveil.risk.recording import DivergedError, Measures, Subject, record, replay
 from wayveil.risk.searches import check_searches, compare_searches, total_loss
+from wayveil.risk.steps import check_steps
 from wayveil.risk.transcript import Exchange, Transcript
 from wayveil.trips.trips import Trips
 
@@ -97,12 +99,17 @@ def check_transcript(subject: Subject, transcript: Transcript, findings: Finding
     if spent != subject.epsilon:
         say(f"the spends add up to {spent}, but {subject.epsilon} is claimed")
     for scope, budget in enumerate(transcript.budgets):
-        booked = [(s.label, s.price, s.group) for s in budget.spends if s.kind != "search"]
-        asked = [e.question for e in transcript.exchanges if e.scope == scope]
+        booked = [(s.label, s.price, s.group) for s in budget.spends if s.kind not in ("search", "training")]
+        asked = [
+            e.question for e in transcript.exchanges if e.scope == scope and e.question.kind != "training"
+        ]
         if booked != [(q.label, q.price, q.group) for q in asked]:
             say(f"{len(asked)} questions were answered, but the {len(booked)} booked spends are not for them")
     check_searches(transcript, say)
+    check_steps(transcript, say)
     for exchange in transcript.exchanges:
+        if exchange.question.kind == "training":
+            continue
         question, label = exchange.question, exchange.question.label
         honest = Gate(subject.unit, subject.budget())
         rules = {"counts": honest.scale, "selection": honest.selection_scale, "tree": honest.tree_scale}
@@ -173,6 +180,14 @@ def check_distances(subject: Subject, one: Transcript, other: Transcript, findin
                 say(f"{question.label}: a utility moved by {linf}, but the sensitivity is {allowed}")
             loss = 2 * linf / question.scale
         else:
+            if question.kind == "training":
+                # One example of a unit, however many trips it has; what steps cost was checked with their noise.
+                if l2_squared > CLIP**2:
+                    say(
+                        f"{question.label}: clipped sums moved by {float(l2_squared) ** 0.5:,.0f}, "
+                        f"but the clip is {CLIP:,}"
+                    )
+                continue
             bound = subject.unit.sensitivity(question.contribution)
             # Squares are compared: the L2 distance itself is rarely a fraction.
             moved, most = (

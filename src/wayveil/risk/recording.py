@@ -52,9 +52,10 @@ class Subject:
     counter: Callable[[Trips], Counter] = LocalCounter
     variant: str = "as built"
     currency: str = "epsilon"
+    delta: Fraction | None = None
 
     def budget(self) -> Budget:
-        return Budget(self.epsilon, currency=self.currency)
+        return Budget(self.epsilon, currency=self.currency, delta=self.delta)
 
 
 class DivergedError(Exception):
@@ -165,6 +166,13 @@ class RecordingGate(AuditGate):
         self.note(question, exact, leaves)
         return leaves
 
+    def answer_step(self, question: Question, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+        with self.drawing():
+            noisy = super().answer_step(question, exact)
+        whole = SparseCounts.dense(exact.astype(np.int64))
+        self.note(question, whole, NoisyCounts(question, whole.keys, noisy.astype(np.int64)))
+        return noisy
+
     def flip(self, probability: Fraction) -> bool:
         with self.drawing():
             heads = super().flip(probability)
@@ -202,6 +210,11 @@ class ReplayGate(AuditGate):
         if not isinstance(answer, Leaves):
             raise DivergedError(f"{question.label}: a tree is asked for where something else was")
         return answer
+
+    def answer_step(self, question: Question, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+        answer = cast("NoisyCounts", self._recorded_answer(question))
+        self.note(question, SparseCounts.dense(exact.astype(np.int64)), answer)
+        return answer.counts.astype(np.float64)
 
     def flip(self, probability: Fraction) -> bool:
         position = len(self.transcript.coins)

@@ -51,6 +51,8 @@ class AuditPlan:
     town        quarters for canaries in one run are a network; False where the mechanism has no use for one
     lawful      quarters of the town whose noise is tested; fewer where a histogram grows with their square
     largest     quarters of a town at most; fewer for a mechanism whose memory grows with the square of the stops
+    delta       of a mechanism that is trained; the grey box looks at its steps and their noise, the other audits need
+                laws of counts and leave it out
     """
 
     mechanism: Mechanism
@@ -68,6 +70,7 @@ class AuditPlan:
     town: bool = True
     lawful: int = 150
     largest: int = 8_000
+    delta: Fraction | None = None
 
     @property
     def name(self) -> str:
@@ -87,7 +90,7 @@ class AuditPlan:
     ) -> Subject:
         """The mechanism as built, or with one of its mutations; `whole` for attacks on all of a release at once."""
         epsilon = self.claim_as_a_whole if whole else self.epsilon
-        sound = Subject(self.mechanism, unit, epsilon, currency=currency)
+        sound = Subject(self.mechanism, unit, epsilon, currency=currency, delta=self.delta)
         return sound if variant is None else self.mutation(variant).of(sound)
 
     def mutation(self, name: str) -> Mutation:

@@ -102,6 +102,10 @@ def jobs_of(plan: AuditPlan, effort: Effort) -> Iterator[Job]:
     """All audits of a mechanism as built, then those of its broken variants."""
     yield Job(plan.name, DOOR)
     yield Job(plan.name, GREY)
+    if plan.delta is not None:
+        for mutation in plan.mutations:
+            yield Job(plan.name, GREY, mutation.name, mutation.canary)
+        return
     yield Job(plan.name, LAW)
     if plan.town:
         yield Job(plan.name, CHORUS)
@@ -216,7 +220,7 @@ def _examined(
             # Every unit meets every currency.
             currency = plan.currencies[turn // len(plan.units) % len(plan.currencies)]
             setting = settings[choose(0, len(settings) - 1)]
-            subject = Subject(setting, unit, plan.epsilon, currency=currency)
+            subject = Subject(setting, unit, plan.epsilon, currency=currency, delta=plan.delta)
         trips = some_trips(choose, worlds[choose(0, len(worlds) - 1)])
         yield subject, trips, some_neighbour(choose, trips, unit)
 

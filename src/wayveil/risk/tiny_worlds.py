@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.risk.neighbours import with_trips
 from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid, Layout
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 from wayveil.world.world import World
 
@@ -27,6 +28,11 @@ class CanaryPair:
 def plain_world(size: int = 6) -> World:
     """A list of symbols, each of which may follow each."""
     return World([f"s{place:04d}" for place in range(size)])
+
+
+def small_grid() -> Grid:
+    """Two rows of three cells: as many places as the other tiny worlds have."""
+    return Grid(Layout.of_counts("0,0,0.02,0.03", 2, 3))
 
 
 def small_network(quarters: int = 1) -> Network:
@@ -110,3 +116,8 @@ def canary_pairs(
 def pair_named(pairs: tuple[CanaryPair, ...], name: str) -> CanaryPair:
     """A pair by its name."""
     return next(pair for pair in pairs if pair.name == name)
+
+
+def tiny_grid() -> Grid:
+    """Two rows of three cells."""
+    return Grid(Layout.of_counts("48,11,48.02,11.03", 2, 3))

@@ -7,11 +7,15 @@ kind collects them all, with a few examples each, and the reader goes on as well
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import InputError, WayveilError
+
+if TYPE_CHECKING:
+    from wayveil.trips.trips import Trips
 
 EXAMPLES = 3
 
@@ -44,6 +48,14 @@ class Findings:
     problems: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     strict: bool = False
+    # A row of pairs is two visits; people count rows.
+    visits_per_row: int = 1
+    # What was read, where it could be: for a closer look.
+    trips: "Trips | None" = None
+
+    def row_number(self, visit: int) -> int:
+        """The row (1 = first data row) in which a visit (0-based) stands."""
+        return visit // self.visits_per_row + 1
 
     @property
     def ok(self) -> bool:
@@ -62,8 +74,8 @@ class Findings:
             return
         if self.strict:
             first = int(rows[0])
-            raise error() if error else InputError(say(first), file=self.file, row=first + 1)
-        examples = tuple(f"row {row + 1}: {say(int(row))}" for row in rows[:EXAMPLES])
+            raise error() if error else InputError(say(first), file=self.file, row=self.row_number(first))
+        examples = tuple(f"row {self.row_number(int(row))}: {say(int(row))}" for row in rows[:EXAMPLES])
         self.problems.append(Finding(problem, len(rows), examples))
 
     def error(self, error: WayveilError) -> None:

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.trips.history import MERGED, PER_TRIP, UNMOVED, Stability
+from wayveil.trips.routing import routed
 from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid
+from wayveil.world.grid_corners import find_corners
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
@@ -28,22 +31,33 @@ class LegalityRule:
 
     repeats     consecutive visits to one location: "merge" into the first, or "keep" (each then counts as a move
                 from the location to itself)
-    impossible  a move that `world.successors` does not have: "cut" the trip before it, "drop" the whole trip, or
-                "keep" it for mechanisms that need no legal moves
+    impossible  a move that `world.successors` does not have: "cut" the trip before it, "drop" the whole trip,
+                "route" it over the public shortest path (and cut where there is none), or "keep" it for mechanisms
+                that need no legal moves
     fastest     for timed trips on a network: a move that takes less than this share of the network's travel time
                 is impossible too (None: times do not matter). Travel times are medians, so shares near 1 cut off
                 honest trips.
+    corners     on a grid, a cell that is clipped between two diagonal neighbours: "keep" the visit, or "cut" it out
     """
 
     repeats: Literal["merge", "keep"] = "merge"
-    impossible: Literal["cut", "drop", "keep"] = "cut"
+    impossible: Literal["cut", "drop", "route", "keep"] = "cut"
     fastest: float | None = None
+    corners: Literal["keep", "cut"] = "keep"
 
     def __post_init__(self) -> None:
         if self.repeats not in ("merge", "keep"):
             raise ParameterError(f"repeats is 'merge' or 'keep', not {self.repeats!r}")
-        if self.impossible not in ("cut", "drop", "keep"):
-            raise ParameterError(f"impossible is 'cut', 'drop' or 'keep', not {self.impossible!r}")
+        if self.impossible not in ("cut", "drop", "route", "keep"):
+            raise ParameterError(f"impossible is 'cut', 'drop', 'route' or 'keep', not {self.impossible!r}")
+        if self.corners not in ("keep", "cut"):
+            raise ParameterError(f"corners is 'keep' or 'cut', not {self.corners!r}")
+        if self.corners == "cut" and self.impossible == "keep":
+            raise ParameterError(
+                "corners are cut out of legal trips only: use another rule for impossible moves"
+            )
+        if self.fastest is not None and self.impossible == "route":
+            raise ParameterError("a move that is too fast cannot be routed: use impossible='cut' or 'drop'")
         if self.fastest is not None and not 0 < self.fastest <= 1:
             raise ParameterError(
                 f"fastest is a share of the travel time above 0 and up to 1, not {self.fastest}"
@@ -53,11 +67,20 @@ class LegalityRule:
 
     def apply(self, trips: Trips) -> Trips:
         """The trips as the rule leaves them."""
+        trips = self._make_possible(trips)
+        if self.corners == "keep" or not isinstance(trips.world, Grid):
+            return trips
+        return trips.keep_visits(~find_corners(trips.world, trips.location, trips.offsets))
+
+    def _make_possible(self, trips: Trips) -> Trips:
         if self.repeats == "merge":
             trips = trips.merged()
         if self.impossible == "keep" or (not trips.world.restricts_moves and self.fastest is None):
             return trips
         broken = self._impossible_moves(trips)
+        if self.impossible == "route" and isinstance(trips.world, Network):
+            trips = routed(trips, broken)
+            broken = self._impossible_moves(trips)
         passed = np.concatenate([[0], np.cumsum(broken, dtype=np.int64)])
         if self.impossible == "drop":
             return trips.take(np.diff(passed[trips.offsets]) == 0)
@@ -84,17 +107,24 @@ class LegalityRule:
         }[self.repeats]
         if self.impossible == "keep":
             return f"{repeats}; moves are not checked against the public world."
-        what = {"cut": "a trip is cut before its first", "drop": "a trip is dropped if it has a"}[
-            self.impossible
-        ]
+        what = {
+            "cut": "a trip is cut before its first",
+            "drop": "a trip is dropped if it has a",
+            "route": "the public shortest path, or a cut where there is none, takes the place of a",
+        }[self.impossible]
         pace = (
             f" or that takes less than {self.fastest:g} of the network's travel time"
             if self.fastest is not None
             else ""
         )
+        corners = (
+            " On a grid, a cell that is merely clipped between two diagonal neighbours is left out."
+            if self.corners == "cut"
+            else ""
+        )
         return (
-            f"{repeats}; {what} move that the public world does not allow{pace}. Each trip is treated by itself, so "
-            "this costs no privacy budget for units of trips; units of visits pay for what it can move."
+            f"{repeats}; {what} move that the public world does not allow{pace}.{corners} Each trip is treated by "
+            "itself, so this costs no privacy budget for units of trips; units of visits pay for what it can move."
         )
 
     def _impossible_moves(self, trips: Trips) -> NDArray[np.bool_]:

@@ -53,7 +53,7 @@ def match_stops(
     """
     row = np.arange(len(code)) if row is None else row
     findings.rows("visits without a stop", row[code < 0], lambda row: "has no stop_id")
-    index = np.append(world.index_of(distinct), np.int32(-1))
+    index = np.append(find_stops(distinct, world), np.int32(-1))
     location = index[code]
     unknown = int((index[:-1] < 0).sum())
     if unknown and report_unknown:
@@ -65,10 +65,20 @@ def match_stops(
             row[visit],
             lambda row: f"stop {examples[row]!r}",
             lambda: _unknown_stop(
-                name[0], int(row[visit[0]]) + 1, unknown, len(distinct), world, findings.file
+                name[0], findings.row_number(int(row[visit[0]])), unknown, len(distinct), world, findings.file
             ),
         )
     return location
+
+
+def find_stops(named: pl.Series, world: World) -> NDArray[np.int32]:
+    """The location of each name, -1 for none. Where the world has no 25.0, it is 25: many tools write ids so."""
+    index = world.index_of(named)
+    lost = index < 0
+    if lost.any():
+        whole = named.cast(pl.String).filter(pl.Series(lost)).str.replace(r"^(\d+)\.0+$", "$1")
+        index[lost] = world.index_of(whole)
+    return index
 
 
 def _unknown_stop(

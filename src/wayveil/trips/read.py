@@ -1,13 +1,18 @@
 """One door for every file or frame of trips: `read_trips` to use it, `check` to hear what is wrong with it."""
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wayveil.errors import InputError, WayveilError
+from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.trips.findings import Findings
 from wayveil.trips.frames import Source, frame_of, source_name
+from wayveil.trips.matched import is_matched, read_matched
+from wayveil.trips.pairs import REQUIRED as PAIR_COLUMNS
+from wayveil.trips.pairs import read_pairs
+from wayveil.trips.point_tables import RECOGNISED
+from wayveil.trips.points import read_points
 from wayveil.trips.sequences import data_names, read_content, read_sequences, sequence_format
 from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix
 from wayveil.trips.trips import Trips
@@ -16,24 +21,34 @@ from wayveil.world.network import Network
 from wayveil.world.opening import open_world
 from wayveil.world.world import World
 
-VISITS, SEQUENCES, FEED, NETWORK = "visits", "sequences", "GTFS feed", "saved network"
+VISITS, PAIRS, SEQUENCES, FEED, NETWORK = "visits", "pairs", "sequences", "GTFS feed", "saved network"
+POINTS, MATCHED = "GPS points", "matched ways"
+
+_READERS: dict[str, Callable[..., Trips]] = {
+    VISITS: read_visits,
+    PAIRS: read_pairs,
+    SEQUENCES: read_sequences,
+    POINTS: read_points,
+    MATCHED: read_matched,
+}
 
 
 def read_trips(source: Source, world: World, **options: Any) -> Trips:
-    """Read visits (parquet, csv) or sequences (MSNBC, SPMF, comma and space lists), whichever the file holds.
+    """Read visits or pairs (parquet, csv), GPS points (with the columns of scikit-mobility), ways of a map matcher
+    (JSON) or sequences (MSNBC, SPMF, comma and space lists), whichever the file holds.
 
-    A polars or pandas frame, or an Arrow table, holds visits. `options` go to `read_visits` or `read_sequences`;
-    giving `format` says that the file holds sequences.
+    A polars or pandas frame, or an Arrow table, holds visits or pairs (origin and destination in one row). `options` go
+    to the reader of that kind; giving `format` says that the file holds sequences.
     """
     if frame_of(source) is not None:
-        return read_visits(source, world, **options)
+        return _READERS[_table_kind(table_header(source), options.get("columns"))](source, world, **options)
     path = Path(source)
     kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
     if kind in (FEED, NETWORK):
         raise InputError(
             f"is a {kind}, which has no riders in it; give it as the world, not as trips", file=path
         )
-    return read_visits(path, world, **options) if kind == VISITS else read_sequences(path, world, **options)
+    return _READERS[kind](path, world, **options)
 
 
 def check(source: Source, world: World | None = None, **options: Any) -> Findings:
@@ -45,8 +60,8 @@ def check(source: Source, world: World | None = None, **options: Any) -> Finding
     findings = Findings(source_name(source))
     try:
         if frame_of(source) is not None:
-            findings.kind = VISITS
-            _check_trips(source, VISITS, world, options, findings)
+            findings.kind = _table_kind(table_header(source), options.get("columns"))
+            _check_trips(source, findings.kind, world, options, findings)
             return findings
         path = Path(source)
         kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
@@ -68,8 +83,13 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
     suffix = table_suffix(path)
     if suffix == ".npz":
         return NETWORK
+    if is_matched(path):
+        return MATCHED
     if suffix in TABLE_SUFFIXES:
-        return VISITS
+        header = set() if columns else set(table_header(path))
+        if header.issuperset(RECOGNISED) and "stop_id" not in header:
+            return POINTS
+        return _table_kind(table_header(path), columns)
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             return SEQUENCES if len(data_names(archive)) == 1 else FEED
@@ -78,7 +98,13 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
     except InputError:
         header = set()
     named = {(columns or {}).get(name, name) for name in header}
-    return VISITS if named.issuperset(REQUIRED) else SEQUENCES
+    kind = _table_kind(sorted(header), columns)
+    return kind if kind == PAIRS or named.issuperset(REQUIRED) else SEQUENCES
+
+
+def _table_kind(header: Sequence[str], columns: Mapping[str, str] | None) -> str:
+    named = {(columns or {}).get(name, name) for name in header}
+    return PAIRS if named.issuperset(PAIR_COLUMNS) and "stop_id" not in named else VISITS
 
 
 def _check_world(path: Path, findings: Findings) -> None:
@@ -91,13 +117,15 @@ def _check_trips(
     source: Source, kind: str, world: World | None, options: dict[str, Any], findings: Findings
 ) -> None:
     options = dict(options)
-    if world is None:
+    if world is None and kind not in (POINTS, MATCHED):
         options["universe_from_data"] = True
         findings.notes.append("checked without a world, so any stop was taken as it is")
-    if kind == VISITS:
-        trips = read_visits(source, world, findings=findings, **options)
-    else:
+    if kind in (POINTS, MATCHED) and world is None:
+        raise ParameterError(f"{kind} are checked with the public world that they lie in: give --world")
+    if kind == SEQUENCES:
         findings.facts["format"] = options.get("format") or sequence_format(read_content(source))
-        trips = read_sequences(source, world, findings=findings, **options)
+    collected = {} if kind == MATCHED else {"findings": findings}
+    trips = _READERS[kind](source, world, **collected, **options)
     if findings.ok:
         findings.facts |= trips.describe()
+        findings.trips = trips

@@ -83,22 +83,22 @@ def table_header(source: Source) -> list[str]:
     if frame is not None:
         return frame.columns
     path = Path(source)
-    with _readable(path):
+    with readable(path):
         if table_suffix(path) == ".parquet":
             return list(pl.read_parquet_schema(path))
-        return pl.read_csv(path, separator=_separator(path), n_rows=0, infer_schema=False).columns
+        return pl.read_csv(path, separator=separator_of(path), n_rows=0, infer_schema=False).columns
 
 
 def _read(path: Path, names: list[str]) -> pl.DataFrame:
-    with _readable(path):
+    with readable(path):
         if table_suffix(path) == ".parquet":
             text = pl.selectors.string().cast(pl.Categorical)
             columns = pl.scan_parquet(path).select(names).with_columns(text)
             return _columns(columns.collect(engine="streaming"), path)
         as_codes = dict.fromkeys(names, pl.Categorical)
-        return pl.read_csv(path, separator=_separator(path), columns=names, schema_overrides=as_codes).select(
-            names
-        )
+        return pl.read_csv(
+            path, separator=separator_of(path), columns=names, schema_overrides=as_codes
+        ).select(names)
 
 
 def _columns(table: pl.DataFrame, source: Path | str) -> pl.DataFrame:
@@ -123,12 +123,12 @@ def _columns(table: pl.DataFrame, source: Path | str) -> pl.DataFrame:
 def _metadata_marks(path: Path) -> frozenset[str]:
     if table_suffix(path) != ".parquet":
         return frozenset()
-    with _readable(path):
+    with readable(path):
         return marks_of([pl.read_parquet_metadata(path).get(MARKS_NAME, "")])
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """Turn what polars and the file system say about a bad file into one sentence."""
     kind = "parquet" if table_suffix(path) == ".parquet" else "csv"
     try:
@@ -148,12 +148,13 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(f"is not a {kind} file, or is damaged ({reason})", file=path) from error
 
 
-def _separator(path: Path) -> str:
-    """The separator that the header line uses most."""
+def separator_of(path: Path, *, spaces: bool = False) -> str:
+    """The separator that the first line uses most; spaces are one where no other is used, if that is allowed."""
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     with opened(path, "rb") as file:
         header = file.readline(1 << 16).decode("utf-8-sig")
-    return max(_SEPARATORS, key=header.count)
+    best = max(_SEPARATORS, key=header.count)
+    return " " if spaces and not header.count(best) else best
 
 
 def _their_names(

@@ -22,6 +22,11 @@ _DATED = (
 )
 
 
+# Years outside 1900 to 2100 are no times of trips: most often somebody's milliseconds were taken for seconds.
+_FIRST_SECOND, _LAST_SECOND = -2_208_988_800, 4_102_444_800
+_SMALLER = {1_000: "milliseconds", 1_000_000: "microseconds", 1_000_000_000: "nanoseconds"}
+
+
 class Form(IntEnum):
     """The ways in which a file may give times; one file uses one of them."""
 
@@ -84,6 +89,19 @@ class Times:
         offset = order(self.offset)
         kept: NDArray[np.int64] = wall + np.repeat(offset[offsets[:-1]], np.diff(offsets)) - offset
         return kept
+
+
+def impossible_years(wall: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows before 1900 or after 2100."""
+    return np.flatnonzero((wall < _FIRST_SECOND) | (wall >= _LAST_SECOND))
+
+
+def say_year(wall: int) -> str:
+    """What is wrong with such a time."""
+    unit = next((name for parts, name in _SMALLER.items() if 10**9 <= wall // parts < _LAST_SECOND), None)
+    if unit is not None:
+        return f"event_time {wall} looks like {unit}; give whole seconds, or an ISO date and time"
+    return f"event_time {wall} (seconds since 1970) is outside the years 1900 to 2100"
 
 
 def read_times(column: pl.Series) -> Times:

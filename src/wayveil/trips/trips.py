@@ -96,7 +96,11 @@ class Trips:
         rider = None if self.rider is None else self.rider[index]
         return Trips(location, offsets, self.world, time, rider, self.history, self.rider_ids)
 
-    def head(self, length: int) -> "Trips":
+    def head(self, trips: int = 5) -> "Trips":
+        """The first few trips, for a look."""
+        return self.take(np.arange(min(max(trips, 0), len(self))))
+
+    def cut(self, length: int) -> "Trips":
         """Every trip cut after its first `length` visits: a rule per trip, so it costs no privacy."""
         lengths = np.minimum(self.lengths, length)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

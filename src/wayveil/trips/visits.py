@@ -40,7 +40,7 @@ from wayveil.trips.tables import (
     table_header,
     table_suffix,
 )
-from wayveil.trips.times import Form, read_times
+from wayveil.trips.times import Form, impossible_years, read_times, say_year
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -159,6 +159,9 @@ def _times(
     times = read_times(column)
     wrong = times.wrong_rows()
     findings.rows("visits without a usable event_time", wrong, lambda row: times.say(row, column[row]))
+    findings.rows(
+        "visits in an impossible year", impossible_years(times.wall), lambda row: say_year(times.wall[row])
+    )
     time = times.seconds(order.sorted, order.offsets)
     _check_order(table, order, findings, time, wrong)
     # With zones, the first visit of a trip sets the clock of all its visits.

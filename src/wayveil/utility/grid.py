@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.trips.tracks import public_box
 from wayveil.trips.trips import Trips
+from wayveil.world.geo import BoundingBox
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
@@ -23,12 +25,17 @@ class Grid:
 
     def cells(self, network: Network) -> NDArray[np.int32]:
         """The cell of each stop; stops on the outer border belong to the outer cells."""
+        return self.cells_at(network.lat, network.lon, public_box(network))
 
-        def steps(values: NDArray[np.float64]) -> NDArray[np.int32]:
-            span = max(float(np.ptp(values)), 1e-12)
-            return np.minimum((values - values.min()) / span * self.side, self.side - 1).astype(np.int32)
+    def cells_at(
+        self, lat: NDArray[np.float64], lon: NDArray[np.float64], box: BoundingBox
+    ) -> NDArray[np.int32]:
+        """The cell of each point of a box."""
 
-        return steps(network.lat) * np.int32(self.side) + steps(network.lon)
+        def steps(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.int32]:
+            return np.clip((values - low) / (high - low) * self.side, 0, self.side - 1).astype(np.int32)
+
+        return steps(lat, box.south, box.north) * np.int32(self.side) + steps(lon, box.west, box.east)
 
     def world(self) -> World:
         """The cells as a plain universe."""

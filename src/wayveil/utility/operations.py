@@ -94,7 +94,7 @@ class Operations(Figures):
         after 20 stops to bound that.
         """
         bits = SeededBits(f"plain-laplace {seed}")
-        cut = self.answers(self.raw.head(PLAIN_LENGTH))
+        cut = self.answers(self.raw.cut(PLAIN_LENGTH))
         noisy = {}
         for key, true in self.true.items():
             many = self.taps or key.startswith("patterns") or key == "route"

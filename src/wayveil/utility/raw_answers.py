@@ -70,7 +70,7 @@ class RawAnswers:
                 return found
 
         bits = secure_bits() if self.bits is None else self.bits
-        counted = unit.bound(raw if cap is None else raw.head(cap), bits)
+        counted = unit.bound(raw if cap is None else raw.cut(cap), bits)
         plain = plain_answer(release.datasheet, unit, cap, count(counted), self.bits)
         return {"raw": count(raw)[place], "plain_laplace": plain[place]}
 

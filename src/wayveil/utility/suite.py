@@ -11,6 +11,7 @@ from wayveil.utility.feasibility import Feasibility
 from wayveil.utility.figures import Figures
 from wayveil.utility.fitness import ReplayFitness
 from wayveil.utility.gps import GpsFigures
+from wayveil.utility.itemsets import FrequentItemsets
 from wayveil.utility.lengths import LengthDivergence, LengthsByHour
 from wayveil.utility.ngrams import NgramFigures
 from wayveil.utility.operations import Operations
@@ -19,6 +20,7 @@ from wayveil.utility.patterns import FrequentPatterns
 from wayveil.utility.range_counts import RangeCounts
 from wayveil.utility.stops import StopFigures
 from wayveil.utility.subsequences import SubsequenceError
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 
@@ -70,4 +72,6 @@ def questions(
                 lambda: RangeCounts(raw, seed=seed),
                 lambda: GpsFigures(raw, seed=seed),
             ]
+        if isinstance(raw.world, Grid):
+            made.append(lambda: FrequentItemsets(raw))
     return [make() for make in track(made, "raw answers")]

@@ -173,9 +173,14 @@ class Network(World):
             for part in self._parts
             for item in fields(part)
         }
+        arrays |= self.stored()
         about = {"format": FILE_FORMAT, "name": self.name, "warnings": np.asarray(self.warnings, np.str_)}
         with Path(path).open("wb") as file:
             np.savez_compressed(file, **arrays, **about)  # type: ignore[arg-type]
+
+    def stored(self) -> dict[str, NDArray[Any]]:
+        """What a kind of network keeps beside its places and edges."""
+        return {}
 
     @classmethod
     def load(cls, path: str | Path) -> "Network":
@@ -190,6 +195,10 @@ class Network(World):
         try:
             if int(stored["format"]) != FILE_FORMAT:
                 raise InputError("was saved by another version; read the feed again", file=path)
+            if "Grid.box" in stored:
+                from wayveil.world.grid import Grid  # a grid is a network: it knows this module
+
+                return Grid.restored(stored, str(stored["name"]))
             parts = [
                 kind(**{item.name: stored[f"{kind.__name__}.{item.name}"] for item in fields(kind)})
                 for kind in (Places, Edges, Routes, Platforms)

@@ -4,8 +4,10 @@ from datetime import date
 from pathlib import Path
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.world.grid import PREFIX, Grid
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
+from wayveil.world.places import read_geojson, read_places
 from wayveil.world.world import World
 
 
@@ -17,13 +19,26 @@ def open_world(
     stations: bool = True,
     walk_radius_metres: float | None = None,
 ) -> World:
-    """A GTFS zip or folder, a network saved before (.npz), or a text file with one location per line."""
+    """A GTFS zip or folder, a network saved before (.npz), a list of places, or a grid.
+
+    A list is a csv or parquet table (stop_id, and if known stop_name, lat, lon), a GeoJSON, or a text file with one
+    location per line. A saved network remembers the options that it was made with. A grid is written
+    "grid:south,west,north,east@250": a public box and the metres of a cell.
+    """
+    if str(path).startswith(PREFIX):
+        if bbox or service_date or walk_radius_metres or not stations:
+            raise ParameterError("a grid has its box in its own name; date, stations and walks are of feeds")
+        return Grid.parse(str(path))
     path = Path(path)
     if not path.exists():
         raise InputError("does not exist", file=path)
-    is_feed = path.is_dir() or path.suffix.lower() == ".zip"
+    suffix = path.suffix.lower()
+    is_feed = path.is_dir() or suffix == ".zip"
     if not is_feed and (bbox or service_date or walk_radius_metres or not stations):
-        raise ParameterError("bounding box, date, stations and walking radius apply to GTFS feeds only")
+        kept = " A saved network keeps those that it was made with." if suffix == ".npz" else ""
+        raise ParameterError(
+            f"bounding box, date, stations and walking radius apply to GTFS feeds only.{kept}"
+        )
     if is_feed:
         return read_gtfs(
             path,
@@ -32,4 +47,9 @@ def open_world(
             stations=stations,
             walk_radius_metres=walk_radius_metres,
         )
-    return Network.load(path) if path.suffix.lower() == ".npz" else World.of_file(path)
+    if suffix == ".npz":
+        return Network.load(path)
+    if suffix in (".geojson", ".json"):
+        return read_geojson(path)
+    listed = read_places(path) if suffix in (".csv", ".tsv", ".parquet") else None
+    return World.of_file(path) if listed is None else listed

@@ -29,6 +29,8 @@ class World:
         public: bool = True,
     ):
         self.ids: NDArray[np.str_] = np.asarray(ids, dtype=np.str_)
+        # What people call the locations; worlds that know better say so.
+        self.names = self.ids
         if len(self.ids) == 0:
             raise ParameterError("a world needs at least one location")
         if np.any(self.ids[1:] <= self.ids[:-1]):

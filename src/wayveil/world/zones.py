@@ -130,3 +130,10 @@ class Geography:
             return np.where(np.asarray(one) == np.asarray(other), 0.0, self.widest)
         lat, lon = self.network.lat, self.network.lon
         return haversine(lat[one], lon[one], lat[other], lon[other])
+
+
+def quarter_leaves(starts: Ints, depth: int) -> Ints:
+    """The first pair codes of the quarters of all leaves of a partition; leaves of a single pair stay as they are."""
+    sizes = np.diff(np.append(starts, np.int64(1) << 2 * depth))
+    quarters = starts[:, None] + (sizes // 4)[:, None] * np.arange(4)
+    return np.unique(np.where((sizes >= 4)[:, None], quarters, starts[:, None]))

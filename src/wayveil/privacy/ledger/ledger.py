@@ -50,6 +50,7 @@ from wayveil.privacy.ledger.statements import (
 )
 from wayveil.privacy.ledger.storage import PostgresStorage, Session, SqliteStorage, Storage
 from wayveil.privacy.units import Unit
+from wayveil.privacy.without_guarantee import refuse_without_guarantee
 from wayveil.showing import show
 from wayveil.trips.trips import Trips
 
@@ -162,6 +163,7 @@ class Ledger:
         whom the run protects; `private` is false for one that protects nobody, which is recorded and in no sum;
         `content` names the rows, as `take_in` returned them.
         """
+        refuse_without_guarantee(mechanism)
         line = self._append(
             "reserve",
             actor,

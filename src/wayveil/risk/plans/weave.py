@@ -28,6 +28,7 @@ from wayveil.risk.mutants import (
 )
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
+from wayveil.risk.tiny_worlds import plain_world, small_grid, small_network
 from wayveil.synthesis.weave.measurements import Measurements
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.world.timebins import TimeBins
@@ -170,6 +171,7 @@ PLAN = AuditPlan(
     # About one unit of epsilon for each of its blocks; so much cannot be shown of a whole release, nor be refuted.
     epsilon=Fraction(12),
     whole=Fraction(2),
+    worlds=(plain_world, small_grid, small_network),
     currencies=("epsilon", "rho"),
     # Repeats edges, which the L2 norm has to notice: random trips on a tiny world often do not.
     canaries=(("the same way again", (0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0)),),

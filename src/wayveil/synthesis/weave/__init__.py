@@ -3,6 +3,7 @@
 Where to begin: `measurements` holds what was bought, `weaving` makes trips of it, `settings` has every constant.
 
 on_network   the algorithm on a network      network_demand, routes, routed_support
+             on a grid, also                 grid_demand, drive_lengths, driven_support
 on_list      the algorithm on a plain list   list_demand, lengths, move_table, move_chain, repeating_walks,
                                              walked_support, shrinkage
 both         what they share                 cell_estimates, demand, support, support_fit, fit, descent, times

@@ -1,18 +1,22 @@
 """Weave on a network: routes drawn in rounds, each of which learns from its fit how riders choose."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from wayveil.arrays import Floats
 from wayveil.progress import step
 from wayveil.synthesis.weave.cell_estimates import CellEstimates
+from wayveil.synthesis.weave.driven_support import DrivenWays
+from wayveil.synthesis.weave.grid_demand import GridDemand
 from wayveil.synthesis.weave.network_demand import NetworkDemand
 from wayveil.synthesis.weave.routed_support import draw_routes, guess_choices
 from wayveil.synthesis.weave.routes import Costs
 from wayveil.synthesis.weave.settings import Generation
+from wayveil.synthesis.weave.support import Support
 from wayveil.synthesis.weave.support_fit import FittedSupport, Target, count_support, read_blocks
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 
 if TYPE_CHECKING:
@@ -22,6 +26,31 @@ if TYPE_CHECKING:
 DRAWN_FROM = ("origin", "destination")
 
 
+class Ways(Protocol):
+    """Draws supports over a network, and learns from their fits how people choose ways."""
+
+    @property
+    def first_choices(self) -> Floats: ...
+
+    def draw(self, count: int, choices: Floats, learnt: Floats, rng: np.random.Generator) -> Support: ...
+
+    def learn(self, found: FittedSupport) -> None: ...
+
+
+class RoutedWays:
+    """Riders of a network, who choose between lines and roads."""
+
+    def __init__(self, demand: NetworkDemand, network: Network, settings: Generation) -> None:
+        self.demand, self.costs = demand, Costs(network, settings)
+        self.first_choices = guess_choices(settings.detours)
+
+    def draw(self, count: int, choices: Floats, learnt: Floats, rng: np.random.Generator) -> Support:
+        return draw_routes(self.demand, self.costs, count, choices, learnt, rng)
+
+    def learn(self, found: FittedSupport) -> None:
+        """What riders choose is in the shares of the ways, and in what edges cost."""
+
+
 def weave_on_network(
     measured: "Measurements", network: Network, rng: np.random.Generator
 ) -> tuple[Target, FittedSupport]:
@@ -29,24 +58,31 @@ def weave_on_network(
     settings, total = measured.settings, float(measured.trips)
     blocks, asked, noisy = read_blocks(measured)
     target = Target(asked, noisy, total, settings, partial(allow_on_network, settings=settings))
-    demand = NetworkDemand.estimate(blocks, noisy, total, settings)
-    count, costs = count_support(total, settings), Costs(network, settings)
+    kind = GridDemand if isinstance(network, Grid) else NetworkDemand
+    demand = kind.estimate(blocks, noisy, total, settings)
+    count = count_support(total, settings)
+    ways: Ways = (
+        DrivenWays(demand, network, settings)
+        if isinstance(network, Grid)
+        else RoutedWays(demand, network, settings)
+    )
     strong = measured.signal >= settings.strong_from * network.edges
     rounds = settings.rounds if strong else max(1, settings.rounds - 1)
-    learnt, choices = np.ones(network.edges), guess_choices(settings.detours)
+    learnt, choices = np.ones(network.edges), ways.first_choices
     dual: Floats | None = None
     for turn in range(1, rounds):
         with step(f"weaving, round {turn} of {rounds}"):
-            support = draw_routes(demand, costs, min(count, settings.early), choices, learnt, rng)
+            support = ways.draw(min(count, settings.early), choices, learnt, rng)
             quick = settings.iterations // settings.solver.early
             found = target.fit_support(support, choices, dual, sweeps=settings.sweeps, iterations=quick)
             dual, choices = found.fit.dual, np.maximum(found.kinds, settings.least_share)
             choices = choices / choices.sum()
+            ways.learn(found)
             if "edge" in noisy:
                 learnt = _learn_costs(learnt, found, noisy["edge"], settings, strong=strong)
     with step(f"weaving, round {rounds} of {rounds}"):
         choices = _drop_rare(choices, settings.rare)
-        support = draw_routes(demand, costs, count, choices, learnt, rng)
+        support = ways.draw(count, choices, learnt, rng)
         sweeps = min(settings.sweeps, 1)
         return target, target.fit_support(
             support, choices, dual, sweeps=sweeps, iterations=settings.iterations

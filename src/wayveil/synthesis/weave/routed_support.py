@@ -31,6 +31,8 @@ ROUTE_CHOICES = (
     *(RouteChoice(way, perturbed) for way in (METRES, SECONDS, LINES) for perturbed in (False, True)),
     *(RouteChoice(way, True, via=True) for way in (METRES, LINES)),
 )
+# The way that counts metres, under costs that differ from rider to rider.
+METRES_PERTURBED = ROUTE_CHOICES.index(RouteChoice(METRES, True))
 _PERTURBED = np.array([kind.perturbed for kind in ROUTE_CHOICES])
 _VIA = np.array([kind.via for kind in ROUTE_CHOICES])
 
@@ -59,8 +61,8 @@ def draw_routes(
     start = np.concatenate([origin, between])
     end = np.concatenate([destination, destination[via]])
     end[via] = between
-    legs = _Legs(kind[trip], trip, start, end)
-    location, offsets = _join_legs(legs, _route_legs(costs, legs, learnt, rng), len(via))
+    legs = Legs(kind[trip], trip, start, end)
+    location, offsets = join_legs(legs, route_legs(costs, legs, learnt, rng), len(via))
     found = np.flatnonzero((np.diff(offsets) > 0) & (np.diff(offsets) <= LONGEST))
     if len(found) < len(origin):
         location, offsets = select_walks(location, offsets, found)
@@ -92,7 +94,7 @@ def _draw_near_the_way(
     return cKDTree(points).query(at)[1].astype(np.int64)
 
 
-class _Legs(NamedTuple):
+class Legs(NamedTuple):
     """Parts of trips to route: the way to choose the route, the trip, and both ends of each leg."""
 
     kind: Ints
@@ -101,7 +103,7 @@ class _Legs(NamedTuple):
     end: Ints
 
 
-class _RoutedLegs(NamedTuple):
+class RoutedLegs(NamedTuple):
     """Legs that were routed over one graph: their stops end to end, their lengths, and which legs they are."""
 
     stops: NDArray[np.int32]
@@ -109,7 +111,7 @@ class _RoutedLegs(NamedTuple):
     legs: Ints
 
 
-def _route_legs(costs: Costs, legs: _Legs, learnt: Floats, rng: np.random.Generator) -> list[_RoutedLegs]:
+def route_legs(costs: Costs, legs: Legs, learnt: Floats, rng: np.random.Generator) -> list[RoutedLegs]:
     """Route all legs, graph by graph."""
     settings, (kind, trip, start, end) = costs.settings, legs
     # Each destination tries few of the graphs, so that few trees have to grow; other destinations try others.
@@ -123,10 +125,10 @@ def _route_legs(costs: Costs, legs: _Legs, learnt: Floats, rng: np.random.Genera
         cost = costs.draw(how.way, learnt, rng, perturbed=how.perturbed)
         tasks.append((costs.graph(how.way), cost, start[some], end[some], some))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda task: _RoutedLegs(*find_routes(*task[:4]), task[4]), tasks))
+        return list(pool.map(lambda task: RoutedLegs(*find_routes(*task[:4]), task[4]), tasks))
 
 
-def _join_legs(legs: _Legs, parts: list[_RoutedLegs], second: int) -> tuple[NDArray[np.int32], Ints]:
+def join_legs(legs: Legs, parts: list[RoutedLegs], second: int) -> tuple[NDArray[np.int32], Ints]:
     """Trips from their legs; the last `second` legs continue their trips. A trip with a missing leg is empty."""
     trip, lengths = legs.trip, np.zeros(len(legs.trip), np.int64)
     for part in parts:

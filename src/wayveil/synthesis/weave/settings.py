@@ -123,6 +123,38 @@ class RouteSettings(_Settings):
     via_aside: float = Field(0.2, ge=0, description="deviation of a detour, as a share of the straight line")
 
 
+class DriveSettings(_Settings):
+    """How drivers are thought to get around on a grid (driven_support.py). Set on simulated cities."""
+
+    sharpenings: int = Field(
+        3,
+        ge=0,
+        description="rounds in which ends at single cells learn from the partition of pairs",
+    )
+    usual_lengths: float = Field(
+        0.1, ge=0, description="share of the lengths of all distances that is added to those of each distance"
+    )
+    moves_per_side: float = Field(
+        0.9,
+        gt=0,
+        le=1,
+        description="moves per side of a cell on a way in any direction: a diagonal move is one move too",
+    )
+    spent_early: tuple[float, float] = Field(
+        (0.3, 0.9),
+        description="range of the share of its detour that a way makes at each split but the last",
+    )
+    tries: int = Field(4, ge=1, description="points on an ellipse among which a detour chooses")
+    liked_floor: float = Field(
+        0.5,
+        gt=0,
+        description="mean visits of a cell that are added before fitted and drawn ones are compared",
+    )
+    most_liked: float = Field(
+        8.0, ge=1, description="cells are liked within this factor of others by detours"
+    )
+
+
 class ListSettings(_Settings):
     """How walks are drawn where there is no network (modules whose names begin with list, move, walked, repeating)."""
 
@@ -287,5 +319,6 @@ class Generation(_Settings):
     shrinkage: ShrinkageSettings = Field(ShrinkageSettings(), description="how noisy counts are shrunk")
     ends: EndSettings = Field(EndSettings(), description="how ends and hours of trips are drawn")
     routes: RouteSettings = Field(RouteSettings(), description="what riders are thought to take into account")
+    drives: DriveSettings = Field(DriveSettings(), description="how drivers get around on a grid")
     on_list: ListSettings = Field(ListSettings(), description="how walks are drawn without a network")
     errors: ErrorSettings = Field(ErrorSettings(), description="how the error of a release is estimated")

@@ -1,0 +1,57 @@
+"""`wayveil anonymise`: methods without differential privacy, for comparison."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, present
+from wayveil.errors import ParameterError
+from wayveil.progress import shown
+
+
+def anonymise(
+    trips: Annotated[Path, typer.Argument(help="The raw trips (parquet or csv).")],
+    world: WorldFile,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="glove, lk-anonymity or plausible-deniability.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A new folder for trips, table and datasheet.")],
+    parameters: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the method, name=value; repeatable.")
+    ] = None,
+    bbox: BoundingBox = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """No differential privacy. Make k-anonymous or deniable trips, to compare with private releases.
+
+    What comes out is as sensitive as the raw trips. No ledger books it; `wayveil risk` shows what attacks reach on it.
+    """
+    from wayveil.syntactic.method import anonymise as run
+    from wayveil.syntactic.method import methods
+    from wayveil.trips.read import read_trips
+    from wayveil.world.opening import open_world
+
+    known = methods()
+    if method not in known:
+        raise ParameterError(f"there is no method {method!r}; there are {', '.join(sorted(known))}")
+    settings: dict[str, Any] = {}
+    for setting in parameters or []:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise ParameterError(f"--set takes name=value, not {setting!r}")
+        settings[key.strip().replace("-", "_")] = value.strip()
+    chosen = known[method](**settings)
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise ParameterError(f"{out} already exists; nothing is written over it")
+    with shown(not quiet and not as_json):
+        made = run(read_trips(trips, open_world(world, bbox=bbox)), chosen)
+        folder = made.save(out)
+    facts = {"statement": made.datasheet["statement"], **made.datasheet["facts"], "trips": len(made.trips)}
+    present({**facts, "written_to": str(folder)}, as_json=as_json)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(anonymise)

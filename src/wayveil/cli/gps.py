@@ -1,0 +1,337 @@
+"""Commands about GPS points: `gps trips`, `gps release`, `gps simulate`."""
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wayveil.cli.options import AsJson, Quiet, present, remark
+from wayveil.errors import ParameterError
+from wayveil.progress import shown
+
+if TYPE_CHECKING:
+    from wayveil.trips.trips import Trips
+    from wayveil.world.world import World
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="""GPS points: read them as trips over a public grid, and release them.
+
+    wayveil gps release points.csv --world grid:37.60,-122.52,37.81,-122.35@250 --epsilon 1 --out release/
+
+Columns are those of scikit-mobility (uid, tid, datetime, lat, lng) or mapped with --map; a file without a header
+names them in order with --columns.""",
+)
+
+PointFile = Annotated[Path, typer.Argument(help="GPS points: csv (also .gz), parquet.")]
+GridWorld = Annotated[
+    str,
+    typer.Option(
+        "--world",
+        "-w",
+        help="The public grid, grid:south,west,north,east@250: a box from a map and metres per cell (@30x30: rows and "
+        "columns). Or a feed or saved network, with --radius.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="For files without a header: their columns in order, like uid,datetime,lng,lat,flag,- (- is not used)."
+    ),
+]
+Mapped = Annotated[
+    list[str] | None, typer.Option("--map", help="A column under another name, theirs=ours; repeatable.")
+]
+SplitGap = Annotated[int | None, typer.Option(help="A pause of more seconds ends a trip.")]
+SplitMetres = Annotated[float | None, typer.Option(help="A jump of more metres ends a trip.")]
+Rule = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rule",
+        help="A rule of points, name=value: fastest_kmh, outside, weekends, holidays, window_seconds, gap_seconds, "
+        "fill, longer, merge, fewest_visits, hour; repeatable. `study`: all as in the DP-Loc study.",
+    ),
+]
+Order = Annotated[
+    str,
+    typer.Option(
+        help="`time` sorts the points of a trip, `file` wants them sorted; default: by `tid`, file."
+    ),
+]
+Repeated = Annotated[
+    str, typer.Option(help="Points in one second at two places: an `error`, or the `first`.")
+]
+NoFix = Annotated[str, typer.Option(help="Points at (0, 0): an `error`, or `skip` them.")]
+Riders = Annotated[
+    str, typer.Option(help="`uid`: it names riders; `none`: it does not. Default: not if split by flag.")
+]
+Radius = Annotated[
+    float | None, typer.Option(help="On a network: a stop within so many metres is the place.")
+]
+
+
+def trips(
+    points: PointFile,
+    world: GridWorld,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
+    columns: Columns = None,
+    mapped: Mapped = None,
+    split_gap: SplitGap = None,
+    split_metres: SplitMetres = None,
+    rule: Rule = None,
+    order: Order = "auto",
+    repeated: Repeated = "error",
+    no_fix: NoFix = "error",
+    riders: Riders = "auto",
+    radius: Radius = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read points as trips and write these, as raw as the points: for internal eyes."""
+    from wayveil.trips.visits import write_visits
+    from wayveil.world.opening import open_world
+
+    with shown(not quiet and not as_json):
+        made = _read(
+            points,
+            open_world(world),
+            columns,
+            mapped,
+            split_gap,
+            split_metres,
+            rule,
+            order,
+            repeated,
+            no_fix,
+            riders,
+            radius,
+        )
+        write_visits(made, out, riders=made.rider is not None)
+    present({**made.describe(), "written_to": str(out)}, as_json=as_json)
+
+
+def release(
+    points: PointFile,
+    world: GridWorld,
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy budget: 1, 0.5 or 1/2.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Also write the report to publish here, and the internal one beside it."),
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="For mechanisms with a delta: its size; default 1e-6.")
+    ] = None,
+    currency: Annotated[
+        str, typer.Option(help="`epsilon`, or `rho`: the same epsilon at --delta, with Gaussian noise.")
+    ] = "epsilon",
+    mechanism: Annotated[
+        str | None, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`; default: weave.")
+    ] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the mechanism, name=value; repeatable.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Who is protected: trip, rider or rider-day. Default: rider if known.")
+    ] = None,
+    max_trips: Annotated[int, typer.Option(min=1, help="Trips of one rider that are counted.")] = 2,
+    no_rider: Annotated[
+        str, typer.Option(help="Trips without a rider: `refuse`, each its `own` unit, or `drop`.")
+    ] = "refuse",
+    policy_epsilon: Annotated[
+        str | None,
+        typer.Option(help="What may be spent on a new dataset in all; asked for where it is not known."),
+    ] = None,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    split_gap: SplitGap = None,
+    split_metres: SplitMetres = None,
+    rule: Rule = None,
+    order: Order = "auto",
+    repeated: Repeated = "error",
+    no_fix: NoFix = "error",
+    riders: Riders = "auto",
+    radius: Radius = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger file; default: beside the points. `none` for no ledger.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Name in the ledger; default: the file's name.")] = None,
+    curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """From points to a private release in one command: trips, model, signed datasheet, and reports."""
+    from wayveil.cli.mechanisms import make_mechanism
+    from wayveil.cli.release import require_dataset
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.releases.accounts import open_account, settled_if_lost
+    from wayveil.releases.choices import choose_unit, default_mechanism
+    from wayveil.releases.release import release as release_trips
+    from wayveil.world.opening import open_world
+
+    budget = release_epsilon(epsilon)
+    chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise ParameterError(f"{out} already exists; a release is never written over another one")
+    with shown(not quiet and not as_json):
+        city = open_world(world)
+        chosen = chosen or make_mechanism(default_mechanism(city).name, parameters or [])
+        raw = _read(
+            points,
+            city,
+            columns,
+            mapped,
+            split_gap,
+            split_metres,
+            rule,
+            order,
+            repeated,
+            no_fix,
+            riders,
+            radius,
+        )
+        name = dataset or points.name
+        protected = choose_unit(unit, raw, max_trips, no_rider)
+        account = open_account(ledger, points)
+        require_dataset(account, name, protected, policy_epsilon, raw, quiet=quiet or as_json)
+        made = release_trips(
+            raw,
+            chosen,
+            epsilon=budget,
+            delta=delta,
+            currency=currency,  # type: ignore[arg-type]
+            unit=protected,
+            ledger=account,
+            dataset=name,
+            curator=curator,
+            visits="calls",
+        )
+        with settled_if_lost(made.reservation, out):
+            folder = made.save(out)
+        reports = {} if report is None else _reports(report, raw, made)
+    facts = {
+        "guarantee": made.datasheet["guarantee"]["sentence"],
+        "released_trips": len(made.trips),
+        "written_to": str(folder),
+        **reports,
+    }
+    present(facts, as_json=as_json)
+    remark(
+        f"Next: wayveil export {folder} --world {world} --format trajectories --out points.csv",
+        quiet=quiet or as_json,
+    )
+
+
+def _reports(path: Path, raw: "Trips", made: Any) -> dict[str, str]:
+    from wayveil.report.page import write_report
+    from wayveil.utility.scorecard import score
+
+    inside = path.with_name(f"{path.stem}-internal{path.suffix or '.html'}")
+    write_report(path, release=made, audience="public")
+    write_report(inside, release=made, raw=raw, scorecard=score(raw, made), audience="internal")
+    return {"report_to_publish": str(path), "report_for_internal_eyes": str(inside)}
+
+
+def simulate(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the points go (.csv or .parquet).")],
+    trips: Annotated[int, typer.Option(min=1, help="How many trips.")] = 120_000,
+    drivers: Annotated[
+        str, typer.Option(help="`streets` take perturbed shortest ways; `wandering` ones do not.")
+    ] = "streets",
+    seed: Annotated[int, typer.Option(help="The same seed makes the same city and trips.")] = 0,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make GPS points of a taxi city where none may be had, in the box of the DP-Loc study."""
+    from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
+
+    with shown(not quiet and not as_json):
+        made = simulate_taxis(trips, drivers=drivers, seed=seed)  # type: ignore[arg-type]
+        made.write(out)
+    present(
+        {"trips": trips, "points": len(made.lat), "box": STUDY_BOX, "written_to": str(out)}, as_json=as_json
+    )
+
+
+def _read(
+    points: Path,
+    city: "World",
+    columns: str | None,
+    mapped: list[str] | None,
+    split_gap: int | None,
+    split_metres: float | None,
+    rule: list[str] | None,
+    order: str,
+    repeated: str,
+    no_fix: str,
+    riders: str,
+    radius: float | None,
+) -> "Trips":
+    from wayveil.trips.points import Split, read_points
+
+    for name, value, known in (
+        ("order", order, ("auto", "time", "file")),
+        ("repeated", repeated, ("error", "first")),
+        ("no-fix", no_fix, ("error", "skip")),
+        ("riders", riders, ("auto", "uid", "none")),
+    ):
+        if value not in known:
+            raise ParameterError(f"--{name} is {' or '.join(known)}, not {value!r}")
+    if columns and mapped:
+        raise ParameterError("give --columns (no header) or --map (a header), not both")
+    layout: Any = (
+        [name.strip() for name in columns.split(",")] if columns else _pairs(mapped, "--map") or None
+    )
+    return read_points(
+        points,
+        city,
+        columns=layout,
+        header=columns is None,
+        split=Split(gap_seconds=split_gap, metres=split_metres),
+        rules=point_rules(rule or []),
+        order=order,
+        repeated=repeated,
+        no_fix=no_fix,
+        riders=riders,
+        radius=radius,
+    )
+
+
+def point_rules(settings: list[str]) -> Any:
+    """The rules of points with some of them given as name=value."""
+    from wayveil.trips.point_rules import PointRules
+
+    study = PointRules.study() if "study" in settings else PointRules()
+    given: dict[str, Any] = _pairs([setting for setting in settings if setting != "study"], "--rule")
+    for name, value in given.items():
+        if value.lower() == "none":
+            given[name] = None
+    if "holidays" in given:
+        given["holidays"] = tuple(_day(day) for day in str(given["holidays"]).split(","))
+    return PointRules(**{**study.model_dump(exclude_unset=True), **given})
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError as error:
+        raise ParameterError(f"{text!r} is not a date; write YYYY-MM-DD") from error
+
+
+def _pairs(settings: list[str] | None, option: str) -> dict[str, Any]:
+    made = {}
+    for setting in settings or []:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ParameterError(f"{option} takes name=value, not {setting!r}")
+        made[name.strip()] = value.strip()
+    return made
+
+
+def register(app_: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (trips, release, simulate):
+        app.command()(command)
+    app_.add_typer(app, name="gps")

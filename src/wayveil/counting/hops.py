@@ -1,0 +1,70 @@
+"""Hops of trips: what a next hop depends on, counted exactly or handed to a training, and when trips begin."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.training import Examples
+from wayveil.privacy.units import Unit
+from wayveil.trips.trips import Trips
+from wayveil.world.timebins import HOUR
+
+Ints = NDArray[np.int64]
+HOURS = 24
+# The public cell of each hop, from where it starts, where it ends, and where its trip goes; negative: not counted.
+HopCells = Callable[[Ints, Ints, Ints], Ints]
+
+
+def hop_columns(trips: Trips) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Of every hop: here, next, destination, hour of the trip's start; and where the hops of each trip begin."""
+    into = np.ones(trips.visits, bool)
+    starts = trips.offsets[:-1]
+    into[starts[starts < trips.visits]] = False
+    at = np.flatnonzero(into)
+    lengths = np.maximum(trips.lengths - 1, 0)
+    trip = np.repeat(np.arange(len(trips)), lengths)
+    place = trips.location.astype(np.int64)
+    of_trip = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    destination = trips.destinations().astype(np.int64)
+    return place[at - 1], place[at], destination[trip], start_hours(trips)[trip], of_trip
+
+
+def start_hours(trips: Trips) -> Ints:
+    """The hour of the day in which each trip begins; 0 without times."""
+    if trips.time is None or trips.visits == 0:
+        return np.zeros(len(trips), np.int64)
+    return trips.time[np.minimum(trips.offsets[:-1], trips.visits - 1)] // HOUR % HOURS
+
+
+def hop_examples(trips: Trips, unit: Unit) -> Examples:
+    """Hops to learn from: (here, next, destination, hour)."""
+    *columns, of_trip = hop_columns(trips)
+    return Examples.of(trips, unit, tuple(columns), of_trip)
+
+
+def end_examples(trips: Trips, unit: Unit) -> Examples:
+    """Ends of trips to learn from: (origin, destination, hour), one example per trip with a visit."""
+    some = (trips.lengths > 0).astype(np.int64)
+    filled = trips.lengths > 0
+    ends = (trips.origins()[filled], trips.destinations()[filled], start_hours(trips)[filled])
+    of_trip = np.concatenate([[0], np.cumsum(some)]).astype(np.int64)
+    return Examples.of(trips, unit, tuple(np.asarray(one, np.int64) for one in ends), of_trip)
+
+
+def hop_weights(trips: Trips, cells: HopCells, universe: int, whole: int) -> SparseCounts:
+    """Weight of each cell when every trip spreads at most `whole` evenly over its hops."""
+    here, then, to, _, of_trip = hop_columns(trips)
+    count = np.diff(of_trip)
+    share = whole // np.maximum(count, 1)
+    key = cells(here, then, to)
+    kept = key >= 0
+    return SparseCounts.of_keys(universe, key[kept], np.repeat(share, count)[kept])
+
+
+def trips_by_zone_and_hour(trips: Trips, zone: Ints, zones: int) -> SparseCounts:
+    """Trips by the zone in which they begin and the hour of the day: each is in one cell."""
+    filled = trips.lengths > 0
+    key = zone[trips.origins()[filled]] * HOURS + start_hours(trips)[filled]
+    return SparseCounts.of_keys(zones * HOURS, key)

@@ -1,0 +1,176 @@
+"""The plan that `check` prints: what a file seems to be, what each bound would keep, and the command to release it.
+
+All of it comes from exact facts about the raw trips: for the data holder's eyes only, and a choice made from it is a
+look at the data, which the command that it recommends declares.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import log
+from pathlib import Path
+from shlex import join
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.weave import Weave
+from wayveil.trips.columns import guess_columns
+from wayveil.trips.fit import Fit, fit_moves
+from wayveil.trips.legs import VisitKind, counted_world
+from wayveil.trips.trips import Trips
+from wayveil.world.gtfs.service import covered_dates
+from wayveil.world.gtfs.tables import Feed
+from wayveil.world.network import Network
+
+BOUNDS = (1, 2, 3, 4, 6, 8, 10, 14, 20, 30, 50, 100)
+# Most trips have both ends, or rows are boardings.
+BOTH_ENDS = 0.9
+# How much stronger than the weakest release that Weave makes the data should be before it is recommended.
+SURELY = 1.5
+DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What counting at most `max_trips` trips of a rider keeps, and 95 % of the noise on one count."""
+
+    max_trips: int
+    trips: int
+    share: float
+    noise: float
+
+
+@dataclass
+class Plan:
+    """What to say to `release`, and why."""
+
+    visits: VisitKind
+    why: str
+    fit: Fit | None = None
+    bounds: list[Bound] = field(default_factory=list)
+    max_trips: int | None = None
+    notes: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+
+    def command(self, file: Path, world: Sequence[str], epsilon: str, more: Sequence[str] = ()) -> str:
+        """The exact `release` command, quoted for the shell."""
+        out = f"release-{file.name.partition('.')[0]}"
+        words = ["wayveil", "release", str(file), *world, "--epsilon", epsilon, "--visits", self.visits]
+        return join([*words, *self.options, *more, "--out", out])
+
+    def lines(self) -> list[str]:
+        """The plan as sentences and a small table."""
+        found = [f"seems to be {self.visits}: {self.why}"]
+        found += [] if self.fit is None else self.fit.lines()
+        if self.bounds:
+            found.append("trips of a rider that count | trips kept |  share | noise on a count (95 %)")
+            found += [
+                f"{row.max_trips:>27} | {row.trips:>10,} | {row.share:>6.1%} | +-{row.noise:,.0f}"
+                + ("   <- recommended" if row.max_trips == self.max_trips else "")
+                for row in self.bounds
+            ]
+        return [*found, *(f"note: {note}" for note in self.notes)]
+
+
+def make_plan(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | None = None) -> Plan:
+    """Look at trips as they were read, and plan their release."""
+    network = trips.world if isinstance(trips.world, Network) else None
+    fit = None if network is None or pairs else fit_moves(trips)
+    visits, why = _seems(trips, fit, pairs)
+    plan = Plan(visits, why, fit)
+    strength = float(len(trips))
+    if trips.rider is not None:
+        strength = _plan_riders(plan, trips, epsilon)
+    world = counted_world(trips.world, visits)
+    weave = Weave()
+    # On a list of many places, more is needed (see `Weave.many_places`).
+    needed = SURELY * weave.weakest
+    if not isinstance(world, Network):
+        needed *= max(1.0, world.size / weave.many_places)
+    if weave.fits(world) and strength * epsilon < needed:
+        plan.options += ["--mechanism", NoisyPrefixTree.name]
+        plan.notes.append(
+            f"few trips for this epsilon: the default mechanism would refuse them, {NoisyPrefixTree.name} takes them"
+        )
+    if plan.options:
+        plan.options.append("--tuned-on-data")
+        plan.notes.append(
+            "bounds or mechanism were chosen by looking at the raw trips; --tuned-on-data says so on the datasheet. "
+            "A bound that was known before needs no such word"
+        )
+    if trips.time is not None and feed is not None:
+        plan.notes += _say_dates(trips.time, feed)
+    return plan
+
+
+def map_columns(header: Sequence[str]) -> dict[str, str]:
+    """Their names to ours, for columns that go by another name; ours alone where they make up a table of trips."""
+    guessed = guess_columns(header)
+    pairs = {"origin", "destination"} <= set(guessed) and "stop_id" not in guessed
+    wanted = (
+        ("origin", "destination", "start", "end", "trip_id", "rider_id")
+        if pairs
+        else ("trip_id", "stop_id", "seq", "event_time", "rider_id")
+    )
+    return {theirs: ours for ours, theirs in guessed.items() if ours in wanted and theirs != ours}
+
+
+def _seems(trips: Trips, fit: Fit | None, pairs: bool) -> tuple[VisitKind, str]:
+    if pairs:
+        return "pairs", "every row has an origin and a destination"
+    if fit is None:
+        return "calls", "the world has no moves to hold them against, so every row is a place of its own"
+    if fit.fits:
+        return "calls", "nearly all moves are from a stop to one next to it"
+    both = float(np.mean(trips.lengths >= 2)) if len(trips) else 0.0
+    if both >= BOTH_ENDS:
+        return "legs", f"{both:.0%} of the trips have two stops or more, and most are not next to each other"
+    return (
+        "taps",
+        f"only {both:.0%} of the trips have more than one stop, and those are not next to each other",
+    )
+
+
+def _plan_riders(plan: Plan, trips: Trips, epsilon: float) -> float:
+    """Choose the bound; gives trips per unit of noise before epsilon.
+
+    One more trip of each rider keeps the trips of those riders that have more, and adds noise of the size 1 / epsilon
+    to the count of every place. The bound grows while the first is more than the second.
+    """
+    assert trips.rider is not None
+    known = trips.rider[trips.rider >= 0]
+    if len(known) < len(trips):
+        plan.options += ["--no-rider", "drop"]
+        plan.notes.append(f"{len(trips) - len(known):,} trips have no rider id; the command leaves them out")
+    per_rider = np.bincount(known) if len(known) else np.zeros(1, np.int64)
+    per_rider = per_rider[per_rider > 0]
+    most = int(per_rider.max()) if len(per_rider) else 1
+    if most == 1:
+        plan.notes.append("every rider has one trip")
+        plan.options += ["--max-trips", "1"]
+        plan.max_trips = 1
+        return float(len(known))
+    bounds = [bound for bound in BOUNDS if bound < most] + [most]
+    plan.bounds = [_bound(per_rider, bound, epsilon) for bound in bounds]
+    worth = trips.world.size / epsilon
+    plan.max_trips = next((bound for bound in bounds if np.sum(per_rider > bound) <= worth), most)
+    chosen = next(row for row in plan.bounds if row.max_trips == plan.max_trips)
+    plan.options += ["--max-trips", str(plan.max_trips)]
+    return chosen.trips / chosen.max_trips
+
+
+def _bound(per_rider: NDArray[np.int64], bound: int, epsilon: float) -> Bound:
+    kept = int(np.minimum(per_rider, bound).sum())
+    return Bound(bound, kept, kept / max(int(per_rider.sum()), 1), bound * log(20) / epsilon)
+
+
+def _say_dates(time: NDArray[np.int64], feed: Path) -> list[str]:
+    """Whether the feed serves the days of the trips."""
+    covered = covered_dates(Feed(feed))
+    if covered is None or len(time) == 0 or int(time.max()) < 2 * DAY:
+        return []
+    first, last = (str(np.datetime64(int(at), "s"))[:10] for at in (time.min(), time.max()))
+    said = f"the feed serves {covered[0]} to {covered[1]}, the trips are from {first} to {last}"
+    outside = last < covered[0] or first > covered[1]
+    return [f"{said}: this is another version of the feed" if outside else said]

@@ -1,0 +1,256 @@
+"""The two networks of the DP-Loc study, over the full public grid, and its likeliest ways.
+
+`SourceNet` is the variational autoencoder of (origin, destination, hour): one-hot inputs, 100 hidden units with ReLU,
+100 linear ones, a latent code of 50, 100 hidden units with ReLU, three softmax heads. `StudyHopNet` embeds the current
+cell and the destination into the same 50 dimensions, adds the hour as a number, has 200 hidden units with ReLU and
+chooses among the 11 x 11 cells around. Both learn by plain gradient steps from noisy sums.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from wayveil.privacy.gradients import Outer, Part, Rows
+from wayveil.synthesis.hops.walking import timed
+from wayveil.synthesis.model import Model
+from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid
+from wayveil.world.grid_moves import GridMoves
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+HOURS = 24
+REACH = 5
+AROUND = (2 * REACH + 1) ** 2
+WIDTH, LATENT, EMBEDDED, HIDDEN = 100, 50, 50, 200
+
+
+class _Net:
+    """Weights and plain gradient steps."""
+
+    weights: list[NDArray[np.float32]]
+    rate: float
+
+    def update(self, gradients: list[NDArray[np.float64]]) -> None:
+        for weight, gradient in zip(self.weights, gradients, strict=True):
+            weight -= (self.rate * gradient).astype(np.float32)
+
+    def rows(self, name: str) -> list[pl.DataFrame]:
+        return [
+            pl.DataFrame({"part": f"{name} {number}", "cell": np.arange(one.size), "value": one.ravel()})
+            for number, one in enumerate(self.weights)
+        ]
+
+
+_Network = TypeVar("_Network", bound=_Net)
+
+
+class SourceNet(_Net):
+    """The autoencoder. Its latent noise is drawn from a public generator: it protects nobody and need not."""
+
+    def __init__(self, grid: Grid, rate: float, seed: int = 0) -> None:
+        self.size, self.rate = grid.size, rate
+        rng = np.random.default_rng(seed)
+        self.seed, self.taken = seed, 0
+        self.inputs, self.outputs = 2 * grid.size + HOURS, 2 * grid.size + HOURS
+
+        def dense(rows: int, columns: int) -> Floats:
+            return rng.normal(0, np.sqrt(2 / rows), (rows + 1, columns)).astype(np.float32)
+
+        entry = rng.normal(0, np.sqrt(2 / 3), (self.inputs, WIDTH)).astype(np.float32)
+        self.weights = [entry, dense(WIDTH, WIDTH), dense(WIDTH, 2 * LATENT), dense(LATENT, WIDTH)]
+        self.weights.append(dense(WIDTH, self.outputs) * np.float32(0.1))
+
+    def parts(self, columns: tuple[Ints, ...]) -> list[Part]:
+        """Reconstruction of the three variables and divergence of the code from a standard normal."""
+        origin, destination, hour = columns
+        index = np.column_stack([origin, self.size + destination, 2 * self.size + hour])
+        count = len(origin)
+        first = np.maximum(self.weights[0][index].sum(axis=1), 0)
+        one, second = _with_one(first), _with_one(_with_one(first) @ self.weights[1])
+        code = second @ self.weights[2]
+        mean, spread = code[:, :LATENT], np.clip(code[:, LATENT:], -8, 8)
+        # Anew in every step: a generator that runs on would remember how many units were drawn.
+        noise = (
+            np.random.default_rng([self.seed, self.taken]).normal(0, 1, (count, LATENT)).astype(np.float32)
+        )
+        deviation = np.exp(spread / 2)
+        latent = _with_one(mean + deviation * noise)
+        third = _with_one(np.maximum(latent @ self.weights[3], 0))
+        heads = third @ self.weights[4]
+        errors = np.empty_like(heads)
+        for start, stop, true in self._heads(origin, destination, hour):
+            errors[:, start:stop] = _softmax(heads[:, start:stop])
+            errors[np.arange(count), start + true] -= 1
+        back3 = (errors @ self.weights[4][:-1].T) * (third[:, :-1] > 0)
+        to_latent = back3 @ self.weights[3][:-1].T
+        to_code = np.concatenate(
+            [to_latent + mean, to_latent * noise * deviation / 2 + (np.exp(spread) - 1) / 2], axis=1
+        )
+        back2 = to_code @ self.weights[2][:-1].T
+        back1 = (back2 @ self.weights[1][:-1].T) * (first > 0)
+        return [
+            Rows(self.inputs, index, np.repeat(back1[:, None, :], 3, axis=1)),
+            Outer(one, back2),
+            Outer(second, to_code),
+            Outer(latent, back3),
+            Outer(third, errors),
+        ]
+
+    def update(self, gradients: list[NDArray[np.float64]]) -> None:
+        super().update(gradients)
+        self.taken += 1
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+        """Origins, destinations and hours from the decoder, a piece at a time."""
+        found: list[list[Ints]] = [[], [], []]
+        for start in range(0, count, 2_000):
+            size = min(2_000, count - start)
+            latent = _with_one(rng.normal(0, 1, (size, LATENT)).astype(np.float32))
+            heads = _with_one(np.maximum(latent @ self.weights[3], 0)) @ self.weights[4]
+            for place, (first, stop, _) in enumerate(self._heads(*[np.zeros(0, np.int64)] * 3)):
+                steps = np.cumsum(_softmax(heads[:, first:stop]), axis=1)
+                pick = (rng.random(size)[:, None] * steps[:, -1:] >= steps).sum(axis=1)
+                found[place].append(np.minimum(pick, stop - first - 1))
+        return tuple(np.concatenate(one) for one in found)  # type: ignore[return-value]
+
+    def _heads(self, origin: Ints, destination: Ints, hour: Ints) -> list[tuple[int, int, Ints]]:
+        n = self.size
+        return [(0, n, origin), (n, 2 * n, destination), (2 * n, 2 * n + HOURS, hour)]
+
+
+class StudyHopNet(_Net):
+    """The next hop among the 121 cells around."""
+
+    def __init__(self, grid: Grid, rate: float, seed: int = 1) -> None:
+        self.grid, self.rate = grid, rate
+        self.moves = GridMoves(grid)
+        rng = np.random.default_rng(seed)
+        self.weights = [
+            rng.normal(0, 0.05, (grid.size, EMBEDDED)).astype(np.float32),
+            rng.normal(0, np.sqrt(2 / (2 * EMBEDDED + 1)), (2 * EMBEDDED + 2, HIDDEN)).astype(np.float32),
+            rng.normal(0, 0.01, (HIDDEN + 1, AROUND)).astype(np.float32),
+        ]
+
+    def parts(self, columns: tuple[Ints, ...]) -> list[Part]:
+        """Cross-entropy; a hop of more than five cells cannot be represented and teaches nothing."""
+        here, then, to, hour = columns
+        north, east = self.moves.towards(here, then)
+        near = (np.abs(north) <= REACH) & (np.abs(east) <= REACH)
+        label = np.where(near, (north + REACH) * (2 * REACH + 1) + east + REACH, 0)
+        inputs, inner, logits = self._forward(here, to, hour)
+        errors = _softmax(logits)
+        errors[np.arange(len(here)), label] -= 1
+        errors[~near] = 0
+        back = (errors @ self.weights[2][:-1].T) * (inner[:, :-1] > 0)
+        embedded = back @ self.weights[1][: 2 * EMBEDDED].T
+        index = np.column_stack([here, to])
+        return [
+            Rows(self.grid.size, index, embedded.reshape(-1, 2, EMBEDDED)),
+            Outer(inputs, back),
+            Outer(inner, errors),
+        ]
+
+    def hops(self, here: Ints, to: Ints, hour: Ints) -> tuple[Ints, NDArray[np.float64]]:
+        """All cells around that exist, without the cell itself, and their probabilities."""
+        step = np.arange(-REACH, REACH + 1)
+        north, east = (side.ravel() for side in np.meshgrid(step, step, indexing="ij"))
+        row, column = self.moves.row[here][:, None] + north, self.moves.column[here][:, None] + east
+        layout = self.grid.layout
+        inside = (row >= 0) & (row < layout.rows) & (column >= 0) & (column < layout.columns)
+        flat = np.where(inside, row * layout.columns + column, 0)
+        places = np.where(inside & ((north != 0) | (east != 0)), self.grid.numbers[flat], -1).astype(np.int64)
+        chance = np.where(places >= 0, _softmax(self._forward(here, to, hour)[2]), 0.0)
+        return places, chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
+
+    def _forward(self, here: Ints, to: Ints, hour: Ints) -> tuple[Floats, Floats, Floats]:
+        table = self.weights[0]
+        when = (hour / HOURS).astype(np.float32)[:, None]
+        inputs = _with_one(np.concatenate([table[here], table[to], when], axis=1))
+        inner = _with_one(np.maximum(inputs @ self.weights[1], 0))
+        return inputs, inner, inner @ self.weights[2]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedModel(Model):
+    """Both networks, and the likeliest way from origin to destination at an hour."""
+
+    world: Grid
+    trips: float
+    source_weights: tuple[NDArray[np.float32], ...]
+    hop_weights: tuple[NDArray[np.float32], ...]
+    timed: bool
+
+    @cached_property
+    def source(self) -> SourceNet:
+        return _with_weights(SourceNet(self.world, 0.0), self.source_weights)
+
+    @cached_property
+    def knows(self) -> StudyHopNet:
+        return _with_weights(StudyHopNet(self.world, 0.0), self.hop_weights)
+
+    def generate(self, seed: int | None = None) -> Trips:
+        """As many trips as the noisy number says."""
+        return self.draw(None, seed)
+
+    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
+        """So many trips: one graph per destination and hour takes its time."""
+        rng = np.random.default_rng(seed)
+        origin, destination, hour = self.source.draw(
+            max(round(self.trips), 1) if trips is None else trips, rng
+        )
+        ways = self._likeliest(origin, destination, hour)
+        offsets = np.concatenate([[0], np.cumsum([len(way) for way in ways])]).astype(np.int64)
+        location = np.array([place for way in ways for place in way], np.int32)
+        if not self.timed:
+            return Trips(location, offsets, self.world)
+        return timed(GridMoves(self.world), location, offsets, hour, rng)
+
+    def hops(self, here: Ints, to: Ints, hour: Ints) -> tuple[Ints, NDArray[np.float64]]:
+        return self.knows.hops(here, to, hour)
+
+    def table(self) -> pl.DataFrame:
+        """Every noisy number: its part, its cell, its value."""
+        number = pl.DataFrame({"part": ["trips"], "cell": [0], "value": [float(self.trips)]})
+        parts = [number, *self.source.rows("ends"), *self.knows.rows("hops")]
+        return pl.concat([part.cast({"cell": pl.Int64, "value": pl.Float64}) for part in parts])
+
+    def _likeliest(self, origin: Ints, destination: Ints, hour: Ints) -> list[list[int]]:
+        key, which = np.unique(destination * HOURS + hour, return_inverse=True)
+        by_key = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
+        cells = np.arange(self.world.size)
+        ways: list[list[int]] = [[] for _ in origin]
+        for one, members in zip(key.tolist(), by_key, strict=True):
+            to, when = divmod(one, HOURS)
+            places, chance = self.knows.hops(cells, np.full(len(cells), to), np.full(len(cells), when))
+            source, place = np.nonzero(places >= 0)
+            cost = -np.log(np.maximum(chance[source, place], 1e-12)) + 1e-9
+            graph = csr_array((cost, (places[source, place], source)), shape=(len(cells), len(cells)))
+            after = dijkstra(graph, indices=to, return_predecessors=True)[1]
+            for trip in members.tolist():
+                at = int(origin[trip])
+                ways[trip] = [at]
+                while at != to and after[at] >= 0:
+                    at = int(after[at])
+                    ways[trip].append(at)
+        return ways
+
+
+def _with_weights(net: _Network, weights: tuple[NDArray[np.float32], ...]) -> _Network:
+    net.weights = [weight.copy() for weight in weights]
+    return net
+
+
+def _with_one(values: Floats) -> Floats:
+    return np.concatenate([values, np.ones((len(values), 1), np.float32)], axis=1, dtype=np.float32)
+
+
+def _softmax(logits: Floats) -> Floats:
+    weight = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True), np.float32)

@@ -1,0 +1,99 @@
+"""Whether trips fit the network that they are said to be on: which moves it does not have, and why.
+
+Exact facts about the raw trips, for the data holder's eyes only; nothing of it is released.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.trips.trips import Trips
+from wayveil.world.geo import haversine
+from wayveil.world.network import Network
+
+# Above this share of moves that the network lacks, trips are no calls on it, or it is another network.
+MOST_BROKEN = 0.1
+# People change on foot over such distances, where a feed often says nothing of it.
+WALKABLE_METRES = 400
+
+REASONS = {
+    "walk": f"a walk of at most {WALKABLE_METRES} m that the feed does not list (--walk-radius adds such walks)",
+    "component": "between parts of the network that nothing connects",
+    "one_way": "against the direction in which the network can be travelled",
+    "skips": "stops that are not next to each other: in between, stops are missing",
+}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How many moves trips make, and how many of them the network lacks, by reason (see REASONS)."""
+
+    moves: int
+    lacking: dict[str, int]
+
+    @property
+    def share(self) -> float:
+        """The share of moves that the network does not have."""
+        return sum(self.lacking.values()) / max(self.moves, 1)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a release of the trips as calls would keep most of them."""
+        return self.share <= MOST_BROKEN
+
+    def lines(self) -> list[str]:
+        """In words, most frequent reason first."""
+        if not self.lacking:
+            return [f"all {self.moves:,} moves are moves of the network"]
+        ordered = sorted(self.lacking.items(), key=lambda item: -item[1])
+        head = f"the network does not have {_percent(self.share)} of the {self.moves:,} moves:"
+        return [head, *(f"  {_percent(count / self.moves)} {REASONS[why]}" for why, count in ordered)]
+
+
+def fit_moves(trips: Trips) -> Fit:
+    """Hold every move between different stops against the network."""
+    source, target, count = _moves(trips)
+    moves = int(count.sum())
+    lacks = ~trips.world.successors.contains(source, target)
+    source, target, count = source[lacks], target[lacks], count[lacks]
+    network = trips.world
+    if not isinstance(network, Network) or len(source) == 0:
+        return Fit(moves, {"skips": int(count.sum())} if len(source) else {})
+    weak, strong = network.components("weak")[1], network.components("strong")[1]
+    metres = haversine(network.lat[source], network.lon[source], network.lat[target], network.lon[target])
+    why = np.select(
+        [metres <= WALKABLE_METRES, weak[source] != weak[target], strong[source] != strong[target]],
+        ["walk", "component", "one_way"],
+        "skips",
+    )
+    found = {reason: int(count[why == reason].sum()) for reason in REASONS}
+    return Fit(moves, {reason: number for reason, number in found.items() if number})
+
+
+def require_fit(trips: Trips) -> None:
+    """Refuse trips of which nobody said what a row is, where most of them would be cut short without a word."""
+    if trips.world.restricts_moves and not (fit := fit_moves(trips)).fits:
+        raise ParameterError(
+            f"{_percent(fit.share)} of the moves in these trips are not in the network, so most trips would be cut "
+            "short. Say what a row is: --visits legs (where people board and alight), pairs, taps (boardings only), or "
+            "calls (every stop passed; trips are then cut before the first such move). `wayveil check` looks closer. "
+            "This sentence is about the raw trips: keep it inside. Nothing was spent"
+        )
+
+
+def _moves(trips: Trips) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct moves between different stops, and how often each is made."""
+    inner = np.ones(trips.visits, bool)
+    starts = trips.offsets[:-1]
+    inner[starts[starts < trips.visits]] = False
+    visit = np.flatnonzero(inner)
+    before, here = trips.location[visit - 1].astype(np.int64), trips.location[visit].astype(np.int64)
+    moved = before != here
+    pair, count = np.unique(before[moved] * trips.world.size + here[moved], return_counts=True)
+    return pair // trips.world.size, pair % trips.world.size, count
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"

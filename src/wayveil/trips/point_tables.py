@@ -1,0 +1,327 @@
+"""Files of GPS points: csv (with or without a header) or parquet, ours or mapped columns, checked row by row."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.errors import InputError, ParameterError
+from wayveil.progress import step
+from wayveil.trips.findings import Findings
+from wayveil.trips.ordering import null_rows
+from wayveil.trips.tables import (
+    distinct_values,
+    readable,
+    require_file,
+    separator_of,
+    table_header,
+    table_suffix,
+)
+from wayveil.trips.times import Form, read_times
+from wayveil.world.geo import haversine
+
+COLUMNS = ("uid", "tid", "datetime", "lat", "lng", "flag", "h3")
+UNUSED = "-"
+_NUMBERS = ("lat", "lng")
+_OCCUPIED = ("1", "true", "t", "yes", "y", "occupied", "m")
+# Columns that tell a file of points by its header.
+RECOGNISED = ("datetime", "lat", "lng")
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points in some order: `unit` (code of uid), `trip` (code of tid), seconds, degrees, occupied, row of the file.
+
+    `first` marks the first point of each run of one unit and trip.
+    """
+
+    file: Path
+    unit: NDArray[np.int32]
+    trip: NDArray[np.int32] | None
+    time: NDArray[np.int64]
+    lat: NDArray[np.float64]
+    lon: NDArray[np.float64]
+    flag: NDArray[np.bool_] | None
+    row: NDArray[np.int64]
+    named: bool
+    dated: bool
+
+    @property
+    def first(self) -> NDArray[np.bool_]:
+        """Where another unit or trip begins."""
+        new = np.ones(len(self.unit), bool)
+        new[1:] = self.unit[1:] != self.unit[:-1]
+        if self.trip is not None:
+            new[1:] |= self.trip[1:] != self.trip[:-1]
+        return new
+
+    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> "Points":
+        """The points at these positions, or where the mask is true."""
+        if index.dtype == np.bool_ and index.all():
+            return self
+        return Points(
+            self.file,
+            self.unit[index],
+            None if self.trip is None else self.trip[index],
+            self.time[index],
+            self.lat[index],
+            self.lon[index],
+            None if self.flag is None else self.flag[index],
+            self.row[index],
+            self.named,
+            self.dated,
+        )
+
+    def metres(self) -> NDArray[np.float64]:
+        """How far each point is from the one before; 0 for the first of a unit and trip."""
+        metres = np.zeros(len(self.time))
+        metres[1:] = haversine(self.lat[:-1], self.lon[:-1], self.lat[1:], self.lon[1:])
+        metres[self.first] = 0.0
+        return metres
+
+    def check_fixes(self, findings: Findings, *, skip: bool) -> None:
+        """Report coordinates that are none on this planet, or none at all."""
+        lat, lon = self.lat, self.lon
+        nowhere = ~(np.abs(lat) <= 90) | ~(np.abs(lon) <= 180)
+
+        def say(row: int) -> str:
+            where = f"({lat[row]:g}, {lon[row]:g})"
+            if abs(lat[row]) > 90 and abs(lon[row]) <= 90:
+                return (
+                    f"{where} is no latitude and longitude; they look swapped: map the columns the other way"
+                )
+            return f"{where} is no latitude (-90 to 90) and longitude (-180 to 180) in degrees"
+
+        findings.rows("points that are not on the globe", np.flatnonzero(nowhere), say)
+        if not skip:
+            findings.rows(
+                "points at (0, 0), which devices without a fix report",
+                np.flatnonzero((lat == 0) & (lon == 0)),
+                lambda row: (
+                    "is at (0, 0), where a device without a fix is; remove such points, or skip them (no_fix)"
+                ),
+            )
+
+    def ordered(self, findings: Findings, *, by_time: bool, first: bool) -> "Points":
+        """The points of each unit and trip together, in the order of time; points without a fix left out."""
+        points = self.take(
+            ~((self.lat == 0) & (self.lon == 0)) & np.isfinite(self.lat) & np.isfinite(self.lon)
+        )
+        key = points.unit.astype(np.int64)
+        if points.trip is not None:
+            key = key * (int(points.trip.max(initial=0)) + 1) + points.trip
+        keys = {"key": key} | ({"time": points.time} if by_time else {})
+        if not _sorted(list(keys.values())):
+            order = pl.DataFrame(keys).select(pl.arg_sort_by(list(keys), maintain_order=True)).to_series()
+            points = points.take(order.to_numpy().astype(np.int64))
+        same = ~points.first
+        back = np.flatnonzero(same[1:] & (np.diff(points.time) < 0)) + 1
+        findings.rows(
+            "points earlier than the point before",
+            np.sort(points.row[back]),
+            lambda row: (
+                "is earlier than the point before it in its trip; sort the file, or let order='time' sort it"
+            ),
+        )
+        again = same.copy()
+        again[1:] &= np.diff(points.time) == 0
+        # Where times may go back (only reported so far), repeated seconds are those next to each other.
+        moved = np.zeros(len(again), bool)
+        moved[1:] = (np.diff(points.lat) != 0) | (np.diff(points.lon) != 0)
+        if not first:
+            findings.rows(
+                "points in the same second as another, elsewhere",
+                np.sort(points.row[again & moved]),
+                lambda row: (
+                    "is in the same second as another point of its trip, at another place; remove one, or let "
+                    "repeated='first' take the first"
+                ),
+            )
+        return points.take(~again)
+
+
+def read_point_table(
+    path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, header: bool, findings: Findings
+) -> Points:
+    """The points in the order of the file. Rows without a usable time or place are reported."""
+    require_file(path)
+    with step(f"Reading {path.name}"):
+        table = _read(path, _theirs(path, columns, header=header), header=header)
+    if table.height == 0:
+        raise InputError("has no points in it", file=path)
+    times = read_times(table["datetime"])
+    wrong, text = times.wrong_rows(), table["datetime"]
+    findings.rows(
+        "points without a usable datetime",
+        wrong,
+        lambda row: times.say(row, text[row]).replace("event_time", "datetime").replace("visit", "point"),
+    )
+    lat, lon = _coordinates(table, findings)
+    unit, trip = (_codes(table, name, findings) for name in ("uid", "tid"))
+    if unit is None and trip is None:
+        raise InputError("has neither 'uid' nor 'tid': map a column to one of them", file=path)
+    usable = np.ones(table.height, bool)
+    usable[wrong] = False
+    points = Points(
+        path,
+        np.zeros(table.height, np.int32) if unit is None else unit,
+        trip,
+        # The wall clock of each point; a zone that changes on the way is taken as it stands.
+        times.wall,
+        lat,
+        lon,
+        _flags(table),
+        np.arange(table.height),
+        unit is not None,
+        times.expected != Form.CLOCK,
+    )
+    return points.take(usable)
+
+
+def _theirs(path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, header: bool) -> dict[str, str]:
+    """Our name of each used column, by theirs; without a header theirs are what polars calls them."""
+    if not header:
+        if columns is None or isinstance(columns, Mapping):
+            raise ParameterError(
+                "a file without a header needs the names of its columns in order, like uid,datetime,lng,lat,flag,-"
+            )
+        there = _names_without_header(path)
+        if len(columns) != len(there):
+            raise InputError(
+                f"has {len(there)} columns, but {len(columns)} are named; write - for unused ones", file=path
+            )
+        named = {their: our for their, our in zip(there, columns, strict=True) if our != UNUSED}
+    elif columns is None:
+        named = {name: name for name in table_header(path) if name in COLUMNS}
+    elif isinstance(columns, Mapping):
+        present = set(table_header(path))
+        for their in columns:
+            if their not in present:
+                raise InputError(
+                    f"has no column {their!r}; its columns are {', '.join(sorted(present))}", file=path
+                )
+        ours = set(columns.values())
+        named = {name: name for name in present if name in COLUMNS and name not in ours} | dict(columns)
+    else:
+        raise ParameterError(
+            "columns of a file with a header are mapped theirs=ours; a list is for files without one"
+        )
+    unknown = set(named.values()) - set(COLUMNS)
+    if unknown:
+        raise ParameterError(
+            f"points have no column {min(unknown)!r}; they have {', '.join(COLUMNS)}, and - for others"
+        )
+    if len(set(named.values())) < len(named):
+        raise ParameterError("the columns give one of ours twice")
+    missing = [name for name in ("datetime",) if name not in named.values()]
+    if "h3" not in named.values():
+        missing += [name for name in _NUMBERS if name not in named.values()]
+    if missing:
+        raise InputError(f"has no column for {' and '.join(map(repr, missing))}; map one to it", file=path)
+    return named
+
+
+def _names_without_header(path: Path) -> list[str]:
+    with readable(path):
+        if table_suffix(path) == ".parquet":
+            raise ParameterError(
+                "a parquet file has names for its columns: map them instead of leaving the header out"
+            )
+        return pl.read_csv(
+            path, has_header=False, separator=separator_of(path, spaces=True), n_rows=1, infer_schema=False
+        ).columns
+
+
+def _read(path: Path, named: dict[str, str], *, header: bool) -> pl.DataFrame:
+    """The used columns under our names: numbers as such, other text as categories."""
+    kinds = {their: pl.Float64 if our in _NUMBERS else pl.Categorical for their, our in named.items()}
+    with readable(path):
+        if table_suffix(path) == ".parquet":
+            return pl.read_parquet(path, columns=list(named)).rename(named)
+        options = {
+            "separator": separator_of(path, spaces=not header),
+            "has_header": header,
+            "columns": list(named),
+        }
+        try:
+            table = pl.read_csv(path, schema_overrides=kinds, **options)  # type: ignore[arg-type]
+        except pl.exceptions.ComputeError:
+            # A number that is none: read it as text, so that its row can be named.
+            table = pl.read_csv(path, infer_schema=False, **options)  # type: ignore[arg-type]
+    return table.rename(named)
+
+
+def _coordinates(table: pl.DataFrame, findings: Findings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if "h3" in table.columns and "lat" not in table.columns:
+        return _of_h3(table["h3"], findings)
+    found = []
+    for name in _NUMBERS:
+        column = table[name]
+        text = column.cast(pl.String) if column.dtype == pl.Categorical else column
+        number = text.cast(pl.Float64, strict=False)
+        findings.rows(
+            f"points without a usable {name}",
+            null_rows(number),
+            lambda row, name=name, text=text: f"{name} {text[row]!r} is not a number of degrees",  # type: ignore[misc]
+        )
+        found.append(number.fill_null(float("nan")).to_numpy())
+    return found[0], found[1]
+
+
+def _of_h3(column: pl.Series, findings: Findings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    try:
+        import h3
+    except ImportError as error:
+        raise ParameterError(
+            "cells of H3 are read with the package h3, which is not installed: pip install h3, or give lat and lng"
+        ) from error
+    text = column if column.dtype == pl.Categorical else column.cast(pl.String).cast(pl.Categorical)
+    distinct, code = distinct_values(text)
+    centre = np.full((len(distinct) + 1, 2), np.nan)
+    for place, cell in enumerate(distinct.to_list()):
+        if h3.is_valid_cell(cell):
+            centre[place] = h3.cell_to_latlng(cell)
+    found = centre[code]
+    findings.rows(
+        "points without a valid H3 cell",
+        np.flatnonzero(np.isnan(found[:, 0])),
+        lambda row: f"h3 {text[row]!r} is not a cell of H3",
+    )
+    return found[:, 0].copy(), found[:, 1].copy()
+
+
+def _codes(table: pl.DataFrame, name: str, findings: Findings) -> NDArray[np.int32] | None:
+    if name not in table.columns:
+        return None
+    column = table[name]
+    if column.dtype != pl.Categorical:
+        column = column.cast(pl.String).cast(pl.Categorical)
+    code = distinct_values(column)[1]
+    findings.rows(f"points without {name}", np.flatnonzero(code < 0), lambda row: f"has no {name}")
+    return code
+
+
+def _flags(table: pl.DataFrame) -> NDArray[np.bool_] | None:
+    """Whether each point is occupied: 1, true, yes or a number above 0."""
+    if "flag" not in table.columns:
+        return None
+    column = table["flag"]
+    if column.dtype == pl.Boolean or column.dtype.is_numeric():
+        return (column.cast(pl.Float64).fill_null(0) > 0).to_numpy()
+    distinct, code = distinct_values(
+        column if column.dtype == pl.Categorical else column.cast(pl.Categorical)
+    )
+    number = distinct.cast(pl.Float64, strict=False).fill_null(0) > 0
+    occupied = (distinct.str.to_lowercase().is_in(list(_OCCUPIED)) | number).to_numpy()
+    return np.append(occupied, False)[code]
+
+
+def _sorted(keys: list[NDArray[np.int64]]) -> bool:
+    """Whether rows are already in order of these keys."""
+    step = np.diff(keys[0])
+    if np.any(step < 0):
+        return False
+    return len(keys) == 1 or not np.any((step == 0) & (np.diff(keys[1]) < 0))

@@ -1,0 +1,223 @@
+"""GPS points to trips: rows of (who, when, where) become visits to the cells of a grid, or to stops nearby.
+
+Columns have the names of scikit-mobility (`uid`, `tid`, `datetime`, `lat`, `lng`) or are mapped to them; `flag` says
+whether a vehicle is occupied, `h3` stands in for coordinates. Points become trips by `tid`, by runs of the flag, by
+gaps of time or by distance; then `PointRules` treats every trip by itself. The privacy unit `trip` means the trips
+that come out of the split.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from wayveil.errors import InputError, ParameterError
+from wayveil.progress import step
+from wayveil.trips.findings import Findings
+from wayveil.trips.point_rules import UNPLACED, PointRules, smoothed
+from wayveil.trips.point_tables import Points, read_point_table
+from wayveil.trips.tracks import Tracks, public_box
+from wayveil.trips.trips import Trips
+from wayveil.world.geo import project
+from wayveil.world.grid import Grid
+from wayveil.world.network import Network
+from wayveil.world.world import World
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Where one trip ends and the next begins, beside `tid`.
+
+    flag          runs of occupied points, where there is a column `flag` (None: if there is one)
+    gap_seconds   a longer pause ends a trip
+    metres        a longer jump ends a trip
+    """
+
+    flag: bool | None = None
+    gap_seconds: int | None = None
+    metres: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("gap_seconds", "metres"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ParameterError(f"split: {name} must be above 0, not {value}")
+
+
+def read_points(path: str | Path, world: World | None, **options: Any) -> Trips:
+    """Read GPS points as trips over a grid, or over the stops of a network; `read_tracks` explains the options."""
+    return read_tracks(path, world, **options)[0]
+
+
+def read_tracks(
+    path: str | Path,
+    world: World | None,
+    *,
+    columns: Mapping[str, str] | Sequence[str] | None = None,
+    header: bool = True,
+    split: Split | None = None,
+    rules: PointRules | None = None,
+    radius: float | None = None,
+    order: Literal["auto", "time", "file"] = "auto",
+    repeated: Literal["error", "first"] = "error",
+    no_fix: Literal["error", "skip"] = "error",
+    riders: Literal["auto", "uid", "none"] = "auto",
+    findings: Findings | None = None,
+) -> tuple[Trips, Tracks]:
+    """Read GPS points as trips over a grid, or over the stops of a network within `radius` metres; and as the points
+    that these trips were made of (one per window, none merged), as sensitive as the file.
+
+    `columns` maps the file's names to ours, or names the columns of a file without a header one after the other (`-`:
+    not used). `order`: points of a trip are put in order of `time`, or must be so in the `file` (`auto`: must be so
+    where `tid` names trips, put so elsewhere). Of points in the same second at different places the `first` counts, or
+    they are an error. `no_fix`: a point at (0, 0) is an error or skipped. `uid` is a rider unless occupied runs of a
+    vehicle are the trips: then who rode is unknown, and the unit to protect is the trip.
+    """
+    path = Path(path)
+    split, rules = Split() if split is None else split, PointRules() if rules is None else rules
+    places = PlaceFinder(world, radius)
+    findings = Findings(path, strict=True) if findings is None else findings
+    points = read_point_table(path, columns, header=header, findings=findings)
+    by_flag = points.flag is not None if split.flag is None else split.flag
+    _check(points, split, rules, by_flag=by_flag)
+    with step("Ordering points"):
+        points.check_fixes(findings, skip=no_fix == "skip")
+        by_time = order == "time" or (order == "auto" and points.trip is None)
+        points = points.ordered(findings, by_time=by_time, first=repeated == "first")
+    with step("Making trips of points"):
+        location, outside = places.of(points.lat, points.lon)
+        _check_swapped(points, outside, places, path)
+        offsets, kept = _split(points, split, by_flag=by_flag)
+        trips, tracks = _applied(rules, points.take(kept), location[kept], outside[kept], offsets, places)
+    if len(trips) == 0:
+        raise InputError(
+            "no trip is left: compare the box with a map, and see how points become trips (split) and which trips "
+            "the rules drop",
+            file=path,
+        )
+    with_riders = riders == "uid" or (riders == "auto" and not by_flag)
+    if riders == "uid" and not points.named:
+        raise InputError("has no column 'uid' to know riders by", file=path)
+    if not (with_riders and points.named):
+        trips = Trips(trips.location, trips.offsets, trips.world, trips.time)
+    return trips, tracks
+
+
+class PlaceFinder:
+    """Where points lie: the cell that they are in, or the nearest stop within a radius."""
+
+    def __init__(self, world: World | None, radius: float | None) -> None:
+        if not isinstance(world, Network):
+            raise ParameterError(
+                "points need a public box of cells, like grid:22.44,113.75,22.87,114.65@250 (choose it from a map, "
+                "never from the data), or a network with coordinates"
+            )
+        if isinstance(world, Grid):
+            if radius is not None:
+                raise ParameterError(
+                    "a radius is for the stops of a network; points of a grid lie in their cell"
+                )
+        elif radius is None or not radius > 0:
+            raise ParameterError("points on a network need a radius in metres within which a stop is theirs")
+        self.world, self.radius = world, radius
+        if not isinstance(world, Grid):
+            self._origin = float(world.lat.mean()), float(world.lon.mean())
+            self._tree = cKDTree(np.column_stack(project(world.lat, world.lon, origin=self._origin)))
+
+    def of(self, lat: Floats, lon: Floats) -> tuple[NDArray[np.int32], Mask]:
+        """The place of each point, -1 for none, and which points lie outside the box (on a network: none)."""
+        if isinstance(self.world, Grid):
+            return self.world.cell_of(lat, lon), ~self.world.layout.box.contains(lat, lon)
+        points = np.column_stack(project(lat, lon, origin=self._origin))
+        away, nearest = self._tree.query(points, workers=-1)
+        near = away <= self.radius
+        return np.where(near, nearest, -1).astype(np.int32), np.zeros(len(lat), bool)
+
+
+def _check(points: Points, split: Split, rules: PointRules, *, by_flag: bool) -> None:
+    """Refuse what cannot become trips, before any work."""
+    if by_flag and points.flag is None:
+        raise InputError(
+            "has no column 'flag' to split by; map the column that tells whether a vehicle is occupied, or split by "
+            "gap_seconds or metres",
+            file=points.file,
+        )
+    if points.trip is None and not by_flag and split.gap_seconds is None and split.metres is None:
+        raise InputError(
+            "has no column 'tid' and no 'flag': say how points become trips, for example gap_seconds=1200, or map a "
+            "column to 'tid'",
+            file=points.file,
+        )
+    if rules.needs_dates and not points.dated:
+        raise InputError(
+            "gives clock times without dates, so weekends and holidays are unknown; leave these rules out",
+            file=points.file,
+        )
+
+
+def _check_swapped(points: Points, outside: Mask, places: PlaceFinder, path: Path) -> None:
+    """A file with latitude and longitude swapped lies outside any box, unless the box is swapped too."""
+    if len(outside) and outside.mean() > 0.5 and not places.of(points.lon, points.lat)[1].mean() > 0.5:
+        raise InputError(
+            "has latitude and longitude swapped: map its columns to 'lat' and 'lng' again", file=path
+        )
+
+
+def _split(points: Points, split: Split, *, by_flag: bool) -> tuple[NDArray[np.int64], Mask]:
+    """The offsets of the trips over the points that belong to one, and which points these are."""
+    new = points.first.copy()
+    if split.gap_seconds is not None:
+        new[1:] |= np.diff(points.time) > split.gap_seconds
+    if split.metres is not None:
+        new |= points.metres() > split.metres
+    kept = np.ones(len(new), bool)
+    if by_flag and points.flag is not None:
+        kept = points.flag
+        new[1:] |= kept[1:] & ~kept[:-1]
+    starts = np.flatnonzero(new[kept])
+    return np.append(starts, int(kept.sum())).astype(np.int64), kept
+
+
+def _applied(
+    rules: PointRules,
+    points: Points,
+    location: NDArray[np.int32],
+    outside: Mask,
+    offsets: NDArray[np.int64],
+    places: PlaceFinder,
+) -> tuple[Trips, Tracks]:
+    """The rules in their order; `points` belong to trips, one after the other."""
+    metres = points.metres()
+    metres[offsets[:-1][offsets[:-1] < len(metres)]] = 0.0
+    bad = rules.fast(points.time, metres)
+    if rules.outside == "drop":
+        bad |= outside
+    good = np.diff(np.concatenate([[0], np.cumsum(bad)])[offsets]) == 0
+    good &= rules.day_is_kept(points.time[offsets[:-1]])
+    chosen = np.repeat(good, np.diff(offsets))
+    points, location = points.take(chosen), location[chosen]
+    starts = np.concatenate([[0], np.cumsum(np.diff(offsets)[good])]).astype(np.int64)
+    rider = points.unit[starts[:-1]].astype(np.int64)
+    found, time, lat, lon, starts = smoothed(
+        rules, location, points.time, points.lat, points.lon, starts, places.world.size
+    )
+    filled = np.flatnonzero(found == UNPLACED)
+    found[filled] = places.of(lat[filled], lon[filled])[0]
+    placed = found >= 0
+    trips = Trips(np.maximum(found, 0), starts, places.world, time, rider).keep_visits(placed)
+    tracks = Tracks(lat[placed], lon[placed], trips.offsets, public_box(places.world))
+    if rules.merge:
+        trips = trips.merged()
+    kept = np.flatnonzero(trips.lengths >= rules.fewest_visits)
+    trips, tracks = trips.take(kept), tracks.take(kept)
+    if rules.hour == "majority" and trips.time is not None and len(trips):
+        hours = rules.one_hour(trips.time, trips.offsets)
+        trips = Trips(trips.location, trips.offsets, trips.world, hours, trips.rider)
+    return trips, tracks

@@ -1,0 +1,73 @@
+"""`Tracks`: trips as points on the globe, before they are cells and after they have been written as points again."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.trips.trips import Trips
+from wayveil.world.geo import BoundingBox
+from wayveil.world.grid import Grid
+from wayveil.world.network import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Tracks:
+    """Track i has the points `lat, lon[offsets[i]:offsets[i + 1]]`, all inside a public box."""
+
+    lat: NDArray[np.float64]
+    lon: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    box: BoundingBox
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @classmethod
+    def centres(cls, trips: Trips) -> "Tracks":
+        """Trips as the centres of their cells, or the places of their stops."""
+        network = _with_coordinates(trips)
+        return cls(
+            network.lat[trips.location], network.lon[trips.location], trips.offsets, public_box(network)
+        )
+
+    @classmethod
+    def spread(cls, trips: Trips, seed: int | None = None) -> "Tracks":
+        """Trips over a grid as one point per visit, uniform in its cell. Where in a cell says nothing."""
+        grid = trips.world
+        if not isinstance(grid, Grid):
+            raise ParameterError("points are spread over the cells of a grid; this world has none")
+        rng = np.random.Generator(np.random.PCG64(seed))
+        layout, box = grid.layout, grid.layout.box
+        north, east = rng.random((2, trips.visits))
+        lat = box.south + (grid.row[trips.location] + north) * layout.lat_step
+        lon = box.west + (grid.column[trips.location] + east) * layout.lon_step
+        # The last row and column may reach over the box; a point that does is moved to its border.
+        return cls(np.minimum(lat, box.north), np.minimum(lon, box.east), trips.offsets, box)
+
+    def take(self, index: NDArray[np.integer]) -> "Tracks":
+        """The tracks at these positions, in that order."""
+        index = np.asarray(index, np.int64)
+        lengths = np.diff(self.offsets)[index]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        source = np.arange(offsets[-1]) + np.repeat(self.offsets[index] - offsets[:-1], lengths)
+        return Tracks(self.lat[source], self.lon[source], offsets, self.box)
+
+
+def public_box(network: Network) -> BoundingBox:
+    """The box of a grid, or the smallest one around the stops."""
+    if isinstance(network, Grid):
+        return network.layout.box
+    south, west, north, east = network.lat.min(), network.lon.min(), network.lat.max(), network.lon.max()
+    # Stops on one line have no box: a hair around them.
+    hair = 1e-12
+    return BoundingBox(
+        float(south), float(west), float(max(north, south + hair)), float(max(east, west + hair))
+    )
+
+
+def _with_coordinates(trips: Trips) -> Network:
+    if not isinstance(trips.world, Network):
+        raise ParameterError("tracks need coordinates; this world is a plain list")
+    return trips.world

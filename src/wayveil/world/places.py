@@ -1,0 +1,156 @@
+"""`PlaceList`: places with names and, where known, coordinates, between which every move is possible."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.errors import InputError, ParameterError
+from wayveil.world.network import Network
+from wayveil.world.world import World
+
+# How public lists call their columns; the first that is there counts. Capitals do not matter.
+IDS = ("stop_id", "location_id", "place_id", "station_id", "id", "code", "stop", "location", "place")
+NAMES = ("stop_name", "location_name", "place_name", "station_name", "name", "title")
+LATITUDES = ("lat", "stop_lat", "latitude", "y")
+LONGITUDES = ("lon", "stop_lon", "lng", "longitude", "x")
+# Columns that only a table of trips has.
+OF_TRIPS = ("trip_id", "rider_id", "event_time", "card_id", "journey_id")
+
+
+class PlaceList(World):
+    """A `World` without moves of its own. Its fingerprint is that of its ids: names and coordinates are for people.
+
+    `lat` and `lon` are degrees, or None where the list has none.
+    """
+
+    def __init__(
+        self,
+        ids: NDArray[np.str_],
+        names: NDArray[np.str_],
+        lat: NDArray[np.float64] | None = None,
+        lon: NDArray[np.float64] | None = None,
+    ) -> None:
+        super().__init__(ids)
+        if len(names) != len(self.ids):
+            raise ParameterError("a list of places needs one name per place")
+        self.names = np.asarray(names, np.str_)
+        self.lat, self.lon = lat, lon
+
+    @classmethod
+    def of_network(cls, network: Network) -> "PlaceList":
+        """The stations of a network without its moves; platforms are still found by their ids."""
+        places = cls(network.ids, network.names, network.lat, network.lon)
+        network.index_of([])
+        places._lookup = network._lookup
+        return places
+
+    @classmethod
+    def of_rows(cls, rows: pl.DataFrame, file: Path) -> "PlaceList":
+        """Places from the columns `id`, `name`, `lat` and `lon`; an id that comes twice is an error with its row."""
+        ids = rows["id"].cast(pl.String).str.strip_chars()
+        empty = np.flatnonzero((ids.is_null() | (ids == "").fill_null(False)).to_numpy())
+        if len(empty):
+            raise InputError("has no id of a place", file=file, row=int(empty[0]) + 1)
+        repeated = np.flatnonzero((~ids.is_first_distinct()).to_numpy())
+        if len(repeated):
+            row = int(repeated[0])
+            raise InputError(f"names the place {ids[row]!r} once more", file=file, row=row + 1)
+        if ids.len() == 0:
+            raise InputError("has no place in it", file=file)
+        names = rows["name"].cast(pl.String).fill_null(ids) if "name" in rows.columns else ids
+        order = np.argsort(np.asarray(ids.to_list(), np.str_))
+        parts: list[NDArray[np.float64] | None] = [None, None]
+        if {"lat", "lon"} <= set(rows.columns):
+            parts = [_degrees(rows[each], file, most)[order] for each, most in (("lat", 90), ("lon", 180))]
+        one, other = (np.asarray(column.to_list(), np.str_)[order] for column in (ids, names))
+        return cls(one, other, *parts)
+
+
+def read_places(path: Path) -> World | None:
+    """The places of a csv or parquet table with a header that names an id column; None where there is no such header.
+
+    A table of trips is refused: places that were read off somebody's trips are not public.
+    """
+    table = _read_table(path)
+    known = {name.strip().lower(): name for name in table.columns}
+    trips = [known[name] for name in OF_TRIPS if name in known]
+    if trips or {"origin", "destination"} <= set(known):
+        found = " and ".join(repr(name) for name in trips) or "'origin' and 'destination'"
+        raise InputError(
+            f"looks like trips, not like a world: it has the column {found}. A world is public: give the GTFS feed, a "
+            "saved network, or a list of all places",
+            file=path,
+        )
+    named = {
+        ours: known[theirs]
+        for ours, names in (("id", IDS), ("name", NAMES), ("lat", LATITUDES), ("lon", LONGITUDES))
+        if (theirs := next((name for name in names if name in known), None)) is not None
+    }
+    if "id" not in named:
+        if len(table.columns) > 1:
+            raise InputError(
+                f"has no column with the ids of places; call it 'stop_id'. Its columns are "
+                f"{', '.join(map(repr, table.columns))}",
+                file=path,
+            )
+        return None
+    return PlaceList.of_rows(table.select(pl.col(their).alias(our) for our, their in named.items()), path)
+
+
+def read_geojson(path: Path) -> PlaceList:
+    """The features of a GeoJSON file, each with an `id` (or stop_id) and maybe a name; areas stand at their middle."""
+    try:
+        features = json.loads(path.read_text(encoding="utf-8-sig"))["features"]
+        rows = [_feature_row(feature) for feature in features]
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise InputError(f"is not a GeoJSON file of features ({error})", file=path) from error
+    if not rows:
+        raise InputError("has no feature in it", file=path)
+    schema = {"id": pl.String, "name": pl.String, "lat": pl.Float64, "lon": pl.Float64}
+    return PlaceList.of_rows(pl.DataFrame(rows, schema=schema), path)
+
+
+def _feature_row(feature: dict[str, Any]) -> dict[str, Any]:
+    told = {str(key).lower(): value for key, value in (feature.get("properties") or {}).items()}
+    place = feature.get("id", next((told[name] for name in IDS if name in told), None))
+    name = next((told[each] for each in NAMES if each in told), None)
+    flat = np.asarray(_points(feature["geometry"]["coordinates"]), np.float64)
+    lon, lat = flat.mean(axis=0)
+    texts = (None if value is None else str(value) for value in (place, name))
+    return {**dict(zip(("id", "name"), texts, strict=True)), "lat": float(lat), "lon": float(lon)}
+
+
+def _points(coordinates: list[Any]) -> list[list[float]]:
+    if isinstance(coordinates[0], int | float):
+        return [coordinates[:2]]
+    return [point for part in coordinates for point in _points(part)]
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pl.read_parquet(path)
+        separator = "\t" if path.suffix.lower() == ".tsv" else _separator(path)
+        return pl.read_csv(path, separator=separator, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"cannot be read as a list of places ({reason})", file=path) from error
+
+
+def _separator(path: Path) -> str:
+    with path.open(encoding="utf-8-sig") as file:
+        header = file.readline(1 << 16)
+    return max(",;\t|", key=header.count)
+
+
+def _degrees(column: pl.Series, file: Path, most: int) -> NDArray[np.float64]:
+    degrees = column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+    wrong = np.flatnonzero(~(np.abs(degrees) <= most))
+    if len(wrong):
+        row = int(wrong[0])
+        raise InputError(f"{column.name} {column[row]!r} is not a number of degrees", file=file, row=row + 1)
+    return degrees

@@ -1,0 +1,181 @@
+"""dp-loc: both presets, what they say and refuse, and the mistakes that audits must catch."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from wayveil.errors import ParameterError, RefusedError
+from wayveil.mechanisms.dp_loc import DpLoc
+from wayveil.privacy.gradients import Outer
+from wayveil.privacy.ledger import Policy, open_ledger
+from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
+from wayveil.releases.release import release
+from wayveil.risk.grey_box import examine
+from wayveil.risk.plans.dp_loc import PLAN
+from wayveil.risk.recording import Subject
+from wayveil.risk.tiny_worlds import pair_named
+from wayveil.synthesis.hops.hop_net import HopNet
+from wayveil.synthesis.hops.published import SourceNet, StudyHopNet
+from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid, Layout
+from wayveil.world.grid_moves import GridMoves
+
+GRID = Grid(Layout.of_counts("0,0,0.1,0.1", 6, 7))
+
+
+def some_trips(count=900, seed=4):
+    """Straight on to the east, or to the north."""
+    rng = np.random.default_rng(seed)
+    lists, times = [], []
+    for _ in range(count):
+        row, column = rng.integers(0, 4, 2)
+        way = (
+            [row * 7 + column + k for k in range(3)]
+            if rng.random() < 0.5
+            else [(row + k) * 7 + column for k in range(3)]
+        )
+        lists.append(way)
+        times += (rng.integers(0, 86_000) + 60 * np.arange(3)).tolist()
+    return Trips.of_lists(lists, GRID, time=np.array(times))
+
+
+def test_the_default_learns_and_says_its_delta(tmp_path):
+    ledger = open_ledger(tmp_path / "book.ledger")
+    ledger.set_policy("taxis", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")
+    mechanism = DpLoc(weakest=0, training_steps=30, batch=200, hidden=8)
+    made = release(some_trips(), mechanism, epsilon=4, seed=1, ledger=ledger, dataset="taxis")
+    guarantee = made.datasheet["guarantee"]
+    assert (guarantee["epsilon"], Fraction(guarantee["delta"])) == ("4", Fraction(1, 10**6))
+    assert "chance of at most 1e-06" in guarantee["sentence"]
+    (training,) = [row for row in made.datasheet["spends"] if row["label"] == "training of hops"]
+    assert float(Fraction(training["scale"])) > 0.3
+    (line,) = [line for line in ledger.entries("taxis") if line.kind == "reserve"]
+    assert line.delta == Fraction(1, 10**6)
+    assert made.trips.time is not None
+    places, chance = made.model.hops(np.array([10, 20]), np.array([13, 40]), np.array([8, 9]))
+    assert places.shape == chance.shape == (2, 8)
+    assert np.allclose(chance.sum(axis=1), 1)
+
+
+def test_the_published_preset_runs_end_to_end():
+    mechanism = DpLoc(preset="published", weakest=0, training_steps=3, batch=100)
+    made = release(some_trips(300), mechanism, epsilon=4, seed=1)
+    assert abs(len(made.trips) - 300) < 60
+    places, chance = made.model.hops(np.array([10]), np.array([13]), np.array([8]))
+    assert places.shape == (1, 121)
+    assert np.allclose(chance.sum(axis=1), 1)
+    assert mechanism.rule(GRID).impossible == "keep"
+
+
+@pytest.mark.parametrize("unit", [Event(), Points(length=2), Window()])
+def test_units_of_points_are_refused_before_anything_is_spent(tmp_path, unit):
+    ledger = open_ledger(tmp_path / "book.ledger")
+    ledger.set_policy("taxis", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")
+    with pytest.raises(ParameterError, match="Use trip, rider or rider-day"):
+        release(some_trips(50), DpLoc(), epsilon=1, unit=unit, ledger=ledger, dataset="taxis")
+    assert ledger.spent("taxis") == 0
+
+
+def test_a_delta_of_zero_or_none_to_speak_of_is_refused():
+    with pytest.raises(ParameterError, match="delta must be greater than 0"):
+        release(some_trips(50), DpLoc(), epsilon=1, delta=0)
+    with pytest.raises(RefusedError, match="far below one over the number of trips"):
+        release(some_trips(900), DpLoc(weakest=0), epsilon=1, delta="1/900")
+    with pytest.raises(RefusedError, match="too few"):
+        release(some_trips(50), DpLoc(), epsilon=1)
+
+
+def test_without_the_accountant_nothing_is_spent(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "dp_accounting.pld", None)
+    ledger = open_ledger(tmp_path / "book.ledger")
+    ledger.set_policy("taxis", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")
+    with pytest.raises(ParameterError, match=r"pip install 'wayveil\[accounting\]'"):
+        release(some_trips(50), DpLoc(), epsilon=1, ledger=ledger, dataset="taxis")
+    assert ledger.spent("taxis") == 0
+
+
+def numeric_gradients(net, columns, loss):
+    """Central differences of the summed loss, for a few places of every weight."""
+    rng = np.random.default_rng(0)
+    found = []
+    for weight in net.weights:
+        places = rng.choice(weight.size, min(12, weight.size), replace=False)
+        slopes = []
+        for place in places:
+            flat = weight.reshape(-1)
+            kept, step = flat[place], 1e-2
+            flat[place] = kept + step
+            above = loss(net, columns)
+            flat[place] = kept - step
+            below = loss(net, columns)
+            flat[place] = kept
+            slopes.append((above - below) / (2 * step))
+        found.append((places, np.array(slopes)))
+    return found
+
+
+def dense(part):
+    if isinstance(part, Outer):
+        return part.inputs.astype(np.float64).T @ part.errors.astype(np.float64)
+    total = np.zeros(part.shape)
+    np.add.at(total, part.index, part.errors.astype(np.float64))
+    return total
+
+
+def hop_loss(net, columns):
+    here, then, to, hour = columns
+    chance = net.chances(here, to, hour)
+    return -np.log(chance[np.arange(len(here)), net.moves.move(here, then)]).sum()
+
+
+def study_loss(net, columns):
+    here, then, to, hour = columns
+    north, east = net.moves.towards(here, then)
+    logits = net._forward(here, to, hour)[2].astype(np.float64)
+    label = (north + 5) * 11 + east + 5
+    return (np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(len(here)), label]).sum()
+
+
+@pytest.mark.parametrize(
+    ("net", "loss"),
+    [
+        (HopNet(GridMoves(GRID), 2, 6, 0.01), hop_loss),
+        (StudyHopNet(GRID, 0.1), study_loss),
+    ],
+)
+def test_gradients_are_those_of_the_loss(net, loss):
+    rng = np.random.default_rng(2)
+    for weight in net.weights:
+        weight += rng.normal(0, 0.1, weight.shape).astype(weight.dtype)
+    here = np.array([8, 9, 17])
+    columns = (here, here + 1, np.array([13, 27, 33]), np.array([3, 9, 21]))
+    parts = net.parts(columns)
+    for part, (places, slopes) in zip(parts, numeric_gradients(net, columns, loss), strict=True):
+        assert dense(part).reshape(-1)[places] == pytest.approx(slopes, abs=3e-3)
+
+
+def test_the_autoencoder_hands_over_one_gradient_per_weight():
+    net = SourceNet(GRID, 0.2)
+    parts = net.parts((np.array([1, 2]), np.array([5, 5]), np.array([7, 8])))
+    assert [part.shape for part in parts] == [weight.shape for weight in net.weights]
+    assert all(np.isfinite(dense(part)).all() for part in parts)
+    origin, destination, hour = net.draw(50, np.random.default_rng(1))
+    assert origin.max() < GRID.size > destination.max()
+    assert hour.max() < 24
+
+
+@pytest.mark.parametrize("unit", [Trip(), Rider(max_trips=2), RiderDay(max_trips=2)])
+@pytest.mark.parametrize("mechanism", [PLAN.mechanism, *PLAN.also])
+def test_the_grey_box_finds_nothing(unit, mechanism):
+    pair = pair_named(PLAN.pairs, "one more on the busy path")
+    subject = Subject(mechanism, unit, PLAN.epsilon, delta=PLAN.delta)
+    assert examine(subject, pair.without, pair.within, 3).problems == []
+
+
+@pytest.mark.parametrize("mutation", PLAN.mutations, ids=lambda mutation: mutation.name)
+def test_every_known_mistake_of_training_is_caught(mutation):
+    pair = pair_named(PLAN.pairs, mutation.canary)
+    subject = PLAN.subject(pair.unit, mutation.name)
+    found = [examine(subject, pair.without, pair.within, seed) for seed in range(4)]
+    assert any(not one.ok for one in found)

@@ -1,0 +1,76 @@
+"""Weave on a grid: drivers, corners, pairs of ends."""
+
+from functools import cache
+
+import numpy as np
+
+from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.units import Trip
+from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
+from wayveil.trips.trips import Trips
+from wayveil.utility.lengths import jensen_shannon
+from wayveil.world.grid import Grid
+from wayveil.world.grid_corners import find_corners
+from wayveil.world.zones import quarter_leaves
+from weave_city import QUICK, measured, small_town
+
+WEAVE = Weave(generation=QUICK)
+
+
+@cache
+def wandering():
+    """Trips of drivers who take no shortest way, over 12 x 12 cells, by the rule of Weave."""
+    grid = Grid.parse(f"grid:{STUDY_BOX}@12x12")
+    points = simulate_taxis(3_000, drivers="wandering", seed=4)
+    cells = grid.cell_of(points.lat, points.lon)
+    return WEAVE.rule(grid).apply(Trips(cells, points.offsets, grid))
+
+
+@cache
+def model():
+    return measured(WEAVE, wandering(), epsilon=4)[0]
+
+
+@cache
+def woven():
+    return model().generate(3)
+
+
+def test_trips_are_legal_and_have_no_corners():
+    made = woven()
+    inside = np.ones(made.visits, bool)
+    inside[made.offsets[1:] - 1] = False
+    here = np.flatnonzero(inside)
+    assert made.world.successors.contains(made.location[here], made.location[here + 1]).all()
+    assert not find_corners(made.world, made.location, made.offsets).any()
+
+
+def test_ways_are_as_long_as_drivers_make_them():
+    raw, made = (np.bincount(np.minimum(trips.lengths, 40), minlength=41) for trips in (wandering(), woven()))
+    assert jensen_shannon(raw, made) < 0.05
+    assert abs(woven().lengths.mean() / wandering().lengths.mean() - 1) < 0.1
+
+
+def test_pairs_of_ends_get_the_largest_part_on_a_grid():
+    _, gate = measured(WEAVE, wandering(), epsilon=4, unit=Trip())
+    prices = {spend.label: spend.price for spend in gate.budget.spends}
+    assert max(prices, key=lambda label: prices[label]) == "trips by pair"
+    assert sum(prices.values()) <= 4
+
+
+def test_leaves_are_quartered_as_far_as_the_noise_allows():
+    coarse = measured(WEAVE.model_copy(update={"full_pairs": 1e9}), wandering(), epsilon=4)[0]
+    assert len(model().leaves) > len(coarse.leaves)
+    assert set(coarse.leaves) <= set(model().leaves)
+
+
+def test_quarters_of_leaves_keep_single_pairs_whole():
+    # Depth 1: four pairs of places, as one leaf and as four.
+    assert quarter_leaves(np.array([0]), 1).tolist() == [0, 1, 2, 3]
+    assert quarter_leaves(np.array([0, 1, 2, 3]), 1).tolist() == [0, 1, 2, 3]
+    assert quarter_leaves(np.array([0, 4, 8, 12]), 2).tolist() == list(range(16))
+
+
+def test_corners_are_cut_on_grids_only():
+    assert WEAVE.rule(wandering().world).corners == "cut"
+    assert WEAVE.rule(small_town()).corners == "keep"

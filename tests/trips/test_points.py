@@ -1,0 +1,266 @@
+"""GPS points to trips: columns, splits, the rules in their order, and what bad files hear."""
+
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+
+from wayveil.errors import InputError, ParameterError
+from wayveil.trips.point_rules import PointRules
+from wayveil.trips.points import Split, read_points, read_tracks
+from wayveil.trips.read import check, read_trips
+from wayveil.trips.tracks import Tracks
+from wayveil.utility.gps import GpsFigures
+from wayveil.world.grid import Grid, Layout
+from wayveil.world.world import World
+
+# One degree of longitude at the equator is 111 km: cells of 0.01 degrees are 1.1 km wide.
+GRID = Grid(Layout.of_counts("0,0,0.1,0.1", 10, 10))
+EVERY = PointRules(window_seconds=None, fill=False, fewest_visits=1)
+
+
+def cell(row, column):
+    return row * 10 + column
+
+
+def at(row, column):
+    return f"{0.01 * row + 0.005:.4f}", f"{0.01 * column + 0.005:.4f}"
+
+
+def write(tmp_path, rows, header="tid,datetime,lat,lng", name="points.csv"):
+    path = tmp_path / name
+    path.write_text(
+        "\n".join(([header] if header else []) + [",".join(map(str, row)) for row in rows]) + "\n"
+    )
+    return path
+
+
+def walk(trip, start, cells, every=60):
+    return [
+        (
+            trip,
+            f"2024-05-06 {(start + i * every) // 3600:02d}:{(start + i * every) // 60 % 60:02d}:"
+            f"{(start + i * every) % 60:02d}",
+            *at(*place),
+        )
+        for i, place in enumerate(cells)
+    ]
+
+
+def test_scikit_mobility_columns_are_read_without_options(tmp_path):
+    path = write(tmp_path, walk("a", 0, [(1, 1), (1, 2), (2, 2)]) + walk("b", 900, [(5, 5), (5, 6)]))
+    trips = read_trips(path, GRID)
+    assert trips.to_lists() == [[11, 12, 22], [55, 56]]
+    assert trips.rider is None
+    assert (np.diff(trips.time[:3]) == 60).all()
+
+
+def test_a_vehicle_is_split_where_it_is_occupied_and_is_not_a_rider(tmp_path):
+    rows = [
+        (7, f"08:{i:02d}:00", *reversed(at(1, i)), flag, 30)
+        for i, flag in enumerate([0, 1, 1, 1, 0, 1, 1, 0])
+    ]
+    path = write(tmp_path, rows[::-1], header=None)  # unsorted, like the real files
+    columns = ["uid", "datetime", "lng", "lat", "flag", "-"]
+    trips = read_points(path, GRID, columns=columns, header=False)
+    assert trips.to_lists() == [[11, 12, 13], [15, 16]]
+    assert trips.rider is None
+    assert trips.time[0] == 8 * 3600 + 60
+    known = read_points(path, GRID, columns=columns, header=False, riders="uid")
+    assert known.rider.tolist() == [0, 0]
+
+
+def test_gaps_and_jumps_split_a_stream(tmp_path):
+    rows = (
+        walk("x", 0, [(0, 0), (0, 1)]) + walk("x", 3600, [(0, 2), (0, 3)]) + walk("x", 3780, [(9, 9), (9, 8)])
+    )
+    path = write(tmp_path, rows, header="uid,datetime,lat,lng")
+    rules = PointRules(fastest_kmh=None)
+    assert read_points(path, GRID, split=Split(gap_seconds=1200), rules=rules).to_lists()[0] == [0, 1]
+    both = read_points(path, GRID, split=Split(gap_seconds=1200, metres=5000), rules=rules)
+    assert both.to_lists() == [[0, 1], [2, 3], [99, 98]]
+    assert both.rider.tolist() == [0, 0, 0]
+
+
+def test_speed_and_box_drop_the_whole_trip(tmp_path):
+    fast = walk("fast", 0, [(0, 0), (9, 9), (9, 8)], every=60)
+    out = [*walk("out", 0, [(3, 3), (3, 4)]), ("out", "2024-05-06 00:02:00", "0.035", "0.11")]
+    path = write(tmp_path, fast + out + walk("good", 0, [(4, 4), (4, 5)]))
+    assert read_points(path, GRID).to_lists() == [[44, 45]]
+    loose = PointRules(fastest_kmh=None, outside="skip", fill=False)
+    assert read_points(path, GRID, rules=loose).to_lists() == [[0, 99, 98], [33, 34], [44, 45]]
+
+
+def test_each_minute_has_the_cell_with_most_points(tmp_path):
+    cells = [(1, 1), (1, 2), (1, 2), (1, 2), (1, 3), (1, 3)]
+    path = write(tmp_path, walk("a", 0, cells, every=15))
+    # 0:00-0:45 are the first minute, 1:00 and 1:15 the second.
+    trips = read_points(path, GRID, rules=PointRules(fastest_kmh=None))
+    assert trips.to_lists() == [[12, 13]]
+    assert (trips.time % 86_400).tolist() == [15, 60]
+
+
+def test_a_tie_goes_to_the_earlier_cell(tmp_path):
+    path = write(tmp_path, walk("a", 0, [(1, 2), (1, 1), (1, 1), (1, 2), (5, 5)], every=15))
+    assert read_points(path, GRID, rules=PointRules(fastest_kmh=None)).to_lists() == [[12, 55]]
+
+
+def test_short_gaps_are_filled_on_the_line_and_long_ones_cut_or_drop(tmp_path):
+    rows = walk("a", 0, [(1, 1)]) + walk("a", 240, [(1, 5)]) + walk("a", 840, [(1, 6), (1, 7)])
+    path = write(tmp_path, rows)
+    cut = read_points(path, GRID)
+    assert cut.to_lists() == [[11, 12, 13, 14, 15]]
+    assert read_points(path, GRID, rules=PointRules(longer="keep")).to_lists() == [
+        [11, 12, 13, 14, 15, 16, 17]
+    ]
+    assert read_points(path, GRID, rules=PointRules(fill=False)).to_lists() == [[11, 15]]
+    with pytest.raises(InputError, match="no trip is left"):
+        read_points(path, GRID, rules=PointRules(longer="drop"))
+
+
+def test_repeats_merge_at_the_first_time_and_single_visits_go(tmp_path):
+    path = write(tmp_path, walk("a", 0, [(1, 1), (1, 1), (1, 2), (1, 2)]) + walk("b", 0, [(2, 2), (2, 2)]))
+    trips = read_points(path, GRID)
+    assert trips.to_lists() == [[11, 12]]
+    assert (trips.time % 86_400).tolist() == [0, 120]
+    assert read_points(path, GRID, rules=PointRules(fewest_visits=1)).to_lists() == [[11, 12], [22]]
+    assert read_points(path, GRID, rules=PointRules(merge=False)).to_lists() == [[11, 11, 12, 12], [22, 22]]
+
+
+def test_the_hour_is_that_of_most_of_the_trip(tmp_path):
+    late = walk("a", 17 * 3600 + 58 * 60, [(1, i % 10) for i in range(12)])
+    early = walk("b", 17 * 3600 + 50 * 60, [(1, i % 10) for i in range(12)])
+    path = write(tmp_path, late + early)
+    trips = read_points(path, GRID, rules=PointRules(hour="majority", fastest_kmh=None))
+    assert set((trips.time[: trips.offsets[1]] % 86_400).tolist()) == {18 * 3600}
+    assert set((trips.time[trips.offsets[1] :] % 86_400).tolist()) == {17 * 3600}
+
+
+def test_weekends_and_holidays_go_by_the_day_of_the_start(tmp_path):
+    monday, sunday = walk("a", 0, [(1, 1), (1, 2)]), walk("b", 0, [(2, 1), (2, 2)])
+    sunday = [(trip, moment.replace("05-06", "05-05"), *rest) for trip, moment, *rest in sunday]
+    path = write(tmp_path, monday + sunday)
+    assert read_points(path, GRID, rules=PointRules(weekends=False)).to_lists() == [[11, 12]]
+    assert read_points(path, GRID, rules=PointRules(holidays=(date(2024, 5, 6),))).to_lists() == [[21, 22]]
+    clock = write(tmp_path, [("a", "08:00", *at(1, 1)), ("a", "08:01", *at(1, 2))], name="clock.csv")
+    with pytest.raises(InputError, match="without dates"):
+        read_points(clock, GRID, rules=PointRules.study())
+
+
+def test_what_becomes_of_a_trip_does_not_depend_on_others(tmp_path):
+    rng = np.random.default_rng(1)
+    ways = [rng.integers(0, 10, (rng.integers(2, 9), 2)).tolist() for _ in range(30)]
+    rules = PointRules(fastest_kmh=250)
+    rows = [walk(f"t{i}", int(rng.integers(0, 80_000)), way, every=90) for i, way in enumerate(ways)]
+    together = read_points(write(tmp_path, [row for trip in rows for row in trip]), GRID, rules=rules)
+    apart = []
+    for trip in rows:
+        try:
+            apart += read_points(write(tmp_path, trip), GRID, rules=rules).to_lists()
+        except InputError:
+            continue
+    assert together.to_lists() == apart
+
+
+def test_points_snap_to_stops_within_a_radius(tmp_path):
+    stops = GRID  # its cells' centres, taken as stops of a plain network
+    from wayveil.world.network import Network
+
+    network = Network(*stops._parts)
+    rows = [("a", "08:00", 0.0051, 0.0049), ("a", "08:01", 0.0099, 0.0099), ("a", "08:02", 0.0052, 0.0148)]
+    path = write(tmp_path, rows)
+    assert read_points(path, network, radius=100).to_lists() == [[0, 1]]
+    with pytest.raises(ParameterError, match="radius"):
+        read_points(path, network)
+    with pytest.raises(ParameterError, match="lie in their cell"):
+        read_points(path, GRID, radius=100)
+
+
+def test_parquet_and_mapped_columns(tmp_path):
+    path = tmp_path / "p.parquet"
+    pl.DataFrame(
+        {
+            "who": ["a", "a"],
+            "when": pl.Series(["2024-05-06T08:00:00", "2024-05-06T08:01:00"]).str.to_datetime(),
+            "y": [0.005, 0.005],
+            "x": [0.005, 0.015],
+        }
+    ).write_parquet(path)
+    columns = {"who": "tid", "when": "datetime", "y": "lat", "x": "lng"}
+    assert read_points(path, GRID, columns=columns).to_lists() == [[0, 1]]
+
+
+GOOD = ("a", "2024-05-06 08:00:00", "0.005", "0.005")
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (("a", "2024-05-06 08:01:00", "113.8", "22.6"), "row 2: .*swapped"),
+        (("a", "2024-05-06 08:01:00", "22.6", "222.6"), "row 2: .*longitude"),
+        (("a", "2024-05-06 08:01:00", "0", "0"), "row 2: is at .*fix"),
+        (("a", "2024-05-06 08:01:00", "north", "0.1"), "row 2: lat 'north' is not a number"),
+        (("a", "noon", "0.005", "0.006"), "row 2: datetime 'noon' cannot be read"),
+        (("a", "08:01:00", "0.005", "0.006"), "row 2: .*one form throughout"),
+        (("a", "2024-05-06 07:59:00", "0.005", "0.006"), "row 2: is earlier .*order='time'"),
+        (("a", "2024-05-06 08:00:00", "0.005", "0.006"), "row 2: is in the same second .*repeated='first'"),
+    ],
+)
+def test_a_bad_row_is_named_with_its_remedy(tmp_path, row, problem):
+    with pytest.raises(InputError, match=problem):
+        read_points(write(tmp_path, [GOOD, row]), GRID)
+
+
+def test_a_swapped_file_is_known_even_where_both_are_latitudes(tmp_path):
+    box = Grid(Layout.of_counts("48.8,2.2,48.9,2.4", 5, 5))
+    path = write(tmp_path, [("a", "08:00", "2.25", "48.85"), ("a", "08:01", "2.26", "48.85")])
+    with pytest.raises(InputError, match="swapped"):
+        read_points(path, box)
+
+
+def test_missing_world_split_flag_and_columns_are_said(tmp_path):
+    path = write(tmp_path, [GOOD, GOOD], header="uid,datetime,lat,lng")
+    with pytest.raises(ParameterError, match="never from the data"):
+        read_points(path, None)
+    with pytest.raises(ParameterError, match="never from the data"):
+        read_points(path, World.of_symbols("ab"))
+    with pytest.raises(InputError, match="say how points become trips"):
+        read_points(path, GRID)
+    with pytest.raises(InputError, match="no column 'flag'"):
+        read_points(path, GRID, split=Split(flag=True))
+    with pytest.raises(ParameterError, match="without a header needs"):
+        read_points(path, GRID, header=False)
+    with pytest.raises(InputError, match="has 4 columns, but 3 are named"):
+        read_points(path, GRID, header=False, columns=["uid", "datetime", "lat"])
+    with pytest.raises(InputError, match="no column for 'lng'"):
+        read_points(write(tmp_path, [("a", 1, 2)], header="uid,datetime,lat"), GRID)
+    with pytest.raises(ParameterError, match="fill"):
+        PointRules(window_seconds=None, fill=True)
+
+
+def test_h3_without_its_package_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "h3", None)
+    path = write(tmp_path, [("a", "08:00", "8928308280fffff")], header="tid,datetime,h3")
+    with pytest.raises(ParameterError, match="pip install h3"):
+        read_points(path, GRID)
+
+
+def test_check_finds_everything_at_once(tmp_path):
+    rows = [GOOD, ("a", "noon", "0.005", "0.006"), ("a", "2024-05-06 08:02:00", "0", "0")]
+    findings = check(write(tmp_path, rows), GRID)
+    assert findings.kind == "GPS points"
+    assert len(findings.problems) >= 2
+    assert not findings.ok
+
+
+def test_tracks_are_the_points_that_the_trips_were_made_of(tmp_path):
+    path = write(tmp_path, walk("a", 0, [(1, 1), (1, 1), (1, 2)]) + walk("b", 0, [(2, 2), (2, 2)]))
+    trips, tracks = read_tracks(path, GRID)
+    assert trips.to_lists() == [[11, 12]]
+    assert tracks.lat == pytest.approx([0.015] * 3)
+    assert tracks.lon == pytest.approx([0.015, 0.015, 0.025])
+    spread = Tracks.spread(trips, seed=1)
+    assert GRID.cell_of(spread.lat, spread.lon).tolist() == trips.location.tolist()
+    same = {m.key: m.value for m in GpsFigures(tracks).measure(tracks)}
+    assert same["gps/query"] == same["gps/length_jsd"] == same["gps/trip_jsd_nats"] == 0

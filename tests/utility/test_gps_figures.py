@@ -1,0 +1,83 @@
+"""Sets of places, curves by hour, and next hops, each against the slow way."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from wayveil.trips.trips import Trips
+from wayveil.utility.hour_curves import hour_curves, hours_of
+from wayveil.utility.itemsets import FrequentItemsets, itemset_supports, top_itemsets
+from wayveil.utility.lengths import LengthsByHour
+from wayveil.utility.next_hop import hops_of, next_hop_figures
+from wayveil.utility.origin_destination import OriginDestinationDistance
+from wayveil.world.grid import Grid, Layout
+
+GRID = Grid(Layout.of_counts("0,0,0.1,0.1", 4, 4))
+
+
+def some_trips(count, seed):
+    rng = np.random.default_rng(seed)
+    lists = [rng.integers(0, 16, rng.integers(1, 7)).tolist() for _ in range(count)]
+    lengths = [len(one) for one in lists]
+    start = rng.integers(0, 86_400, count)
+    time = np.concatenate([first + 60 * np.arange(n) for first, n in zip(start, lengths, strict=True)])
+    return Trips.of_lists(lists, GRID, time=time)
+
+
+RAW, OTHER = some_trips(200, 1), some_trips(150, 2)
+
+
+def test_top_sets_are_those_of_counting_everything():
+    count: dict[tuple[int, ...], int] = {}
+    for trip in RAW.to_lists():
+        places = sorted(set(trip))
+        for size in range(2, 6):
+            for one in combinations(places, size):
+                count[one] = count.get(one, 0) + 1
+    slow = sorted(count.items(), key=lambda item: (-item[1], len(item[0]), item[0]))[:40]
+    assert top_itemsets(RAW, 40) == slow
+    assert itemset_supports(RAW, [one for one, _ in slow]).tolist() == [much for _, much in slow]
+
+
+def test_itemset_figures_of_the_same_trips_are_perfect():
+    found = {m.key: m.value for m in FrequentItemsets(RAW).measure(RAW)}
+    assert found["patterns/itemsets/10/found"] == found["patterns/itemsets/100/f1"] == 1
+    assert found["patterns/itemsets/50/support_error"] == 0
+    other = {m.key: m.value for m in FrequentItemsets(RAW).measure(OTHER)}
+    assert other["patterns/itemsets/100/found"] < 1
+
+
+def test_curves_average_to_the_figures_of_the_scorecard():
+    curve = hour_curves(RAW, OTHER)
+    weights = curve["raw trips"].to_numpy()
+    by_hour = LengthsByHour(RAW).measure(OTHER)[0].value
+    assert np.average(curve["length_jsd"], weights=weights) == pytest.approx(by_hour)
+    distance = OriginDestinationDistance(RAW).measure(OTHER)[1].value
+    assert np.average(curve["od_emd"], weights=weights) == pytest.approx(distance)
+    same = hour_curves(RAW, RAW, hour="majority")
+    assert same["length_jsd"].max() == same["od_emd"].max() == 0
+
+
+def test_the_majority_hour_is_where_most_of_the_trip_was():
+    time = np.array([17 * 3600 + 3480, 18 * 3600 + 600, 3599, 3600, 0, 7300])
+    trips = Trips.of_lists([[0, 1], [0, 1], [0, 1]], GRID, time=time)
+    assert hours_of(trips, "start").tolist() == [17, 0, 0]
+    assert hours_of(trips, "majority").tolist() == [18, 0, 1]
+
+
+class Knows:
+    """Goes north-east with probability 3/4, and stays otherwise."""
+
+    def hops(self, here, to, hour):
+        places = np.stack([np.minimum(here + 1, 15), np.where(here > 0, here, -1)], axis=1)
+        return places, np.tile([0.75, 0.25], (len(here), 1))
+
+
+def test_next_hop_figures_by_hand():
+    trips = Trips.of_lists([[0, 1, 2], [5, 4]], GRID, time=np.array([0, 1, 2, 7200, 7201]))
+    assert [column.tolist() for column in hops_of(trips)] == [[0, 1, 5], [1, 2, 4], [2, 2, 4], [0, 0, 2]]
+    loss, accuracy, metres = (m.value for m in next_hop_figures(trips, Knows()))
+    assert accuracy == pytest.approx(2 / 3)
+    assert loss == pytest.approx((-2 * np.log(0.75) - np.log(1e-9)) / 3)
+    assert metres == pytest.approx(2 * 0.025 * 111_195 / 3, rel=1e-3)
