@@ -221,17 +221,17 @@ def test_a_run_that_is_stopped_after_paying_is_finished_without_paying_again(way
 
 
 def visits_table(kind):
-    """Forty trips of each kind, as a table with our names."""
+    """Four hundred trips of each kind, as a table with our names: enough to stand out of the noise."""
     stops = {"calls": [A, B, C], "legs": [A, D], "taps": [C]}[kind]
-    trips = [(trip, at, stop) for trip in range(40) for at, stop in enumerate(stops)]
+    trips = [(trip, at, stop) for trip in range(400) for at, stop in enumerate(stops)]
     if kind == "taps":  # a few cards tap twice, far apart
-        trips += [(trip, 1, A) for trip in range(3)]
+        trips += [(trip, 1, A) for trip in range(30)]
     trip, at, stop = zip(*trips, strict=True)
     clock = [f"08:{minute:02d}:00" for minute in at]
     return pl.DataFrame({"trip_id": trip, "seq": at, "stop_id": stop, "event_time": clock, "rider_id": trip})
 
 
-PAIRS = pl.DataFrame({"origin": [A] * 40, "destination": [D] * 40})
+PAIRS = pl.DataFrame({"origin": [A] * 400, "destination": [D] * 400})
 WALKS = {
     "calls.csv": (visits_table("calls"), "calls"),
     "calls.parquet": (visits_table("calls").drop("rider_id"), "calls"),
@@ -243,7 +243,7 @@ WALKS = {
     "taps.parquet": (visits_table("taps"), "taps"),
     "pairs.csv": (PAIRS, "pairs"),
     "pairs.parquet": (
-        PAIRS.with_columns(start=pl.lit(28_800), end=pl.lit(29_400), USER=pl.lit("me")),
+        PAIRS.with_columns(start=pl.lit(28_800), end=pl.lit(29_400), USER=pl.int_range(400)),
         "pairs",
     ),
 }
