@@ -1,7 +1,7 @@
 """STRAP against the privacy parameter of each mechanism, on a dense and on a sparse city, as the study plots it.
 
     python -m bench.strap_shapes                        both cities, and what was found
-    python -m bench.strap_shapes dense 10000 3000       one city, so many riders, and so many for methods with k
+    python -m bench.strap_shapes dense 10000 1500       one city, so many riders, and so many for methods with k (or 0)
     python -m bench.strap_shapes summary                what was found so far
 
 Every release is a line of bench/results/strap_shapes.jsonl as soon as it is measured; a run goes on where one stopped.
@@ -50,7 +50,7 @@ WITH_EPSILON = ("markov", "noisy-prefix-tree", "dpt")
 WITH_K = ("glove", "plausible-deniability")
 KNOWN = (0.2, 0.3, 0.4)
 REPETITIONS = 5
-RIDERS, FEWER = 10_000, 3_000
+RIDERS, FEWER = 10_000, 1_500
 LOOKED_AT = 2_000  # riders whose STRAP is added up; releases are made from all
 FEWEST_VISITS = 2
 FOUND = Path(__file__).parent / "results" / "strap_shapes.jsonl"
@@ -149,7 +149,9 @@ def read_found() -> list[Row]:
     return [json.loads(line) for line in FOUND.read_text().splitlines()] if FOUND.exists() else []
 
 
-def curve(rows: list[Row], raw: list[float], at: int) -> tuple[list[Row], float | None, list[tuple[float, float]]]:
+def curve(
+    rows: list[Row], raw: list[float], at: int
+) -> tuple[list[Row], float | None, list[tuple[float, float]]]:
     """Of one mechanism and one p: a point per setting, Spearman over those that count, and wrong steps among these.
 
     A step is wrong if it goes against the trend and the intervals of its two ends do not overlap.
@@ -207,8 +209,9 @@ def summarise() -> None:
 def main(city: str | None = None, riders: int = RIDERS, fewer: int = FEWER) -> None:
     if city != "summary":
         for one in ("dense", "sparse") if city is None else (city,):
-            run(one, fewer, WITH_K, CROWDS)
-            run(one, riders, WITH_EPSILON, EPSILONS)
+            for count, names, settings in ((fewer, WITH_K, CROWDS), (riders, WITH_EPSILON, EPSILONS)):
+                if count:
+                    run(one, count, names, settings)
     summarise()
 
 
