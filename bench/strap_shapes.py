@@ -193,7 +193,7 @@ def summarise() -> None:
                 continue
             curves = [curve(rows, lines["raw"], at) for at in range(len(KNOWN))]
             print(f"  {name}: Spearman", *(rank if rank is None else round(rank, 2) for _, rank, _ in curves))
-            for at, points in enumerate(zip(*(points for points, _, _ in curves), strict=True)):
+            for points in zip(*(points for points, _, _ in curves), strict=True):
                 words = (f"{p['mean']:9,.1f} ({p['low']:,.0f} to {p['high']:,.0f})" for p in points)
                 mine = [row for row in rows if row["setting"] == points[0]["setting"]]
                 notes = f"{len(mine)} x, {np.mean([row['visits'] for row in mine]):.1f} visits"
