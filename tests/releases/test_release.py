@@ -118,7 +118,7 @@ def test_a_saved_release_is_verified_and_read_back(saved):
         "trips.parquet",
         "model.npz",
         "model.parquet",
-        "expected.json",
+        "accuracy.json",
         "datasheet.json",
         "datasheet.html",
         "manifest.json",
@@ -187,7 +187,7 @@ def test_links_and_names_that_lead_out_of_the_folder_are_refused(saved, tmp_path
 def sign_again(folder, files):
     """What an insider with the key could write."""
     key = signing_key()
-    manifest = json.dumps({"format": 2, "files": files, "public_key": public_text(key)}).encode()
+    manifest = json.dumps({"format": 3, "files": files, "public_key": public_text(key)}).encode()
     (folder / "manifest.json").write_bytes(manifest)
     (folder / "manifest.sig").write_bytes(key.sign(manifest))
 
@@ -195,14 +195,14 @@ def sign_again(folder, files):
 def test_a_release_of_the_format_before_is_refused_with_a_sentence(saved):
     _, folder = saved
     files = json.loads((folder / "manifest.json").read_text())["files"]
-    for name in ("model.npz", "expected.json"):
+    for name in ("model.npz", "accuracy.json"):
         (folder / name).unlink()
         del files[name]
     manifest = json.dumps({"format": 1, "files": files, "public_key": public_text(signing_key())}).encode()
     (folder / "manifest.json").write_bytes(manifest)
     (folder / "manifest.sig").write_bytes(signing_key().sign(manifest))
     verify_release(folder)
-    with pytest.raises(InputError, match="format 1, without a model that can be loaded"):
+    with pytest.raises(InputError, match="format 1; this version reads format 3"):
         Release.load(folder, WORLD)
 
 
