@@ -80,7 +80,7 @@ def test_a_universe_read_off_the_trips_is_called_not_private():
 
 def test_tuning_on_the_data_is_declared():
     sheet = release(some_trips(), TREE, epsilon=1, tuned_on_data=True).datasheet
-    assert "NOT covered" in sheet["deployment"]["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+    assert "NOT covered" in sheet["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]
 
 
 def test_steps_are_held_to_the_network_and_taps_are_not():

@@ -15,7 +15,7 @@ import numpy as np
 
 from wayveil.errors import RefusedError
 from wayveil.progress import step
-from wayveil.releases.bands import Bands, find_bands
+from wayveil.releases.bands import Bands, find_bands, find_sum_bands
 from wayveil.releases.replicas import draw_replicas, mechanism_of
 from wayveil.releases.tallies import KINDS, VISIT_KINDS, Tally, kinds_for, tally
 from wayveil.releases.verdicts import Verdict, judge
@@ -28,8 +28,10 @@ from wayveil.world.timebins import TimeBins
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
 
-# Small releases are made again several times, so that also a kind of few cells has pairs; large ones once.
-SMALL, ROUNDS = 30_000, 4
+# A release is made again once: that takes as long as the release did.
+ROUNDS = 1
+# Kinds of one number have too few pairs; their parts have more.
+SUM_OF = {"total": "boardings", "visits": "stops"}
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
 MADE_OF = {"stops": "edges", "visits": "lengths"}
 
@@ -102,7 +104,7 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         silent = (judge(kind, 0, 0.0, 1.0, None, sure=True) for kind in kinds_for(trips))
         return Accuracy({}, tuple(silent), None)
     with step("finding how far off to expect it"):
-        replicas = list(draw_replicas(release, _rounds(release)))
+        replicas = list(draw_replicas(release, ROUNDS))
         expected = _ask_model(release, replicas)
         bins = None if trips.time is None else TimeBins.hour_of_day()
         public = floor(trips.world, len(trips), 0, bins=bins)
@@ -114,6 +116,9 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
             bias = _bias(kind, expected)
             if kind in holds and bias is not None:
                 found = find_bands(true, shown)
+                if kind in SUM_OF:
+                    parts = SUM_OF[kind]
+                    found = find_sum_bands(tally(parts, trips), [tally(parts, each.trips) for each in replicas])
                 if found is not None:
                     bands[kind] = found.widen(bias)
             sure = kind in holds or any(error.kind == kind for error in expected or ())
@@ -140,11 +145,6 @@ def _judge_counted(release: "Release") -> Iterator[Verdict]:
         here = Tally(np.arange(len(values)), values)
         against = _distance(here, told) / size if KINDS[kind].public else None
         yield judge(kind, int(np.count_nonzero(values)), size, error, against, sure=True)
-
-
-def _rounds(release: "Release") -> int:
-    """A model that knows more about its errors than replicas tell needs one only."""
-    return ROUNDS if len(release.trips) <= SMALL and not isinstance(release.model, ExpectsErrors) else 1
 
 
 def _ask_model(release: "Release", replicas: Sequence[Replica]) -> tuple[ExpectedError, ...] | None:

@@ -8,6 +8,7 @@ that they have: a cell just over a threshold is mostly luck, and its interval re
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,23 @@ def find_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
         _widest(ends[:, 1], first, np.maximum),
         unlisted,
     )
+
+
+def find_sum_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
+    """The interval of a number that is the sum of these cells: few replicas, but many parts, tell how far off it is.
+
+    Errors of parts that are independent add up in squares, errors that they share add up as they are.
+    """
+    total = float(truth.values.sum())
+    parts = []
+    for replica in replicas:
+        cells = np.union1d(truth.cells, replica.cells)
+        off = truth.at(cells) - replica.at(cells)
+        parts.append(max(float(np.sum(off**2)), float(np.sum(off)) ** 2))
+    if not parts or len(truth.cells) < FEWEST:
+        return None
+    half = np.array([CAUTION * NORMAL_95 * sqrt(np.mean(parts) / (total + 1))])
+    return Bands(np.array([total]), -half, half, None)
 
 
 def _ends(off: Floats) -> tuple[float, float]:

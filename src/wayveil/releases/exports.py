@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
+from wayveil.releases.datasheet import NOT_STATED
 from wayveil.releases.spreadsheets import write_csv
 from wayveil.synthesis.estimates import Ends, Estimate, Runs, Visits
 from wayveil.synthesis.model import Nests
@@ -294,6 +295,27 @@ def _write_trajectories(release: "Release", out: Path, bins: TimeBins) -> list[P
     return [out]
 
 
+def registry_record(release: "Release") -> dict[str, Any]:
+    """The release as a draft for the public registry of differential-privacy deployments, all three tiers."""
+    deployment = release.datasheet["deployment"]
+    basic = deployment["basic"]
+    slug = "-".join("".join(sign if sign.isalnum() else " " for sign in basic["name"].lower()).split())
+    authors = [each["data_curator_name"] for each in basic["data_curators"]]
+    administrative = {"sources": NOT_STATED, "registry_authors": authors}
+    return {
+        "url_slug": slug,
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {**deployment, "administrative": administrative},
+    }
+
+
+def _write_registry(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    # The registry takes YAML, and JSON is YAML.
+    out.write_text(json.dumps(registry_record(release), indent=2, ensure_ascii=False), encoding="utf-8")
+    return [out]
+
+
 def _depth(node: dict[str, Any]) -> int:
     return 1 + max((_depth(child) for child in node["children"]), default=0)
 
@@ -306,6 +328,7 @@ FORMATS: dict[str, Callable[["Release", Path, TimeBins], list[Path]]] = {
     "flowmap": _write_flowmap,
     "trie": _write_trie,
     "trajectories": _write_trajectories,
+    "registry": _write_registry,
 }
 
 

@@ -230,6 +230,7 @@ def release(
             released_over=trips.world,
             visits="taps" if isinstance(model, OfTaps) else visits or "calls",
             rule=rule,
+            purpose=purpose,
             tuned_on_data=tuned_on_data,
             ledger=None if hold is None else hold.describe(),
             claim=None if budget.currency == "epsilon" else epsilon,

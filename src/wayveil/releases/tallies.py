@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.estimates import HOURS, Key, Question, Runs, Visits
@@ -85,13 +87,24 @@ def _runs(length: int) -> Callable[[Trips], Ints]:
         cells = np.zeros(len(starts), np.int64)
         for step in range(length):
             cells = cells * size + trips.location[starts + step]
-        # A trip that runs there twice is one trip.
-        trip = np.searchsorted(trips.offsets, starts, side="right")
-        order = np.lexsort((cells, trip))
-        cells, trip = cells[order], trip[order]
-        return cells[np.r_[True, (np.diff(cells) != 0) | (np.diff(trip) != 0)][: len(cells)]]
+        windows = np.maximum(trips.lengths - length + 1, 0)
+        return cells[_first_of_trip(cells, np.concatenate([[0], np.cumsum(windows)]))]
 
     return count
+
+
+@njit(cache=True)
+def _first_of_trip(cells: Ints, offsets: Ints) -> NDArray[np.bool_]:
+    """Whether a cell is new in its trip: a trip that runs there twice is one trip."""
+    new = np.ones(len(cells), np.bool_)
+    for trip in range(len(offsets) - 1):
+        start = offsets[trip]
+        for here in range(start + 1, offsets[trip + 1]):
+            for before in range(start, here):
+                if cells[before] == cells[here]:
+                    new[here] = False
+                    break
+    return new
 
 
 @dataclass(frozen=True)
