@@ -182,9 +182,9 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories "
-            "(scikit-mobility; points of a grid are uniform in their cells); trie (JSON, of n-grams); registry (a draft for the registry of "
-            "differential-privacy deployments).",
+            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories (scikit-mobility; "
+            "points of a grid are uniform in their cells); trie (JSON, of n-grams); registry (a draft for the "
+            "registry of differential-privacy deployments).",
         ),
     ] = "od",
     anyway: Anyway = False,
