@@ -198,7 +198,7 @@ def release(
         check_trainable(unit)
     if rule is None:
         rule = mechanism.rule(trips.world)
-        if visits is None and rule.impossible != "keep":
+        if visits is None and rule.impossible not in ("keep", "route"):
             require_fit(trips)
     actor = getpass.getuser() if actor is None else actor
     with held(
