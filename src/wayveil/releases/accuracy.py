@@ -118,7 +118,9 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
                 found = find_bands(true, shown)
                 if kind in SUM_OF:
                     parts = SUM_OF[kind]
-                    found = find_sum_bands(tally(parts, trips), [tally(parts, each.trips) for each in replicas])
+                    found = find_sum_bands(
+                        tally(parts, trips), [tally(parts, each.trips) for each in replicas]
+                    )
                 if found is not None:
                     bands[kind] = found.widen(bias)
             sure = kind in holds or any(error.kind == kind for error in expected or ())

@@ -29,6 +29,7 @@ from wayveil.releases.datasheet import (
     declare_rows,
     disclaim,
     make_datasheet,
+    public_files,
     public_worlds,
 )
 from wayveil.releases.tallies import kind_of
@@ -247,7 +248,7 @@ def release(
                 hold.kept = True
         with step("writing private trips"):
             private = model.generate(seed)
-        datasheet["public_inputs"] = public_worlds(private.world, trips.world)
+        datasheet["public_inputs"] = [*public_worlds(private.world, trips.world), *public_files(mechanism)]
         private = replace(private, history=history_of_release(datasheet))
     return Release(private, model, datasheet, None if hold is None else hold.reservation)
 
