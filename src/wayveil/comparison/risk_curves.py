@@ -22,9 +22,10 @@ from wayveil.risk.attacks.assess import RiskSettings, risk
 from wayveil.risk.attacks.targets import some_people, split_people
 from wayveil.risk.strap.study import StrapStudy
 from wayveil.syntactic.method import SyntacticMethod, anonymise
+from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.trips import Trips
 from wayveil.utility.range_counts import RangeCounts
-from wayveil.utility.reference import ceiling, empty, floor
+from wayveil.utility.reference import ceiling
 from wayveil.utility.scorecard import NOTICE, mean_and_interval
 
 FIXED_ERRORS = (0.05, 0.1, 0.2)
