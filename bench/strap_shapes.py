@@ -149,7 +149,9 @@ def read_found() -> list[Row]:
     return [json.loads(line) for line in FOUND.read_text().splitlines()] if FOUND.exists() else []
 
 
-def curve(rows: list[Row], raw: list[float], at: int) -> tuple[list[Row], float | None, list[tuple[float, float]]]:
+def curve(
+    rows: list[Row], raw: list[float], at: int
+) -> tuple[list[Row], float | None, list[tuple[float, float]]]:
     """Of one mechanism and one p: a point per setting, Spearman over those that count, and wrong steps among these.
 
     A step is wrong if it goes against the trend and the intervals of its two ends do not overlap.

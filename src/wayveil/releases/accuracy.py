@@ -96,8 +96,8 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
     Intervals are made for the kinds of question that the mechanism can hold, or for others (`holds`), to measure them.
     """
     trips = release.trips
-    if "rewritten_by" in release.datasheet:
-        return Accuracy({}, (), None)  # of trips that were made twice nothing is known
+    if "rewritten_by" in release.datasheet or mechanism_of(release.datasheet).trained:
+        return Accuracy({}, (), None)  # made twice: nobody knows; trained: once more would take too long
     if isinstance(release.model, OfTaps):
         return Accuracy({}, tuple(_judge_counted(release)), None)
     if len(trips) == 0:
@@ -105,6 +105,8 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         return Accuracy({}, tuple(silent), None)
     with step("finding how far off to expect it"):
         replicas = list(draw_replicas(release, ROUNDS))
+        if not replicas:
+            return Accuracy({}, (), None)  # a replica that is refused says nothing
         expected = _ask_model(release, replicas)
         bins = None if trips.time is None else TimeBins.hour_of_day()
         public = floor(trips.world, len(trips), 0, bins=bins)
@@ -150,7 +152,7 @@ def _judge_counted(release: "Release") -> Iterator[Verdict]:
 
 
 def _ask_model(release: "Release", replicas: Sequence[Replica]) -> tuple[ExpectedError, ...] | None:
-    if not isinstance(release.model, ExpectsErrors) or not replicas:
+    if not isinstance(release.model, ExpectsErrors):
         return None
     return tuple(release.model.expected_errors(release.trips, replicas[0]))
 
@@ -174,8 +176,7 @@ def _judge(
     biased = float(np.sum(bias * np.sqrt(true.values))) * sqrt(2 / pi)
     off = [np.hypot(_distance(true, replica), biased) / size for replica in replicas]
     against = _distance(true, tally(kind, public)) / size if KINDS[kind].public else None
-    error = float(np.mean(off)) if off else 1.0  # a replica that was refused says nothing
-    return judge(kind, len(true.cells), size, error, against, sure=sure)
+    return judge(kind, len(true.cells), size, float(np.mean(off)), against, sure=sure)
 
 
 def _distance(left: Tally, right: Tally) -> float:
