@@ -24,7 +24,7 @@ others it says that nothing is known.
 99.5 % is asked for. A star says that it is outside, a dot that so few intervals (such as one total per release) would
 also show it if 92 to 99.5 % were true. *Width* is half the median interval, *error* the median distance to the raw
 number. *Not shown* is the share of raw cells that the release does not show and whose number is below what it says they
-hold at most. *Time* is that of the intervals over that of the release.
+hold at most. *Time* is that of the intervals over that of the release, of the processor.
 """
 
 
@@ -74,8 +74,8 @@ def verdict_words(rows: list[dict]) -> str:
 def table(rows: list[dict]) -> str:
     """Rows by world, mechanism and kind."""
     lines = [
-        "| World | Mechanism | epsilon | Question | Releases | Coverage | Width | Error | Not shown | Time |",
-        "|---|---|--:|---|--:|--:|--:|--:|--:|--:|",
+        "| World | Mechanism | epsilon | Question | Releases | Coverage | Width | Error | Not shown | Time | Answer |",
+        "|---|---|--:|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     order = sorted(rows, key=lambda row: (row["world"], row["mechanism"], float(row["epsilon"]), row["kind"]))
     for row in order:
@@ -85,7 +85,8 @@ def table(rows: list[dict]) -> str:
         lines.append(
             f"| {row['world']} | {row['mechanism']} | {row['epsilon']} | {row['kind']} | {row['releases']} "
             f"| {row['coverage']:.1%}{mark} | {number(row['half_width'])} | {number(row['error'])} "
-            f"| {'–' if row['unlisted'] is None else format(row['unlisted'], '.1%')} | {row['time_ratio']:.2g} |"
+            f"| {'–' if row['unlisted'] is None else format(row['unlisted'], '.1%')} | {row['time_ratio']:.2g} "
+            f"| {number(row.get('answer_ratio'))} |"
         )
     return "\n".join([*lines, "", "A star: outside 92 to 99.5 %; a dot: too few to tell."])
 
