@@ -1,6 +1,6 @@
 """Questions about trips, answered by counting the released ones: who boards where, who changes where, how long it took.
 
-Released trips are private already, so every count of them is free. No interval is known for these counts: columns
+Released trips are private already, so every count of them is free. Where no interval is known for a count, columns
 `low` and `high` are empty. Raw trips, where somebody may see them, are counted in the same way beside them.
 """
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.releases.answers import Answer, network_of
+from wayveil.releases.trip_bars import find_trip_bars
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths
@@ -72,13 +73,13 @@ def answer_trips(
     if raw is not None:
         other = _COUNT[question](raw, asked).rename({"answer": "raw"})
         table = _beside(table, other, keys)
-    empty = pl.lit(None, table.schema["answer"])
-    table = table.with_columns(low=empty, high=empty)
+    low, high, bars_known = find_trip_bars(release, question, table["answer"])
+    table = table.with_columns(low=low, high=high)
     order = [*keys, "answer", "low", "high", *(["raw"] if raw is not None else [])]
     table = table.select(order).sort("answer", descending=True, maintain_order=True)
     if question in ("journeys", "districts"):
         table = table.head(top)
-    note = SHARED if question == "line-load" else NOTE
+    note = bars_known or (SHARED if question == "line-load" else NOTE)
     return Answer(question, table, note, internal=raw is not None)
 
 
