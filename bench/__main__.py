@@ -20,6 +20,7 @@ SUITES = (
     "gtfs",
     "paths",
     "simulate",
+    "city_laws",
     "prefix_tree",
     "tree_family",
     "tree_growth",

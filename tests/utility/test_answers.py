@@ -20,7 +20,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event, RiderDay, Trip
 from wayveil.releases.answer_sheet import answer_sheet
-from wayveil.releases.answers import COUNTED, route_boardings, scheduled_runs, top_patterns
+from wayveil.releases.answers import COUNTED, route_boardings, top_patterns
 from wayveil.releases.release import Release, release
 from wayveil.releases.tap_ways import ANY_MOVE, release_taps
 from wayveil.simulate.fare_boxes import simulate_taps
@@ -29,6 +29,7 @@ from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import sequences
 from wayveil.trips.trips import Trips
 from wayveil.utility.raw_answers import RawAnswers
+from wayveil.world.lines import scheduled_runs
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.world import World
 

@@ -4,6 +4,7 @@ Bad input ends with one sentence and exit code 2; an audit or a verification tha
 """
 
 import sys
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -46,7 +47,9 @@ def _main(
     pass
 
 
+@cache
 def _register() -> None:
+    """Add all commands, once: a program may call `main` again."""
     from wayveil.cli import (
         anonymise,
         audits,

@@ -185,18 +185,31 @@ def export(
             "(scikit-mobility; points of a grid are uniform in their cells); or trie (JSON, of n-grams).",
         ),
     ] = "od",
+    put_on: Annotated[
+        str | None,
+        typer.Option(help="A date, YYYY-MM-DD, for released trips that have none. Default: that of --date."),
+    ] = None,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a release in a format that other tools read. Costs nothing: the release is already private."""
-    from wayveil.releases.exports import export as write
+    """Write a release in a format that other tools read. Costs nothing: the release is already private.
 
-    files = write(
-        open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust), kind, out
-    )
+    TIDES wants dates, and most releases have times of day only: --put-on gives them one.
+    """
+    from dataclasses import replace
+
+    from wayveil.releases.exports import export as write
+    from wayveil.releases.trip_periods import put_on_date
+    from wayveil.world.gtfs.service import parse_date
+
+    opened = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
+    day = put_on or date
+    if day is not None:
+        opened = replace(opened, trips=put_on_date(opened.trips, parse_date(day)))
+    files = write(opened, kind, out)
     present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
 
 

@@ -157,6 +157,7 @@ class _Attack:
                 "riders_of_strap": self.settings.riders,
             },
             strap=self._strap(),
+            notice=self.raw.history.notice,
             hashes=hashes,
         )
 
