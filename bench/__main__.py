@@ -28,6 +28,7 @@ SUITES = (
     "count_queries",
     "utility",
     "taps",
+    "front_door",
     "report_speed",
     "weave_speed",
     "tap_study",
