@@ -34,6 +34,7 @@ SUITES = (
     "tap_study",
     "risk",
     "risk_studies",
+    "coverage",
 )
 
 

@@ -49,7 +49,7 @@ def _main(
 
 @cache
 def _register() -> None:
-    """Add all commands, once: a program may call `main` again."""
+    """Give the app its commands, once a process: an app that is run again must not have each of them twice."""
     from wayveil.cli import (
         anonymise,
         audits,
