@@ -78,6 +78,7 @@ def ask(
         answer_trips,
         refuse_additions,
         say_trip_question,
+        trip_kind,
     )
     from wayveil.utility.raw_answers import RawAnswers
 
@@ -90,7 +91,8 @@ def ask(
         asked = open_release(
             release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
         )
-        asked.accuracy.refuse_noise(KIND_OF.get(question), anyway=anyway)
+        kind = KIND_OF.get(question) or trip_kind(asked, question, period)
+        asked.accuracy.refuse_noise(kind, anyway=anyway)
         answering: Answering = answer_question
         seen = (
             (None, None)

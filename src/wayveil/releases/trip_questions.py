@@ -7,11 +7,12 @@ them, go through the same hands as the release beside which they stand.
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import polars as pl
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits, secure_bits
-from wayveil.releases.answers import Answer
+from wayveil.releases.answers import MADE_AGAIN, NOT_KNOWN, Answer
 from wayveil.releases.districts import read_districts
 from wayveil.releases.plain_laplace import plain_answer, plain_unit
 from wayveil.releases.trip_cells import CELLS, CLASS, ONCE, UNIT, Asked
@@ -33,7 +34,10 @@ TRIP_QUESTIONS: Final = {
     "durations": "trips by their minutes on the public timetable",
     "distances": "trips by their kilometres along the public network",
 }
-NOTE: Final = "Counted in the released trips. Their interval is not known."
+NOTE: Final = f"Counted in the released trips. {NOT_KNOWN}"
+KNOWN: Final = f"Counted in the released trips. {MADE_AGAIN}"
+# What the release knows about the error of a question, where it knows it; a tap is a visit and a boarding.
+TRIP_KINDS: Final = {"boardings": "boardings", "alightings": "alightings", "journeys": "journeys"}
 SHARED: Final = (
     f"{NOTE} Where several lines share a stretch, its trips are shared out by how often each of them "
     "runs in the timetable."
@@ -73,7 +77,8 @@ def answer_trips(
     keys = [name for name in table.columns if name != "answer"]
     if raw is not None:
         table = _beside(release, asked, table, raw, by, bits)
-    empty = pl.lit(None, table.schema["answer"])
+    kind = trip_kind(release, question, by)
+    ends = _interval(release, kind, table["answer"])
     order = [
         *keys,
         "answer",
@@ -81,13 +86,35 @@ def answer_trips(
         "high",
         *(name for name in ("raw", "plain_laplace") if name in table.columns),
     ]
-    table = table.with_columns(low=empty, high=empty).select(order)
+    table = table.with_columns(low=ends[0], high=ends[1]).select(order)
     if question not in CLASS:
         table = table.sort("answer", descending=True, maintain_order=True)
     if question in ("journeys", "districts"):
         table = table.head(top)
-    note = SHARED if question == "line-load" else NOTE
+    note = SHARED if question == "line-load" else NOTE if ends[0].null_count() == len(ends[0]) else KNOWN
+    verdict = None if kind is None else release.accuracy.of(kind)
+    if verdict is not None and not verdict.says_more:
+        note = f"{verdict.words} {note}"
     return Answer(question, table, note, internal=raw is not None)
+
+
+def trip_kind(release: "Release", question: str, by: Period | None = None) -> str | None:
+    """The kind of question of which the release knows the error; None where it knows nothing."""
+    if question == "boardings" and release.visits_are_taps:
+        return None if by is not None else "stops"
+    if by == "hour" and question == "journeys":
+        return "journey-hours"
+    return TRIP_KINDS.get(question) if by is None else None
+
+
+def _interval(release: "Release", kind: str | None, answer: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Both ends of 95 % intervals in whole trips; empty where nothing is known."""
+    bands = None if kind is None else release.accuracy.bands.get(kind)
+    if bands is None:
+        nothing = pl.Series([None] * len(answer), dtype=answer.dtype)
+        return nothing, nothing
+    low, high = bands.ends(answer.to_numpy().astype(np.float64))
+    return pl.Series(np.floor(low)).cast(pl.Int64), pl.Series(np.ceil(high)).cast(pl.Int64)
 
 
 def refuse_additions(question: str, **given: Any) -> None:

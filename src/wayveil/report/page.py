@@ -112,6 +112,7 @@ def _report(
         **vars(contents),
         "title": title or _title(world),
         "internal": raw is not None,
+        "journeys_judged": release.accuracy.of("journeys") is not None,
         "notice": "" if raw is None else _notice(raw),
         "facts": _facts(world, private, raw, contents.bars.total()),
         "datasheet": DatasheetView.of(sheet),
