@@ -13,6 +13,7 @@ from wayveil.cli.options import present_rows, print_table, say_value
 from wayveil.comparison import compare as comparing
 from wayveil.errors import BudgetExceededError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.privacy.units import Rider
 from wayveil.releases.choices import default_mechanism
 from wayveil.releases.datasheet_view import promise, spends
 from wayveil.releases.release import DEFAULT_DELTA, release
@@ -153,3 +154,16 @@ def test_a_release_of_no_trips_opens_and_answers(tmp_path, monkeypatch):
     assert len(again.trips) == 0
     assert again.ask("boardings").table["answer"].sum() == 0
     assert again.ask("journeys").table.height == 0
+
+
+def test_a_release_says_its_bounds_and_not_what_they_cut():
+    from wayveil.releases.left_out import say_left_out
+
+    riders = Trips.of_lists([[0, 1, 2]] * 30, RING, rider=[i // 3 for i in range(30)])
+    made = release(riders, NoisyPrefixTree(height=2), epsilon=1, unit=Rider(max_trips=1), visits="calls")
+    said = " ".join(say_left_out(made.datasheet))
+    assert "At most 1 trip of a rider count, chosen at random." in said
+    assert "the first 2 stops count" in said
+    assert "Every row is a stop that a trip passes." in said
+    assert "30" not in said
+    assert "10" not in said

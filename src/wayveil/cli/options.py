@@ -12,6 +12,9 @@ from rich.table import Table
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
 
+# Wide enough for any table, where no terminal has a width.
+UNCUT = 10_000
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no remarks.")]
 Anyway = Annotated[
     bool, typer.Option("--anyway", help="Also print what the verdict of the release calls noise.")
@@ -125,6 +128,7 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
 def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: str) -> None:
     """What was released, where it lies, where it is booked, and how far its numbers can be trusted."""
     from wayveil.releases.accuracy import ALL_NOISE
+    from wayveil.releases.left_out import say_left_out
 
     noise = made.accuracy.is_noise
     if noise:
@@ -133,6 +137,7 @@ def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: 
         **({"warning": ALL_NOISE} if noise else {}),
         "guarantee": made.datasheet["guarantee"]["sentence"],
         "released_trips": len(made.trips),
+        "what_was_counted": say_left_out(made.datasheet),
         "written_to": str(folder),
         "booked_in": booked_in,
         "verdict": made.accuracy.words,
@@ -170,7 +175,7 @@ def print_table(table: Table) -> None:
     """To a terminal as wide as that is; into a file or a pipe without cutting anything."""
     console = Console()
     if not console.is_terminal:
-        console = Console(width=max(console.width, console.measure(table).maximum))
+        console = Console(width=UNCUT)
     console.print(table)
 
 
