@@ -12,7 +12,7 @@ import polars as pl
 
 from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
-from wayveil.trips.trips import Trips
+from wayveil.trips.trips import UNDATED, Trips
 from wayveil.world.timebins import DAY, HOUR
 
 Period = Literal["hour", "day", "weekday"]
@@ -20,7 +20,6 @@ WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Satu
 FIRST_MONDAY: Final = 4 * DAY
 # A trip may go on after midnight.
 _UNDATED_DAY: Final = 2 * DAY
-_UNDATED: Final = 14 * DAY
 
 
 def require_period(word: str | None) -> Period | None:
@@ -44,19 +43,19 @@ def periods(trips: Trips, visit: Ints, by: Period) -> Any:
                 "these trips have hours and no weekdays; weave keeps weekdays with --set period=week"
             )
         return pl.Series(np.asarray(WEEKDAYS)[(time // DAY + 3) % 7].tolist(), dtype=pl.String)
-    if latest < _UNDATED:
+    if latest < UNDATED:
         raise ParameterError("these trips have no dates: what was released are hours, of a day or of a week")
     return pl.Series(time // DAY).cast(pl.Int32).cast(pl.Date)
 
 
 def is_dated(trips: Trips) -> bool:
     """Whether times have a date, and not only an hour or a weekday."""
-    return trips.time is not None and int(trips.time.max(initial=0)) >= _UNDATED
+    return trips.time is not None and int(trips.time.max(initial=0)) >= UNDATED
 
 
 def has_weekdays_only(trips: Trips) -> bool:
     """Whether times have weekdays and no dates."""
-    return trips.time is not None and _UNDATED_DAY <= int(trips.time.max(initial=0)) < _UNDATED
+    return trips.time is not None and _UNDATED_DAY <= int(trips.time.max(initial=0)) < UNDATED
 
 
 def put_on_date(trips: Trips, day: date) -> Trips:
