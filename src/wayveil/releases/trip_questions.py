@@ -12,7 +12,7 @@ import polars as pl
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits, secure_bits
-from wayveil.releases.answers import MADE_AGAIN, NOT_KNOWN, Answer
+from wayveil.releases.answers import MADE_AGAIN, Answer
 from wayveil.releases.districts import read_districts
 from wayveil.releases.plain_laplace import plain_answer, plain_unit
 from wayveil.releases.trip_cells import CELLS, CLASS, ONCE, UNIT, Asked
@@ -34,7 +34,7 @@ TRIP_QUESTIONS: Final = {
     "durations": "trips by their minutes on the public timetable",
     "distances": "trips by their kilometres along the public network",
 }
-NOTE: Final = f"Counted in the released trips. {NOT_KNOWN}"
+NOTE: Final = "Counted in the released trips; the interval of a single number is not known."
 KNOWN: Final = f"Counted in the released trips. {MADE_AGAIN}"
 # What the release knows about the error of a question, where it knows it; a tap is a visit and a boarding.
 TRIP_KINDS: Final = {"boardings": "boardings", "alightings": "alightings", "journeys": "journeys"}
@@ -93,7 +93,7 @@ def answer_trips(
         table = table.head(top)
     note = SHARED if question == "line-load" else NOTE if ends[0].null_count() == len(ends[0]) else KNOWN
     verdict = None if kind is None else release.accuracy.of(kind)
-    if verdict is not None and not verdict.says_more:
+    if verdict is not None:
         note = f"{verdict.words} {note}"
     return Answer(question, table, note, internal=raw is not None)
 
