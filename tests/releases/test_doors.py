@@ -17,7 +17,7 @@ def test_words_and_paths_do_what_objects_do(tmp_path):
     RING.save(tmp_path / "ring.npz")
     wv.open_ledger(tmp_path / "ledger").set_policy("trips", wv.Policy(5, unit="trip"), actor="officer")
     made = wv.release(
-        some_trips(), "noisy-prefix-tree", epsilon=1, unit="trip", ledger=str(tmp_path / "ledger")
+        some_trips(6_000), "noisy-prefix-tree", epsilon=1, unit="trip", ledger=str(tmp_path / "ledger")
     )
     folder = made.save(tmp_path / "out")
     world = tmp_path / "ring.npz"

@@ -74,10 +74,15 @@ def ask(
 
 
 def export(
-    release: Released, kind: str, path: str | Path, *, world: World | str | Path | None = None
+    release: Released,
+    kind: str,
+    path: str | Path,
+    *,
+    world: World | str | Path | None = None,
+    anyway: bool = False,
 ) -> list[Path]:
-    """Write a release in a format that other tools read; gives the files."""
-    return list(write_export(opened(release, world), kind, Path(path)))
+    """Write a release in a format that other tools read; gives the files. Numbers that are noise only if `anyway`."""
+    return list(write_export(opened(release, world), kind, Path(path), anyway=anyway))
 
 
 def sample(

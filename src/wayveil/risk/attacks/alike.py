@@ -13,7 +13,7 @@ HOUR = 3_600
 
 def differences(members: Trips, controls: Trips) -> tuple[str, ...]:
     """In what the two differ beyond chance: first stops, last stops, lengths, hours of departure."""
-    questions = {
+    questions: dict[str, tuple[NDArray[np.integer], NDArray[np.integer]]] = {
         "first stops": (members.origins(), controls.origins()),
         "last stops": (members.destinations(), controls.destinations()),
         "numbers of stops": (members.lengths, controls.lengths),
