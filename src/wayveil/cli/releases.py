@@ -193,6 +193,10 @@ def export(
             "registry of differential-privacy deployments).",
         ),
     ] = "od",
+    put_on: Annotated[
+        str | None,
+        typer.Option(help="A date, YYYY-MM-DD, for released trips that have none. Default: that of --date."),
+    ] = None,
     anyway: Anyway = False,
     world: OptionalWorld = None,
     grid: Grid = None,
@@ -203,13 +207,23 @@ def export(
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a release in a format that other tools read. Costs nothing: the release is already private."""
+    """Write a release in a format that other tools read. Costs nothing: the release is already private.
+
+    TIDES wants dates, and most releases have times of day only: --put-on gives them one.
+    """
+    from dataclasses import replace
+
     from wayveil.releases.exports import export as write
     from wayveil.releases.exports import verdict_on
+    from wayveil.releases.trip_periods import put_on_date
+    from wayveil.world.gtfs.service import parse_date
 
     private = open_release(
         release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
     )
+    day = put_on or date
+    if day is not None:
+        private = replace(private, trips=put_on_date(private.trips, parse_date(day)))
     files = write(private, kind, out, anyway=anyway)
     verdict = verdict_on(private, kind)
     facts = {"format": kind, "written_to": [str(file) for file in files]}

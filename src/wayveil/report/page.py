@@ -17,6 +17,7 @@ from wayveil.report.contents import Contents
 from wayveil.report.page_files import environment, write_page
 from wayveil.report.rankings import interval_words
 from wayveil.report.unmeasured import unmeasured
+from wayveil.trips.history import SIMULATED
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import Scorecard
 from wayveil.utility.stops import stop_counts
@@ -113,6 +114,8 @@ def _report(
         **vars(contents),
         "title": title or _title(world),
         "internal": raw is not None,
+        "journeys_judged": release.accuracy.of("journeys") is not None,
+        "notice": "" if raw is None else _notice(raw),
         "facts": _facts(world, private, raw, contents.bars.total()),
         "datasheet": DatasheetView.of(sheet),
         "version": sheet.get("wayveil", {}).get("version", ""),
@@ -136,6 +139,13 @@ def _report(
         ),
     }
     return _Report(contents, compared, fields)
+
+
+def _notice(raw: Trips) -> str:
+    shown = (
+        "simulated trips, behind which there is nobody," if SIMULATED in raw.history.marks else "raw trips"
+    )
+    return f"This page shows {shown} and figures computed from them."
 
 
 def _title(world: World) -> str:
