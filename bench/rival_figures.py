@@ -111,7 +111,9 @@ def count_patterns(cells: np.ndarray, offsets: np.ndarray) -> Counter:
     for length in range(2, LONGEST_PATTERN + 1):
         code = code[:-1] * (COARSE**2 + 1) + cells[length - 1 :] + 1
         inside = trip[: len(code)] == trip[length - 1 :]
-        counts.update(dict(zip(*(part.tolist() for part in np.unique(code[inside], return_counts=True)), strict=True)))
+        counts.update(
+            dict(zip(*(part.tolist() for part in np.unique(code[inside], return_counts=True)), strict=True))
+        )
     return counts
 
 

@@ -144,6 +144,9 @@ class DriveSettings(_Settings):
         (0.3, 0.9),
         description="range of the share of its detour that a way makes at each split but the last",
     )
+    rare: float = Field(
+        0.03, ge=0, lt=1, description="ways to drive with a smaller share are not drawn in the last round"
+    )
     tries: int = Field(4, ge=1, description="points on an ellipse among which a detour chooses")
     liked_floor: float = Field(
         0.5,
