@@ -32,6 +32,7 @@ SUITES = (
     "tap_study",
     "risk",
     "risk_studies",
+    "coverage",
 )
 
 

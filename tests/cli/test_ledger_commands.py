@@ -199,7 +199,7 @@ def test_looks_at_the_raw_trips_are_booked_and_the_datasheet_tells(wayveil, plac
     assert release(wayveil, "trips.parquet", "r1", "--policy-epsilon", "9")[0] == 0
     before = json.loads((place / "r1" / "datasheet.json").read_text())
     assert before["ledger"]["looks_before"] == 0
-    tuning = "pre_processing_eda_hyperparameter_tuning"
+    tuning = "preprocessing_and_hyperparameter_tuning"
     assert "No looks at the raw data were booked" in before["deployment"]["implementation"][tuning]
     world = ("--world", "stops.txt", "--queries", 50, "--quiet")
     assert wayveil("score", "trips.parquet", "r1", *world)[0] == 0
@@ -220,7 +220,7 @@ def test_looks_at_the_raw_trips_are_booked_and_the_datasheet_tells(wayveil, plac
 def test_no_ledger_is_made_for_a_look(wayveil, place):
     assert release(wayveil, "trips.parquet", "r1", "--ledger", "none")[0] == 0
     sheet = json.loads((place / "r1" / "datasheet.json").read_text())
-    said = sheet["deployment"]["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+    said = sheet["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]
     assert "No ledger was asked" in said
     assert wayveil("score", "trips.parquet", "r1", "--world", "stops.txt", "--queries", 50, "--quiet")[0] == 0
     assert not (place / "home" / "ledger").exists()
@@ -236,7 +236,7 @@ def test_an_epsilon_outside_the_range_is_refused_before_anything_is_reserved(way
     assert [line["step"] for line in shown(wayveil, "show", "--lines")] == ["policy"]
 
 
-def test_a_release_that_cannot_be_written_leaves_nothing_open(wayveil, place, monkeypatch):
+def test_a_release_that_cannot_be_written_is_paid_once_and_finished_later(wayveil, place, monkeypatch):
     from wayveil.releases import store
 
     def full(*_):
@@ -246,6 +246,9 @@ def test_a_release_that_cannot_be_written_leaves_nothing_open(wayveil, place, mo
         patch.setattr(store, "_flush", full)
         code, _, err = release(wayveil, "trips.parquet", "r1", "--policy-epsilon", "9")
     assert (code, "No space left" in err) == (2, True)
+    assert len(shown(wayveil, "reserve-status")) == 1
+    assert shown(wayveil, "show")[0]["spent"] == "1"
+    assert wayveil("resume", "r1", "--world", "stops.txt", "--quiet")[0] == 0
     assert shown(wayveil, "reserve-status") == []
     assert shown(wayveil, "show")[0]["spent"] == "1"
 

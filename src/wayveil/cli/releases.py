@@ -7,6 +7,7 @@ import typer
 
 from wayveil.cli.opening import Look, Trust, open_release, read_raw
 from wayveil.cli.options import (
+    Anyway,
     AsJson,
     BoundingBox,
     DatasetName,
@@ -14,7 +15,6 @@ from wayveil.cli.options import (
     Quiet,
     ServiceDate,
     WalkRadius,
-    WorldFile,
     present,
     remark,
 )
@@ -33,7 +33,7 @@ Full = Annotated[
     typer.Option(
         "--full",
         help="Ask every question that fits: also n-grams, replay, frequent patterns, origins and destinations, the "
-        "agency's operations, ranges, the GPS set, feasibility. Minutes on a million trips; without it, seconds.",
+        "agency's operations, ranges, the GPS set, feasibility. Minutes on a million trips; the bar says how many.",
     ),
 ]
 
@@ -41,8 +41,10 @@ Full = Annotated[
 def score(
     trips: RawFile,
     release: ReleaseFolder,
-    world: WorldFile,
     full: Full = False,
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -65,8 +67,10 @@ def score(
     from wayveil.utility.scorecard import score as score_release
 
     with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
-        raw, _ = read_raw(trips, private, None, 0.02, look=Look("score", ledger, dataset))
+        private = open_release(
+            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
+        )
+        raw, _ = read_raw(trips, private, grid, cell, look=Look("score", ledger, dataset))
         card = score_release(raw, private, suite="full" if full else "core", queries=queries, seed=seed)
     typer.echo(card.to_json() if as_json else str(card))
     if not full:
@@ -172,7 +176,6 @@ def verify(
 
 def export(
     release: ReleaseFolder,
-    world: WorldFile,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The file to write; a flowmap is two files beside it.")
     ],
@@ -181,10 +184,15 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories "
-            "(scikit-mobility; points of a grid are uniform in their cells); or trie (JSON, of n-grams).",
+            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories (scikit-mobility; "
+            "points of a grid are uniform in their cells); trie (JSON, of n-grams); registry (a draft for the "
+            "registry of differential-privacy deployments).",
         ),
     ] = "od",
+    anyway: Anyway = False,
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -193,21 +201,27 @@ def export(
 ) -> None:
     """Write a release in a format that other tools read. Costs nothing: the release is already private."""
     from wayveil.releases.exports import export as write
+    from wayveil.releases.exports import verdict_on
 
-    files = write(
-        open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust), kind, out
+    private = open_release(
+        release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
     )
-    present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
+    files = write(private, kind, out, anyway=anyway)
+    verdict = verdict_on(private, kind)
+    facts = {"format": kind, "written_to": [str(file) for file in files]}
+    present(facts if verdict is None else {**facts, "verdict": verdict}, as_json=as_json)
 
 
 def sample(
     release: ReleaseFolder,
-    world: WorldFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
     trips: Annotated[
         int | None, typer.Option(min=1, help="How many; default: as many as the release says there are.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed draws the same trips.")] = None,
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -220,7 +234,9 @@ def sample(
     from wayveil.trips.visits import write_visits
 
     with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
+        private = open_release(
+            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
+        )
         if not isinstance(private.model, DrawsMore):
             made_by = private.datasheet["mechanism"]["name"]
             raise ParameterError(f"the model of this release ({made_by}) draws its own number of trips only")

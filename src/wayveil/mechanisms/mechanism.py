@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -30,6 +31,9 @@ class Mechanism(BaseModel):
     makes: ClassVar[type[Model]]
     # The module with the `PLAN` of its audits, for mechanisms outside this package; None: the module of the class.
     plan: ClassVar[str | None] = None
+    # Kinds of question (see `releases.tallies`) whose intervals held the truth as often as they say, wherever the
+    # coverage bench asked (docs/accuracy.md). Of all others none is known.
+    holds: ClassVar[frozenset[str]] = frozenset()
     # Whether a trip's moves are steps of the network, where there is one. Taps jump; vehicles do not.
     steps: ClassVar[bool] = True
     # Whether it is trained through the gate, which costs (epsilon, delta) instead of pure epsilon.
@@ -43,6 +47,10 @@ class Mechanism(BaseModel):
             place = ".".join(str(part) for part in first["loc"]) or "parameters"
             reason = first["msg"].removeprefix("Value error, ")
             raise ParameterError(f"{self.name}: {place}: {reason[:1].lower()}{reason[1:]}") from None
+
+    def public_files(self) -> dict[str, Path]:
+        """Files that the parameters name, by what they hold: public inputs, which the datasheet states with a hash."""
+        return {}
 
     @abstractmethod
     def measure(self, counter: Counter, gate: Gate) -> Model:

@@ -19,6 +19,7 @@ from wayveil.privacy.units import Unit
 from wayveil.privacy.zcdp import rho_for
 from wayveil.progress import step
 from wayveil.releases.accounts import held
+from wayveil.releases.accuracy import Accuracy, find_accuracy
 from wayveil.releases.answers import SEATS, Answer, answer_question
 from wayveil.releases.choices import choose_mechanism, choose_unit
 from wayveil.releases.datasheet import (
@@ -28,12 +29,14 @@ from wayveil.releases.datasheet import (
     declare_rows,
     disclaim,
     make_datasheet,
+    public_files,
     public_worlds,
 )
+from wayveil.releases.tallies import kind_of
 from wayveil.releases.trip_questions import MINUTES, TRIP_QUESTIONS, answer_trips
 from wayveil.showing import draw_map, show
-from wayveil.synthesis.estimates import Ends, Estimate, Question, Visits, count_runs, count_visits
-from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, Model, OfTaps
+from wayveil.synthesis.estimates import Estimate, Question, count_in_trips
+from wayveil.synthesis.model import Estimates, ExpectedError, Model, OfTaps
 from wayveil.trips.fit import require_fit
 from wayveil.trips.history import NOT_PRIVATE, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
@@ -56,7 +59,7 @@ class Release:
     model: Model
     datasheet: Datasheet
     reservation: "Reservation | None" = None
-    known_errors: tuple[ExpectedError, ...] | None = None
+    known_accuracy: Accuracy | None = None
 
     @property
     def world(self) -> World:
@@ -69,28 +72,26 @@ class Release:
         return bool(self.datasheet["visits"] == "taps")
 
     @cached_property
+    def accuracy(self) -> Accuracy:
+        """Intervals and a verdict for every kind of question. Kept and signed when saved."""
+        return find_accuracy(self) if self.known_accuracy is None else self.known_accuracy
+
+    @property
     def expected(self) -> tuple[ExpectedError, ...] | None:
-        """How far off each kind of question is expected to be; None if the model cannot tell. Kept when saved."""
-        if self.known_errors is not None:
-            return self.known_errors
-        if not isinstance(self.model, ExpectsErrors) or len(self.trips) == 0:
-            return None
-        with step("finding how far off to expect it"):
-            return tuple(self.model.expected_errors(self.trips))
+        """How far off each kind of question is expected to be; None if the model cannot tell."""
+        return self.accuracy.expected
 
     def estimate(self, question: Question) -> Estimate | None:
-        """A number with its bars, as far as the model or the trips tell; None if they do not."""
+        """Numbers with their intervals, as far as the model or the trips tell; None if they do not."""
         found = self.model.estimate(question, self.trips) if isinstance(self.model, Estimates) else None
         if found is not None:
             return found
-        if isinstance(question, Ends):
+        values = count_in_trips(question, self.trips)
+        if values is None:
             return None
-        values = (
-            count_visits(question, self.trips)
-            if isinstance(question, Visits)
-            else count_runs(question, self.trips)
-        )
-        return None if values is None else Estimate(values, None)
+        kind = kind_of(question)
+        bands = None if kind is None else self.accuracy.bands.get(kind)
+        return Estimate(values) if bands is None else Estimate(values, *bands.ends(values))
 
     def ask(
         self,
@@ -123,8 +124,8 @@ class Release:
         """
         from wayveil.releases.store import load_parts
 
-        trips, model, datasheet, expected = load_parts(Path(folder), world, trust)
-        return cls(trips, model, datasheet, known_errors=expected)
+        trips, model, datasheet, accuracy = load_parts(Path(folder), world, trust)
+        return cls(trips, model, datasheet, known_accuracy=accuracy)
 
     def map(self) -> Any:
         """The flows of the release on its network, as a picture that notebooks show and `save` writes."""
@@ -230,6 +231,7 @@ def release(
             released_over=trips.world,
             visits="taps" if isinstance(model, OfTaps) else visits or "calls",
             rule=rule,
+            purpose=purpose,
             tuned_on_data=tuned_on_data,
             ledger=None if hold is None else hold.describe(),
             claim=None if budget.currency == "epsilon" else epsilon,
@@ -246,7 +248,7 @@ def release(
                 hold.kept = True
         with step("writing private trips"):
             private = model.generate(seed)
-        datasheet["public_inputs"] = public_worlds(private.world, trips.world)
+        datasheet["public_inputs"] = [*public_worlds(private.world, trips.world), *public_files(mechanism)]
         private = replace(private, history=history_of_release(datasheet))
     return Release(private, model, datasheet, None if hold is None else hold.reservation)
 

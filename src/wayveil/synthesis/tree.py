@@ -8,11 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.synthesis.consistency import Consistency, consistent_counts, fill_visits
-from wayveil.synthesis.estimates import Estimate, Question
+from wayveil.synthesis.consistency import Consistency, consistent_counts, settle_visits
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.rounding import round_keeping_total
-from wayveil.synthesis.tree_estimates import estimate_from_tree
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, WEEK, TimeBins
 from wayveil.world.world import World
@@ -65,8 +63,11 @@ class NoisyTree(Model):
     def consistent(self) -> list[NDArray[np.float64]]:
         """Non-negative counts in which no node has less than its children together, and none inside a visit more."""
         parents = [level.parent for level in self.levels]
-        counts = consistent_counts(parents, [level.count for level in self.levels], self.consistency)
-        return counts if self.width == 1 else fill_visits(parents, counts, self.width)
+        noisy = [level.count for level in self.levels]
+        if self.width == 1:
+            return consistent_counts(parents, noisy, self.consistency)
+        scales = [float(level.scale) for level in self.levels]
+        return settle_visits(parents, noisy, scales, self.width, self.consistency)
 
     def ending(self) -> list[NDArray[np.float64]]:
         """How many trips end at each node: what it has more than its children together."""
@@ -89,21 +90,6 @@ class NoisyTree(Model):
         node = np.concatenate([np.zeros(0, np.int64), *(np.arange(size) for size in sizes)])
         ends = np.repeat(np.flatnonzero(copies), copies[copies > 0])
         return self.decode(*self._paths(depth[ends], node[ends]), rng)
-
-    def estimate(self, question: Question, trips: Trips) -> Estimate | None:
-        """Numbers of the released trips, with bars for the noise of what was kept."""
-        return estimate_from_tree(self, question, trips)
-
-    def visit_scales(self) -> NDArray[np.float64]:
-        """The noise scale of the counts of complete first, second, ... visits."""
-        return np.array([float(level.scale) for level in self.levels[self.width - 1 :: self.width]])
-
-    def symbols_of(self, trips: Trips) -> NDArray[np.int64]:
-        """Every visit of drawn trips as a number: two visits have the same where the tree cannot tell them apart."""
-        location = trips.location.astype(np.int64)
-        if self.bins is None or trips.time is None:
-            return location
-        return location * self.bins.count + self.bins.bin_of(trips.time)
 
     def _paths(
         self, depth: NDArray[np.int64], node: NDArray[np.int64]

@@ -52,7 +52,16 @@ class Trie(Model):
             )
         start = tuple(range(self.world.size, self.end))
         walker = Walker.of(self.steps(), start, self.end)
-        return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        return walker.walk(self.world, self.trips, self.longest, rng, budget=self.budget())
+
+    def budget(self) -> float:
+        """How often walks may use an n-gram, in counts of it.
+
+        Of a long trip only some n-grams were counted, chosen at random; those of the beginning tell which share.
+        """
+        begins = float(self.grams.count[self.grams.symbols[:, 0] == self.world.size].sum())
+        return max(self.trips / begins, 1.0) if begins > 0 else 1.0
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many walks; None for as many as there are trips."""
