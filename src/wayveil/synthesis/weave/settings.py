@@ -124,7 +124,10 @@ class RouteSettings(_Settings):
 
 
 class DriveSettings(_Settings):
-    """How drivers are thought to get around on a grid (driven_support.py). Set on simulated cities."""
+    """How drivers are thought to get around on a grid (driven_support.py).
+
+    Set on simulated cities, with looks at the taxis of Shenzhen in between (docs/mechanisms/weave-notebook.md).
+    """
 
     sharpenings: int = Field(
         3,
