@@ -69,6 +69,8 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Answer an agency's question from a release, with error bars that cost no budget."""
+    import polars as pl
+
     from wayveil.releases.answer_sheet import Answering, answer_sheet
     from wayveil.releases.answers import KIND_OF, QUESTIONS, answer_question, say_question
     from wayveil.releases.spreadsheets import write_csv
@@ -115,10 +117,14 @@ def ask(
             answer = answering(asked, question, top=top, seats=seats)
             table, notes = answer.table, [answer.note]
             title = say_question(question, taps=asked.visits_are_taps)
+    # What leaves in a file or for a program says the same as the terminal.
+    noted = table.with_columns(note=pl.lit(" ".join(notes)))
+    if question == "all":
+        noted = table.with_columns(note=pl.col("question").replace_strict(sheet.notes, default=""))
     if out is not None:
-        table.write_parquet(out) if out.suffix == ".parquet" else write_csv(table, out)
+        noted.write_parquet(out) if out.suffix == ".parquet" else write_csv(noted, out)
     shortened = as_json or question in ("all", "hours")
-    rows = table if shortened else table.head(top)
+    rows = noted if as_json else table if shortened else table.head(top)
     shown_rows = rows.to_dicts() if as_json else [_short(row) for row in rows.to_dicts()]
     present_rows(shown_rows, as_json=as_json, title=title)
     if not as_json:

@@ -1,7 +1,7 @@
 """Commands about releases that are made: `score`, `report`, `export`, `sample`, `verify`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,12 +18,10 @@ from wayveil.cli.options import (
     present,
     remark,
 )
+from wayveil.cli.risk import attack_beside, risk_page_beside
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
-
-if TYPE_CHECKING:
-    pass
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -139,14 +137,20 @@ def report(
             trips, _ = read_raw(raw, private, grid, cell, look=Look("report", ledger, dataset))
             card = score_release(trips, private, suite="full" if full else "core", queries=queries)
             compared = None if comparison is None else Comparison.load(comparison)
+            beside = None
+            if risk:  # first, so that a hold-out that is refused leaves nothing behind
+                beside = attack_beside(out, private, raw, trips, holdout)
             write_report(
-                out, release=private, raw=trips, scorecard=card, comparison=compared, audience="internal"
+                out,
+                release=private,
+                raw=trips,
+                scorecard=card,
+                comparison=compared,
+                audience="internal",
+                risk_page=None if beside is None else beside.name,
             )
-            if risk:
-                from wayveil.cli.risk import attack_beside
-
-                attack_beside(out, private, raw, trips, holdout)
     facts = {"report": str(out), "figures": str(out.with_name(f"{out.stem}-figures"))}
+    facts |= {"risk": str(risk_page_beside(out))} if risk else {}
     present({**facts, "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json)
 
 

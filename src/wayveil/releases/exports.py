@@ -237,6 +237,7 @@ def _write_od(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
 def _write_stop_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
     flows = stop_flows(release.trips)
     _set_bars(flows["features"], "visits", release.estimate(Visits(("stop",))))
+    flows["note"] = _bars_note(release, "stop-flows")
     out.write_text(json.dumps(flows), encoding="utf-8")
     return [out]
 
@@ -249,8 +250,18 @@ def _write_edge_flows(release: "Release", out: Path, bins: TimeBins) -> list[Pat
     ]
     known = release.estimate(Runs(np.stack(ends, axis=1))) if flows["features"] else None
     _set_bars(flows["features"], "trips", known)
+    flows["note"] = _bars_note(release, "edge-flows")
     out.write_text(json.dumps(flows), encoding="utf-8")
     return [out]
+
+
+def _bars_note(release: "Release", kind: str) -> str:
+    """What to know of the numbers of a file: the verdict, and what `low` and `high` hold."""
+    said = verdict_on(release, kind)
+    bars = (
+        "low and high hold the number of what was counted in 95 of 100 cases; null where that is not known."
+    )
+    return bars if said is None else f"{said} {bars}"
 
 
 def _set_bars(features: list[dict[str, Any]], name: str, known: Estimate | None) -> None:
