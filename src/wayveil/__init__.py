@@ -38,7 +38,7 @@ _HOMES = {
     "Mechanism": "wayveil.mechanisms.mechanism",
     "mechanisms": "wayveil.mechanisms.registry",
     "register": "wayveil.mechanisms.registry",
-    "release": "wayveil.releases.release",
+    "release": "wayveil.releases.doors",
     "Release": "wayveil.releases.release",
     "ask": "wayveil.releases.doors",
     "export": "wayveil.releases.doors",

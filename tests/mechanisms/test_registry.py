@@ -68,7 +68,7 @@ def test_one_mechanism_is_loaded_without_the_others():
 
 
 def test_what_is_read_off_the_sources_is_what_the_classes_say():
-    assert len(mechanisms()) == 13
+    assert len(mechanisms()) == 15
     for name, kind in mechanisms().items():
         assert issubclass(kind, Mechanism)
         assert (kind.name, kind.__name__) == (name, homes()[name].class_name)
@@ -82,7 +82,7 @@ def test_only_what_needs_no_parameter_is_compared_with_all():
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    with pytest.raises(ParameterError, match=r"no mechanism 'tea'; there are markov, .*weave"):
+    with pytest.raises(ParameterError, match=r"no mechanism 'tea'; there are dp-loc, .*weave"):
         mechanism("tea")
     with pytest.raises(AttributeError, match="Tea"):
         _ = wv.Tea
@@ -90,7 +90,9 @@ def test_an_unknown_name_is_answered_with_those_there_are():
 
 def test_a_mechanism_from_outside_is_released_listed_compared_and_public(outside, trips, capsys):
     assert wv.FirstStops is outside
-    assert isinstance(wv.release(trips, make_mechanism("first-stops", ["share=1/3"]), epsilon=1).trips, Trips)
+    assert isinstance(
+        wv.release(trips, make_mechanism("first-stops", ["share=1/3"]), epsilon=1, ledger=None).trips, Trips
+    )
     list_mechanisms(None, as_json=True)
     listed = json.loads(capsys.readouterr().out)
     assert {"mechanism": "first-stops", "releases": outside.summary} in listed
@@ -109,7 +111,7 @@ def test_a_mechanism_from_outside_is_released_listed_compared_and_public(outside
 
 
 def test_a_mechanism_from_outside_is_saved_loaded_reported_and_asked(outside, trips, tmp_path):
-    made = wv.release(trips, outside(), epsilon=8)
+    made = wv.release(trips, outside(), epsilon=8, ledger=None)
     loaded = wv.Release.load(made.save(tmp_path / "release"), trips.world)
     assert isinstance(loaded.model, type(made.model))
     assert loaded.model.table().equals(made.model.table())

@@ -1,12 +1,13 @@
 """What `wayveil check` finds and recommends about one file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wayveil.releases.plan import Plan
     from wayveil.trips.findings import Findings
+    from wayveil.trips.trips import Trips
 
 NOTICE = "INTERNAL: exact facts about the raw data. Keep them inside."
 
@@ -37,7 +38,8 @@ class Checked:
         from wayveil.privacy.budget import release_epsilon
         from wayveil.releases.plan import make_plan, map_columns
         from wayveil.trips.columns import parse_map
-        from wayveil.trips.read import PAIRS, VISITS, check, kind_of
+        from wayveil.trips.fit import WALKABLE_METRES, lacks_walks
+        from wayveil.trips.read import PAIRS, VISITS, check, is_table_of_trips, kind_of
         from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
         from wayveil.world.opening import open_world
 
@@ -45,7 +47,7 @@ class Checked:
         given = dict(parse_map(mapped))
         is_table = file.is_file() and file.stat().st_size > 0 and table_suffix(file) in TABLE_SUFFIXES
         header = table_header(file) if is_table else []
-        columns = given or map_columns(header)
+        columns = given or (map_columns(header) if is_table and is_table_of_trips(file) else {})
         place = (
             None
             if world is None
@@ -63,9 +65,20 @@ class Checked:
             return cls(findings)
         feed = world if world is not None and (world.is_dir() or world.suffix.lower() == ".zip") else None
         kind = kind_of(file, columns)
-        plan = make_plan(findings.trips, pairs=kind == PAIRS, epsilon=float(budget), feed=feed)
+        trips = findings.trips
+        if feed is not None and walk is None and kind != PAIRS and lacks_walks(trips):
+            walking = open_world(
+                feed, bbox=bbox, service_date=date, walk_radius_metres=float(WALKABLE_METRES)
+            )
+            trips, radius = replace(trips, world=walking), ["--walk-radius", str(WALKABLE_METRES)]
+            world_options = [*world_options, *radius]
+            findings.notes.append(
+                f"people change on foot where the feed lists no walk: the command adds walks of at most "
+                f"{WALKABLE_METRES} m; give {' '.join(radius)} wherever you open this world"
+            )
+        plan = make_plan(trips, pairs=kind == PAIRS, epsilon=float(budget), feed=feed)
         maps = [word for theirs, ours in columns.items() for word in ("--map", f"{ours}={theirs}")]
-        more = [*maps, *_policy_words(file, ledger, float(budget))]
+        more = [*maps, *_policy_words(file, findings.trips, ledger, float(budget))]
         return cls(findings, plan, plan.command(file, world_options, epsilon, more))
 
     def lines(self) -> list[str]:
@@ -98,8 +111,9 @@ def _ours(header: list[str], columns: dict[str, str]) -> set[str]:
     return named | ({"event_time"} if "datetime" in named else set())
 
 
-def _policy_words(file: Path, place: str | None, epsilon: float) -> list[str]:
-    """What a ledger still has to be told: a dataset that it does not know needs a policy."""
+def _policy_words(file: Path, trips: "Trips", place: str | None, epsilon: float) -> list[str]:
+    """What a ledger still has to be told: a dataset that it does not know needs a policy, or its other name."""
+    from wayveil.privacy.ledger import KnownRowsError
     from wayveil.releases.accounts import ledger_in_reach
 
     said = [] if place is None else ["--ledger", place]
@@ -108,4 +122,9 @@ def _policy_words(file: Path, place: str | None, epsilon: float) -> list[str]:
     known = ledger_in_reach(None if place is None or not Path(place).exists() else place, file)
     if known is not None and known.policy(file.name) is not None:
         return said
+    if known is not None and known.datasets():
+        try:
+            known.refuse_known(file.name, trips)
+        except KnownRowsError as error:
+            return [*said, "--dataset", error.dataset]
     return [*said, "--policy-epsilon", f"{10 * max(epsilon, 1):g}"]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.releases.datasheet import NOT_STATED
 from wayveil.releases.spreadsheets import write_csv
+from wayveil.releases.trip_periods import has_weekdays_only, is_dated
 from wayveil.synthesis.estimates import Ends, Estimate, Runs, Visits
 from wayveil.synthesis.model import Nests
 from wayveil.trips.tracks import Tracks
@@ -49,10 +50,17 @@ def station_activities(release: "Release", bins: TimeBins = HOURS) -> pl.DataFra
     """TIDES `station_activities`: per service date, stop and period, who came in and who went out.
 
     Where visits are taps, every one is an entry and a transaction, and nothing is known of exits. Otherwise a trip
-    enters at its first visit and leaves at its last.
+    enters at its first visit and leaves at its last. Trips without a date have no service date, and their periods are
+    times of the clock; `put_on_date` gives them one.
     """
     trips, taps = release.trips, release.visits_are_taps
     time = _times(trips)
+    if has_weekdays_only(trips):
+        raise ParameterError(
+            "these trips have weekdays and no dates: say with --put-on in which week they lie"
+        )
+    dated = is_dated(trips)
+    time = time if dated else time % DAY
     full = trips.lengths > 0
     first, last = trips.offsets[:-1][full], trips.offsets[1:][full] - 1
     entries = np.arange(trips.visits) if taps else first
@@ -68,9 +76,13 @@ def station_activities(release: "Release", bins: TimeBins = HOURS) -> pl.DataFra
     table = table.sort("day", "stop", "bin")
     stop = trips.world.ids[table["stop"].to_numpy()]
     start, end = _period(table["day"].to_numpy(), table["bin"].to_numpy(), bins)
+    day = _date(table["day"].to_numpy())
+    if not dated:
+        start, end = start.str.slice(11), end.str.slice(11).replace("00:00:00", "24:00:00")
+        day = pl.Series([None] * len(day), dtype=pl.Date)
     given = pl.DataFrame(
         {
-            "service_date": _date(table["day"].to_numpy()),
+            "service_date": day,
             "stop_id": pl.Series(stop.tolist(), dtype=pl.String),
             "time_period_start": start,
             "time_period_end": end,

@@ -14,6 +14,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from wayveil.errors import InputError, ParameterError, WayveilError
@@ -85,7 +86,7 @@ def load_parts(folder: Path, world: World, trust: str | None) -> tuple[Trips, Mo
         )
     datasheet = load_datasheet(folder)
     world = world_of_release(datasheet, world, folder)
-    trips = read_visits(folder / TRIPS, world)
+    trips = _load_trips(folder / TRIPS, world)
     return trips, load_saved_model(folder, world, datasheet), datasheet, _load_accuracy(folder / ACCURACY)
 
 
@@ -133,6 +134,15 @@ def load_saved_model(folder: Path, world: World, datasheet: Datasheet) -> Model:
             f"names a mechanism that is not known here ({error})", file=folder / DATASHEET
         ) from error
     return load_model(folder, world, kinds)
+
+
+def _load_trips(path: Path, world: World) -> Trips:
+    """The released trips; noise may have left none of them, and that is a release too."""
+    columns = pl.read_parquet_schema(path)
+    if pl.scan_parquet(path).select(pl.len()).collect().item():
+        return read_visits(path, world)
+    time = np.empty(0, np.int64) if "event_time" in columns else None
+    return Trips(np.empty(0, np.int32), np.zeros(1, np.int64), world, time)
 
 
 def _load_accuracy(path: Path) -> Accuracy:
