@@ -42,7 +42,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 def long_trips(city: Network, trips: int, stops: int) -> Trips:
     """Trips of exactly so many stops: riders of the city who go on from where they arrived."""
-    made = simulate_riders(city, 4 * stops * trips // 10, seed=7).trips
+    made = simulate_riders(city, trips, seed=7).trips
     order = np.argsort(made.origins(), kind="stable")
     first = np.searchsorted(made.origins()[order], np.arange(city.size + 1))
     rng = np.random.default_rng(7)

@@ -46,8 +46,8 @@ class NoisyPrefixTree(Mechanism):
     name: ClassVar[str] = "noisy-prefix-tree"
     makes: ClassVar[type[Model]] = PrefixTree
     summary: ClassVar[str] = "noisy counts of trip prefixes, grown level by level"
-    holds: ClassVar[frozenset[str]] = frozenset({"boardings"})
-    tells: ClassVar[frozenset[str]] = frozenset({"total", "visits", "stops", "edges", "triples", "journeys"})
+    holds: ClassVar[frozenset[str]] = frozenset({"boardings", "journeys"})
+    tells: ClassVar[frozenset[str]] = frozenset({"total", "visits", "stops", "edges", "triples"})
 
     height: Height = 12
     private_height: bool = Field(

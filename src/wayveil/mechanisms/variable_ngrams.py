@@ -48,7 +48,7 @@ class VariableNgrams(Mechanism):
     makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy counts of short runs of stops, longer where trips are many, and walks"
     holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "edges"})
-    tells: ClassVar[frozenset[str]] = frozenset({"visits", "stops", "alightings", "triples", "lengths"})
+    tells: ClassVar[frozenset[str]] = frozenset({"visits", "stops", "alightings", "triples"})
 
     n_max: int = Field(
         5, ge=2, le=12, description="Symbols of the longest n-gram, begin and end marks included (public)."

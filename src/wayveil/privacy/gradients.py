@@ -70,7 +70,7 @@ def clipped_sum(parts: Sequence[Part], clip: float) -> list[NDArray[np.float64]]
             sums.append(whole.T @ scaled)
         elif isinstance(part, Rows):
             total = np.zeros(part.shape)
-            _scatter(part.index, scaled, total)
+            add_rows(part.index, scaled, total)
             sums.append(total)
     return sums
 
@@ -108,7 +108,8 @@ def _whole_inputs(part: Part) -> NDArray[np.float64] | None:
 
 
 @njit(cache=True)
-def _scatter(index, values, total):  # type: ignore[no-untyped-def]
+def add_rows(index, values, total):  # type: ignore[no-untyped-def]
+    """Add values[i, k] to row index[i, k] of a total."""
     for i in range(index.shape[0]):
         for k in range(index.shape[1]):
             row = index[i, k]

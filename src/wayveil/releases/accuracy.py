@@ -134,7 +134,12 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
                 if found is not None:
                     bands[kind] = found.widen(bias)
             sure = kind in tells or any(error.kind == kind for error in expected or ())
-            verdicts.append(_judge(kind, len(trips), true, shown, public, bias or 0.0, sure=sure))
+            verdict = _judge(kind, len(trips), true, shown, public, bias or 0.0, sure=sure)
+            verdicts.append(verdict)
+            if not verdict.says_more:
+                bands.pop(
+                    kind, None
+                )  # of noise, or of what public knowledge knows better, no interval is worth having
     return Accuracy(bands, tuple(verdicts), expected)
 
 
