@@ -2,12 +2,14 @@
 
     distance(X, Y) = DTW(X, Y) / max(|X|, |Y|)
 
-A warping costs |X| |Y| steps, so three bounds that never exceed the distance are tried first. Every point of a trip is
+A warping costs |X| |Y| steps, so bounds that never exceed the distance are tried first. Every point of a trip is
 matched at least once, hence, with boxes B around the trips:
 
 ends   (d(first, first) + d(last, last)) / max(|X|, |Y|)
 boxes  d(B(X), B(Y))
 outer  the distances of the points of one trip to the box of the other, summed, over max(|X|, |Y|); both ways
+parts  the same for quarters of the trips: as many points as a quarter has, times the distance of its box to the nearest
+       box of a quarter of the other trip (where all pairs of trips are compared)
 
 A warping that is begun stops as soon as a whole row lies beyond what is asked. All of it is exact.
 """
@@ -24,6 +26,7 @@ from wayveil.risk.sharing_out import share_out
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 INFINITE = np.inf
+PARTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,16 @@ class Paths:
         low = np.minimum.reduceat(points, starts)
         high = np.maximum.reduceat(points, starts)
         return cls(np.ascontiguousarray(points), offsets, np.ascontiguousarray(np.hstack([low, high])))
+
+    def parts(self) -> tuple[Floats, Ints]:
+        """The boxes of the quarters of each path, and the points in each; a quarter without any has a point's box."""
+        lengths = np.diff(self.offsets)
+        cuts = lengths[:, None] * np.arange(PARTS + 1) // PARTS
+        if len(self) == 0:
+            return np.empty((0, PARTS, 6)), np.empty((0, PARTS), np.int64)
+        starts = (self.offsets[:-1, None] + cuts[:, :-1]).ravel()
+        sides = [reduce.reduceat(self.points, starts) for reduce in (np.minimum, np.maximum)]
+        return np.hstack(sides).reshape(len(self), PARTS, 6), np.diff(cuts, axis=1)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -98,6 +111,23 @@ def _quick_bound(x: Floats, y: Floats, box_x: Floats, box_y: Floats) -> float:
     if longer > 1:
         ends += _apart(x[-1], y[-1])
     return max(gap, ends / longer)
+
+
+@njit(cache=True)
+def _parts_sum(a: Floats, b: Floats, sizes: Ints, room: float) -> float:
+    """The bound `parts`, from the side of one trip and not yet over its points; stops beyond the room."""
+    total = 0.0
+    for i in range(len(a)):
+        nearest = INFINITE
+        for j in range(len(b)):
+            east = max(a[i, 0] - b[j, 3], b[j, 0] - a[i, 3], 0.0)
+            north = max(a[i, 1] - b[j, 4], b[j, 1] - a[i, 4], 0.0)
+            later = max(a[i, 2] - b[j, 5], b[j, 2] - a[i, 5], 0.0)
+            nearest = min(nearest, east * east + north * north + later * later)
+        total += sizes[i] * np.sqrt(nearest)
+        if total > room:
+            return total
+    return total
 
 
 @njit(cache=True)
@@ -192,12 +222,15 @@ def _count_neighbours(
     p: Floats,
     o: Ints,
     box: Floats,
+    part: Floats,
+    sizes: Ints,
     copies: Ints,
     order: Ints,
     threshold: float,
     count: Ints,
 ) -> int:
     warped = 0
+    most = threshold * (1 + 1e-12)
     for at in range(first, end):
         i = order[at]
         x = p[o[i] : o[i + 1]]
@@ -206,7 +239,15 @@ def _count_neighbours(
             # Boxes are in order of their west side: from here on all lie too far east.
             if box[j, 0] - box[i, 3] > threshold:
                 break
-            found, by_warping = within(x, p[o[j] : o[j + 1]], box[i], box[j], threshold)
+            y = p[o[j] : o[j + 1]]
+            if _quick_bound(x, y, box[i], box[j]) > most:
+                continue
+            room = most * max(len(x), len(y))
+            if _parts_sum(part[i], part[j], sizes[i], room) > room:
+                continue
+            if _parts_sum(part[j], part[i], sizes[j], room) > room:
+                continue
+            found, by_warping = within(x, y, box[i], box[j], threshold)
             warped += by_warping
             if found < threshold:
                 count[i] += copies[j]
@@ -217,6 +258,7 @@ def _count_neighbours(
 def count_neighbours(paths: Paths, copies: Ints, threshold: float) -> tuple[Ints, int]:
     """How many paths lie closer than `threshold` to each distinct path, its own copies included; and the warpings."""
     order = np.argsort(paths.boxes[:, 0], kind="stable")
+    part, sizes = paths.parts()
     counts = np.where(threshold > 0, copies, 0).astype(np.int64)
     warped = 0
     lock = Lock()
@@ -225,7 +267,17 @@ def count_neighbours(paths: Paths, copies: Ints, threshold: float) -> tuple[Ints
         nonlocal warped
         own = np.zeros(len(paths), np.int64)
         done = _count_neighbours(
-            first, end, paths.points, paths.offsets, paths.boxes, copies, order, threshold, own
+            first,
+            end,
+            paths.points,
+            paths.offsets,
+            paths.boxes,
+            part,
+            sizes,
+            copies,
+            order,
+            threshold,
+            own,
         )
         with lock:
             counts[:] += own
