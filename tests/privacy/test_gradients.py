@@ -91,3 +91,10 @@ def test_an_example_too_large_for_floating_point_counts_for_nothing():
     (alone,) = clipped_sum([Outer(inputs[1:], errors[1:])], 1.0)
     (both,) = clipped_sum([Outer(inputs, errors)], 1.0)
     assert both.tolist() == alone.tolist()
+
+
+def test_a_batch_that_nobody_was_drawn_into_adds_nothing():
+    """Poisson draws may find nobody; noise is added all the same."""
+    parts = some_parts(3, 0, 1.0)
+    assert [total.shape for total in clipped_sum(parts, 1.0)] == [part.shape for part in parts]
+    assert not any(total.any() for total in clipped_sum(parts, 1.0))

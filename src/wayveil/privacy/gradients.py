@@ -11,6 +11,7 @@ Norms come from the factors: the norm of an outer product is the product of the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numba import njit
@@ -72,7 +73,8 @@ def clipped_sum(parts: Sequence[Part], clip: float) -> list[NDArray[np.float64]]
         # The unit that makes products with inputs units of the grid; cut off towards zero.
         unit = CLIP / clip / (INPUT_UNIT if isinstance(part, Outer) else 1)
         scaled = np.empty(part.errors.shape)
-        _cut_off(part.errors.reshape(len(factors), -1), factors * unit, scaled.reshape(len(factors), -1))
+        flat = len(factors), prod(part.errors.shape[1:])
+        _cut_off(part.errors.reshape(flat), factors * unit, scaled.reshape(flat))
         if isinstance(part, Outer):
             sums.append(whole.T @ scaled)
         else:
