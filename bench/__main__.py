@@ -29,6 +29,7 @@ SUITES = (
     "taps",
     "report_speed",
     "weave_speed",
+    "scale",
     "tap_study",
     "risk",
     "risk_studies",

@@ -64,8 +64,20 @@ def world(
 
 def simulate(
     feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="Where the trips go: .parquet or .csv, or a new folder with --trips."
+        ),
+    ],
     riders: Annotated[int, typer.Option(min=1, help="How many riders.")] = 10_000,
+    trips: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many trips instead, as Parquet parts in a folder: any number, in the same memory.",
+        ),
+    ] = None,
     trips_per_rider: Annotated[int, typer.Option(min=1, help="Trips of each rider.")] = 1,
     cost: Annotated[Cost, typer.Option(help="What riders minimise: metres, seconds or stops.")] = Cost.METRES,
     seed: Annotated[int, typer.Option(help="The same seed makes the same riders.")] = 0,
@@ -78,8 +90,8 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Make riders where none may be had: hot spots, shortest paths, a day with two peaks."""
-    from wayveil.simulate.city import simulate_city
-    from wayveil.trips.visits import write_visits
+    from wayveil.simulate.city import simulate_city, simulate_city_in_parts
+    from wayveil.trips.visits import write_parts, write_visits
     from wayveil.world.network import Network
     from wayveil.world.opening import open_world
 
@@ -89,6 +101,13 @@ def simulate(
         )
         if not isinstance(city, Network):
             raise ParameterError("riders are simulated on a network; give a GTFS feed or a saved network")
+        if trips is not None:
+            parts = simulate_city_in_parts(
+                city, trips, seed=seed, cost=cost.value, trips_per_rider=trips_per_rider, times=times
+            )
+            facts = write_parts(parts, out, riders=True, total=trips)
+            present({**facts, "written_to": str(out)}, as_json=as_json)
+            return
         made = simulate_city(
             city, riders, seed=seed, cost=cost.value, trips_per_rider=trips_per_rider, times=times
         )

@@ -123,7 +123,7 @@ def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: 
     """What was released, where it lies, and where it is booked."""
     facts = {
         "guarantee": made.datasheet["guarantee"]["sentence"],
-        "released_trips": len(made.trips),
+        "released_trips": made.released_trips,
         "written_to": str(folder),
         "booked_in": booked_in,
     }

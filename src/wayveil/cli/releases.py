@@ -25,7 +25,9 @@ from wayveil.progress import shown
 if TYPE_CHECKING:
     pass
 
-RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
+RawFile = Annotated[
+    Path, typer.Argument(help="The raw trips (parquet, csv, a folder of such parts, or a sequence file).")
+]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
 Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workload.")]
 Full = Annotated[

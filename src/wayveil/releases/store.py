@@ -24,8 +24,10 @@ from wayveil.releases.datasheet_page import datasheet_page
 from wayveil.releases.signing import public_text, signing_key
 from wayveil.releases.verification import FORMAT, MANIFEST, SIGNATURE, hash_file, verify_release
 from wayveil.synthesis.model import ExpectedError, Model, load_model
+from wayveil.trips.history import History
+from wayveil.trips.tables import file_marks
 from wayveil.trips.trips import Trips
-from wayveil.trips.visits import read_visits, write_visits
+from wayveil.trips.visits import read_visits, write_joined, write_visits
 from wayveil.world.network import Network
 from wayveil.world.places import PlaceList
 from wayveil.world.world import World
@@ -48,7 +50,10 @@ def save_release(release: "Release", folder: Path, key: str | Path | None = None
     _sweep(folder)
     draft.mkdir()
     try:
-        write_visits(release.trips, draft / TRIPS)
+        if release.drawing is None:
+            write_visits(release.trips, draft / TRIPS)
+        else:
+            write_joined(release.drawing.pieces(), draft / TRIPS, release.drawing.count)
         release.model.save(draft)
         expected = None if release.expected is None else [asdict(error) for error in release.expected]
         (draft / EXPECTED).write_text(json.dumps(expected, indent=2))
@@ -88,8 +93,15 @@ def load_parts(
         )
     datasheet = load_datasheet(folder)
     world = world_of_release(datasheet, world, folder)
-    trips = read_visits(folder / TRIPS, world)
+    trips = _read_trips(folder / TRIPS, world)
     return trips, load_saved_model(folder, world, datasheet), datasheet, _load_expected(folder / EXPECTED)
+
+
+def _read_trips(path: Path, world: World) -> Trips:
+    """The private trips; a release may have none, because the model can draw them."""
+    if pl.scan_parquet(path).select(pl.len()).collect().item() == 0:
+        return Trips.of_lists([], world, history=History(marks=file_marks(path)))
+    return read_visits(path, world)
 
 
 def load_datasheet(folder: str | Path) -> Datasheet:
