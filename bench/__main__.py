@@ -33,6 +33,7 @@ SUITES = (
     "tap_study",
     "risk",
     "risk_studies",
+    "coverage",
 )
 
 

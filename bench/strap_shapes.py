@@ -1,139 +1,216 @@
 """STRAP against the privacy parameter of each mechanism, on a dense and on a sparse city, as the study plots it.
 
-    python -m bench.strap_shapes                  both cities
-    python -m bench.strap_shapes dense 4000 300   one city, so many riders, and so many for methods without epsilon
+    python -m bench.strap_shapes                        both cities, and what was found
+    python -m bench.strap_shapes dense 10000 3000       one city, so many riders, and so many for methods with k
+    python -m bench.strap_shapes summary                what was found so far
 
-Rows: the mean over five repetitions per mechanism, setting and p, and Spearman's rank correlation over the settings.
-Methods without epsilon compare all pairs of riders, so they are run on fewer of them.
+Every release is a line of bench/results/strap_shapes.jsonl as soon as it is measured; a run goes on where one stopped.
+The grids are the same for all mechanisms and both cities: half decades of epsilon over four decades, and small crowds,
+like those of the studies.
+
+A setting counts for the rank correlation if it is clear of raw (its interval lies above the raw line) and if it
+releases trips: at least two visits each on average, in every repetition. STRAP compares ways from junction to junction,
+and a release without any way (nothing, or single stops that noise let through) says nothing about them. Settings that
+do not count are shown all the same.
 """
 
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 from scipy.stats import spearmanr
 
 from bench.worlds import data
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import SeededBits
 from wayveil.releases.release import release
+from wayveil.risk.attacks.targets import some_people
 from wayveil.risk.strap.study import StrapSettings, StrapStudy
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit
-from wayveil.syntactic.method import anonymise, methods
+from wayveil.syntactic.glove import draw_trips, fingerprints, merge_groups
+from wayveil.syntactic.method import Lots, anonymise, methods
 from wayveil.trips.trips import Trips
 from wayveil.utility.reference import empty, floor
 from wayveil.utility.scorecard import mean_and_interval
+from wayveil.world.geo import project
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
 
-# Where the curves move: above these, releases of ten thousand riders hardly differ any more.
-EPSILONS = {"dense": (0.01, 0.03, 0.1, 0.3, 1), "sparse": (0.3, 1, 3, 10, 30)}
-CROWDS = {"glove": (2, 4, 8, 16, 32), "plausible-deniability": (2, 4, 8, 16, 32)}
+EPSILONS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+CROWDS = (2, 3, 4, 5, 6, 8)
 WITH_EPSILON = ("markov", "noisy-prefix-tree", "dpt")
+WITH_K = ("glove", "plausible-deniability")
 KNOWN = (0.2, 0.3, 0.4)
 REPETITIONS = 5
-RIDERS, FEWER = 10_000, 1_000
+RIDERS, FEWER = 10_000, 3_000
+LOOKED_AT = 2_000  # riders whose STRAP is added up; releases are made from all
+FEWEST_VISITS = 2
+FOUND = Path(__file__).parent / "results" / "strap_shapes.jsonl"
+Row = dict[str, Any]
 
 
-def cities() -> dict[str, Network]:
+@cache
+def city_of(name: str) -> Network:
     """A small invented city, where trips overlap, and Victoria, where they hardly do."""
+    if name == "sparse":
+        return read_gtfs(data("victoria", "gtfs.zip"), name="Victoria")
     with tempfile.TemporaryDirectory() as folder:
-        dense = read_gtfs(write_city(Path(folder) / "city.zip", stops=200, lines=14))
-    return {"dense": dense, "sparse": read_gtfs(data("victoria", "gtfs.zip"), name="Victoria")}
+        return read_gtfs(write_city(Path(folder) / "city.zip", stops=200, lines=14))
 
 
 def mirrored(trips: Trips) -> Trips:
     """The trips of an unrelated city: every place swapped for the one nearest to its mirror image."""
-    from scipy.spatial import cKDTree
-
-    from wayveil.world.geo import project
-
     east, north = project(trips.world.lat, trips.world.lon)
     tree = cKDTree(np.column_stack([east, north]))
-    other = tree.query(np.column_stack([east.min() + east.max() - east, north.min() + north.max() - north]))[
-        1
-    ]
-    return Trips(other[trips.location].astype(np.int32), trips.offsets, trips.world)
+    images = np.column_stack([east.min() + east.max() - east, north.min() + north.max() - north])
+    return Trips(tree.query(images)[1][trips.location].astype(np.int32), trips.offsets, trips.world)
 
 
-def released(raw: Trips, name: str, setting: float, repetition: int) -> Trips:
-    """One release."""
-    bits = SeededBits(f"{name} {setting} {repetition}")
-    if name in CROWDS:
-        return anonymise(raw, methods()[name](k=int(setting)), bits=bits).trips
-    return release(raw, mechanism(name)(), epsilon=str(setting), bits=bits, seed=repetition).trips
+class Bench:
+    """One city with so many riders: raw trips, adversaries who know more or less, and releases."""
 
+    def __init__(self, city: str, riders: int) -> None:
+        self.city, self.riders, self.network = city, riders, city_of(city)
+        self.raw = simulate_habit(self.network, riders, seed=1)
+        first = StrapStudy(some_people(self.raw, LOOKED_AT, 0), StrapSettings(p=KNOWN[0]))
+        self.studies = [first, *(first.knowing(p) for p in KNOWN[1:])]
+        self.groups = cache(self._groups)
 
-def shapes(city: str, network: Network, most: int, few: int) -> list[dict[str, object]]:
-    """All curves of one city."""
-    rows = []
-    for names, riders in ((tuple(CROWDS), few), (WITH_EPSILON, most)):
-        raw, fresh = (simulate_habit(network, riders, seed=seed) for seed in (1, 2))
-        studies = {p: StrapStudy(raw, StrapSettings(p=p)) for p in KNOWN}
-        lines = {
-            "raw": raw,
-            "hold-out": fresh,
-            "floor": floor(network, riders, 1),
-            "mirrored": mirrored(fresh),
-            "empty": empty(network),
+    def lines(self) -> Iterator[tuple[str, Trips]]:
+        fresh = simulate_habit(self.network, self.riders, seed=2)
+        yield "raw", self.raw
+        yield "hold-out", fresh
+        yield "floor", floor(self.network, self.riders, 1)
+        yield "mirrored", mirrored(fresh)
+        yield "empty", empty(self.network)
+
+    def released(self, name: str, setting: float, repetition: int) -> Trips:
+        """One release."""
+        bits = SeededBits(f"{name} {setting} {repetition}")
+        if name == "glove":  # its groups involve no chance, only the trips drawn from them
+            boxes, of_box, sizes = self.groups(int(setting))
+            return draw_trips(boxes, of_box, sizes, self.network, Lots(bits))
+        if name in WITH_K:
+            return anonymise(self.raw, methods()[name](k=int(setting)), bits=bits).trips
+        return release(self.raw, mechanism(name)(), epsilon=str(setting), bits=bits, seed=repetition).trips
+
+    def _groups(self, k: int) -> tuple[Any, Any, Any]:
+        sample, offsets, _ = fingerprints(self.raw, "glove")
+        group, boxes, of_box, _ = merge_groups(sample, offsets, k)
+        return boxes, of_box, np.bincount(group)
+
+    def measure(self, made: Trips) -> Row:
+        looked = self.studies[0].look_at(made)
+        found = [study.measure(looked) for study in self.studies]
+        return {
+            "trips": len(made),
+            "visits": made.visits / max(len(made), 1),
+            "widened": found[0].widened / found[0].segments,
+            "strap": [one.total for one in found],
         }
-        for p, study in studies.items():
-            rows += [
-                {"city": city, "riders": riders, "mechanism": name, "p": p, "mean": study.measure(line).total}
-                for name, line in lines.items()
-            ]
-        for name in names:
-            settings = CROWDS.get(name, EPSILONS[city])
-            values: dict[float, list[list[float]]] = {p: [] for p in KNOWN}
-            for setting in settings:
-                made = [released(raw, name, setting, repetition) for repetition in range(REPETITIONS)]
-                for p in KNOWN:
-                    values[p].append([studies[p].measure(one).total for one in made])
-                print(
-                    city,
-                    name,
-                    setting,
-                    [round(mean_and_interval(values[p][-1])[0], 1) for p in KNOWN],
-                    flush=True,
-                )
-            for p in KNOWN:
-                means = [mean_and_interval(found) for found in values[p]]
-                rank = spearmanr(settings, [mean for mean, *_ in means]).statistic
-                rows += [
-                    {
-                        "city": city,
-                        "riders": riders,
-                        "mechanism": name,
-                        "p": p,
-                        "setting": setting,
-                        "mean": mean,
-                        "low": low,
-                        "high": high,
-                        "spearman": float(rank),
-                    }
-                    for setting, (mean, low, high) in zip(settings, means, strict=True)
-                ]
-    return rows
 
 
-def run(wanted: str | None = None, most: int = RIDERS, few: int = FEWER) -> list[dict[str, object]]:
-    """Rows of the wanted cities."""
-    return [
-        row
-        for city, network in cities().items()
-        if wanted in (None, city)
-        for row in shapes(city, network, most, few)
+def run(city: str, riders: int, names: tuple[str, ...], settings: tuple[float, ...]) -> None:
+    """Measure what is not yet in the file, repetition by repetition."""
+    known = {_key(row) for row in read_found()}
+    bench = Bench(city, riders)
+    wanted = [(name, 0.0, 0, line) for name, line in bench.lines()]
+    wanted += [
+        (name, setting, repetition, None)
+        for repetition in range(REPETITIONS)
+        for setting in settings
+        for name in names
     ]
+    FOUND.parent.mkdir(exist_ok=True)
+    for name, setting, repetition, line in wanted:
+        row = {"city": city, "riders": riders, "name": name, "setting": setting, "repetition": repetition}
+        if _key(row) in known:
+            continue
+        row |= bench.measure(bench.released(name, setting, repetition) if line is None else line)
+        with FOUND.open("a") as file:
+            print(json.dumps(row), file=file)
+        print(*row.values(), flush=True)
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("city", "riders", "name", "setting", "repetition"))
+
+
+def read_found() -> list[Row]:
+    """All rows measured so far."""
+    return [json.loads(line) for line in FOUND.read_text().splitlines()] if FOUND.exists() else []
+
+
+def curve(rows: list[Row], raw: list[float], at: int) -> tuple[list[Row], float | None, list[tuple[float, float]]]:
+    """Of one mechanism and one p: a point per setting, Spearman over those that count, and wrong steps among these.
+
+    A step is wrong if it goes against the trend and the intervals of its two ends do not overlap.
+    """
+    points = []
+    for setting in sorted({row["setting"] for row in rows}):
+        mine = [row for row in rows if row["setting"] == setting]
+        mean, low, high = mean_and_interval([row["strap"][at] for row in mine])
+        low, high = mean if low is None else low, mean if high is None else high
+        ways = all(row["visits"] >= FEWEST_VISITS for row in mine)
+        points.append(
+            {"setting": setting, "mean": mean, "low": low, "high": high, "counts": ways and low > raw[at]}
+        )
+    counted = [point for point in points if point["counts"]]
+    if len(counted) < 3:
+        return points, None, []
+    rank = spearmanr([p["setting"] for p in counted], [p["mean"] for p in counted]).statistic
+    sign = 1 if rows[0]["name"] in WITH_K else -1
+    wrong = [
+        (a["setting"], b["setting"])
+        for a, b in pairwise(counted)
+        if sign * (b["mean"] - a["mean"]) < 0 and (a["high"] < b["low"] or b["high"] < a["low"])
+    ]
+    return points, float(rank), wrong
+
+
+def summarise() -> None:
+    """Print every curve with its correlation, and the reference lines."""
+    found = read_found()
+    for city, riders in dict.fromkeys((row["city"], row["riders"]) for row in found):
+        here = [row for row in found if (row["city"], row["riders"]) == (city, riders)]
+        lines = {row["name"]: row["strap"] for row in here if row["name"] not in WITH_K + WITH_EPSILON}
+        print(f"\n{city}, {riders:,} riders; p = {KNOWN}")
+        for name, values in lines.items():
+            print(f"  {name:22}", *(f"{value:10,.1f}" for value in values))
+        for name in WITH_EPSILON + WITH_K:
+            rows = [row for row in here if row["name"] == name]
+            if not rows:
+                continue
+            curves = [curve(rows, lines["raw"], at) for at in range(len(KNOWN))]
+            print(f"  {name}: Spearman", *(rank if rank is None else round(rank, 2) for _, rank, _ in curves))
+            for at, points in enumerate(zip(*(points for points, _, _ in curves), strict=True)):
+                words = (f"{p['mean']:9,.1f} ({p['low']:,.0f} to {p['high']:,.0f})" for p in points)
+                mine = [row for row in rows if row["setting"] == points[0]["setting"]]
+                notes = f"{len(mine)} x, {np.mean([row['visits'] for row in mine]):.1f} visits"
+                notes += "" if points[0]["counts"] else ", does not count"
+                falls = all(a["mean"] > b["mean"] for a, b in pairwise(points))
+                notes += "" if falls else ", rises with p"
+                print(f"    {points[0]['setting']:6g}", *words, notes)
+            for p, (_, _, wrong) in zip(KNOWN, curves, strict=True):
+                for a, b in wrong:
+                    print(f"    wrong step at p = {p}: {a:g} to {b:g}")
+
+
+def main(city: str | None = None, riders: int = RIDERS, fewer: int = FEWER) -> None:
+    if city != "summary":
+        for one in ("dense", "sparse") if city is None else (city,):
+            run(one, fewer, WITH_K, CROWDS)
+            run(one, riders, WITH_EPSILON, EPSILONS)
+    summarise()
 
 
 if __name__ == "__main__":
-    found = run(*sys.argv[1:2], *map(int, sys.argv[2:]))
-    out = Path(__file__).parent / "results" / f"strap_shapes_{'-'.join(sys.argv[1:]) or 'all'}.json"
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(found, indent=1))
-    for row in found:
-        if "setting" not in row:
-            print(row["city"], row["riders"], row["mechanism"], row["p"], round(float(row["mean"]), 1))
+    main(*sys.argv[1:2], *map(int, sys.argv[2:]))

@@ -30,6 +30,7 @@ from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit
+from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
 from wayveil.utility.edges import EdgeFigures
@@ -37,7 +38,7 @@ from wayveil.utility.lengths import LengthDivergence
 from wayveil.utility.ngrams import NgramFigures
 from wayveil.utility.origin_destination import OriginDestinationDistance
 from wayveil.utility.patterns import top_contiguous_patterns
-from wayveil.utility.reference import ceiling, empty, floor
+from wayveil.utility.reference import ceiling
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
 

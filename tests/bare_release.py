@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from wayveil.releases.accuracy import Accuracy
 from wayveil.releases.release import Release
 from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
@@ -22,4 +23,4 @@ class GivenTrips(Model):
 
 def bare_release(trips, datasheet=None, *, taps=False):
     sheet = {"mechanism": {"name": "given", "parameters": {}}, "visits": "taps" if taps else "calls"}
-    return Release(trips, GivenTrips(trips), sheet | (datasheet or {}))
+    return Release(trips, GivenTrips(trips), sheet | (datasheet or {}), known_accuracy=Accuracy({}, (), None))

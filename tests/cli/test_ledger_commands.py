@@ -199,7 +199,7 @@ def test_looks_at_the_raw_trips_are_booked_and_the_datasheet_tells(wayveil, plac
     assert release(wayveil, "trips.parquet", "r1", "--policy-epsilon", "9")[0] == 0
     before = json.loads((place / "r1" / "datasheet.json").read_text())
     assert before["ledger"]["looks_before"] == 0
-    tuning = "pre_processing_eda_hyperparameter_tuning"
+    tuning = "preprocessing_and_hyperparameter_tuning"
     assert "No looks at the raw data were booked" in before["deployment"]["implementation"][tuning]
     world = ("--world", "stops.txt", "--queries", 50, "--quiet")
     assert wayveil("score", "trips.parquet", "r1", *world)[0] == 0
@@ -220,7 +220,7 @@ def test_looks_at_the_raw_trips_are_booked_and_the_datasheet_tells(wayveil, plac
 def test_no_ledger_is_made_for_a_look(wayveil, place):
     assert release(wayveil, "trips.parquet", "r1", "--ledger", "none")[0] == 0
     sheet = json.loads((place / "r1" / "datasheet.json").read_text())
-    said = sheet["deployment"]["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+    said = sheet["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]
     assert "No ledger was asked" in said
     assert wayveil("score", "trips.parquet", "r1", "--world", "stops.txt", "--queries", 50, "--quiet")[0] == 0
     assert not (place / "home" / "ledger").exists()

@@ -1,9 +1,13 @@
 """`compare --risk`: half held out, one scale for epsilon and k, and words where an error is not reached."""
 
+import json
+
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from utility.utility_worlds import square_city, walks
+from wayveil.cli import _register, app
 from wayveil.cli.compare import parse_crowds
 from wayveil.comparison.risk_curves import LINES, RiskComparison, compare_risk
 from wayveil.errors import ParameterError
@@ -11,6 +15,7 @@ from wayveil.mechanisms.markov import Markov
 from wayveil.report.risk_chart import save_risk_chart
 from wayveil.risk.attacks.assess import RiskSettings
 from wayveil.syntactic.glove import Glove
+from wayveil.trips.visits import write_visits
 
 CITY = square_city(5, jitter=1)
 
@@ -56,3 +61,28 @@ def test_crowds_are_read_from_words():
     assert parse_crowds(["lk-anonymity=7"])[0].K == 7
     with pytest.raises(ParameterError, match="glove=2,5,10"):
         parse_crowds(["markov=3"])
+
+
+def test_the_command_draws_one_curve_per_setting_of_a_mechanism_and_refuses_idle_options(tmp_path):
+    if not app.registered_commands:
+        _register()
+    CITY.save(tmp_path / "city.npz")
+    write_visits(walks(CITY, 60, 1), tmp_path / "trips.parquet")
+    out = tmp_path / "out"
+    common = ["compare", str(tmp_path / "trips.parquet"), "--world", str(tmp_path / "city.npz"), "--risk"]
+    common += ["--out", str(out), "--json", "--repetitions", "1", "--epsilon", "1", "-m", "dpt"]
+    refusals = {
+        "--workers plays no part": ["--workers", "2"],
+        "--queries plays no part": ["--queries", "10"],
+        "glove=2,5,10": ["--crowd", "glove"],
+    }
+    for sentence, options in refusals.items():
+        refused = CliRunner().invoke(app, [*common, *options])
+        assert isinstance(refused.exception, ParameterError)
+        assert sentence in str(refused.exception)
+        assert not out.exists()
+    done = CliRunner().invoke(app, [*common, "--grid", "dpt.metres=400,900", "--crowd", "glove=2"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)
+    assert [row["mechanism"] for row in rows] == 2 * ["dpt metres=400.0", "dpt metres=900.0", "glove"]
+    assert {path.name for path in out.iterdir()} == {"risk.parquet", "risk.svg", "risk.csv"}

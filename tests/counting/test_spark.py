@@ -88,7 +88,13 @@ def test_every_count_is_that_of_memory_for_any_world(
 def released(tmp_path, engine, name, mechanism):
     files = TripFiles.at(tmp_path / "raw.parquet", WORLDS["network"])
     made = release(
-        files, mechanism, epsilon=4, unit=Rider(max_trips=2, without_id="own"), bits=SeededBits(1), seed=1, counter=engine
+        files,
+        mechanism,
+        epsilon=4,
+        unit=Rider(max_trips=2, without_id="own"),
+        bits=SeededBits(1),
+        seed=1,
+        counter=engine,
     )
     return made.save(tmp_path / name)
 

@@ -100,7 +100,13 @@ def test_a_whole_release_is_the_same_to_the_last_byte(tmp_path, mechanism, monke
     files = TripFiles.at(tmp_path / "raw.parquet", WORLDS["network"])
     saved = [
         release(
-            files, mechanism, epsilon=4, unit=Rider(max_trips=2, without_id="own"), bits=SeededBits(1), seed=1, counter=counter
+            files,
+            mechanism,
+            epsilon=4,
+            unit=Rider(max_trips=2, without_id="own"),
+            bits=SeededBits(1),
+            seed=1,
+            counter=counter,
         ).save(tmp_path / counter)
         for counter in ("memory", "stream")
     ]

@@ -68,7 +68,7 @@ def test_the_published_preset_runs_end_to_end():
     assert mechanism.rule(GRID).impossible == "keep"
 
 
-@pytest.mark.parametrize("unit", [Event(), Points(length=2), Window()])
+@pytest.mark.parametrize("unit", [Event(), Points(length=2), Window(without_id="own")])
 def test_units_of_points_are_refused_before_anything_is_spent(tmp_path, unit):
     ledger = open_ledger(tmp_path / "book.ledger")
     ledger.set_policy("taxis", Policy(10, total_delta="1e-3", unit="trip"), actor="officer")

@@ -108,7 +108,7 @@ def test_the_whole_budget_is_spent_and_no_more():
 
 def test_without_noise_walks_follow_the_raw_steps():
     raw = walks(CITY, 800, 1, timed=False)
-    made = wv.release(raw, DPT(metres=900, systems=3), epsilon=10**6, bits=SeededBits(1), seed=1)
+    made = wv.release(raw, DPT(metres=900, systems=3), epsilon=1000, bits=SeededBits(1), seed=1)
     assert len(made.trips) == 800
     grids = ReferenceSystems(CITY, 900, 3)
     there, here = (

@@ -91,6 +91,8 @@ def test_a_search_returns_a_trie_of_the_wanted_quality_or_says_that_there_is_non
     good, gate = measured(MobiTrieSearch(quality=Fraction(1, 2), count_share=Fraction(1, 2)), trips, 40)
     assert good.accepted
     assert [spend.kind for spend in gate.budget.spends] == ["counts", "search"]
+    # The price of a search does not tell how noisy its counts are; the label does.
+    assert gate.budget.spends[-1].label.endswith(f"noise of scale {float(good.grams.scale):.4g}")
     assert len(good.generate(seed=0)) == pytest.approx(3000, abs=10)
 
     nothing = Trips.of_lists([[]], small_list())

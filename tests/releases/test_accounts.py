@@ -137,5 +137,5 @@ def test_a_score_of_a_booked_release_is_a_look(ledger):
     assert [line.purpose for line in ledger.looks("trips")] == ["score"]
     again = attempt(ledger).datasheet
     assert again["ledger"]["looks_before"] == 1
-    said = again["deployment"]["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+    said = again["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]
     assert "1 look at the raw data was booked before this release." in said

@@ -1,5 +1,4 @@
 import json
-from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -10,7 +9,6 @@ from ring_networks import ring_of_stops
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.mechanisms.safepath import SafePath
 from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
@@ -99,22 +97,14 @@ def released(mechanism, raw, seed):
     return release(raw, mechanism, epsilon=2, unit=Trip(), rule=rule, bits=SeededBits(seed), seed=seed)
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        NoisyPrefixTree(height=2, successors="all"),
-        SeqPT(height=2, time="720"),
-        SafePath(height=2, time="720", location_height=0),
-    ],
-)
-def test_error_bars_hold_the_raw_number_in_most_cells(mechanism):
-    raw = simulate_week(ring_of_stops(5, seconds=60), 40_000, seed=1).cut(2)
-    # The bars speak of noise and not of cuts: no trip is longer than the tree is high, none passes midnight.
-    raw = Trips(raw.location, raw.offsets, raw.world, np.full(raw.visits, 8 * HOUR))
+def test_error_bars_hold_the_raw_number_in_most_cells():
+    raw = simulate_week(ring_of_stops(5, seconds=60), 20_000, seed=1).cut(2)
+    # The bars speak of noise and not of cuts: no trip is longer than the tree is high.
+    raw = Trips(raw.location, raw.offsets, raw.world)
     truth = od_table(bare_release(raw)).select("origin_stop_id", "destination_stop_id", true="trips")
     inside, cells = 0, 0
     for seed in range(5):
-        out = released(mechanism, raw, seed)
+        out = released(NoisyPrefixTree(height=2, successors="all"), raw, seed)
         table = od_table(out).join(truth, on=["origin_stop_id", "destination_stop_id"])
         held = table.filter(
             (pl.col("true") >= pl.col("trips_low")) & (pl.col("true") <= pl.col("trips_high"))
@@ -125,16 +115,10 @@ def test_error_bars_hold_the_raw_number_in_most_cells(mechanism):
     assert inside / cells > 0.9
 
 
-def test_scales_come_from_the_counts_that_complete_a_visit():
+def test_what_nobody_knows_has_no_bars():
     raw = simulate_week(ring_of_stops(5, seconds=60), 2_000, seed=1)
-    made = released(SafePath(height=3, location_height=1, time_height=1), raw, 0)
-    leaf = [
-        float(Fraction(s["scale"]))
-        for s in made.datasheet["spends"]
-        if s["label"].startswith("time of visit") and "group" not in s["label"]
-    ]
-    assert made.model.visit_scales().tolist() == leaf
-    assert len(leaf) == 3
+    table = od_table(released(SeqPT(height=2, time="720"), raw, 0))
+    assert table["trips_low"].null_count() == table["trips_high"].null_count() == len(table) > 0
 
 
 def test_maps_carry_all_stops_and_all_moves():

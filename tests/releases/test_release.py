@@ -80,7 +80,7 @@ def test_a_universe_read_off_the_trips_is_called_not_private():
 
 def test_tuning_on_the_data_is_declared():
     sheet = release(some_trips(), TREE, epsilon=1, tuned_on_data=True).datasheet
-    assert "NOT covered" in sheet["deployment"]["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+    assert "NOT covered" in sheet["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]
 
 
 def test_steps_are_held_to_the_network_and_taps_are_not():
@@ -118,7 +118,7 @@ def test_a_saved_release_is_verified_and_read_back(saved):
         "trips.parquet",
         "model.npz",
         "model.parquet",
-        "expected.json",
+        "accuracy.json",
         "datasheet.json",
         "datasheet.html",
         "manifest.json",
@@ -187,7 +187,7 @@ def test_links_and_names_that_lead_out_of_the_folder_are_refused(saved, tmp_path
 def sign_again(folder, files):
     """What an insider with the key could write."""
     key = signing_key()
-    manifest = json.dumps({"format": 2, "files": files, "public_key": public_text(key)}).encode()
+    manifest = json.dumps({"format": 3, "files": files, "public_key": public_text(key)}).encode()
     (folder / "manifest.json").write_bytes(manifest)
     (folder / "manifest.sig").write_bytes(key.sign(manifest))
 
@@ -195,14 +195,14 @@ def sign_again(folder, files):
 def test_a_release_of_the_format_before_is_refused_with_a_sentence(saved):
     _, folder = saved
     files = json.loads((folder / "manifest.json").read_text())["files"]
-    for name in ("model.npz", "expected.json"):
+    for name in ("model.npz", "accuracy.json"):
         (folder / name).unlink()
         del files[name]
     manifest = json.dumps({"format": 1, "files": files, "public_key": public_text(signing_key())}).encode()
     (folder / "manifest.json").write_bytes(manifest)
     (folder / "manifest.sig").write_bytes(signing_key().sign(manifest))
     verify_release(folder)
-    with pytest.raises(InputError, match="format 1, without a model that can be loaded"):
+    with pytest.raises(InputError, match="format 1; this version reads format 3"):
         Release.load(folder, WORLD)
 
 

@@ -55,7 +55,7 @@ def test_the_sentence_of_the_guarantee_says_what_became_of_them():
     for word, said in (("own", "a rider of its own"), ("drop", "are left out")):
         sheet = release(trips, TREE, epsilon=1, unit=Rider(max_trips=2, without_id=word)).datasheet
         assert said in sheet["guarantee"]["sentence"]
-        assert said in sheet["deployment"]["privacy_loss"]["privacy_unit_description"]
+        assert said in sheet["deployment"]["privacy_loss"]["privacy_unit_details"]
         assert sheet["guarantee"]["bounds"]["without_id"] == word
 
 

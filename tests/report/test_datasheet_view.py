@@ -49,10 +49,12 @@ def test_the_page_of_the_datasheet_and_the_report_show_the_same_parts(tmp_path):
     sheet = {
         **DATASHEET,
         "deployment": {
-            "name": "A <b>",
-            "data_curator": "",
-            "publication_date": "2026-11-16",
-            "implementation": {"pre_processing_eda_hyperparameter_tuning": "Nothing was looked at."},
+            "basic": {
+                "name": "A <b>",
+                "data_curators": [{"data_curator_name": "not stated"}],
+                "publication_date": "2026-11-16",
+            },
+            "implementation": {"preprocessing_and_hyperparameter_tuning": "Nothing was looked at."},
         },
     }
     page = datasheet_page(sheet)

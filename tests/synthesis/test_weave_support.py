@@ -8,6 +8,7 @@ import pytest
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.weave import Weave
 from wayveil.simulate.habit import simulate_habit
+from wayveil.synthesis.public_knowledge import floor
 from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.network_demand import NetworkDemand, estimate_places
 from wayveil.synthesis.weave.routed_support import ROUTE_CHOICES, draw_routes, guess_choices
@@ -17,7 +18,6 @@ from wayveil.synthesis.weave.support_fit import read_blocks
 from wayveil.synthesis.weave.times import add_times
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
-from wayveil.utility.reference import floor
 from wayveil.world.paths import along_paths, shortest_paths
 from weave_city import QUICK, measured, small_town, town_trips
 

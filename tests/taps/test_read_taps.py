@@ -339,3 +339,16 @@ def test_options_without_meaning_are_refused(tmp_path):
     with pytest.raises(ParameterError, match="names the vehicle"):
         read_taps(bare, CITY, fill="same-bus")
     assert set(PRESETS) == {"wayveil", "bc-transit", "tides", "tides-draft", "sube", "scikit-mobility"}
+
+
+def test_clean_taps_that_look_alike_stay_as_many_when_read_again(tmp_path):
+    """Hourly times make two boardings of a card equal; a cleaned file lost its transactions, and then the taps."""
+    rows = [f"2024-12-16T07:00:00,s001,c1,{transaction}" for transaction in range(4)]
+    layout = {"time": "at", "stop": "stop", "card": "card", "transaction": "row"}
+    clean = read_taps(file_of(tmp_path, *rows, header="at,stop,card,row"), CITY, layout).taps
+    for name in ("clean.csv", "clean.parquet"):
+        write_taps(clean, tmp_path / name)
+        assert len(read_taps(tmp_path / name, CITY).taps) == len(clean) == 4
+    hourly = ["2024-12-16,7,s001,c1"] * 2
+    layout = {"time": "hour", "date": "day", "stop": "stop", "card": "card", "clock": "hour"}
+    assert len(read_taps(file_of(tmp_path, *hourly, header="day,hour,stop,card"), CITY, layout).taps) == 2

@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import jensenshannon
 from utility_worlds import ABCD, some_trip_lists, square_city, trip_lists, values, walks
 
+from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
 from wayveil.utility.edges import EdgeFigures
@@ -25,7 +26,6 @@ from wayveil.utility.origin_destination import OriginDestinationDistance
 from wayveil.utility.patterns import FrequentPatterns, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns
 from wayveil.utility.range_counts import RangeCounts
-from wayveil.utility.reference import empty, floor
 from wayveil.utility.stops import StopFigures, hit_rate, kendall_tau_b, ndcg_loss
 from wayveil.utility.subsequences import SubsequenceError
 from wayveil.world.geo import haversine, project

@@ -7,8 +7,9 @@ import pytest
 
 from bare_release import bare_release
 from wayveil.errors import ParameterError
+from wayveil.synthesis.public_knowledge import empty, floor, random_routes, random_walks
 from wayveil.trips.trips import Trips
-from wayveil.utility.reference import ceiling, empty, floor, random_routes, random_walks
+from wayveil.utility.reference import ceiling
 from wayveil.utility.scorecard import mean_and_interval, score
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 from wayveil.world.paths import Paths
@@ -130,7 +131,8 @@ def test_the_floor_of_a_network_is_made_of_shortest_routes_between_any_stops():
 def test_a_network_without_any_route_has_a_floor_of_single_stops(monkeypatch):
     city = small_network()
     monkeypatch.setattr(
-        "wayveil.utility.reference.shortest_paths", lambda net, o, d: Paths(o[:0], np.zeros(6, np.int64))
+        "wayveil.synthesis.public_knowledge.shortest_paths",
+        lambda net, o, d: Paths(o[:0], np.zeros(6, np.int64)),
     )
     assert len(random_routes(city, 5, np.random.default_rng(0))) == 5
 

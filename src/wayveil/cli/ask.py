@@ -7,6 +7,7 @@ import typer
 
 from wayveil.cli.opening import Look, Trust, open_release, read_raw
 from wayveil.cli.options import (
+    Anyway,
     AsJson,
     BoundingBox,
     DatasetName,
@@ -50,6 +51,7 @@ def ask(
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
+    anyway: Anyway = False,
     trust: Trust = None,
     ledger: LedgerPlace = None,
     dataset: DatasetName = None,
@@ -58,7 +60,7 @@ def ask(
 ) -> None:
     """Answer an agency's question from a release, with error bars that cost no budget."""
     from wayveil.releases.answer_sheet import Answering, answer_sheet
-    from wayveil.releases.answers import QUESTIONS, answer_question, say_question
+    from wayveil.releases.answers import KIND_OF, QUESTIONS, answer_question, say_question
     from wayveil.releases.spreadsheets import write_csv
     from wayveil.releases.trip_questions import TRIP_QUESTIONS, answer_trips
     from wayveil.utility.raw_answers import RawAnswers
@@ -70,6 +72,7 @@ def ask(
         asked = open_release(
             release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
         )
+        asked.accuracy.refuse_noise(KIND_OF.get(question), anyway=anyway)
         answering: Answering = answer_question
         seen = (
             (None, None)

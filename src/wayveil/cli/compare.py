@@ -65,6 +65,7 @@ Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workloa
 
 
 def compare(
+    context: typer.Context,
     trips: Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")],
     world: WorldFile,
     out: Folder,
@@ -85,6 +86,7 @@ def compare(
     """Release with many mechanisms and budgets and measure all of it, internally. NOT for publication.
 
     The look at the raw trips is booked in the ledger in reach, free of charge: later datasheets say that it happened.
+    With --risk, a run that was stopped begins anew.
     """
     from wayveil.comparison.run_cells import Settings
     from wayveil.releases.accounts import note_look
@@ -93,13 +95,20 @@ def compare(
 
     if crowd and not risk:
         raise ParameterError("--crowd names methods without epsilon, which are compared by risk: add --risk")
+    for name in ("queries", "workers") if risk else ():
+        if str(getattr(context.get_parameter_source(name), "name", "")) == "COMMANDLINE":
+            raise ParameterError(
+                f"--{name} plays no part with --risk, which counts in boxes and attacks one by one"
+            )
     candidates = parse_candidates(mechanism, grid or [])
-    parse_prices(epsilon)  # said before anything is read or booked
+    # Said before anything is read or booked.
+    parse_prices(epsilon)
+    crowds = parse_crowds(crowd or [])
     with shown(not quiet and not as_json):
         raw = read_trips(trips, open_world(world, bbox=bbox))
         note_look("compare", raw, trips, ledger, dataset)
     if risk:
-        _compare_risk(raw, candidates, epsilon, crowd or [], repetitions, out, trips.name, as_json, quiet)
+        _compare_risk(raw, candidates, epsilon, crowds, repetitions, out, trips.name, as_json, quiet)
         return
     found = _run(
         raw, candidates, epsilon, repetitions, Settings(queries=queries), out, workers, quiet or as_json
@@ -274,7 +283,7 @@ def _compare_risk(
     raw: "Trips",
     candidates: "list[Mechanism]",
     epsilons: str,
-    crowds: list[str],
+    crowds: "list[SyntacticMethod]",
     repetitions: int,
     out: Path,
     name: str,
@@ -282,20 +291,19 @@ def _compare_risk(
     quiet: bool,
 ) -> None:
     from wayveil.comparison.risk_curves import FIGURES, compare_risk
-    from wayveil.privacy.budget import exact
     from wayveil.report.risk_chart import save_risk_chart
 
-    prices = [exact(part.strip()) for part in epsilons.split(",") if part.strip()]
-    methods = parse_crowds(crowds)
     with shown(not quiet and not as_json):
-        found = compare_risk(raw, candidates, prices, methods, repetitions=repetitions)
+        found = compare_risk(raw, candidates, parse_prices(epsilons), crowds, repetitions=repetitions)
     out.mkdir(parents=True, exist_ok=True)
     found.table.write_parquet(out / "risk.parquet")
     save_risk_chart(found, out, title=f"Risk against error on {name}")
-    for figure in ("linkage", "strap_500"):
-        title = f"{FIGURES[figure]} at a fixed error of range counts"
-        rows = [{"figure": FIGURES[figure], **row} for row in found.at_fixed_error(figure)]
-        present_rows(rows, as_json=as_json, title=title)
+    rows = [
+        {"figure": FIGURES[figure], **row}
+        for figure in ("linkage", "strap_500")
+        for row in found.at_fixed_error(figure)
+    ]
+    present_rows(rows, as_json=as_json, title="Risk and STRAP at a fixed error of range counts")
     for label, reason in found.gaps():
         remark(f"{label} was not measured: {reason}", quiet=quiet or as_json)
     remark(

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from wayveil.releases.release import Release
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no remarks.")]
+Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Also print what the verdict of the release calls noise.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
 WorldFile = Annotated[
     Path,
@@ -120,12 +123,19 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
 
 
 def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: str) -> None:
-    """What was released, where it lies, and where it is booked."""
+    """What was released, where it lies, where it is booked, and how far its numbers can be trusted."""
+    from wayveil.releases.accuracy import ALL_NOISE
+
+    noise = made.accuracy.is_noise
+    if noise:
+        remark(ALL_NOISE)
     facts = {
+        **({"warning": ALL_NOISE} if noise else {}),
         "guarantee": made.datasheet["guarantee"]["sentence"],
         "released_trips": made.released_trips,
         "written_to": str(folder),
         "booked_in": booked_in,
+        "verdict": made.accuracy.words,
     }
     present(facts, as_json=as_json)
 

@@ -7,6 +7,7 @@ import typer
 
 from wayveil.cli.opening import Look, Trust, open_release, read_raw
 from wayveil.cli.options import (
+    Anyway,
     AsJson,
     BoundingBox,
     DatasetName,
@@ -184,9 +185,11 @@ def export(
             "--format",
             "-f",
             help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories "
-            "(scikit-mobility; points of a grid are uniform in their cells); or trie (JSON, of n-grams).",
+            "(scikit-mobility; points of a grid are uniform in their cells); trie (JSON, of n-grams); registry (a draft for the registry of "
+            "differential-privacy deployments).",
         ),
     ] = "od",
+    anyway: Anyway = False,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -195,11 +198,13 @@ def export(
 ) -> None:
     """Write a release in a format that other tools read. Costs nothing: the release is already private."""
     from wayveil.releases.exports import export as write
+    from wayveil.releases.exports import verdict_on
 
-    files = write(
-        open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust), kind, out
-    )
-    present({"format": kind, "written_to": [str(file) for file in files]}, as_json=as_json)
+    private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
+    files = write(private, kind, out, anyway=anyway)
+    verdict = verdict_on(private, kind)
+    facts = {"format": kind, "written_to": [str(file) for file in files]}
+    present(facts if verdict is None else {**facts, "verdict": verdict}, as_json=as_json)
 
 
 def sample(

@@ -240,6 +240,8 @@ def release(
     from wayveil.releases.tap_ways import release_taps, unit_of_way
 
     budget = release_epsilon(epsilon)
+    if parameters and mechanism is None:
+        raise ParameterError("--set gives a parameter of a mechanism: name it with --mechanism")
     chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [])
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")

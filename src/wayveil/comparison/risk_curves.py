@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from wayveil.comparison.cells import chosen_parameters, display_name
 from wayveil.errors import WayveilError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import SeededBits
@@ -21,9 +22,10 @@ from wayveil.risk.attacks.assess import RiskSettings, risk
 from wayveil.risk.attacks.targets import some_people, split_people
 from wayveil.risk.strap.study import StrapStudy
 from wayveil.syntactic.method import SyntacticMethod, anonymise
+from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.trips import Trips
 from wayveil.utility.range_counts import RangeCounts
-from wayveil.utility.reference import ceiling, empty, floor
+from wayveil.utility.reference import ceiling
 from wayveil.utility.scorecard import NOTICE, mean_and_interval
 
 FIXED_ERRORS = (0.05, 0.1, 0.2)
@@ -109,7 +111,9 @@ def compare_risk(
     for name, line in judge.lines(seed):
         rows.append({"name": name, "setting": None, "repetition": 0, **judge.measure(line)})
     cells: list[tuple[str, float, Any]] = [
-        (one.name, float(price), (one, price)) for one in candidates for price in prices
+        (display_name(one.name, chosen_parameters(one)), float(price), (one, price))
+        for one in candidates
+        for price in prices
     ]
     cells += [(one.name, crowd_of(one), one) for one in crowds]
     for (name, setting, how), repetition in track(

@@ -46,6 +46,7 @@ class Markov(Mechanism):
     name: ClassVar[str] = "markov"
     makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy moves between stops, every trip with the same total weight, and walks"
+    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "alightings"})
 
     order: Literal[1, 2] = Field(
         1,

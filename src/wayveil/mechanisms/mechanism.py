@@ -30,6 +30,9 @@ class Mechanism(BaseModel):
     makes: ClassVar[type[Model]]
     # The module with the `PLAN` of its audits, for mechanisms outside this package; None: the module of the class.
     plan: ClassVar[str | None] = None
+    # Kinds of question (see `releases.tallies`) whose intervals held the truth as often as they say, wherever the
+    # coverage bench asked (docs/accuracy.md). Of all others none is known.
+    holds: ClassVar[frozenset[str]] = frozenset()
     # Whether a trip's moves are steps of the network, where there is one. Taps jump; vehicles do not.
     steps: ClassVar[bool] = True
     # Whether it is trained through the gate, which costs (epsilon, delta) instead of pure epsilon.

@@ -96,6 +96,9 @@ class MobiTrie(_Tries):
 
     name: ClassVar[str] = "mobitrie"
     summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
+    holds: ClassVar[frozenset[str]] = frozenset(
+        {"total", "stops", "boardings", "alightings", "edges", "triples"}
+    )
 
     false_share: float = Field(
         0.05,
@@ -171,9 +174,11 @@ class MobiTrieSearch(_Tries):
             answer = inner.histogram(label, exact, self._contribution, counts, threshold=threshold)
             return answer, self._score(inner, exact, answer, quality)
 
-        found = gate.search(
-            f"trie with F1 of {self.quality}", draw, self.quality, gate.budget.remaining, stopping
-        )
+        price = gate.budget.remaining
+        # What a search cost does not tell how noisy its counts are, and the datasheet should.
+        noise = float(gate.scale(self._contribution, stopping.draw_price(price) * self.count_share))
+        label = f"trie with F1 of {self.quality}; its counts have noise of scale {noise:.4g}"
+        found = gate.search(label, draw, self.quality, price, stopping)
         if found is not None:
             return self._trie(counter, universe, found, number)
         none = NgramTable(np.zeros((0, self.n), np.int64), np.zeros(0, np.int64), np.zeros(0), Fraction(0))

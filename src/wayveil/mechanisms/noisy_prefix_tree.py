@@ -46,6 +46,7 @@ class NoisyPrefixTree(Mechanism):
     name: ClassVar[str] = "noisy-prefix-tree"
     makes: ClassVar[type[Model]] = PrefixTree
     summary: ClassVar[str] = "noisy counts of trip prefixes, grown level by level"
+    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "journeys"})
 
     height: Height = 12
     private_height: bool = Field(

@@ -151,7 +151,10 @@ class Shares(BaseModel):
         found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
         if grid:
             found |= {name: weight for name, weight in self.on_grid.weights.items() if name in found}
-        if network:
+        if grid:
+            # Cells are arbitrary: how many trips begin in one is worth no more than how many go from here to there.
+            wanted = Fraction(0)
+        elif network:
             wanted = self.origin_per_trip * density
         else:
             on_list = self.on_list

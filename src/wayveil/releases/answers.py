@@ -1,7 +1,7 @@
 """Answers to an agency's questions from a release: every visit of a released trip is a tap-in.
 
 A model that counted taps answers straight from its noisy counts, whose error bars hold; of any other the released trips
-are counted. Answers may be published like the release itself.
+are counted, with the intervals that `accuracy` knows. Answers may be published like the release itself.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.synthesis.estimates import Key, Runs, Visits
+from wayveil.synthesis.estimates import Estimate, Key, Runs, Visits
 from wayveil.synthesis.model import OfTaps
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
@@ -21,8 +21,6 @@ from wayveil.world.world import World
 
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
-
-Spread = NDArray[np.float64] | None
 
 QUESTIONS: Final = {
     "total": "tap-ins in all",
@@ -44,6 +42,18 @@ GROUPED: Final[dict[str, tuple[Key, ...]]] = {
     "hours": ("hour",),
     "stop-hours": ("stop", "hour"),
 }
+KIND_OF: Final = {
+    "total": "visits",
+    "stops": "stops",
+    "most-used": "stops",
+    "least-used": "stops",
+    "hours": "hours",
+    "stop-hours": "stop-hours",
+    "pairs": "edges",
+    "triples": "triples",
+    "routes": "stops",
+    "load": "stops",
+}
 TIMETABLE: Final = "Routes are not in this release: tap-ins are shared out by the timetable. No bars."
 SEATS: Final = 38
 COUNTED: Final = "Bars hold the true number in 95 of 100 cases."
@@ -51,8 +61,11 @@ CUT: Final = (
     "Bars hold the number of the taps that were counted in 95 of 100 cases: the first {visits} of a trip, and of a "
     "rider as many trips as the bound allows. Others are missing."
 )
-KEPT: Final = (
-    "Bars: 95 % of the noise in what was kept. Taps below the thresholds are missing and not in the bars."
+MADE_AGAIN: Final = "Bars hold the number of what was counted in 95 of 100 cases (docs/accuracy.md)."
+NOT_KNOWN: Final = "How far these numbers are off is not known: no bars."
+HIDDEN: Final = (
+    "{count:,} more stops have no tap-in in this release: fewer than it can tell from none. Which of them is used "
+    "least is not known."
 )
 MADE_UP: Final = (
     "This release counted single taps: which one follows which comes from rules, not from the data. No bars."
@@ -66,7 +79,7 @@ def say_question(question: str, *, taps: bool) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A table with `answer`, `low` and `high` (95 %, from the noise alone; empty where not known)."""
+    """A table with `answer`, `low` and `high` (95 %; empty where not known)."""
 
     question: str
     table: pl.DataFrame
@@ -78,9 +91,14 @@ def answer_question(release: "Release", question: str, *, top: int = 20, seats: 
     """Answer one of QUESTIONS; `top` limits lists, `seats` is the public size of a vehicle (`load`)."""
     if question not in QUESTIONS:
         raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
-    keys, values, spread, note = _count(release, question, top, seats)
-    table = pl.DataFrame({**keys, **_with_bars(values, spread, whole=question != "load")})
-    return Answer(question, sort_rows(question, table, top), note)
+    keys, found, note = _count(release, question, top, seats)
+    table = pl.DataFrame({**keys, **_with_bars(found, whole=question != "load")})
+    if question == "least-used" and not isinstance(release.model, OfTaps):
+        # Nothing is shown of stops below the thresholds, so nobody knows which of them is used least.
+        hidden = table.filter(pl.col("answer") == 0).height
+        table = table.filter(pl.col("answer") > 0)
+        note = f"{note} {HIDDEN.format(count=hidden)}" if hidden else note
+    return Answer(question, sort_rows(question, table, top), _with_verdict(release, question, note))
 
 
 def sort_rows(question: str, table: pl.DataFrame, top: int) -> pl.DataFrame:
@@ -92,29 +110,35 @@ def sort_rows(question: str, table: pl.DataFrame, top: int) -> pl.DataFrame:
     return table
 
 
-def _count(
-    release: "Release", question: str, top: int, seats: int
-) -> tuple[dict[str, Any], NDArray[np.float64], Spread, str]:
+def _count(release: "Release", question: str, top: int, seats: int) -> tuple[dict[str, Any], Estimate, str]:
     trips, world = release.trips, release.world
     counted = isinstance(release.model, OfTaps)
     if question in ("pairs", "triples"):
         grams = top_patterns(trips, 2 if question == "pairs" else 3, top)
         found = release.estimate(Runs(grams))
         assert found is not None  # trips always tell their runs
-        return gram_keys(world, grams), found.values, found.half, MADE_UP if counted else KEPT
+        return gram_keys(world, grams), found, MADE_UP if counted else _note(found)
     if question in ("routes", "load"):
         network = network_of(world)
         known = release.estimate(Visits(("route",)))
-        flow, spread, note = route_boardings(trips, network), None, TIMETABLE
-        if known is not None:
-            flow, spread, note = known.values, known.half, _counted_note(release)
+        note = TIMETABLE if known is None else _counted_note(release)
+        flow = Estimate(route_boardings(trips, network)) if known is None else known
         keys = {"route_id": network.route_ids.tolist(), "route": network.route_names.tolist()}
-        places = seats_of(network, seats) if question == "load" else np.ones(len(flow))
-        return keys, flow / places, None if spread is None else spread / places, note
+        return keys, flow.over(seats_of(network, seats)) if question == "load" else flow, note
     known = release.estimate(Visits(GROUPED[question]))
     assert known is not None  # trips always tell their stops and, if they have times, their hours
-    note = _counted_note(release) if counted and known.half is not None else KEPT
-    return _keys(question, world), known.values, known.half, note
+    straight = counted and known.interval is not None
+    return _keys(question, world), known, _counted_note(release) if straight else _note(known)
+
+
+def _note(found: Estimate) -> str:
+    return NOT_KNOWN if found.interval is None else MADE_AGAIN
+
+
+def _with_verdict(release: "Release", question: str, note: str) -> str:
+    """The note, after a warning where the verdict on this kind of question is a bad one."""
+    verdict = release.accuracy.of(KIND_OF[question])
+    return f"{verdict.words} {note}" if verdict is not None and not verdict.says_more else note
 
 
 def _counted_note(release: "Release") -> str:
@@ -123,20 +147,17 @@ def _counted_note(release: "Release") -> str:
     return COUNTED if visits is None else CUT.format(visits=visits)
 
 
-def _with_bars(values: NDArray[np.float64], spread: Spread, *, whole: bool) -> dict[str, pl.Series]:
-    """Answers with the ends of their bars, in whole taps if asked; empty where nothing is known of the noise.
+def _with_bars(found: Estimate, *, whole: bool) -> dict[str, pl.Series]:
+    """Answers with the ends of their bars, in whole taps if asked; empty where nothing is known.
 
     Nobody taps a negative number of times, so cutting at zero loses no true number.
     """
-    half = np.zeros(len(values)) if spread is None else spread
-    ends = np.stack([values, values - half, values + half])
+    nothing = np.full(len(found.values), np.nan)
+    ends = np.stack([found.values, *(found.interval or (nothing, nothing))])
     if whole:
         ends = np.stack([np.rint(ends[0]), np.floor(ends[1]), np.ceil(ends[2])])
-    ends = np.maximum(ends, 0)
-    # A number that sums no noisy count of the model has no bar: what noise kept out may be there.
-    ends[1:, half == 0] = np.nan
     kind = pl.Int64 if whole else pl.Float64
-    named = zip(("answer", "low", "high"), ends, strict=True)
+    named = zip(("answer", "low", "high"), np.maximum(ends, 0), strict=True)
     return {name: pl.Series(name, column).fill_nan(None).cast(kind) for name, column in named}
 
 

@@ -1,7 +1,7 @@
 """The datasheet of a release: what was guaranteed to whom, at what price, from which public inputs.
 
 Its `deployment` part uses the field names of the public registry of differential-privacy deployments (all three
-tiers); the other parts say what that registry has no field for. Nothing in it is computed from raw trips.
+tiers, as they have been called since July 2026); the other parts say what that registry has no field for. Nothing in it is computed from raw trips.
 """
 
 from datetime import UTC, datetime
@@ -42,6 +42,8 @@ LIMITATIONS = (
     "Running time, memory and error messages of the run are not covered and must not be published.",
 )
 
+NOT_STATED = "not stated"
+TUNING = "preprocessing_and_hyperparameter_tuning"
 NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
 
 
@@ -54,6 +56,7 @@ def make_datasheet(
     world: World,
     released_over: World,
     rule: LegalityRule,
+    purpose: str = "",
     visits: VisitKind = "calls",
     tuned_on_data: bool = False,
     ledger: dict[str, Any] | None = None,
@@ -84,29 +87,34 @@ def make_datasheet(
                 "delta": plain(delta),
             },
             "deployment": {
-                "name": name,
-                "data_curator": curator,
-                "data_product_type": "Synthetic data",
-                "data_product_description": f"Trips generated from {mechanism.summary}.",
-                "publication_date": datetime.now(UTC).date().isoformat(),
-                "dp_flavor": {
-                    "name": _flavour(gate),
+                "basic": {
+                    "name": name,
+                    "data_curators": [{"data_curator_name": curator or NOT_STATED}],
+                    "intended_use": purpose or NOT_STATED,
+                    "data_product_type": "Synthetic data",
+                    "data_product_region": NOT_STATED,
+                    "description": f"Trips generated from {mechanism.summary}.",
+                    "publication_date": datetime.now(UTC).date().isoformat(),
+                },
+                "dp_variant": {
+                    "variant_name": _variant(gate),
                     "data_domain": f"multisets of trips over {world.size} public locations",
                     "unprotected_quantities": "; ".join(UNPROTECTED),
                 },
                 "privacy_loss": {
                     "privacy_unit": unit["unit"],
-                    "privacy_unit_description": unit["neighbours"],
+                    "privacy_unit_details": unit["neighbours"],
                     "privacy_parameters": {key: float(Fraction(value)) for key, value in loss.items()}
                     | {"delta": float(delta)},
-                    "privacy_parameters_description": "; ".join(
+                    "privacy_parameters_details": "; ".join(
                         f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
                     ),
                 },
-                "model": {
+                "deployment_model": {
                     "model_name": "Central",
-                    "model_name_description": "a trusted data holder adds the noise",
-                    "release_type": "One-shot",
+                    "model_name_details": "a trusted data holder adds the noise",
+                    "release_type": "One release",
+                    "data_source_type": "Static",
                     "access_type": "Non-interactive",
                 },
                 "accounting": {
@@ -114,7 +122,7 @@ def make_datasheet(
                     "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
                 },
                 "implementation": {
-                    "pre_processing_eda_hyperparameter_tuning": f"{rule.sentence()} {tuning(tuned_on_data, ledger)}",
+                    TUNING: f"{rule.sentence()} {tuning(tuned_on_data, ledger)}",
                     "mechanisms": _noises(gate),
                     "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
                 },
@@ -184,6 +192,20 @@ def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
     return Datasheet({**datasheet, "source": source, "guarantee": guarantee})
 
 
+def declare_drawn(datasheet: Datasheet, trips: int | None) -> Datasheet:
+    """The datasheet of a release with another number of trips than its model stands for, or with too many to look at
+    together; None: with its own.
+    """
+    if trips is None:
+        return datasheet
+    drawn = (
+        f"{trips:,} trips were drawn from the model. Numbers counted in them have no interval: how far off they are is "
+        "not known. The model can draw others."
+    )
+    limitations = [*datasheet["limitations"], drawn]
+    return Datasheet({**datasheet, "drawn_trips": trips, "limitations": limitations})
+
+
 def declare_rows(datasheet: Datasheet, ways: Ways, *, said: bool) -> Datasheet:
     """The datasheet with what a row of the data was, and what stands for the ways that nobody wrote down."""
     rows = describe_rows(datasheet["visits"], ways)
@@ -206,9 +228,9 @@ def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:
     )
 
 
-def _flavour(gate: Gate) -> str:
+def _variant(gate: Gate) -> str:
     if gate.budget.currency == "rho":
-        return "Zero-Concentrated DP"
+        return "Zero-concentrated DP"
     return "Approximate DP" if gate.budget.delta else "Pure DP"
 
 

@@ -5,21 +5,22 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, UndefinedError
 
 from wayveil.errors import InputError
-from wayveil.releases.datasheet import Datasheet
+from wayveil.releases.datasheet import NOT_STATED, Datasheet
 from wayveil.releases.datasheet_view import DatasheetView, words
 
 
 def datasheet_page(datasheet: Datasheet) -> str:
     """A self-contained HTML page: no script, nothing from elsewhere."""
     try:
-        deployment = datasheet["deployment"]
-        origin = [deployment["data_curator"], deployment["publication_date"]]
+        basic = datasheet["deployment"]["basic"]
+        curators = (each["data_curator_name"] for each in basic["data_curators"])
+        origin = [*(name for name in curators if name != NOT_STATED), basic["publication_date"]]
         origin.append(f"Wayveil {datasheet['wayveil']['version']}")
         return (
             templates("wayveil.releases")
             .get_template("datasheet.html.j2")
             .render(
-                name=deployment["name"],
+                name=basic["name"],
                 origin=" · ".join(filter(None, origin)),
                 view=DatasheetView.of(datasheet),
             )

@@ -29,7 +29,7 @@ _PARTS = {
     "noise": "Noise",
     "ledger": "Ledger",
 }
-_BEFORE = "pre_processing_eda_hyperparameter_tuning"
+_BEFORE = "preprocessing_and_hyperparameter_tuning"
 _SAID_ELSEWHERE = {"private", "not_private_because", "spends", "wayveil"}
 
 

@@ -14,8 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
+from wayveil.releases.datasheet import NOT_STATED
 from wayveil.releases.spreadsheets import write_csv
-from wayveil.synthesis.estimates import Ends, Estimate
+from wayveil.synthesis.estimates import Ends, Estimate, Runs, Visits
 from wayveil.synthesis.model import Nests
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
@@ -87,9 +88,9 @@ def station_activities(release: "Release", bins: TimeBins = HOURS) -> pl.DataFra
 def od_table(release: "Release", bins: TimeBins | None = None) -> pl.DataFrame:
     """Trips from origin to destination by period of departure; pairs that are not listed have none.
 
-    Without bins there is one period, whose start and end are empty. `trips_low` and `trips_high` hold the number
-    without noise in about 95 of 100 cases, where the model knows its noise. They do not cover what thresholds and
-    bounds left out.
+    Without bins there is one period, whose start and end are empty. `trips_low` and `trips_high` hold the
+    true number in 95 of 100 cases, where intervals of the mechanism are known to; else they are empty. They do not
+    cover what bounds left out.
     """
     trips = release.trips
     full = trips.lengths > 0
@@ -181,10 +182,32 @@ def flowmap(release: "Release") -> tuple[pl.DataFrame, pl.DataFrame]:
     return places, flows
 
 
-def export(release: "Release", kind: str, out: str | Path, bins: TimeBins = HOURS) -> list[Path]:
-    """Write one format (see `FORMATS`); returns the files. `flowmap` writes two, beside each other."""
+# The kind of question that a format answers.
+ABOUT = {
+    "station-activities": "boardings",
+    "od": "journeys",
+    "stop-flows": "stops",
+    "edge-flows": "edges",
+    "flowmap": "journeys",
+}
+
+
+def verdict_on(release: "Release", kind: str) -> str | None:
+    """What the release says of the numbers in this format; None if nothing."""
+    verdict = release.accuracy.of(ABOUT.get(kind, kind))
+    return None if verdict is None else verdict.words
+
+
+def export(
+    release: "Release", kind: str, out: str | Path, bins: TimeBins = HOURS, *, anyway: bool = False
+) -> list[Path]:
+    """Write one format (see `FORMATS`); returns the files. `flowmap` writes two, beside each other.
+
+    What the verdict of the release calls noise is refused, unless it is wanted `anyway`.
+    """
     if kind not in FORMATS:
         raise ParameterError(f"there is no format {kind!r}; there are {', '.join(FORMATS)}")
+    release.accuracy.refuse_noise(ABOUT.get(kind), anyway=anyway)
     return FORMATS[kind](release, Path(out), bins)
 
 
@@ -199,12 +222,34 @@ def _write_od(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
     return [out]
 
 
-def _write_geojson(flows: Callable[[Trips], dict[str, Any]]) -> Callable[..., list[Path]]:
-    def write(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
-        out.write_text(json.dumps(flows(release.trips)), encoding="utf-8")
-        return [out]
+def _write_stop_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    flows = stop_flows(release.trips)
+    _set_bars(flows["features"], "visits", release.estimate(Visits(("stop",))))
+    out.write_text(json.dumps(flows), encoding="utf-8")
+    return [out]
 
-    return write
+
+def _write_edge_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    flows, world = edge_flows(release.trips), release.world
+    ends = [
+        world.index_of([flow["properties"][name] for flow in flows["features"]])
+        for name in ("from_stop_id", "to_stop_id")
+    ]
+    known = release.estimate(Runs(np.stack(ends, axis=1))) if flows["features"] else None
+    _set_bars(flows["features"], "trips", known)
+    out.write_text(json.dumps(flows), encoding="utf-8")
+    return [out]
+
+
+def _set_bars(features: list[dict[str, Any]], name: str, known: Estimate | None) -> None:
+    """The ends of the bars as properties of each feature; null where nothing is known."""
+    nothing = [None] * len(features)
+    ends: tuple[list[Any], list[Any]] = (nothing, nothing)
+    if known is not None and known.low is not None and known.high is not None:
+        low, high = np.maximum(np.floor(known.low), 0), np.ceil(np.maximum(known.high, 0))
+        ends = low.astype(np.int64).tolist(), high.astype(np.int64).tolist()
+    for feature, low_end, high_end in zip(features, *ends, strict=True):
+        feature["properties"] |= {f"{name}_low": low_end, f"{name}_high": high_end}
 
 
 def trajectories(release: "Release", seed: int | None = None) -> pl.DataFrame:
@@ -250,6 +295,27 @@ def _write_trajectories(release: "Release", out: Path, bins: TimeBins) -> list[P
     return [out]
 
 
+def registry_record(release: "Release") -> dict[str, Any]:
+    """The release as a draft for the public registry of differential-privacy deployments, all three tiers."""
+    deployment = release.datasheet["deployment"]
+    basic = deployment["basic"]
+    slug = "-".join("".join(sign if sign.isalnum() else " " for sign in basic["name"].lower()).split())
+    authors = [each["data_curator_name"] for each in basic["data_curators"]]
+    administrative = {"sources": NOT_STATED, "registry_authors": authors}
+    return {
+        "url_slug": slug,
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {**deployment, "administrative": administrative},
+    }
+
+
+def _write_registry(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    # The registry takes YAML, and JSON is YAML.
+    out.write_text(json.dumps(registry_record(release), indent=2, ensure_ascii=False), encoding="utf-8")
+    return [out]
+
+
 def _depth(node: dict[str, Any]) -> int:
     return 1 + max((_depth(child) for child in node["children"]), default=0)
 
@@ -257,11 +323,12 @@ def _depth(node: dict[str, Any]) -> int:
 FORMATS: dict[str, Callable[["Release", Path, TimeBins], list[Path]]] = {
     "station-activities": _write_activities,
     "od": _write_od,
-    "stop-flows": _write_geojson(stop_flows),
-    "edge-flows": _write_geojson(edge_flows),
+    "stop-flows": _write_stop_flows,
+    "edge-flows": _write_edge_flows,
     "flowmap": _write_flowmap,
     "trie": _write_trie,
     "trajectories": _write_trajectories,
+    "registry": _write_registry,
 }
 
 
@@ -269,11 +336,11 @@ def _bars(release: "Release", cells: pl.DataFrame, bins: TimeBins | None) -> tup
     """The ends of the bars of each cell, where the model knows them."""
     origin, destination = (cells[name].to_numpy() for name in ("origin", "destination"))
     asked = Ends(origin, destination, bins, None if bins is None else cells["bin"].to_numpy())
-    found: Estimate | None = release.estimate(asked)
-    if found is None or found.half is None or len(cells) == 0:
+    found = None if len(cells) == 0 else release.estimate(asked)
+    if found is None or found.interval is None:
         return pl.lit(None, pl.Int64), pl.lit(None, pl.Int64)
-    half, trips = np.ceil(found.half).astype(np.int64), cells["trips"].to_numpy()
-    return pl.Series(np.maximum(trips - half, 0)), pl.Series(trips + half)
+    low, high = found.interval
+    return pl.Series(np.maximum(np.floor(low), 0).astype(np.int64)), pl.Series(np.ceil(high).astype(np.int64))
 
 
 def _activity(

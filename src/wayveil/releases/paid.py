@@ -6,7 +6,7 @@ it from here. The folder `.NAME.paid` beside the release holds noisy numbers and
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from wayveil.privacy.ledger import Head, Reservation, open_ledger
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.release import Release, history_of_release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
-from wayveil.synthesis.drawing import draw
+from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import Model
 from wayveil.world.world import World
 
@@ -50,14 +50,14 @@ class Paid:
         model: Model,
         datasheet: Datasheet,
         reservation: Reservation | None,
-        trips_out: int | None = None,
+        wanted: Wanted,
     ) -> None:
         """Write everything that `resume` needs, the reservation last: a folder with it is whole."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         model.save(self.folder)
         (self.folder / DATASHEET).write_text(json.dumps(datasheet, indent=2, ensure_ascii=False))
-        held: dict[str, Any] = {"ledger": None, "trips_out": trips_out}
+        held: dict[str, Any] = {"ledger": None, "wanted": asdict(wanted)}
         if reservation is not None:
             held |= {
                 "ledger": reservation.ledger.name,
@@ -97,11 +97,11 @@ def resume_release(
     return made
 
 
-def _waiting(path: Path, place: str | Path | None) -> tuple[int | None, Reservation | None]:
-    """How many trips are to be drawn (None: all), and what is held for them."""
+def _waiting(path: Path, place: str | Path | None) -> tuple[Wanted, Reservation | None]:
+    """How many trips are to be drawn, and what is held for them."""
     try:
         held = json.loads(path.read_text())
-        wanted = None if held.get("trips_out") is None else int(held["trips_out"])
+        wanted = Wanted(**held["wanted"])
         if held["ledger"] is None:
             return wanted, None
         ledger = open_ledger(place or held["ledger"], create=False)
@@ -114,5 +114,5 @@ def _waiting(path: Path, place: str | Path | None) -> tuple[int | None, Reservat
             Head.parse(held["head"]),
             ledger,
         )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"is not a readable reservation ({error})", file=path) from error

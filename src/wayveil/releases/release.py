@@ -23,22 +23,25 @@ from wayveil.privacy.units import Unit
 from wayveil.privacy.zcdp import rho_for
 from wayveil.progress import step
 from wayveil.releases.accounts import held, opened_ledger
+from wayveil.releases.accuracy import Accuracy, find_accuracy
 from wayveil.releases.answers import SEATS, Answer, answer_question
 from wayveil.releases.choices import choose_mechanism, choose_unit
 from wayveil.releases.datasheet import (
     NO_LEDGER,
     Datasheet,
+    declare_drawn,
     declare_marks,
     declare_rows,
     disclaim,
     make_datasheet,
     public_worlds,
 )
+from wayveil.releases.tallies import kind_of
 from wayveil.releases.trip_questions import MINUTES, TRIP_QUESTIONS, answer_trips
 from wayveil.showing import draw_map, show
-from wayveil.synthesis.drawing import Drawing, draw
-from wayveil.synthesis.estimates import Ends, Estimate, Question, Visits, count_runs, count_visits
-from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, Model, OfTaps
+from wayveil.synthesis.drawing import Drawing, Wanted, draw
+from wayveil.synthesis.estimates import Estimate, Question, count_in_trips
+from wayveil.synthesis.model import Estimates, ExpectedError, Model, OfTaps
 from wayveil.trips.files import TripFiles
 from wayveil.trips.history import NOT_PRIVATE, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
@@ -64,7 +67,7 @@ class Release:
     model: Model
     datasheet: Datasheet
     reservation: "Reservation | None" = None
-    known_errors: tuple[ExpectedError, ...] | None = None
+    known_accuracy: Accuracy | None = None
     drawing: Drawing | None = None
 
     @property
@@ -83,28 +86,26 @@ class Release:
         return bool(self.datasheet["visits"] == "taps")
 
     @cached_property
+    def accuracy(self) -> Accuracy:
+        """Intervals and a verdict for every kind of question. Kept and signed when saved."""
+        return find_accuracy(self) if self.known_accuracy is None else self.known_accuracy
+
+    @property
     def expected(self) -> tuple[ExpectedError, ...] | None:
-        """How far off each kind of question is expected to be; None if the model cannot tell. Kept when saved."""
-        if self.known_errors is not None:
-            return self.known_errors
-        if not isinstance(self.model, ExpectsErrors) or len(self.trips) == 0:
-            return None
-        with step("finding how far off to expect it"):
-            return tuple(self.model.expected_errors(self.trips))
+        """How far off each kind of question is expected to be; None if the model cannot tell."""
+        return self.accuracy.expected
 
     def estimate(self, question: Question) -> Estimate | None:
-        """A number with its bars, as far as the model or the trips tell; None if they do not."""
+        """Numbers with their intervals, as far as the model or the trips tell; None if they do not."""
         found = self.model.estimate(question, self.trips) if isinstance(self.model, Estimates) else None
         if found is not None:
             return found
-        if isinstance(question, Ends):
+        values = count_in_trips(question, self.trips)
+        if values is None:
             return None
-        values = (
-            count_visits(question, self.trips)
-            if isinstance(question, Visits)
-            else count_runs(question, self.trips)
-        )
-        return None if values is None else Estimate(values, None)
+        kind = kind_of(question)
+        bands = None if kind is None else self.accuracy.bands.get(kind)
+        return Estimate(values) if bands is None else Estimate(values, *bands.ends(values))
 
     def ask(
         self,
@@ -137,8 +138,8 @@ class Release:
         """
         from wayveil.releases.store import load_parts
 
-        trips, model, datasheet, expected = load_parts(Path(folder), world, trust)
-        return cls(trips, model, datasheet, known_errors=expected)
+        trips, model, datasheet, accuracy = load_parts(Path(folder), world, trust)
+        return cls(trips, model, datasheet, known_accuracy=accuracy)
 
     def map(self) -> Any:
         """The flows of the release on its network, as a picture that notebooks show and `save` writes."""
@@ -246,6 +247,7 @@ def release(
                 gate.before_first_answer = hold.start
                 hold.budget = gate.budget
             model = mechanism.measure(read.counter(), gate)
+            wanted = Wanted(trips_out, in_memory=isinstance(trips, Trips))
             reading.close()  # no raw row is left when trips are drawn
             datasheet = make_datasheet(
                 name=dataset,
@@ -256,22 +258,24 @@ def release(
                 released_over=world,
                 visits="taps" if isinstance(model, OfTaps) else visits or "calls",
                 rule=steps.rule,
+                purpose=purpose,
                 tuned_on_data=tuned_on_data,
                 ledger=None if hold is None else hold.describe(),
                 claim=None if budget.currency == "epsilon" else epsilon,
             )
             datasheet = declare_marks(datasheet, trips.history)
             datasheet = declare_rows(datasheet, ways or "as-read", said=visits is not None)
+            datasheet = declare_drawn(datasheet, wanted.in_part(model))
             if hold is None:
                 datasheet["limitations"].append(NO_LEDGER)
             if not_private is not None:
                 datasheet = disclaim(datasheet, not_private)
             if keep is not None:
-                keep.keep(model, datasheet, None if hold is None else hold.reservation, trips_out)
+                keep.keep(model, datasheet, None if hold is None else hold.reservation, wanted)
                 if hold is not None:
                     hold.kept = True
             with step("writing private trips"):
-                private, drawing = draw(model, seed, trips_out, history_of_release(datasheet))
+                private, drawing = draw(model, seed, wanted, history_of_release(datasheet))
             datasheet["public_inputs"] = public_worlds(private.world, world)
     reservation = None if hold is None else hold.reservation
     return Release(private, model, datasheet, reservation, drawing=drawing)
@@ -293,7 +297,7 @@ def _steps(
     if visits is None:
         chosen = choose_mechanism(mechanism, world)
         own = chosen.rule(world)
-        return Steps(own, must_fit=own.impossible != "keep"), chosen
+        return Steps(own, must_fit=own.impossible not in ("keep", "route")), chosen
     require_words(visits, ways)
     ways = default_ways(visits, world) if ways is None else ways
     counted_over = counted_world(world, visits, ways)

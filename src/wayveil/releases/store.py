@@ -2,7 +2,7 @@
 
 trips.parquet    the private trips (trip_id, seq, stop_id)
 model.npz        the private model behind them, exactly; model.parquet the same as a table
-expected.json    how far off which kind of question is expected to be, where the model knows
+accuracy.json    how far its numbers can be trusted: intervals and a verdict by kind of question
 datasheet.json   the guarantee, for machines; datasheet.html the same for people
 manifest.json    the hash of every file and the public key; manifest.sig its ed25519 signature
 """
@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,12 @@ import polars as pl
 
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.mechanisms.registry import mechanism
+from wayveil.releases.accuracy import Accuracy
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.datasheet_page import datasheet_page
 from wayveil.releases.signing import public_text, signing_key
 from wayveil.releases.verification import FORMAT, MANIFEST, SIGNATURE, hash_file, verify_release
-from wayveil.synthesis.model import ExpectedError, Model, load_model
+from wayveil.synthesis.model import Model, load_model
 from wayveil.trips.history import History
 from wayveil.trips.tables import file_marks
 from wayveil.trips.trips import Trips
@@ -35,7 +35,7 @@ from wayveil.world.world import World
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
 
-TRIPS, DATASHEET, EXPECTED = "trips.parquet", "datasheet.json", "expected.json"
+TRIPS, DATASHEET, ACCURACY = "trips.parquet", "datasheet.json", "accuracy.json"
 
 
 def save_release(release: "Release", folder: Path, key: str | Path | None = None) -> Path:
@@ -55,8 +55,7 @@ def save_release(release: "Release", folder: Path, key: str | Path | None = None
         else:
             write_joined(release.drawing.pieces(), draft / TRIPS, release.drawing.count)
         release.model.save(draft)
-        expected = None if release.expected is None else [asdict(error) for error in release.expected]
-        (draft / EXPECTED).write_text(json.dumps(expected, indent=2))
+        (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
         (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
         (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")
         hashes = {path.name: hash_file(path) for path in sorted(draft.iterdir())}
@@ -80,21 +79,19 @@ def save_release(release: "Release", folder: Path, key: str | Path | None = None
     return folder
 
 
-def load_parts(
-    folder: Path, world: World, trust: str | None
-) -> tuple[Trips, Model, Datasheet, tuple[ExpectedError, ...] | None]:
+def load_parts(folder: Path, world: World, trust: str | None) -> tuple[Trips, Model, Datasheet, Accuracy]:
     """Everything that a folder holds, after its signature and its world were checked."""
     found = verify_release(folder, trust=trust)
     if found.format != FORMAT:
         raise InputError(
-            f"was saved in format {found.format}, without a model that can be loaded; this version reads format "
-            f"{FORMAT}. Open it with the version that made it, or use its trips.parquet as it is",
+            f"was saved in format {found.format}; this version reads format {FORMAT}, which also holds the model and "
+            f"how accurate it is. Open it with the version that made it, or use its trips.parquet as it is",
             file=folder,
         )
     datasheet = load_datasheet(folder)
     world = world_of_release(datasheet, world, folder)
     trips = _read_trips(folder / TRIPS, world)
-    return trips, load_saved_model(folder, world, datasheet), datasheet, _load_expected(folder / EXPECTED)
+    return trips, load_saved_model(folder, world, datasheet), datasheet, _load_accuracy(folder / ACCURACY)
 
 
 def _read_trips(path: Path, world: World) -> Trips:
@@ -150,12 +147,11 @@ def load_saved_model(folder: Path, world: World, datasheet: Datasheet) -> Model:
     return load_model(folder, world, kinds)
 
 
-def _load_expected(path: Path) -> tuple[ExpectedError, ...] | None:
+def _load_accuracy(path: Path) -> Accuracy:
     try:
-        rows = json.loads(path.read_text())
-        return None if rows is None else tuple(ExpectedError(**row) for row in rows)
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"is not a readable list of expected errors ({error})", file=path) from error
+        return Accuracy.of_record(json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"does not say how accurate the release is ({error})", file=path) from error
 
 
 def _sweep(folder: Path) -> None:

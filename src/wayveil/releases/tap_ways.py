@@ -19,6 +19,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
+from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.budget import Rational
 from wayveil.privacy.units import Event, Rider, Trip, Unit, WithoutId
 from wayveil.releases.datasheet import Datasheet
@@ -38,6 +39,10 @@ ANY_MOVE = LegalityRule(repeats="keep", impossible="keep")
 REASON = (
     "not private: riders were reconstructed from the raw taps before the noise; one tap more or less can change every "
     "reconstructed rider, so the passengers behind the taps are not protected"
+)
+ON_STEPS = (
+    "weave makes trips of steps of the network, and every stop on the way would pass for a boarding; release taps with "
+    "tap-counts (--way counts) or, with cards, with noisy-prefix-tree"
 )
 DEFAULT_HEIGHT = 4
 
@@ -73,8 +78,17 @@ def release_taps(
         raise ParameterError(f"there is no way {way!r}; there are {', '.join(get_args(Way))}")
     if without_id != "refuse" and way != "cards":
         raise ParameterError(f"what becomes of taps without a card has no meaning for the way {way!r}")
+    unused = {
+        "alightings": alightings and way != "cards",
+        "first_day": first_day is not None and way != "counts-first",
+        "rules": rules is not None and way in ("cards", "counts"),
+    }
+    for option in (name for name, given in unused.items() if given):
+        raise ParameterError(f"{option} has no meaning for the way {way!r}")
     if way != "study":
         taps.history.refuse_unsound()
+    if isinstance(mechanism, Weave) and isinstance(taps.world, Network):
+        raise ParameterError(ON_STEPS)
     options["visits"] = "taps"
     tree = _for_taps(NoisyPrefixTree(height=DEFAULT_HEIGHT) if mechanism is None else mechanism)
     # Whatever is made of the taps, the ledger knows them by the taps themselves.

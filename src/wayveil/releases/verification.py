@@ -11,7 +11,7 @@ from wayveil.releases.signing import key_fingerprint, signature_holds
 from wayveil.releases.trust import is_trusted, pin
 
 MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
-FORMAT = 2
+FORMAT = 3
 ANY_KEY = "any"
 
 

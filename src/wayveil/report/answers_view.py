@@ -47,7 +47,7 @@ def _table(question: str, data: pl.DataFrame, note: str) -> AnswerTable:
         known = row["high"] is not None and row["high"] > row["low"]
         bar = f"{_number(row['low'])} – {_number(row['high'])}" if known else "–"
         rows.append((row["what"], _number(row["answer"]), bar, *(_beside(name, row[name]) for name in shown)))
-    heads = ("", "Answer", "95 % of the noise", *(_HEADS[name] for name in shown))
+    heads = ("", "Answer", "95 % interval", *(_HEADS[name] for name in shown))
     title = QUESTIONS[question]
     return AnswerTable(question, title[:1].upper() + title[1:], heads, rows, note, data)
 

@@ -5,6 +5,7 @@ nothing of it may.
 """
 
 from dataclasses import dataclass
+from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,8 @@ _HEADS = {
     "stops": "Stops",
     "raw_support": "Raw trips",
     "private_support": "Private trips",
-    "noise_95": "95 % of the noise",
+    "low": "From",
+    "high": "To (95 %)",
     "private_rank": "Private rank",
 }
 
@@ -94,7 +96,7 @@ class Contents:
         trie = None
         if release is not None and isinstance(release.model, Nests):
             trie = trie_chart(release.model.nested(), world)
-        spread = bars.stops()
+        ends = bars.stops()
         return cls(
             maps=flow_maps(world, private, raw) if isinstance(world, Network) else None,
             matrices=od_matrices(private, raw),
@@ -106,7 +108,7 @@ class Contents:
                 stop_counts(private),
                 None if raw is None else stop_counts(raw),
                 top,
-                None if spread is None else lambda shown: spread[shown],
+                None if ends is None else lambda shown: (ends[0][shown], ends[1][shown]),
             ),
             moves=move_ranking(
                 names,
@@ -173,8 +175,8 @@ def _patterns(kind: str, private: Trips, raw: Trips | None, top: int, bars: Nois
 
 
 def _cell(name: str, value: Any) -> str:
-    if name == "noise_95":
-        return f"± {value:,.0f}" if value else "–"
+    if name in ("low", "high"):
+        return "–" if value is None else f"{(floor if name == 'low' else ceil)(max(value, 0)):,}"
     return (
         "–" if value is None else f"{value:,}" if isinstance(value, int) else str(value).replace(" > ", " › ")
     )

@@ -1,18 +1,17 @@
-"""Error bars for the numbers of a report, as far as the model of the release knows them: free to publish.
+"""Error bars for the numbers of a report, as far as the release knows them: free to publish.
 
-Where a model does not know its noise, there is no bar, and the page says so.
+Where nothing is known, there is no bar, and the page says so.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.releases.answers import Spread
 from wayveil.releases.release import Release
-from wayveil.synthesis.estimates import Ends, Key, Runs, Visits
+from wayveil.synthesis.estimates import Ends, Interval, Key, Runs, Visits
 
 
 class NoiseBars:
-    """Half widths of 95 % intervals; None where nothing is known."""
+    """Both ends of 95 % intervals; None where nothing is known."""
 
     def __init__(self, release: Release | None) -> None:
         self.release = release
@@ -20,49 +19,60 @@ class NoiseBars:
     @property
     def known(self) -> bool:
         """Whether anything at all has a bar."""
-        return self.stops() is not None
+        if self.release is None:
+            return False
+        return self.stops() is not None or bool(self.release.accuracy.bands)
 
-    def stops(self) -> Spread:
+    def stops(self) -> Interval | None:
         """Of visits per stop."""
         return self._visits("stop")
 
-    def hours(self) -> Spread:
+    def hours(self) -> Interval | None:
         """Of visits per hour of the day, where the release has times."""
         timed = self.release is not None and self.release.trips.time is not None
         return self._visits("hour") if timed else None
 
-    def total(self) -> float | None:
+    def total(self) -> tuple[float, float] | None:
         """Of all visits."""
-        spread = self._visits()
-        return None if spread is None else float(spread[0])
+        ends = self._visits()
+        return None if ends is None else (float(ends[0][0]), float(ends[1][0]))
 
-    def runs(self, patterns: list[tuple[int, ...]]) -> Spread:
-        """Of trips with these stops in a row."""
+    def runs(self, patterns: list[tuple[int, ...]]) -> Interval | None:
+        """Of trips with these stops in a row; not a number where nothing is known of runs so long."""
         if self.release is None or not patterns:
             return None
-        out = np.zeros(len(patterns))
+        out = np.full((2, len(patterns)), np.nan)
         lengths = np.array([len(pattern) for pattern in patterns])
         for length in np.unique(lengths):
             some = np.flatnonzero(lengths == length)
             found = self.release.estimate(Runs(np.array([patterns[i] for i in some], np.int32)))
-            if found is None or found.half is None:
-                return None
-            out[some] = found.half
-        return out
+            if found is not None and found.interval is not None:
+                out[:, some] = found.interval
+        return None if np.isnan(out).all() else (out[0], out[1])
 
-    def moves(self, a: NDArray[np.integer], b: NDArray[np.integer]) -> Spread:
+    def moves(self, a: NDArray[np.integer], b: NDArray[np.integer]) -> Interval | None:
         """Of trips between two neighbouring stops, both directions together."""
-        there = self.runs(list(zip(a.tolist(), b.tolist(), strict=True)))
-        back = self.runs(list(zip(b.tolist(), a.tolist(), strict=True)))
-        return None if there is None or back is None else np.hypot(there, back)
+        if self.release is None or len(a) == 0:
+            return None
+        sides = [
+            self.release.estimate(Runs(np.stack(pair, axis=1).astype(np.int32))) for pair in ((a, b), (b, a))
+        ]
+        known = [side for side in sides if side is not None and side.low is not None]
+        if len(known) < len(sides):
+            return None
+        value = sum(side.values for side in known)
+        down, up = (
+            np.hypot(*(np.abs(getattr(side, end) - side.values) for side in known)) for end in ("low", "high")
+        )
+        return np.maximum(value - down, 0), value + up
 
-    def journeys(self, keys: NDArray[np.int64]) -> Spread:
+    def journeys(self, keys: NDArray[np.int64]) -> Interval | None:
         """Of trips from an origin to a destination (origin x size + destination)."""
         if self.release is None:
             return None
         found = self.release.estimate(Ends(*np.divmod(keys, self.release.world.size)))
-        return None if found is None else found.half
+        return None if found is None else found.interval
 
-    def _visits(self, *keys: Key) -> Spread:
+    def _visits(self, *keys: Key) -> Interval | None:
         found = None if self.release is None else self.release.estimate(Visits(keys))
-        return None if found is None else found.half
+        return None if found is None else found.interval

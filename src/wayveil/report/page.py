@@ -15,6 +15,7 @@ from wayveil.report import accuracy
 from wayveil.report.comparison_section import ComparisonSection, number
 from wayveil.report.contents import Contents
 from wayveil.report.page_files import environment, write_page
+from wayveil.report.rankings import interval_words
 from wayveil.report.unmeasured import unmeasured
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import Scorecard
@@ -121,6 +122,7 @@ def _report(
         "verdict": None if scorecard is None else accuracy.verdict(scorecard),
         "comparison": compared,
         "number": number,
+        "trust": release.accuracy.words,
         "unmeasured": unmeasured(
             private,
             raw=raw,
@@ -138,11 +140,11 @@ def _title(world: World) -> str:
 
 
 def _facts(
-    world: World, private: Trips, raw: Trips | None, noise: float | None
+    world: World, private: Trips, raw: Trips | None, total: tuple[float, float] | None
 ) -> list[tuple[str, str, str]]:
-    """The tiles at the head: what, how many, and beside it the noise and the raw number where it may be shown."""
+    """The tiles at the head: what, how many, and beside it the interval and the raw number where it may be shown."""
     labels = ("released trips", "visits in them", "stops per trip", "stops with visits")
-    bars = ["", "" if not noise else f"95 % of the noise within ± {noise:,.0f}", "", ""]
+    bars = ["", "" if total is None else f"95 % interval {interval_words(*total)}", "", ""]
     beside = [""] * 4 if raw is None else [f"raw: {count}" for count in _numbers(raw)]
     words = ["; ".join(filter(None, both)) for both in zip(beside, bars, strict=True)]
     words[-1] = "; ".join(filter(None, [words[-1], f"of {world.size:,} in the public world"]))

@@ -67,7 +67,8 @@ def hour_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None 
         return None
     sides = _sides(private, raw if raw is not None and raw.time is not None else None)
     counts = {label: visits_by_hour(trips) for label, trips in sides.items()}
-    half = None if bars is None else bars.hours()
+    ends = None if bars is None else bars.hours()
+    size = max(float(counts["private"].sum()), 1.0)
     title = "Visits by hour of the day"
     svg = column_chart(
         [f"{hour}" for hour in range(24)],
@@ -77,12 +78,12 @@ def hour_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None 
         title=title,
         axis="o'clock",
         what="visits",
-        spread=None if half is None else half / max(float(counts["private"].sum()), 1.0),
+        ends=None if ends is None else (ends[0] / size, ends[1] / size),
     )
     data = _shares_table("hour", np.arange(24), "visits", counts)
-    if half is not None:
-        noise = np.concatenate([half if label == "private" else np.full(24, np.nan) for label in counts])
-        data = data.with_columns(pl.Series("noise_95", noise).fill_nan(None))
+    for name, side in zip(("low", "high"), ends or (), strict=False):
+        column = np.concatenate([side if label == "private" else np.full(24, np.nan) for label in counts])
+        data = data.with_columns(pl.Series(name, column).fill_nan(None))
     return Chart("hours", svg, data, title, plain=True)
 
 
@@ -161,9 +162,11 @@ def top_table(
         place = {pattern: i for i, (pattern, _) in enumerate(side, 1)}
         columns[f"{label}_rank"] = pl.Series([place.get(p) for p in patterns], dtype=pl.Int64)
         columns[f"{label}_support"] = supports(sides[label], patterns, gapped=gapped)
-    noise = None if gapped or bars is None else bars.runs(patterns)
-    if noise is not None:
-        columns["noise_95"] = noise
+    ends = None if gapped or bars is None else bars.runs(patterns)
+    if ends is not None:
+        columns |= {
+            name: pl.Series(end).fill_nan(None) for name, end in zip(("low", "high"), ends, strict=True)
+        }
     return pl.DataFrame(columns, schema_overrides={"stops": pl.String})
 
 

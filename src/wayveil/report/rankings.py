@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil, floor, isnan
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.releases.answers import Spread
 from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.svg_map import PairFlows
+from wayveil.synthesis.estimates import Interval
 from wayveil.trips.trips import Trips
 from wayveil.utility.origin_destination import od_pairs
 from wayveil.utility.stops import busiest
@@ -28,7 +29,8 @@ class Row:
     private_rank: int | None
     raw: int | None
     raw_share: float | None
-    noise: float | None = None
+    low: float | None = None
+    high: float | None = None
 
     @property
     def difference(self) -> str:
@@ -37,8 +39,15 @@ class Row:
 
     @property
     def bar(self) -> str:
-        """95 % of the noise, for people; nothing where it is not known."""
-        return f"± {self.noise:,.0f}" if self.noise else ""
+        """The 95 % interval, for people; nothing where it is not known."""
+        return interval_words(self.low, self.high)
+
+
+def interval_words(low: float | None, high: float | None) -> str:
+    """Both ends as text; nothing where they are not known."""
+    if low is None or high is None or isnan(low) or isnan(high):
+        return ""
+    return f"{floor(max(low, 0)):,} – {ceil(max(high, 0)):,}"
 
 
 def ranking(
@@ -46,16 +55,16 @@ def ranking(
     private: Counts,
     raw: Counts | None,
     top: int,
-    noise: Callable[[Counts], Spread] | None = None,
+    bars: Callable[[Counts], Interval | None] | None = None,
 ) -> list[Row]:
-    """The largest counts: of the raw trips where they may be shown, else of the release. `noise` gives the bars of
+    """The largest counts: of the raw trips where they may be shown, else of the release. `bars` gives those of
     the positions that are shown.
     """
     largest = max(int(private.max(initial=0)), 0 if raw is None else int(raw.max(initial=0)), 1)
     place = np.empty(len(private), np.int64)
     place[np.argsort(-private, kind="stable")] = np.arange(1, len(private) + 1)
     shown = busiest(private if raw is None else raw, top)
-    spread = None if noise is None or len(shown) == 0 else noise(shown)
+    ends = None if bars is None or len(shown) == 0 else bars(shown)
     return [
         Row(
             rank=rank,
@@ -65,7 +74,8 @@ def ranking(
             private_rank=int(place[i]) if private[i] > 0 else None,
             raw=None if raw is None else int(raw[i]),
             raw_share=None if raw is None else round(100 * int(raw[i]) / largest, 1),
-            noise=None if spread is None else float(spread[rank - 1]),
+            low=None if ends is None else float(ends[0][rank - 1]),
+            high=None if ends is None else float(ends[1][rank - 1]),
         )
         for rank, i in enumerate(shown.tolist(), 1)
     ]
@@ -77,11 +87,12 @@ def ranking_table(rows: list[Row], what: str) -> pl.DataFrame:
         "rank": [row.rank for row in rows],
         what: [row.name for row in rows],
         "private": [row.private for row in rows],
-        "noise_95": [row.noise for row in rows],
+        "low": [row.low for row in rows],
+        "high": [row.high for row in rows],
     }
     if any(row.raw is not None for row in rows):
         columns |= {"raw": [row.raw for row in rows], "private_rank": [row.private_rank for row in rows]}
-    return pl.DataFrame(columns, schema_overrides={"noise_95": pl.Float64}, strict=False)
+    return pl.DataFrame(columns, schema_overrides={"low": pl.Float64, "high": pl.Float64}, strict=False)
 
 
 def move_ranking(

@@ -59,10 +59,10 @@ def column_chart(
     title: str,
     axis: str,
     what: str,
-    spread: Shares | None = None,
+    ends: tuple[Shares, Shares] | None = None,
 ) -> str:
-    """Columns of shares. `axis` says what the labels are, `what` is counted; `spread` is half a 95 % noise bar."""
-    reach = private if spread is None else private + spread
+    """Columns of shares. `axis` says what the labels are, `what` is counted; `ends` are those of 95 % intervals."""
+    reach = private if ends is None else ends[1]
     top = float(max(reach.max(initial=0), 0 if raw is None else raw.max(initial=0), 1e-9))
     tick = _round_step(top / 4)
     ceiling = tick * ceil(top / tick - 1e-9)
@@ -80,17 +80,17 @@ def column_chart(
     for i, share in enumerate(private):
         x, wide = _LEFT + i * slot, slot - min(2.0, slot / 4)
         text = f"{labels[i]} {axis}: {percent(share)} of released {what}"
-        if spread is not None:
-            text += f" ± {percent(spread[i])}"
+        if ends is not None:
+            text += f" ({percent(max(ends[0][i], 0))} – {percent(ends[1][i])})"
         if raw is not None:
             text += f", {percent(raw[i])} of raw {what}"
         parts.append(
             f'<path class="bar" d="M{x:.1f} {floor}V{y(share)}h{wide:.1f}V{floor}z"><title>{text}</title></path>'
         )
-    if spread is not None:
+    if ends is not None:
         whiskers = "".join(
-            f"M{_LEFT + (i + 0.5) * slot:.1f} {y(max(share - half, 0))}V{y(share + half)}"
-            for i, (share, half) in enumerate(zip(private, spread, strict=True))
+            f"M{_LEFT + (i + 0.5) * slot:.1f} {y(max(low, 0))}V{y(max(high, 0))}"
+            for i, (low, high) in enumerate(zip(*ends, strict=True))
         )
         parts.append(f'<path class="whisker" d="{whiskers}"/>')
     if raw is not None:

@@ -32,13 +32,11 @@ def unmeasured(
         found.append("Distances and maps: these locations have no coordinates.")
     if not bars:
         found.append(
-            "Error bars: this mechanism does not publish its numbers as sums of noisy counts, so the law of its noise "
-            "does not give them directly."
+            "Error bars: for no kind of question are intervals of this mechanism known to hold (docs/accuracy.md)."
         )
     else:
         found.append(
-            "More than noise: error bars hold the noise alone. What was cut to bound each unit, or fell below a "
-            "threshold, is not in them."
+            "More than noise: error bars hold noise and thresholds. What was cut to bound each unit is not in them."
         )
     if raw is None:
         found.append(

@@ -51,7 +51,7 @@ def estimate_visits(histograms: Sequence[CellCounts], question: Visits, world: W
         weight += precision
     if not weight.all():
         return None
-    return Estimate(value / weight, half_width(1 / weight, fourth / weight**4))
+    return Estimate.within(value / weight, half_width(1 / weight, fourth / weight**4))
 
 
 def hour_of_bins(bins: TimeBins) -> NDArray[np.int64] | None:

@@ -45,12 +45,32 @@ class Drawing:
             yield self.model.draw(min(AT_ONCE, self.count - first), _seed_of(self.seed, number))
 
 
-def draw(model: Model, seed: int | None, count: int | None, history: History) -> tuple[Trips, Drawing | None]:
-    """As many private trips as wanted (None: as many as the model stands for), or, of very many, how to draw them."""
-    wanted = getattr(model, "trips", 0) if count is None else count
-    if wanted > AT_ONCE and isinstance(model, DrawsMore):
-        return _none(model, history), Drawing(model, seed, round(wanted), history)
-    return replace(_draw_now(model, seed, count, history), history=history), None
+@dataclass(frozen=True)
+class Wanted:
+    """How many private trips are wanted (None: as many as the model stands for), and whether as many raw ones were in
+    memory: then so can they be.
+    """
+
+    count: int | None = None
+    in_memory: bool = True
+
+    def piecewise(self, model: Model) -> int | None:
+        """How many trips are drawn while they are written; None where all of them are drawn at once."""
+        stands_for = 0 if self.in_memory else getattr(model, "trips", 0)
+        count = round(stands_for if self.count is None else self.count)
+        return count if count > AT_ONCE and isinstance(model, DrawsMore) else None
+
+    def in_part(self, model: Model) -> int | None:
+        """The number of trips where they are not the whole release in memory."""
+        return self.count if self.count is not None else self.piecewise(model)
+
+
+def draw(model: Model, seed: int | None, wanted: Wanted, history: History) -> tuple[Trips, Drawing | None]:
+    """The private trips, or, of very many, how to draw them."""
+    many = wanted.piecewise(model)
+    if many is not None and isinstance(model, DrawsMore):
+        return _none(model, history), Drawing(model, seed, many, history)
+    return replace(_draw_now(model, seed, wanted.count, history), history=history), None
 
 
 def trips_wanted(text: str) -> int | None:

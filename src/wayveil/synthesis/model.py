@@ -84,6 +84,7 @@ class ExpectedError:
     relative     mean of abs(released - true) / max(true, 0.1 % of the trips)
     unexplained  what `off` would be without noise: the drawn trips cannot express it, and more epsilon does not mend it
     seen         whether that was seen in the answers; if not, noise hides it, and it is a guess
+    kind         the kind of question (see `releases.tallies`) whose cells these are, if there is one
     """
 
     question: str
@@ -93,6 +94,15 @@ class ExpectedError:
     relative: float
     unexplained: float
     seen: bool
+    kind: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Replica:
+    """What would have been released if the released trips were the truth: the model, and trips drawn from it."""
+
+    model: Model
+    trips: Trips
 
 
 @runtime_checkable
@@ -107,8 +117,16 @@ class Estimates(Protocol):
 class ExpectsErrors(Protocol):
     """Knows how far off its trips are expected to be."""
 
-    def expected_errors(self, trips: Trips) -> list[ExpectedError]:
-        """By kind of question, from public noise laws and the released trips alone."""
+    def expected_errors(self, trips: Trips, again: Replica) -> list[ExpectedError]:
+        """By kind of question, from the released trips and what measuring them again would have released."""
+
+
+@runtime_checkable
+class Replicates(Protocol):
+    """Knows a quicker way to be measured again than through its mechanism."""
+
+    def replicate(self, trips: Trips, seed: int) -> Replica:
+        """What would have been released if these trips were the truth, with simulated noise of the same law."""
 
 
 @runtime_checkable

@@ -9,10 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.synthesis.consistency import Consistency, consistent_counts, fill_visits
-from wayveil.synthesis.estimates import Estimate, Question
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.rounding import round_keeping_total
-from wayveil.synthesis.tree_estimates import estimate_from_tree
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, WEEK, TimeBins
 from wayveil.world.world import World
@@ -102,21 +100,6 @@ class NoisyTree(Model):
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many trips, or as many as the tree stands for."""
         return self.generate(seed, trips=trips)
-
-    def estimate(self, question: Question, trips: Trips) -> Estimate | None:
-        """Numbers of the released trips, with bars for the noise of what was kept."""
-        return estimate_from_tree(self, question, trips)
-
-    def visit_scales(self) -> NDArray[np.float64]:
-        """The noise scale of the counts of complete first, second, ... visits."""
-        return np.array([float(level.scale) for level in self.levels[self.width - 1 :: self.width]])
-
-    def symbols_of(self, trips: Trips) -> NDArray[np.int64]:
-        """Every visit of drawn trips as a number: two visits have the same where the tree cannot tell them apart."""
-        location = trips.location.astype(np.int64)
-        if self.bins is None or trips.time is None:
-            return location
-        return location * self.bins.count + self.bins.bin_of(trips.time)
 
     def _paths(
         self, depth: NDArray[np.int64], node: NDArray[np.int64]

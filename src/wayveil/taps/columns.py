@@ -108,6 +108,7 @@ PRESETS: dict[str, ColumnMap] = {
         vehicle="vehicle_id",
         seats="seats",
         card="card_id",
+        transaction="tap_id",
         filled="filled",
     ),
     "bc-transit": ColumnMap(

@@ -13,6 +13,7 @@ from wayveil.trips.tables import write_table
 def write_taps(taps: Taps, path: str | Path) -> None:
     """Write stop_id, event_time, route_id, vehicle_id, seats, card_id, filled (those there are) to .parquet or .csv.
 
+    Every tap has a number, `tap_id`: two that are equal in all else (as hourly times make them) stay two when read.
     Cards and vehicles are written as numbers; a card still links the taps of a person, so the file is as sensitive as
     the one it came from. Zoned times are written with their zone. Marks are written as a column and as metadata.
     """
@@ -31,6 +32,7 @@ def taps_table(taps: Taps) -> pl.DataFrame:
     columns: dict[str, pl.Series] = {
         "stop_id": _named(taps.world.ids, taps.location),
         "event_time": _moments(taps),
+        "tap_id": pl.Series(np.arange(1, len(taps) + 1)),
     }
     if taps.route is not None:
         columns["route_id"] = _named(taps.world.route_ids, taps.route)  # type: ignore[attr-defined]

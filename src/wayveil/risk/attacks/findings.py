@@ -145,7 +145,7 @@ class RiskReport:
         link = self["linkage", "nearest trip in space", None]
         said.append(
             f"Linkage: {link.rate} of the {self.kind} have a released trip that runs closer than "
-            f"{self.settings['link_closer_than_metres']:g} m to their own{_others(link.control)}."
+            f"{self.settings['link_closer_than_metres']:g} m to their own{_others(link.control, '')}."
         )
         guess = self["inference", "destination", None]
         said.append(
@@ -168,6 +168,8 @@ class RiskReport:
 
     def _about_the_worst_off(self) -> str:
         worst = self.worst_off
+        if not np.isfinite(worst.five):
+            return "The worst-off 5 %: no trip was released that could be near anybody's."
         beside = (
             ""
             if worst.control_five is None
@@ -204,8 +206,8 @@ class RiskReport:
         )
 
 
-def _others(control: Rate | None) -> str:
-    return "" if control is None else f"; of people who are not in the data, in {control}"
+def _others(control: Rate | None, word: str = "in ") -> str:
+    return "" if control is None else f"; of people who are not in the data, {word}{control}"
 
 
 def _plain(value: Any) -> Any:

@@ -31,20 +31,34 @@ class Expected:
     weightless: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """For each different raw segment the released segments around its start, grouped by the junction where they end.
+
+    Those of segment i are at `bounds[i]:bounds[i + 1]`: the junctions, ascending, and the mean distance to the group.
+    Nothing here depends on what the adversary knows.
+    """
+
+    bounds: Ints
+    ends: Ints
+    metres: Floats
+    widened: NDArray[np.bool_]
+
+
 def expected_distances(
     segments: Segments,
     different: DistinctSegments,
     rider: Ints,
     profiles: Profiles,
     model: ReleaseModel,
+    groups: Groups | None,
     cells: Cells,
     junctions: Junctions,
 ) -> Expected:
-    """The expected distance of every segment of every rider."""
+    """The expected distance of every segment of every rider; without groups the release is empty."""
     count = len(segments)
-    if len(model.segments) == 0:
+    if groups is None:
         return Expected(np.full(count, cells.diameter), np.zeros(count, bool), np.zeros(count, bool))
-    groups = _group_distances(different, segments, model, cells, len(junctions))
     metres, weightless = np.empty(count), np.zeros(count, bool)
     before = np.full(count, -1, np.int64)
     before[1:] = np.where(profiles.known_before[1:], segments.source[:-1], -1)
@@ -58,21 +72,23 @@ def expected_distances(
         *(getattr(model.first, name) for name in ("context", "indptr", "target", "share")),
         *(getattr(model.second, name) for name in ("context", "indptr", "target", "share")),
         model.ends,
-        *groups[:3],
+        groups.bounds,
+        groups.ends,
+        groups.metres,
         len(junctions),
         metres,
         weightless,
     )
     share_out(lambda first, end: _expect(first, end, *arrays), count, "expected distances")
-    return Expected(metres, groups[3][different.of_segment], weightless)
+    return Expected(metres, groups.widened[different.of_segment], weightless)
 
 
-def _group_distances(
+def group_distances(
     different: DistinctSegments, segments: Segments, model: ReleaseModel, cells: Cells, junctions: int
-) -> tuple[Ints, Ints, Floats, NDArray[np.bool_]]:
-    """For each different raw segment: the junctions where released segments end, ascending, the mean distance to those
-    that end there, and whether the ring was widened. Flat, with bounds.
-    """
+) -> Groups | None:
+    """Distances of every different raw segment to the different released ones around it; None for an empty release."""
+    if len(model.segments) == 0:
+        return None
     begin = cells.of[segments.trips.location[segments.start[different.first]]]
     parts: dict[int, tuple[Ints, Ints, Floats, NDArray[np.bool_]]] = {}
 
@@ -97,12 +113,7 @@ def _group_distances(
     found = [parts[first] for first in sorted(parts)]
     sizes = np.concatenate([part[0] for part in found])
     bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return (
-        bounds,
-        np.concatenate([part[1] for part in found]),
-        np.concatenate([part[2] for part in found]),
-        np.concatenate([part[3] for part in found]),
-    )
+    return Groups(bounds, *(np.concatenate([part[i] for part in found]) for i in (1, 2, 3)))
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,7 @@
 """`StrapStudy`: raw trips and an adversary, prepared once, and the STRAP value of any release."""
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Literal
 
@@ -20,9 +21,9 @@ from wayveil.risk.strap.cells import (
     public_moves,
 )
 from wayveil.risk.strap.literal import mean_of_matched, summed_distances
-from wayveil.risk.strap.profiles import believed_moves
+from wayveil.risk.strap.profiles import Profiles, believed_moves
 from wayveil.risk.strap.release_model import ReleaseModel
-from wayveil.risk.strap.repaired import expected_distances
+from wayveil.risk.strap.repaired import Groups, expected_distances, group_distances
 from wayveil.risk.warping import Paths, count_neighbours
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
@@ -106,6 +107,14 @@ class Strap:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """A release as one study sees it, whatever the adversary knows."""
+
+    model: ReleaseModel
+    groups: Groups | None
+
+
 class StrapStudy:
     """The raw trips, their junctions, segments and neighbours, and what the adversary knows."""
 
@@ -122,29 +131,38 @@ class StrapStudy:
         self.segments = cut_at_junctions(self.raw, self.cells, self.junctions)
         self.different = distinct_segments(self.segments, self.cells)
         self.rider: Ints = person[self.segments.trip]
-        self.profiles = believed_moves(
-            self.segments,
-            self.rider,
-            self.riders,
-            public_moves(raw.world, self.cells, self.junctions),
-            len(self.junctions),
-            self.settings.p,
-            self.settings.seed,
-        )
+        self._moves = public_moves(raw.world, self.cells, self.junctions)
+        self.profiles = self._believe()
         self.neighbours, self.warpings = self._count_neighbours(person)
 
-    def measure(self, released: Trips) -> Strap:
-        """STRAP of one release."""
+    def knowing(self, p: float) -> "StrapStudy":
+        """The same study of an adversary who knows another share of the visits; all but that is shared."""
+        other = copy(self)
+        other.settings = replace(self.settings, p=p)
+        other.profiles = other._believe()
+        return other
+
+    def look_at(self, released: Trips) -> "Looked":
+        """What no adversary changes: where released trips go, and how far they are from the raw ones."""
         check_same_world(self.raw, released)
         model = ReleaseModel.of(released, self.cells, self.junctions)
-        parts = (self.segments, self.different, self.rider, self.profiles, model, self.cells, self.junctions)
-        none = np.zeros(0, bool)
         if self.settings.mode == "literal":
-            metres, widened, weightless = summed_distances(*parts), none, none
+            return Looked(model, None)
+        return Looked(
+            model, group_distances(self.different, self.segments, model, self.cells, len(self.junctions))
+        )
+
+    def measure(self, released: "Trips | Looked") -> Strap:
+        """STRAP of one release. Several adversaries may share what `look_at` found."""
+        looked = released if isinstance(released, Looked) else self.look_at(released)
+        model, none = looked.model, np.zeros(0, bool)
+        parts = (self.segments, self.different, self.rider, self.profiles, model)
+        if self.settings.mode == "literal":
+            metres, widened, weightless = summed_distances(*parts, self.cells, self.junctions), none, none
             distance = mean_of_matched(metres, self.rider, self.riders)
             others = self.neighbours - 1
             return self._result(distance * others / max(others.sum(), 1), metres, widened, weightless)
-        found = expected_distances(*parts)
+        found = expected_distances(*parts, looked.groups, self.cells, self.junctions)
         count = np.bincount(self.rider, minlength=self.riders)
         distance = np.bincount(self.rider, found.metres, minlength=self.riders) / count
         values = distance * self.neighbours / self.neighbours.sum()
@@ -161,6 +179,17 @@ class StrapStudy:
             int((metres == 0).sum()),
             int(widened.sum()),
             int(weightless.sum()),
+        )
+
+    def _believe(self) -> Profiles:
+        return believed_moves(
+            self.segments,
+            self.rider,
+            self.riders,
+            self._moves,
+            len(self.junctions),
+            self.settings.p,
+            self.settings.seed,
         )
 
     def _count_neighbours(self, person: Ints) -> tuple[Ints, int]:

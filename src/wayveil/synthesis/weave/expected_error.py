@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats
 from wayveil.progress import step
-from wayveil.synthesis.model import ExpectedError
+from wayveil.synthesis.model import ExpectedError, Replica
 from wayveil.synthesis.weave.fit import Features
 from wayveil.synthesis.weave.measurements import Measurements, NoisyBlock
 from wayveil.synthesis.weave.settings import ErrorSettings
@@ -33,6 +33,14 @@ ASKED_ABOUT = {
     "hour": "trips that begin in an hour",
     "length": "trips with so many stops",
 }
+# The kinds of question of `releases.tallies` whose cells they are.
+KINDS = {
+    "origin": "boardings",
+    "destination": "alightings",
+    "edge": "edges",
+    "move": "edges",
+    "length": "lengths",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +53,36 @@ class Tally:
 
 def expected_errors(measured: Measurements, released: Trips, seed: int | None = None) -> list[ExpectedError]:
     """How far the released trips are expected to be off, by kind of question. Takes about as long as weaving."""
+    return compare_weavings(measured, released, weave_again(measured, released, seed), seed)
+
+
+def weave_again(measured: Measurements, released: Trips, seed: int | None = None) -> Replica:
+    """What would have been released if the released trips were the truth."""
     rng = np.random.default_rng(seed)
     with step("weaving again, to see how far off that is"):
-        truth = count_trips(measured, released)
-        replica = _measure_again(measured, len(released), truth, rng)
-        again = count_trips(measured, replica.generate(int(rng.integers(1 << 62))))
+        model = _measure_again(measured, len(released), count_trips(measured, released), rng)
+        return Replica(model, model.generate(int(rng.integers(1 << 62))))
+
+
+def compare_weavings(
+    measured: Measurements, released: Trips, replica: Replica, seed: int | None = None
+) -> list[ExpectedError]:
+    """How far off the released trips are expected to be, by kind of question, from a second weaving."""
+    rng = np.random.default_rng(seed)
+    assert isinstance(replica.model, Measurements)  # Weave makes no other
+    truth, again = count_trips(measured, released), count_trips(measured, replica.trips)
     # The number of trips is the noisy one itself: off by what Laplace or Gaussian noise is on average.
     number = sqrt(measured.variance * (2 / pi if measured.gaussian else 1 / 2))
     trips = float(max(measured.total, 1))
-    found = [ExpectedError("number of trips", 1, trips, number, number / trips, 0.0, seen=True)]
+    found = [ExpectedError("number of trips", 1, trips, number, number / trips, 0.0, seen=True, kind="total")]
     for name, question in ASKED_ABOUT.items():
         if name not in truth:
             continue
         fold = measured.resolution.distances if name == "length" else 1
         seen = _fold(truth[name], measured.noisy[name], fold)
-        seen_again = _fold(again[name], replica.noisy[name], fold)
-        found.append(_compare(question, seen, seen_again, measured.settings.errors, len(released), rng))
+        seen_again = _fold(again[name], replica.model.noisy[name], fold)
+        error = _compare(question, seen, seen_again, measured.settings.errors, len(released), rng)
+        found.append(replace(error, kind=KINDS.get(name)))
     return found
 
 

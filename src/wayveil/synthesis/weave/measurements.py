@@ -13,7 +13,7 @@ import polars as pl
 
 from wayveil.arrays import Ints
 from wayveil.errors import InputError
-from wayveil.synthesis.model import ExpectedError, Model
+from wayveil.synthesis.model import ExpectedError, Model, Replica
 from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.weaving import Woven, weave
@@ -102,11 +102,17 @@ class Measurements(Model):
         """So many private trips, or as many as the noisy total says."""
         return self.generate(seed, trips=trips)
 
-    def expected_errors(self, trips: Trips) -> list[ExpectedError]:
-        """How far off the released trips are expected to be, by weaving them once more."""
-        from wayveil.synthesis.weave.expected_error import expected_errors
+    def replicate(self, trips: Trips, seed: int) -> Replica:
+        """Measured and woven once more, as if the released trips were the truth."""
+        from wayveil.synthesis.weave.expected_error import weave_again
 
-        return expected_errors(self, trips, seed=0)
+        return weave_again(self, trips, seed)
+
+    def expected_errors(self, trips: Trips, again: Replica) -> list[ExpectedError]:
+        """How far off the released trips are expected to be, from those that were woven once more."""
+        from wayveil.synthesis.weave.expected_error import compare_weavings
+
+        return compare_weavings(self, trips, again, seed=0)
 
     def pieces(self, seed: int | None = None, *, trips: int, at_once: int) -> Iterator[Trips]:
         """The same, so many at a time: for numbers that do not fit in memory. Weaves once."""

@@ -1,0 +1,185 @@
+"""How far the numbers of a release can be trusted: an interval for every number, and a verdict on every kind.
+
+The release is taken for the truth and made again with simulated noise. Intervals are read off the pairs that this gives
+(see `bands`), for the kinds of question that the mechanism says it can hold; of others none is known. The same pairs
+tell the error of a kind, which is set against public knowledge alone and against silence. All of it is computed from
+what is released, so it is free, and it is signed with the release.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import pi, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wayveil.errors import RefusedError
+from wayveil.progress import step
+from wayveil.releases.bands import Bands, find_bands, find_sum_bands
+from wayveil.releases.replicas import draw_replicas, mechanism_of
+from wayveil.releases.tallies import KINDS, VISIT_KINDS, Tally, kinds_for, tally
+from wayveil.releases.verdicts import Verdict, judge
+from wayveil.synthesis.estimates import Visits
+from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, OfTaps, Replica
+from wayveil.synthesis.public_knowledge import floor
+from wayveil.trips.trips import Trips
+from wayveil.world.timebins import TimeBins
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+
+# A release is made again once: that takes as long as the release did.
+ROUNDS = 1
+# Kinds of one number have too few pairs; their parts have more.
+SUM_OF = {"total": "boardings", "visits": "stops"}
+# Kinds that a model knows nothing of itself are as biased as what they are made of.
+MADE_OF = {"stops": "edges", "visits": "lengths"}
+
+
+# Mean of the absolute noise in halves of its 95 % interval, for the normal law; others have less.
+MEAN_IN_HALF = 0.41
+ALL_NOISE = (
+    "This release says no more than silence: with so few trips or so small an epsilon, all of it is noise."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """Intervals by kind of question, a verdict on each, and what the model itself expects (None: it does not)."""
+
+    bands: Mapping[str, Bands]
+    verdicts: tuple[Verdict, ...]
+    expected: tuple[ExpectedError, ...] | None
+
+    def of(self, kind: str) -> Verdict | None:
+        """The verdict on one kind of question."""
+        return next((verdict for verdict in self.verdicts if verdict.kind == kind), None)
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the release is no better than silence on everything."""
+        return bool(self.verdicts) and all(verdict.is_noise for verdict in self.verdicts)
+
+    @property
+    def words(self) -> list[str]:
+        """The verdict for people, one sentence a line; the worst news first."""
+        return [*([ALL_NOISE] if self.is_noise else []), *(verdict.words for verdict in self.verdicts)]
+
+    def refuse_noise(self, kind: str | None, *, anyway: bool) -> None:
+        """Raise where a number of this kind would be noise, unless it is wanted anyway."""
+        verdict = None if kind is None or anyway else self.of(kind)
+        if verdict is not None and verdict.is_noise:
+            raise RefusedError(f"{verdict.words} To see the numbers all the same: --anyway (anyway=True).")
+
+    def record(self) -> dict[str, Any]:
+        """For a file."""
+        return {
+            "intervals": {kind: bands.record() for kind, bands in self.bands.items()},
+            "verdicts": [asdict(verdict) for verdict in self.verdicts],
+            "expected": None if self.expected is None else [asdict(error) for error in self.expected],
+        }
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> "Accuracy":
+        """What `record` wrote."""
+        expected = record["expected"]
+        return cls(
+            {kind: Bands.of_record(bands) for kind, bands in record["intervals"].items()},
+            tuple(Verdict(**verdict) for verdict in record["verdicts"]),
+            None if expected is None else tuple(ExpectedError(**error) for error in expected),
+        )
+
+
+def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> Accuracy:
+    """Make the release again, and see how far off that is. Takes about as long as the release.
+
+    Intervals are made for the kinds of question that the mechanism can hold, or for others (`holds`), to measure them.
+    """
+    trips = release.trips
+    if "rewritten_by" in release.datasheet or "drawn_trips" in release.datasheet:
+        return Accuracy(
+            {}, (), None
+        )  # of trips that were made twice, or of another number of them, nothing is known
+    if isinstance(release.model, OfTaps):
+        return Accuracy({}, tuple(_judge_counted(release)), None)
+    if len(trips) == 0:
+        silent = (judge(kind, 0, 0.0, 1.0, None, sure=True) for kind in kinds_for(trips))
+        return Accuracy({}, tuple(silent), None)
+    with step("finding how far off to expect it"):
+        replicas = list(draw_replicas(release, ROUNDS))
+        expected = _ask_model(release, replicas)
+        bins = None if trips.time is None else TimeBins.hour_of_day()
+        public = floor(trips.world, len(trips), 0, bins=bins)
+        holds = mechanism_of(release.datasheet).holds if holds is None else holds
+        bands, verdicts = {}, []
+        for kind in kinds_for(trips):
+            true = tally(kind, trips)
+            shown = [tally(kind, replica.trips) for replica in replicas]
+            bias = _bias(kind, expected)
+            if kind in holds and bias is not None:
+                found = find_bands(true, shown)
+                if kind in SUM_OF:
+                    parts = SUM_OF[kind]
+                    found = find_sum_bands(
+                        tally(parts, trips), [tally(parts, each.trips) for each in replicas]
+                    )
+                if found is not None:
+                    bands[kind] = found.widen(bias)
+            sure = kind in holds or any(error.kind == kind for error in expected or ())
+            verdicts.append(_judge(kind, true, shown, public, bias or 0.0, sure=sure))
+    return Accuracy(bands, tuple(verdicts), expected)
+
+
+def _judge_counted(release: "Release") -> Iterator[Verdict]:
+    """Counted taps have the law of their noise, and their intervals with it."""
+    trips = release.trips
+    bins = None if trips.time is None else TimeBins.hour_of_day()
+    public = floor(trips.world, max(len(trips), 1), 0, bins=bins)
+    for keys, kind in VISIT_KINDS.items():
+        if not isinstance(release.model, Estimates) or (bins is None and "hour" in keys):
+            continue
+        known = release.model.estimate(Visits(keys), trips)
+        if known is None or known.low is None or known.high is None:
+            continue
+        values = np.maximum(known.values, 0)
+        size = max(float(values.sum()), 1.0)
+        error = float(np.sum(known.high - known.low)) / 2 * MEAN_IN_HALF / size
+        told = tally(kind, public)
+        told = Tally(told.cells, told.values * size / max(float(told.values.sum()), 1.0))
+        here = Tally(np.arange(len(values)), values)
+        against = _distance(here, told) / size if KINDS[kind].public else None
+        yield judge(kind, int(np.count_nonzero(values)), size, error, against, sure=True)
+
+
+def _ask_model(release: "Release", replicas: Sequence[Replica]) -> tuple[ExpectedError, ...] | None:
+    if not isinstance(release.model, ExpectsErrors) or not replicas:
+        return None
+    return tuple(release.model.expected_errors(release.trips, replicas[0]))
+
+
+def _bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
+    """Deviation of what trips of this model cannot express, in roots of the number; None where nobody knows."""
+    if expected is None:
+        return 0.0
+    wanted = MADE_OF.get(kind, kind)
+    for error in expected:
+        if error.kind == wanted:
+            return error.unexplained * sqrt(pi / 2) / sqrt(error.mean + 1)
+    return None
+
+
+def _judge(
+    kind: str, true: Tally, replicas: Sequence[Tally], public: Trips, bias: float, *, sure: bool
+) -> Verdict:
+    """Mean distances, in shares of what the release shows."""
+    size = max(float(true.values.sum()), 1.0)
+    biased = float(np.sum(bias * np.sqrt(true.values))) * sqrt(2 / pi)
+    off = [np.hypot(_distance(true, replica), biased) / size for replica in replicas]
+    against = _distance(true, tally(kind, public)) / size if KINDS[kind].public else None
+    error = float(np.mean(off)) if off else 1.0  # a replica that was refused says nothing
+    return judge(kind, len(true.cells), size, error, against, sure=sure)
+
+
+def _distance(left: Tally, right: Tally) -> float:
+    cells = np.union1d(left.cells, right.cells)
+    return float(np.abs(left.at(cells) - right.at(cells)).sum())

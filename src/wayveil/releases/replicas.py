@@ -1,0 +1,97 @@
+"""What would have been released if the released trips were the truth: measured again, drawn again.
+
+The noise of a replica is simulated, with the law that the release had; the raw trips are not looked at. So a replica is
+post-processing and costs nothing. How far a replica is from the release shows how far the release may be from the
+truth, for every mechanism in the same way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from wayveil.counting.local import LocalCounter
+from wayveil.errors import ParameterError, RefusedError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.registry import mechanism
+from wayveil.privacy.bits import Bits, SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import (
+    Contribution,
+    Event,
+    Points,
+    Rider,
+    RiderDay,
+    Sensitivity,
+    Trip,
+    Unit,
+    Window,
+)
+from wayveil.releases.datasheet import Datasheet
+from wayveil.synthesis.model import Replica, Replicates
+from wayveil.trips.legality import LegalityRule
+from wayveil.trips.trips import Trips
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+
+_UNITS: dict[str, type[Unit]] = {kind.name: kind for kind in (Trip, Rider, RiderDay, Event, Points, Window)}
+
+
+@dataclass(frozen=True)
+class AlreadyBounded(Unit):
+    """The unit of a release over trips that were cut to its bounds before: the same noise, nothing left to cut."""
+
+    name: ClassVar[str] = "already bounded"
+    unit: Unit
+
+    @property
+    def neighbours(self) -> str:
+        return self.unit.neighbours
+
+    def bound(self, trips: Trips, bits: Bits) -> Trips:
+        return trips
+
+    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
+        return trips
+
+    def sensitivity(self, contribution: Contribution) -> Sensitivity:
+        return self.unit.sensitivity(contribution)
+
+    def utility_sensitivity(self, contribution: Contribution) -> int:
+        return self.unit.utility_sensitivity(contribution)
+
+
+def draw_replicas(release: "Release", count: int, *, seed: int = 0) -> Iterator[Replica]:
+    """So many replicas; fewer where one is refused, as the release nearly was."""
+    for place in range(count):
+        try:
+            yield _draw(release, seed + place)
+        except RefusedError:
+            return
+
+
+def _draw(release: "Release", seed: int) -> Replica:
+    if isinstance(release.model, Replicates):
+        return release.model.replicate(release.trips, seed)
+    chosen, world = mechanism_of(release.datasheet), release.world
+    unit = AlreadyBounded(unit_of(release.datasheet).after(chosen.rule(world).stability(world)))
+    gate = Gate(unit, Budget(Fraction(release.datasheet["guarantee"]["epsilon"])), SeededBits(seed))
+    model = chosen.measure(LocalCounter(release.trips), gate)
+    return Replica(model, model.generate(seed))
+
+
+def mechanism_of(datasheet: Datasheet) -> Mechanism:
+    """The mechanism with the parameters that the datasheet states."""
+    described = datasheet["mechanism"]
+    return mechanism(described["name"])(**described["parameters"])
+
+
+def unit_of(datasheet: Datasheet) -> Unit:
+    """The unit that the datasheet states."""
+    guarantee = datasheet["guarantee"]
+    kind = _UNITS.get(guarantee["unit"])
+    if kind is None:
+        raise ParameterError(f"there is no unit {guarantee['unit']!r}; there are {', '.join(_UNITS)}")
+    return kind(**guarantee["bounds"])

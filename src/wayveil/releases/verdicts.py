@@ -1,0 +1,57 @@
+"""Whether a release says more than public knowledge alone, and more than silence, by kind of question.
+
+What is seen is how far the release is from its replicas (`error`), from public knowledge (`public`) and from nothing
+(all of it). The truth is not seen. Noise of the release stands between it and the truth, so both other distances are
+too large by the error: in squares, distance^2 = true distance^2 + error^2. A release that beats public knowledge has
+error^2 < public^2 - error^2. Of a model that may be biased in a way that replicas do not show, only noise is known: it
+is never said to say more.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from wayveil.releases.tallies import KINDS
+
+SEEN_TWICE = sqrt(2)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to think of one kind of question.
+
+    cells   how many the release shows
+    error   expected sum of abs(released - true), in shares of the released sum
+    public  the same for public knowledge alone; None where it has no answer
+    sure    whether the error holds; if not, it is the part that noise makes, and bias may come on top
+    says_more  whether the release is known to be better than public knowledge
+    is_noise   whether it is no better than silence
+    """
+
+    kind: str
+    cells: int
+    error: float
+    public: float | None
+    sure: bool
+    says_more: bool
+    is_noise: bool
+
+    @property
+    def words(self) -> str:
+        """One sentence for people."""
+        what = KINDS[self.kind].words
+        what = what[:1].upper() + what[1:]
+        if self.is_noise:
+            return f"{what}: no better than silence; do not use."
+        if not self.sure:
+            return f"{what}: how far off is not known; noise alone makes it {100 * self.error:.2g} %."
+        if not self.says_more:
+            return f"{what}: no better than public knowledge; do not use."
+        beside = "" if self.public is None else f"; public knowledge alone {self.public:.0%}"
+        return f"{what}: off by {100 * self.error:.2g} % in all{beside}."
+
+
+def judge(kind: str, cells: int, size: float, error: float, public: float | None, *, sure: bool) -> Verdict:
+    """The verdict on errors in shares of what the release shows; silence is off by all of it."""
+    is_noise = size <= 0 or error * SEEN_TWICE >= 1
+    says_more = sure and not is_noise and (public is None or error * SEEN_TWICE < public)
+    return Verdict(kind, cells, error, public, sure, says_more, is_noise)

@@ -1,0 +1,191 @@
+"""Intervals that hold, and verdicts that tell noise from news, from replicas of a release."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ring_networks import ring_of_stops
+from wayveil.errors import InputError, RefusedError
+from wayveil.mechanisms.markov import Markov
+from wayveil.mechanisms.mobitrie import MobiTrie
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.units import Event, Rider, Trip
+from wayveil.releases.accuracy import ALL_NOISE, Accuracy, find_accuracy
+from wayveil.releases.bands import find_bands
+from wayveil.releases.exports import export
+from wayveil.releases.release import Release, release
+from wayveil.releases.replicas import draw_replicas, mechanism_of, unit_of
+from wayveil.releases.tallies import KINDS, Tally, kind_of, kinds_for, tally
+from wayveil.releases.tap_ways import ANY_MOVE
+from wayveil.releases.verdicts import judge
+from wayveil.simulate.week import simulate_week
+from wayveil.synthesis.estimates import Ends, Runs, Visits
+from wayveil.trips.trips import Trips
+from wayveil.world.timebins import TimeBins
+from wayveil.world.world import World
+
+RING = ring_of_stops(12, seconds=60)
+
+
+def walks(count=4_000):
+    trips = simulate_week(RING, count, seed=1).cut(3)
+    return Trips(trips.location, trips.offsets, World(RING.ids))
+
+
+RAW = walks()
+
+
+def made(mechanism, epsilon=2, raw=RAW, unit=None, seed=1):
+    return release(raw, mechanism, epsilon=epsilon, unit=unit or Trip(), bits=SeededBits(seed), seed=seed)
+
+
+@pytest.fixture(scope="module")
+def trie():
+    return made(MobiTrie())
+
+
+def test_intervals_of_pairs_hold_new_draws_of_the_same_law():
+    rng = np.random.default_rng(1)
+    cells = np.arange(3_000)
+    true = rng.pareto(1.0, 3_000) * 30
+    draws = [np.maximum(true + rng.laplace(0, 20, 3_000), 0) for _ in range(3)]
+    bands = find_bands(Tally(cells, true), [Tally(cells, np.where(d > 50, d, 0)) for d in draws[:2]])
+    shown = draws[2][draws[2] > 50]
+    low, high = bands.ends(shown)
+    inside = (low <= true[draws[2] > 50]) & (true[draws[2] > 50] <= high)
+    assert 0.93 <= inside.mean() <= 0.995
+    # Just over the threshold it is mostly luck, and the interval reaches far down; what is hidden is bounded.
+    assert bands.ends(np.array([51.0]))[0] < 20
+    hidden = true[draws[2] <= 50]
+    assert np.mean(hidden <= bands.ends(np.zeros(1))[1]) > 0.93
+
+
+def test_too_few_pairs_say_nothing():
+    one = Tally(np.arange(1), np.ones(1))
+    assert find_bands(one, [one, one]) is None
+    assert find_bands(one, []) is None
+
+
+def test_a_bias_makes_intervals_wider_and_leaves_their_middle():
+    rng = np.random.default_rng(1)
+    true = Tally(np.arange(500), np.full(500, 400.0))
+    bands = find_bands(true, [Tally(true.cells, true.values + rng.normal(0, 10, 500))])
+    wide = bands.widen(2.0)
+    assert (wide.high - wide.low > bands.high - bands.low).all()
+    assert wide.high + wide.low == pytest.approx(bands.high + bands.low)
+
+
+def test_intervals_of_a_release_hold_the_raw_numbers():
+    inside = []
+    for seed in range(6):
+        one = made(NoisyPrefixTree(height=3), seed=seed)
+        shown = tally("boardings", one.trips)
+        low, high = one.accuracy.bands["boardings"].ends(shown.values)
+        true = tally("boardings", RAW).at(shown.cells)
+        inside.append((np.floor(low) <= true) & (true <= np.ceil(high)))
+    assert np.mean(np.concatenate(inside)) >= 0.9
+
+
+def test_only_what_the_mechanism_holds_has_intervals(trie):
+    assert set(trie.accuracy.bands) <= MobiTrie.holds
+    assert set(find_accuracy(trie, holds=KINDS).bands) > set(trie.accuracy.bands)
+    assert trie.estimate(Visits(())).interval is None
+    assert trie.estimate(Runs(np.array([[0, 1]], np.int32))).interval is not None
+
+
+def test_accuracy_is_signed_and_found_once(trie, tmp_path, monkeypatch):
+    folder = trie.save(tmp_path / "release")
+    monkeypatch.setattr("wayveil.releases.release.find_accuracy", lambda *_: pytest.fail("was made again"))
+    loaded = Release.load(folder, trie.world)
+    assert loaded.accuracy.record() == trie.accuracy.record()
+    record = json.loads((folder / "accuracy.json").read_text())
+    record["verdicts"] = []
+    (folder / "accuracy.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match=r"accuracy\.json"):
+        Release.load(folder, trie.world)
+
+
+def test_a_release_of_nothing_says_so():
+    nothing = made(NoisyPrefixTree(height=3), epsilon="0.01", raw=RAW.take(np.arange(5)))
+    assert len(nothing.trips) == 0
+    assert nothing.accuracy.words[0] == ALL_NOISE
+
+
+def test_what_is_noise_is_exported_only_if_wanted(tmp_path, trie):
+    noise = judge("journeys", 3, 10.0, 0.9, 1.0, sure=True)
+    lost = Release(trie.trips, trie.model, trie.datasheet, known_accuracy=Accuracy({}, (noise,), None))
+    with pytest.raises(RefusedError, match="no better than silence"):
+        export(lost, "od", tmp_path / "od.csv")
+    assert export(lost, "od", tmp_path / "od.csv", anyway=True)
+    assert lost.accuracy.words[0] == ALL_NOISE
+
+
+def test_flows_on_maps_carry_their_bars(tmp_path):
+    trips = Trips(RAW.location, RAW.offsets, RING)
+    flat = release(trips, MobiTrie(successors="all"), epsilon=2, unit=Trip(), rule=ANY_MOVE, seed=1)
+    edges = json.loads(export(flat, "edge-flows", tmp_path / "e.json", anyway=True)[0].read_text())
+    for flow in edges["features"]:
+        assert flow["properties"]["trips_low"] <= flow["properties"]["trips_high"]
+    stops = json.loads(export(flat, "stop-flows", tmp_path / "s.json", anyway=True)[0].read_text())
+    assert stops["features"][0]["properties"]["visits_low"] is not None
+
+
+def test_a_good_release_says_more_than_public_knowledge(trie):
+    assert trie.accuracy.of("boardings").says_more
+    assert not trie.accuracy.is_noise
+    assert "off by" in trie.accuracy.of("boardings").words
+
+
+@pytest.mark.parametrize(
+    ("error", "public", "sure", "more", "noise"),
+    [
+        (0.1, 0.5, True, True, False),
+        (0.4, 0.5, True, False, False),
+        (0.3, 0.5, False, False, False),
+        (0.8, 2.0, True, False, True),
+        (0.1, None, True, True, False),
+    ],
+)
+def test_verdicts_ask_for_half_of_the_square(error, public, sure, more, noise):
+    found = judge("stops", 5, 100.0, error, public, sure=sure)
+    assert (found.says_more, found.is_noise) == (more, noise)
+    if not more:
+        assert ("do not use" if sure else "not known") in found.words
+
+
+def test_counted_taps_are_judged_by_the_law_of_their_noise():
+    single = Trips(RAW.location, np.arange(RAW.visits + 1), RAW.world, np.full(RAW.visits, 8 * 3600))
+    counted = made(TapCounts(), raw=single, unit=Event())
+    assert counted.accuracy.of("stops").says_more
+    lost = made(TapCounts(), raw=single.take(np.arange(20)), unit=Event(), epsilon="0.01")
+    assert lost.accuracy.of("stops").is_noise
+
+
+def test_replicas_are_measured_as_the_datasheet_says():
+    one = made(Markov(), unit=Trip())
+    assert mechanism_of(one.datasheet) == Markov()
+    assert unit_of(one.datasheet) == Trip()
+    first, second = draw_replicas(one, 2)
+    assert abs(len(first.trips) - len(one.trips)) < 100
+    assert not np.array_equal(first.trips.location, second.trips.location)
+    riders = Trips(RAW.location, RAW.offsets, RAW.world, rider=np.arange(len(RAW)))
+    assert unit_of(made(Markov(), raw=riders, unit=Rider(max_trips=3)).datasheet) == Rider(max_trips=3)
+
+
+def test_every_kind_counts_what_it_says():
+    world = World.of_symbols("abc")
+    trips = Trips.of_lists([[0, 1, 0, 1], [2]], world)
+    assert tally("edges", trips).cells.tolist() == [1, 3]
+    assert tally("edges", trips).values.tolist() == [1, 1]  # a trip that runs there twice is one
+    assert tally("journeys", trips).cells.tolist() == [1, 8]
+    assert tally("lengths", trips).cells.tolist() == [1, 4]
+    assert tally("visits", trips).values.tolist() == [5]
+    assert "hours" not in kinds_for(trips)
+    assert kind_of(Visits(("route",))) is None
+    ends = np.zeros(1, np.int64)
+    assert kind_of(Ends(ends, ends)) == "journeys"
+    assert kind_of(Ends(ends, ends, TimeBins.hour_of_day(), ends)) == "journey-hours"
+    assert kind_of(Ends(ends, ends, TimeBins.hour_of_week(), ends)) is None
