@@ -9,7 +9,7 @@ from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.risk.tiny_worlds import plain_world, small_network
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.marked_ngrams import MarkedNgrams
-from wayveil.world.marks import MarkedSuccessors
+from wayveil.world.marked_successors import MarkedSuccessors
 from wayveil.world.ngrams import NgramUniverse
 from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timebins import TimeBins

@@ -62,7 +62,7 @@ class Trips:
         """Small datasets by hand: one list of location indices per trip."""
         offsets = np.concatenate([[0], np.cumsum([len(trip) for trip in lists])]).astype(np.int64)
         flat = [location for trip in lists for location in trip]
-        return cls(np.asarray(flat, np.int32), offsets, world, **columns)  # type: ignore[arg-type]
+        return cls(np.asarray(flat, np.int32), offsets, world, **columns)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -51,7 +51,8 @@ class _StopsAtTwelve(LocalCounter):
         if block.parts is None or block.euclidean:
             return super().block(block, whole, bins)
         table = np.zeros(block.cells, np.int64)
-        for walks in walks_of(self._trips, bins):
+        walks = walks_of(self._trips, bins)
+        if len(walks):
             parts, cells = block.parts(walks), block.of(walks)
             weight = np.repeat(whole // np.clip(parts, 1, 12), parts)
             np.add.at(table, cells[cells >= 0], weight[cells >= 0])
