@@ -4,9 +4,12 @@ neighbours   counts by bounds and early stops, beside compiled warpings of all p
 strap        the repaired reading, beside the literal one on the same 1,000 riders and 1,000 trips; then 10,000 x 10,000
 uniqueness   counts by postings, beside the approach of scikit-mobility (every point set of a rider is matched against
              every other rider, rider by rider) on the same 100 riders
+
+    python -m bench.risk neighbours     one of them
 """
 
 import resource
+import sys
 import time
 from itertools import combinations
 
@@ -143,21 +146,26 @@ def uniqueness(trips: Trips) -> list[dict[str, object]]:
     ]
 
 
-def run() -> list[dict[str, object]]:
-    """All rows; Victoria's network, and simulated riders on it."""
+def run(*wanted: str) -> list[dict[str, object]]:
+    """All rows, or those of the wanted parts; Victoria's network, and simulated riders on it."""
     try:
         network = read_gtfs(data("victoria", "gtfs.zip"))
     except MissingDataError as error:
         return [{"figure": f"skipped: {error}"}]
     raw, made = (simulate_habit(network, 10_000, seed=seed) for seed in (1, 2))
     first = np.arange(1_000)
-    return [
-        *neighbours(raw.take(np.arange(3_000))),
-        *uniqueness(raw.take(np.arange(100))),
-        *strap((raw.take(first), made.take(first)), (raw, made)),
-    ]
+    parts = {
+        "neighbours": lambda: neighbours(raw.take(np.arange(3_000))),
+        "uniqueness": lambda: uniqueness(raw.take(np.arange(100))),
+        "strap": lambda: strap((raw.take(first), made.take(first)), (raw, made)),
+    }
+    rows = []
+    for name in wanted or parts:
+        rows += parts[name]()
+        print(name, "done", flush=True)
+    return rows
 
 
 if __name__ == "__main__":
-    for row in run():
+    for row in run(*sys.argv[1:]):
         print(row)

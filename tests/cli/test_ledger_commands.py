@@ -236,7 +236,7 @@ def test_an_epsilon_outside_the_range_is_refused_before_anything_is_reserved(way
     assert [line["step"] for line in shown(wayveil, "show", "--lines")] == ["policy"]
 
 
-def test_a_release_that_cannot_be_written_leaves_nothing_open(wayveil, place, monkeypatch):
+def test_a_release_that_cannot_be_written_is_paid_once_and_finished_later(wayveil, place, monkeypatch):
     from wayveil.releases import store
 
     def full(*_):
@@ -246,6 +246,9 @@ def test_a_release_that_cannot_be_written_leaves_nothing_open(wayveil, place, mo
         patch.setattr(store, "_flush", full)
         code, _, err = release(wayveil, "trips.parquet", "r1", "--policy-epsilon", "9")
     assert (code, "No space left" in err) == (2, True)
+    assert len(shown(wayveil, "reserve-status")) == 1
+    assert shown(wayveil, "show")[0]["spent"] == "1"
+    assert wayveil("resume", "r1", "--world", "stops.txt", "--quiet")[0] == 0
     assert shown(wayveil, "reserve-status") == []
     assert shown(wayveil, "show")[0]["spent"] == "1"
 

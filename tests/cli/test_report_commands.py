@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
-from wayveil.cli import compare, releases, tap_commands
+from wayveil.cli import compare, release, releases, tap_commands
 from wayveil.errors import InputError, ParameterError
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.fare_boxes import simulate_taps
@@ -18,7 +18,7 @@ from wayveil.trips.visits import write_visits
 from wayveil.utility.scorecard import score
 
 app = typer.Typer()
-for commands in (releases, compare, tap_commands):
+for commands in (release, releases, compare, tap_commands):
     commands.register(app)
 run = CliRunner()
 CITY = ring_of_stops(20, seconds=120, skip=3, routes=3)

@@ -50,32 +50,32 @@ def settle_children(node, allowed):
 
 
 def slow_settle(root, width=1):
-    """Weighted consistency from the top; then, inside visits of several symbols, nothing may be left over."""
+    """Weighted consistency from the top, between complete visits; a group inside a visit has what its visits have."""
+
+    def complete(node):
+        """The next complete visits below a node."""
+        return [
+            found
+            for child in node.children
+            for found in (complete(child) if len(child.path) % width else [child])
+        ]
 
     def down(node, allowed):
-        settle_children(node, allowed)
+        below = complete(node)
+        together = sum(max(each.noisy, 0) for each in below)
+        factor = 1.0 if allowed is None or together <= allowed else allowed / together
+        for each in below:
+            each.settled = max(each.noisy, 0) * factor
+            down(each, each.settled)
+
+    def add_up(node):
         for child in node.children:
-            down(child, child.settled)
+            add_up(child)
+        if len(node.path) % width:
+            node.settled = sum(child.settled for child in node.children)
 
     down(root, None)
-
-    def completes(node):
-        inside = len(node.path) % width
-        return node.settled > 0 and (not inside or any(completes(child) for child in node.children))
-
-    def fill(node):
-        for child in node.children:
-            if not completes(child):
-                child.settled = 0.0
-        together = sum(child.settled for child in node.children)
-        if len(node.path) % width and together > 0:
-            for child in node.children:
-                child.settled *= node.settled / together
-        for child in node.children:
-            fill(child)
-
-    if width > 1:
-        fill(root)
+    add_up(root)
 
 
 def everything(root, what):

@@ -1,3 +1,4 @@
+import hashlib
 from fractions import Fraction
 from math import ceil, log, sqrt
 
@@ -10,12 +11,14 @@ from slow_timed_trees import ends, everything, slow_grow, slow_settle
 
 from ring_networks import ring_of_stops
 from wayveil.counting.local import LocalCounter
-from wayveil.errors import ParameterError
-from wayveil.mechanisms.safepath import SafePath, sublevel_prices
+from wayveil.errors import InputError, ParameterError
+from wayveil.mechanisms.safepath import SafePath, published_prices, sublevel_prices
+from wayveil.mechanisms.time_axis import time_bins
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip
+from wayveil.releases.release import release
 from wayveil.simulate.week import simulate_week
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -33,11 +36,9 @@ visit = st.tuples(st.integers(0, STOPS - 1), st.integers(0, BINS - 1))
 
 
 def groups_of(leaves, height, fan_out):
-    """The general nodes above each leaf, coarse to fine: leaves in order, cut into even runs."""
-    return [
-        [leaf * min(fan_out**level, leaves) // leaves for level in range(1, height + 1)]
-        for leaf in range(leaves)
-    ]
+    """The general nodes above each leaf, coarse to fine: leaves in order, cut into even runs, until each is alone."""
+    levels = [level for level in range(1, height + 1) if fan_out**level < leaves]
+    return [[leaf * fan_out**level // leaves for level in levels] for leaf in range(leaves)]
 
 
 def slow_levels(height, places, times):
@@ -83,7 +84,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
     levels, width = slow_levels(height, places, times)
 
     def threshold(depth, nodes, candidates):
-        steps = tall + 1 if depth % width <= tall else tall_time + 1
+        steps = len(places[0]) + 1 if depth % width <= len(places[0]) else len(times[0]) + 1
         scale = (
             height * 2 * steps / 2
         )  # epsilon 2: per visit 2 / height, per sublevel half of it, in equal parts
@@ -120,7 +121,8 @@ def test_the_shares_are_positive_and_add_up_to_epsilon_exactly(height, epsilon, 
     trips = Trips.of_lists([[0, 1]], world, time=np.array([0, 9]), rider=np.array([1]))
     mechanism.measure(LocalCounter(trips), gate)
     assert gate.budget.spent == epsilon
-    assert len(gate.budget.spends) == height * (tall + 1 + tall_time + 1)
+    # Levels that would split nothing cost nothing: 2 ** 6 < 68, and 4 ** 2 < 24.
+    assert len(gate.budget.spends) == height * (min(tall, 6) + 1 + min(tall_time, 2) + 1)
     assert all(spend.price > 0 for spend in gate.budget.spends)
 
 
@@ -157,7 +159,48 @@ def test_places_are_grouped_as_asked(how):
 def test_places_can_be_grouped_by_a_file(tmp_path):
     path = tmp_path / "zones.csv"
     path.write_text("stop,zone\na,x\nb,x\nc,y\nd,y\n")
-    assert SafePath(location_groups=str(path)).places(WORLD).groups[0].tolist() == [0, 0, 1, 1]
+    mechanism = SafePath(location_groups=str(path))
+    assert mechanism.places(WORLD).groups[0].tolist() == [0, 0, 1, 1]
+    made = release(timed([[(0, 0)]] * 50), mechanism, epsilon=1, unit=Trip(), bits=SeededBits(1))
+    listed = made.datasheet["public_inputs"][-1]
+    assert (listed["name"], listed["title"]) == ("taxonomy of places", "zones.csv")
+    assert listed["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_times_can_be_grouped_by_a_file_and_bins_be_cut_anywhere(tmp_path):
+    bins = time_bins("07:00,09:30,16:00")
+    assert bins.labels == ["00:00-07:00", "07:00-09:30", "09:30-16:00", "16:00-24:00"]
+    path = tmp_path / "parts.csv"
+    path.write_text("bin,part\n" + "\n".join(f"{label},{i // 2}" for i, label in enumerate(bins.labels)))
+    mechanism = SafePath(time="07:00,09:30,16:00", time_groups=str(path))
+    assert mechanism.times(bins).groups[0].tolist() == [0, 0, 1, 1]
+    for wrong in ("07:00,06:00", "25:00", "7-9"):
+        with pytest.raises(ParameterError):
+            SafePath(time=wrong)
+
+
+def test_groups_that_cannot_be_had_are_refused():
+    with pytest.raises(ParameterError, match="no routes"):
+        SafePath(location_groups="routes").places(WORLD)
+    for nowhere in (
+        {"location_groups": "nowhere.csv"},
+        {"location_groups": "nowhere.csv", "location_height": 0},
+    ):
+        with pytest.raises(InputError, match="csv"):
+            SafePath(**nowhere).places(WORLD)
+    with pytest.raises(InputError, match="csv"):
+        SafePath(time_groups="nowhere.csv").times(time_bins("480"))
+
+
+def test_published_shares_are_the_papers_where_they_are_positive():
+    assert published_prices(Fraction(1), 3, 12) == [Fraction(2, 12), Fraction(4, 12), Fraction(6, 12)]
+    assert published_prices(Fraction(1), 10, 68) is None  # less than nothing is left for 68 stations
+    assert SafePath.published().smoothing is False
+    gate = Gate(Trip(), Budget(2), SeededBits(0))
+    SafePath.published(height=1, location_fan_out=2, time=AXIS).measure(
+        LocalCounter(timed([[(0, 0)]] * 50)), gate
+    )
+    assert [spend.price for spend in gate.budget.spends] == [Fraction(1, 2), Fraction(1, 2), Fraction(1)]
 
 
 def test_without_a_network_the_order_of_ids_groups_places():

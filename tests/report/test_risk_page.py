@@ -74,7 +74,7 @@ def test_a_public_report_never_loads_an_attack():
 
 
 def test_numbers_on_the_page_are_those_of_the_report(found):
-    page = risk_html(found)
+    text = re.sub(r"<[^>]+>", "", risk_html(found))
     for one in found.findings:
-        assert str(one.rate) in page
+        assert str(one.rate) in text
     assert np.isfinite(found.strap[0].total)

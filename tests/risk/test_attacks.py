@@ -13,6 +13,7 @@ import wayveil as wv
 from risk.attack_city import small_city, thirds
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.bits import SeededBits
+from wayveil.risk.attacks.alike import FALSE_ALARMS, chance_of_difference
 from wayveil.risk.attacks.holdout import read_holdout
 from wayveil.risk.attacks.membership import auc, refuted_epsilon, strongest, true_positives
 from wayveil.risk.attacks.singling_out import FOUND, MISSED, NOTHING_LEFT, single_out
@@ -215,6 +216,25 @@ def test_without_a_hold_out_there_are_rates_and_no_risk(on_raw):
     assert all(one.risk is None and one.control is None for one in found.findings)
     assert "There is no hold-out" in found.sentences()[0]
     assert [one.rate for one in found.findings] == [one.rate for one in on_raw.findings]
+
+
+def test_a_hold_out_from_elsewhere_is_called_out_and_one_of_the_same_source_is_not(on_raw):
+    members, others, _ = thirds()
+    assert on_raw.unlike == ()
+    assert chance_of_difference(members.origins(), members.origins()) == 1
+    # People of the hold-out whose way begins in one half of the stops only.
+    some = others.take(others.origins() < np.median(members.origins()))
+    found = wv.risk(members, members, some, settings=SETTINGS)
+    assert "first stops" in found.unlike
+    assert "hours of departure" not in found.unlike
+    assert found.sentences()[0].startswith("The hold-out is not like the raw trips: their first stops")
+
+
+def test_samples_of_one_source_are_called_unlike_as_rarely_as_was_said():
+    lots = (40 * uniform("alike", 0, np.arange(400 * 300)) ** 2).astype(np.int64).reshape(400, 300)
+    chances = np.array([chance_of_difference(one[:200], one[200:]) for one in lots])
+    assert np.mean(chances < 0.1) == pytest.approx(0.1, abs=0.05)
+    assert chances.min() > FALSE_ALARMS / 4
 
 
 def test_the_report_is_json_with_settings_hashes_and_limits_and_never_says_anonymous(on_raw):

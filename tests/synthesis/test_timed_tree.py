@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wayveil.synthesis.consistency import Consistency, consistent_counts, fill_visits
+from wayveil.synthesis.consistency import Consistency, settle_visits
 from wayveil.synthesis.timed_tree import TaxonomyTree, TimedTree
 from wayveil.synthesis.tree import TreeLevel, times_within
 from wayveil.world.timebins import DAY, TimeBins
@@ -43,13 +43,13 @@ def test_general_nodes_are_scaffolding_and_never_come_out():
 
 
 def test_what_enters_a_visit_leaves_it():
-    # Ten trips at the stop, but only seven with a time that was kept: the time's share is scaled up.
+    # Ten trips at the stop, but only seven with a time that was kept: three are nobody's.
     tree = TaxonomyTree(
         WORLD, (level([0], [0], [10]), level([0, 0], [0, 1], [5, 2])), Consistency(False), HALVES
     )
     counts = tree.consistent()
-    assert counts[1].tolist() == pytest.approx([10 * 5 / 7, 10 * 2 / 7])
-    assert [left.sum() for left in tree.ending()] == pytest.approx([0, 10])
+    assert [count.tolist() for count in counts] == [[7], [5, 2]]
+    assert [left.sum() for left in tree.ending()] == pytest.approx([0, 7])
 
 
 def test_a_visit_that_nobody_completes_holds_nothing():
@@ -63,6 +63,27 @@ def test_a_visit_that_nobody_completes_holds_nothing():
     assert tree.consistent()[2].tolist() == [0]
     assert len(tree.generate(seed=0)) == 10
     assert tree.generate(seed=0).to_lists() == [[0]] * 10
+
+
+def test_a_group_never_makes_more_of_the_children_that_are_left():
+    """A group of 34,946 whose only child above the threshold had 21 gave 34,946 trips to that child."""
+    root = np.zeros(1, np.int64)
+    parents, noisy = [root, root], [np.array([34_946]), np.array([21])]
+    for rule in ("noise", "weighted", "equal"):
+        settled = settle_visits(parents, noisy, [50.0, 5.0], 2, Consistency(False, rule))
+        assert [level.tolist() for level in settled] == [[21.0], [21.0]]
+
+
+def test_a_noisy_group_hardly_cuts_what_it_holds_and_a_sure_one_does():
+    root = np.zeros(1, np.int64)
+    noisy = [np.array([10]), np.array([40, 60])]
+    parents = [root, np.zeros(2, np.int64)]
+    sure, unsure = (
+        settle_visits(parents, noisy, [scale, 5.0], 2, Consistency(False, "noise"))[0][0]
+        for scale in (0.1, 100.0)
+    )
+    assert sure == pytest.approx(10, abs=0.1)
+    assert unsure == pytest.approx(100, abs=1)
 
 
 @st.composite
@@ -79,10 +100,11 @@ def trees(draw):
 
 
 @settings(max_examples=300)
-@given(trees(), st.integers(2, 3), st.sampled_from(["weighted", "equal"]), st.booleans())
-def test_filled_visits_stay_consistent(tree, width, rule, smoothing):
+@given(trees(), st.integers(2, 3), st.sampled_from(["noise", "weighted", "equal"]), st.booleans())
+def test_settled_visits_stay_consistent(tree, width, rule, smoothing):
     parents, noisy = tree
-    filled = fill_visits(parents, consistent_counts(parents, noisy, Consistency(smoothing, rule)), width)
+    scales = [float(1 + depth) for depth in range(len(noisy))]
+    filled = settle_visits(parents, noisy, scales, width, Consistency(smoothing, rule))
     for depth in range(1, len(filled)):
         together = np.zeros(len(filled[depth - 1]))
         np.add.at(together, parents[depth], filled[depth])
@@ -93,6 +115,11 @@ def test_filled_visits_stay_consistent(tree, width, rule, smoothing):
     if len(filled) % width:  # the last visit is incomplete
         assert filled[-1].sum() == 0
     assert all((level >= 0).all() for level in filled)
+    if rule == "noise":  # nothing is made more than it was counted
+        assert all(
+            (level <= np.maximum(n, 0) + 1e-6).all()
+            for level, n in list(zip(filled, noisy, strict=True))[width - 1 :: width]
+        )
 
 
 @given(

@@ -4,8 +4,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from ring_networks import ring_of_stops
+from wayveil.counting.local import LocalCounter
+from wayveil.mechanisms.mobitrie import MobiTrie
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Trip
 from wayveil.synthesis.ngram_model import NgramTable
+from wayveil.synthesis.public_knowledge import random_routes
 from wayveil.synthesis.trie import Trie
+from wayveil.trips.windows import window_starts
 from wayveil.world.world import World
 
 # a b c, with ^ = 3 and $ = 4
@@ -50,3 +59,35 @@ def test_trips_are_walks_through_overlapping_ngrams():
     assert len(lists) == pytest.approx(12, abs=1)
     assert set(map(tuple, lists)) <= {(0, 1), (0, 1, 2), (2,)}
     assert sum(trip[0] == 2 for trip in lists) == 2
+
+
+def test_a_loop_of_noise_is_walked_as_often_as_it_was_counted():
+    """Two false n-grams that lead to each other held every walk that came by until it was 200 stops long."""
+    a, b, x, begin, end = 0, 1, 2, 3, 4
+    rows = [[begin, a, b], [a, b, end], [a, b, x], [b, x, b], [x, b, x]]
+    count = np.array([1_000, 960, 40, 40, 40])
+    grams = NgramTable(np.array(rows), count, count.astype(float), Fraction(1))
+    trips = Trie(World(list("abx")), grams, 1, 1_000.0, 200).generate(1)
+    assert np.sum(trips.location == x) <= 3 * 40
+    assert np.mean(trips.lengths) == pytest.approx(2, abs=0.2)
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", 2])
+def test_trips_turn_back_as_often_as_the_noisy_ngrams_say(epsilon):
+    network = ring_of_stops(20, seconds=60, skip=3)
+    raw = random_routes(network, 5_000, np.random.default_rng(1))
+    assert immediate_returns(raw) == 0
+    gate = Gate(Trip(), Budget(Fraction(epsilon)), SeededBits(1))
+    model = MobiTrie().measure(LocalCounter(raw), gate)
+    symbols, count = model.grams.symbols, model.grams.count
+    turning = (symbols[:, 0] == symbols[:, 2]) & (symbols[:, 0] < network.size)
+    trips = model.generate(1)
+    supported = 2 * model.budget() * count[turning].sum() + 0.01 * len(trips)
+    assert immediate_returns(trips) <= supported
+    assert trips.lengths.mean() < 2 * raw.lengths.mean()
+
+
+def immediate_returns(trips):
+    """How often a trip is back after two steps."""
+    starts = window_starts(trips, 3)
+    return int(np.sum(trips.location[starts] == trips.location[starts + 2]))

@@ -20,9 +20,11 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Event, RiderDay, Trip
+from wayveil.privacy.ledger import Policy, open_ledger
+from wayveil.privacy.units import Event, Points, RiderDay, Trip, Window
 from wayveil.releases.answer_sheet import answer_sheet
 from wayveil.releases.answers import COUNTED, route_boardings, scheduled_runs, top_patterns
+from wayveil.releases.exports import station_activities
 from wayveil.releases.release import Release, release
 from wayveil.releases.tap_ways import ANY_MOVE, release_taps
 from wayveil.simulate.fare_boxes import simulate_taps
@@ -227,6 +229,10 @@ def test_stops_below_the_thresholds_are_not_called_the_least_used():
         ("counts", {"alightings": True}),
         ("cards", {"first_day": date(2024, 12, 15)}),
         ("counts", {"rules": RiderRules()}),
+        ("counts", {"max_trips": 3}),
+        ("counts-first", {"max_trips": 3}),
+        ("counts", {"period": "week"}),
+        ("cards", {"days": 6}),
     ],
 )
 def test_options_that_a_way_does_not_use_are_refused(way, given):
@@ -237,6 +243,32 @@ def test_options_that_a_way_does_not_use_are_refused(way, given):
 def test_weave_on_taps_is_refused_and_the_right_mechanism_named():
     with pytest.raises(ParameterError, match="tap-counts"):
         release_taps(TAPS, "cards", epsilon=1, mechanism=Weave())
+
+
+@pytest.mark.parametrize("unit", [Points(length=2), Window(seconds=DAY, max_visits=2)])
+def test_releases_for_units_of_visits_answer_beside_raw_taps(unit):
+    made = release(SINGLE, TapCounts(), epsilon=4, unit=unit, rule=ANY_MOVE, bits=SeededBits(3), seed=1)
+    answer = RawAnswers(SINGLE)(made, "stops")
+    assert answer.table["raw"].sum() == len(TAPS)
+    assert answer_sheet(made).table.height > 0
+
+
+@pytest.mark.parametrize("first_day", [date(2999, 1, 1), date(1950, 1, 1)])
+def test_a_period_in_which_no_tap_can_lie_is_refused_before_the_spend(first_day, tmp_path):
+    ledger = open_ledger(tmp_path / "ledger.db")
+    ledger.set_policy("taps", Policy(2, unit="event"), "kim")
+    with pytest.raises(ParameterError, match="no tap"):
+        release_taps(
+            TAPS, "counts-first", epsilon=1, first_day=first_day, days=6, ledger=ledger, dataset="taps"
+        )
+    assert ledger.remaining("taps") == 2
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_station_activities_add_up_to_the_answer_in_all(name):
+    trips, mechanism = MEASURES[name]
+    made = release(trips, mechanism, epsilon="1/4", unit=Event(), rule=ANY_MOVE, bits=SeededBits(5), seed=1)
+    assert station_activities(made)["total_entries"].sum() == made.ask("total").table["answer"].item()
 
 
 def test_patterns_are_counted_once_per_trip():

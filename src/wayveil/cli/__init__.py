@@ -4,6 +4,7 @@ Bad input ends with one sentence and exit code 2; an audit or a verification tha
 """
 
 import sys
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -46,7 +47,9 @@ def _main(
     pass
 
 
+@cache
 def _register() -> None:
+    """Give the app its commands, once a process: an app that is run again must not have each of them twice."""
     from wayveil.cli import (
         anonymise,
         audits,

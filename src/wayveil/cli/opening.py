@@ -38,6 +38,9 @@ def open_release(
     return Release.load(folder, open_places(world, grid, cell, bbox, walk_radius, date), trust=trust)
 
 
+RIDERS = ["time=event_time", "stop=stop_id", "card=rider_id"]
+
+
 @dataclass(frozen=True)
 class Look:
     """Who looks at raw rows, and where that is booked: it costs nothing, and it is seen."""
@@ -61,6 +64,8 @@ def read_raw(path: Path, release: "Release", grid: str | None, cell: float, *, l
             trips = route_legs(trips)
         note_look(look.what, trips, path, look.ledger, look.dataset)
         return trips, None
-    taps = read_clean(path, release.world, None, None, grid, cell)
+    # Riders made from taps are in a file of taps that calls its card a rider.
+    riders = {"rider_id"} <= set(table_header(path)) and "card_id" not in table_header(path)
+    taps = read_clean(path, release.world, None, RIDERS if riders else None, grid, cell)
     note_look(look.what, taps.as_single_visits(), path, look.ledger, look.dataset)
     return raw_answers(taps)

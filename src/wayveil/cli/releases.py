@@ -15,7 +15,6 @@ from wayveil.cli.options import (
     Quiet,
     ServiceDate,
     WalkRadius,
-    WorldFile,
     present,
     remark,
 )
@@ -36,7 +35,7 @@ Full = Annotated[
     typer.Option(
         "--full",
         help="Ask every question that fits: also n-grams, replay, frequent patterns, origins and destinations, the "
-        "agency's operations, ranges, the GPS set, feasibility. Minutes on a million trips; without it, seconds.",
+        "agency's operations, ranges, the GPS set, feasibility. Minutes on a million trips; the bar says how many.",
     ),
 ]
 
@@ -44,8 +43,10 @@ Full = Annotated[
 def score(
     trips: RawFile,
     release: ReleaseFolder,
-    world: WorldFile,
     full: Full = False,
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -68,8 +69,10 @@ def score(
     from wayveil.utility.scorecard import score as score_release
 
     with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
-        raw, _ = read_raw(trips, private, None, 0.02, look=Look("score", ledger, dataset))
+        private = open_release(
+            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
+        )
+        raw, _ = read_raw(trips, private, grid, cell, look=Look("score", ledger, dataset))
         card = score_release(raw, private, suite="full" if full else "core", queries=queries, seed=seed)
     typer.echo(card.to_json() if as_json else str(card))
     if not full:
@@ -175,7 +178,6 @@ def verify(
 
 def export(
     release: ReleaseFolder,
-    world: WorldFile,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The file to write; a flowmap is two files beside it.")
     ],
@@ -184,12 +186,15 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories "
-            "(scikit-mobility; points of a grid are uniform in their cells); trie (JSON, of n-grams); registry (a draft for the registry of "
-            "differential-privacy deployments).",
+            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories (scikit-mobility; "
+            "points of a grid are uniform in their cells); trie (JSON, of n-grams); registry (a draft for the "
+            "registry of differential-privacy deployments).",
         ),
     ] = "od",
     anyway: Anyway = False,
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -200,7 +205,9 @@ def export(
     from wayveil.releases.exports import export as write
     from wayveil.releases.exports import verdict_on
 
-    private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
+    private = open_release(
+        release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
+    )
     files = write(private, kind, out, anyway=anyway)
     verdict = verdict_on(private, kind)
     facts = {"format": kind, "written_to": [str(file) for file in files]}
@@ -209,12 +216,14 @@ def export(
 
 def sample(
     release: ReleaseFolder,
-    world: WorldFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
     trips: Annotated[
         int | None, typer.Option(min=1, help="How many; default: as many as the release says there are.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed draws the same trips.")] = None,
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -227,7 +236,9 @@ def sample(
     from wayveil.trips.visits import write_visits
 
     with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
+        private = open_release(
+            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
+        )
         if not isinstance(private.model, DrawsMore):
             made_by = private.datasheet["mechanism"]["name"]
             raise ParameterError(f"the model of this release ({made_by}) draws its own number of trips only")

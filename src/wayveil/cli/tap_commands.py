@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="From an agency's taps to riders, releases and answers.")
 
+DAYS = 6  # of the study's period
+
 TapFile = Annotated[Path, typer.Argument(help="The taps (csv or parquet).")]
 Seed = Annotated[int, typer.Option(help="The same seed makes the same taps and riders.")]
 Grid = Annotated[
@@ -87,7 +89,9 @@ def clean(
         typer.Option(help="A day of the period, YYYY-MM-DD: stops without service then are inactive."),
     ] = None,
     first_day: Annotated[str | None, typer.Option(help="First day of the period, YYYY-MM-DD.")] = None,
-    days: Annotated[int, typer.Option(min=1, help="Days of the period.")] = 6,
+    days: Annotated[
+        int | None, typer.Option(min=1, help="Days of the period, with --first-day. Default: 6.")
+    ] = None,
     zone: Zone = None,
     bbox: BoundingBox = None,
     quiet: Quiet = False,
@@ -99,6 +103,10 @@ def clean(
     from wayveil.taps.write import write_taps
     from wayveil.world.opening import open_world
 
+    if days is not None and first_day is None:
+        raise ParameterError("--days says how long the period is: say with --first-day when it begins")
+    if date is not None and world is None:
+        raise ParameterError("--date is a day of the timetable: give the feed with --world")
     with shown(not quiet and not as_json):
         everywhere = None
         if date is not None and world is not None:
@@ -115,7 +123,7 @@ def clean(
             repeated=repeated,  # type: ignore[arg-type]
             devices=devices,
             everywhere=everywhere,
-            period=None if first_day is None else _period(first_day, days),
+            period=None if first_day is None else _period(first_day, days or DAYS),
             reach_metres=_reach(grid, cell),
             zone=zone,
         )
@@ -212,14 +220,21 @@ def release(
     parameters: Annotated[
         list[str] | None, typer.Option("--set", help="Parameter of the mechanism, name=value.")
     ] = None,
-    period: Annotated[str, typer.Option(help="A trip is a rider's `day` or `week`.")] = "day",
-    max_trips: Annotated[int, typer.Option(min=1, help="Trips of one rider that are counted.")] = 2,
+    period: Annotated[
+        str | None, typer.Option(help="A trip is a rider's `day` or `week`; not for counts. Default: day.")
+    ] = None,
+    max_trips: Annotated[
+        int | None,
+        typer.Option(min=1, help="Trips of one rider that are counted; for cards and study. Default: 2."),
+    ] = None,
     no_rider: NoRider = "refuse",
     alightings: Annotated[bool, typer.Option(help="Way cards: add where riders get off.")] = False,
     first_day: Annotated[
         str | None, typer.Option(help="Public period, for counts-first: YYYY-MM-DD.")
     ] = None,
-    days: Annotated[int, typer.Option(min=1, help="Days of the public period.")] = 6,
+    days: Annotated[
+        int | None, typer.Option(min=1, help="Days of the public period, for counts-first. Default: 6.")
+    ] = None,
     rules: RulesFile = None,
     zone: Zone = None,
     ledger: LedgerPlace = None,
@@ -262,7 +277,7 @@ def release(
             without_id=no_rider,  # type: ignore[arg-type]
             alightings=alightings,
             first_day=None if first_day is None else _day(first_day),
-            days=days,
+            days=DAYS if days is None and first_day is not None else days,
             rules=_rules(rules),
             ledger=account,
             dataset=name,

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -46,6 +47,10 @@ class Mechanism(BaseModel):
             place = ".".join(str(part) for part in first["loc"]) or "parameters"
             reason = first["msg"].removeprefix("Value error, ")
             raise ParameterError(f"{self.name}: {place}: {reason[:1].lower()}{reason[1:]}") from None
+
+    def public_files(self) -> dict[str, Path]:
+        """Files that the parameters name, by what they hold: public inputs, which the datasheet states with a hash."""
+        return {}
 
     @abstractmethod
     def measure(self, counter: Counter, gate: Gate) -> Model:

@@ -9,15 +9,17 @@ Guarantee
 
 Repaired
     The published shares of a sublevel depend on the universe and become negative for tall taxonomies (height 9 on 68
-    stations); here they are fixed weights, normalised. Its thresholds use the level's epsilon although the noise uses
-    far less; here they follow the noise of their own sublevel. A taxonomy of height zero, where the published loop
-    never runs, is one step to the leaves. Trips come from what nodes have more than their children, not from every
-    node's whole count.
+    stations); here they are fixed weights, normalised, and `published` keeps to its own where they are positive. Its
+    thresholds use the level's epsilon although the noise uses far less; here they follow the noise of their own
+    sublevel. A taxonomy of height zero, where the published loop never runs, is one step to the leaves. Groups never
+    make more of their children than these counted. Trips come from what nodes have more than their children, not from
+    every node's whole count.
 """
 
 from fractions import Fraction
 from math import sqrt
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,6 @@ from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import (
-    ConsistencyRule,
     FalseChildren,
     Height,
     Smoothing,
@@ -43,6 +44,8 @@ from wayveil.world.taxonomy import Taxonomy
 from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import bins_of
 from wayveil.world.world import World
+
+_MADE_HERE = ("geography", "routes", "balanced")
 
 
 class SafePath(Mechanism):
@@ -60,7 +63,7 @@ class SafePath(Mechanism):
     location_groups: str = Field(
         "geography",
         description="Taxonomy of places: `geography`, `routes`, `balanced` (by id), or a csv file with the id and "
-        "one column per general level. Without a network, `geography` and `routes` mean `balanced`.",
+        "one column per general level. Without a network, `geography` means `balanced`.",
     )
     location_height: int = Field(
         1,
@@ -74,11 +77,21 @@ class SafePath(Mechanism):
         0, ge=0, le=20, description="General levels of time bins, which are grouped with their neighbours."
     )
     time_fan_out: int = Field(4, ge=2, description="Children of a general node of time bins.")
+    time_groups: str = Field(
+        "balanced",
+        description="Taxonomy of times: `balanced`, or a csv file with the label of the bin (08:00-09:00) and one "
+        "column per general level, which then says the height.",
+    )
     leaf_weight: float = Field(
         2.0,
         ge=0.1,
         le=10,
         description="How many times as much as the level above each finer level of a taxonomy is paid.",
+    )
+    published_shares: bool = Field(
+        False,
+        description="The paper's shares of a sublevel where they are positive: level d of the taxonomy gets 2 d / "
+        "locations of it (or bins), leaves the rest. Elsewhere the weights.",
     )
     false_children: FalseChildren = 0.5
     published_thresholds: bool = Field(
@@ -86,19 +99,25 @@ class SafePath(Mechanism):
         description="The paper's thresholds: 2 sqrt(2) noise scales of a whole visit for leaves, twice that for "
         "general nodes; no less than the noise-aware ones where false nodes would multiply.",
     )
-    consistency: ConsistencyRule = "equal"
+    consistency: Literal["noise", "weighted", "equal", "none"] = Field(
+        "noise",
+        description="Visits that exceed the visit before: with `noise` every count is weighed by its noise, groups "
+        "too; else only visits count, scaled down in proportion (`weighted`), the same subtracted from each "
+        "(`equal`), or left (`none`).",
+    )
     smoothing: Smoothing = False
 
     @classmethod
     def published(cls, **parameters: Any) -> "SafePath":
-        """The paper's thresholds and equal consistency. Its budget shares are repaired: they can go negative."""
-        return cls(**({"published_thresholds": True, "consistency": "equal", "smoothing": True} | parameters))
+        """The paper's thresholds, its shares where they are positive, and its consistency: equal, among visits."""
+        paper = {"published_thresholds": True, "published_shares": True, "consistency": "equal"}
+        return cls(**(paper | parameters))
 
     def measure(self, counter: Counter, gate: Gate) -> TaxonomyTree:
         """Plan every step of every visit, check that the prices add up, and grow."""
         bins = time_bins(self.time)
         places = self.places(counter.world)
-        times = Taxonomy.balanced(bins.count, self.time_height, self.time_fan_out)
+        times = self.times(bins)
         plans = self._plans(gate, places, times)
         spent = sum((plan.price for plan in plans), Fraction(0))
         if spent != gate.budget.remaining or min(plan.price for plan in plans) <= 0:
@@ -112,31 +131,50 @@ class SafePath(Mechanism):
         consistency = Consistency(self.smoothing, self.consistency)
         return TaxonomyTree(counter.world, levels, consistency, bins, places.height, times.height)
 
+    def public_files(self) -> dict[str, Path]:
+        named = {"taxonomy of places": self.location_groups, "taxonomy of times": self.time_groups}
+        return {what: Path(file) for what, file in named.items() if file not in _MADE_HERE}
+
+    def times(self, bins: TimeBins) -> Taxonomy:
+        """The taxonomy of time bins that the parameters name."""
+        if self.time_groups == "balanced":
+            return Taxonomy.balanced(bins.count, self.time_height, self.time_fan_out)
+        return Taxonomy.of_times_file(self.time_groups, bins)
+
     def places(self, world: World) -> Taxonomy:
         """The taxonomy of locations that the parameters name."""
-        if self.location_groups == "balanced" or self.location_height == 0:
+        if self.location_groups not in _MADE_HERE:
+            return Taxonomy.of_file(self.location_groups, world)
+        if self.location_groups == "routes" and not isinstance(world, Network):
+            raise ParameterError(
+                "a plain list of places has no routes to group them by; group them by `geography`, `balanced` or a file"
+            )
+        if self.location_groups == "balanced" or self.location_height == 0 or not isinstance(world, Network):
+            # Without coordinates there is only the order of the ids.
             return Taxonomy.balanced(world.size, self.location_height, self.location_fan_out)
-        if self.location_groups in ("geography", "routes") and not isinstance(world, Network):
-            # Without coordinates or lines there is only the order of the ids.
-            return Taxonomy.balanced(world.size, self.location_height, self.location_fan_out)
-        if isinstance(world, Network) and self.location_groups == "geography":
+        if self.location_groups == "geography":
             return Taxonomy.of_geography(world, self.location_height, self.location_fan_out)
-        if isinstance(world, Network) and self.location_groups == "routes":
-            return Taxonomy.of_routes(world)
-        return Taxonomy.of_file(self.location_groups, world)
+        return Taxonomy.of_routes(world)
 
     def _plans(self, gate: Gate, places: Taxonomy, times: Taxonomy) -> list[LevelPlan]:
         down_places = places.descents(times.leaves, ordered=False, remembers_leaf=False)
         down_times = times.descents(times.leaves, ordered=True, remembers_leaf=True)
         plans = []
         for visit, share in enumerate(gate.budget.split([1] * self.height), 1):
-            for what, steps in (("place", down_places), ("time", down_times)):
-                prices = sublevel_prices(share / 2, len(steps), self.leaf_weight)
+            for what, steps, leaves in (
+                ("place", down_places, places.leaves),
+                ("time", down_times, times.leaves),
+            ):
+                prices = self._prices(share / 2, len(steps), leaves)
                 for level, (step, price) in enumerate(zip(steps, prices, strict=True), 1):
                     leaf = level == len(steps)
                     label = f"{what} of visit {visit}" + ("" if leaf else f", group level {level}")
                     plans.append(LevelPlan(label, price, step, self._threshold(price, share, leaf)))
         return plans
+
+    def _prices(self, share: Fraction, levels: int, leaves: int) -> list[Fraction]:
+        paid = published_prices(share, levels, leaves) if self.published_shares else None
+        return sublevel_prices(share, levels, self.leaf_weight) if paid is None else paid
 
     def _threshold(self, price: Fraction, share: Fraction, leaf: bool) -> Threshold | None:
         if not self.published_thresholds:
@@ -164,3 +202,10 @@ def sublevel_prices(share: Fraction, levels: int, leaf_weight: float) -> list[Fr
     more = Fraction(leaf_weight).limit_denominator(100)
     whole = sum(more**level for level in range(levels))
     return [share * more**level / whole for level in range(levels)]
+
+
+def published_prices(share: Fraction, levels: int, leaves: int) -> list[Fraction] | None:
+    """The paper's split over the levels of a sublevel; None where it leaves nothing for the leaves."""
+    general = [share * 2 * level / leaves for level in range(1, levels)]
+    rest = share - sum(general)
+    return [*general, rest] if rest > 0 else None

@@ -34,6 +34,19 @@ from wayveil.world.network import Network
 EPOCH = date(1970, 1, 1)
 
 
+def require_past(first_day: date, days: int) -> None:
+    """Refuse a public period in which no tap can lie: it would be paid for, and be noise alone."""
+    if first_day > date.today():
+        raise ParameterError(
+            f"the public period begins on {first_day}, which is still to come: no tap can lie in it. Nothing was spent"
+        )
+    if first_day.toordinal() + days <= EPOCH.toordinal():
+        raise ParameterError(
+            f"the public period ends before 1970, and no tap has a time before: {first_day}, {days} days. Nothing was "
+            f"spent"
+        )
+
+
 class TapMargins(Mechanism):
     """Noisy taps by stop and route, by route, day and hour, and by stop and hour of day."""
 
@@ -71,6 +84,7 @@ class TapMargins(Mechanism):
                 "tap-margins needs the public period: first_day and days. Taken from the taps, it would tell when the "
                 "first and the last one was"
             )
+        require_past(self.first_day, self.days)
         contribution = visit_contribution(self.name, gate.unit, self.max_visits)
         cells = TapCells(counter.world, (self.first_day - EPOCH).days, self.days)
         if self.riders and not isinstance(cells.places, Network):

@@ -1,11 +1,13 @@
 """The datasheet of a release: what was guaranteed to whom, at what price, from which public inputs.
 
 Its `deployment` part uses the field names of the public registry of differential-privacy deployments (all three
-tiers, as they have been called since July 2026); the other parts say what that registry has no field for. Nothing in it is computed from raw trips.
+tiers, as they have been called since July 2026); the other parts say what that registry has no field for. Nothing in it
+is computed from raw trips.
 """
 
 from datetime import UTC, datetime
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any
 
 import wayveil
@@ -155,6 +157,14 @@ def public_worlds(released: World, counted: World) -> list[dict[str, object]]:
             "title": world.describe().get("name", ""),
         }
         for name, world in named.items()
+    ]
+
+
+def public_files(mechanism: Mechanism) -> list[dict[str, object]]:
+    """The files that the mechanism's parameters name, with the hash of what they hold."""
+    return [
+        {"name": what, "title": path.name, "sha256": sha256(path.read_bytes()).hexdigest()}
+        for what, path in mechanism.public_files().items()
     ]
 
 

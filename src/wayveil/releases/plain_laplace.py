@@ -1,5 +1,6 @@
 """What the plain Laplace mechanism would have for the same epsilon if it spent all of it on one question."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,9 +10,11 @@ from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.noise import laplace_interval
-from wayveil.privacy.units import Contribution, Event, Rider, RiderDay, Trip, Unit
+from wayveil.privacy.units import Contribution, Event, Points, Rider, RiderDay, Trip, Unit, Window
 from wayveil.releases.datasheet import Datasheet
+from wayveil.releases.replicas import unit_of
 
+OF_VISITS = (Event.name, Points.name, Window.name)  # units that bound visits, whatever trips they are in
 PLAIN_VISITS = 20  # visits of a trip that the plain mechanism counts where the unit is a trip or rider
 
 
@@ -40,8 +43,11 @@ def plain_answer(
 def plain_unit(datasheet: Datasheet, *, with_riders: bool) -> tuple[Unit, int | None]:
     """The unit of the release, and the visits of a trip that the plain mechanism counts (None: all)."""
     guarantee = datasheet["guarantee"]
-    if guarantee["unit"] == "event":
-        return Event(), None
+    if guarantee["unit"] in OF_VISITS:
+        unit = unit_of(datasheet)
+        return (
+            replace(unit, without_id="own") if isinstance(unit, Window) and not with_riders else unit
+        ), None
     settings = datasheet["mechanism"]["parameters"]
     cap = int(settings.get("height") or settings.get("max_visits") or PLAIN_VISITS)
     if guarantee["unit"] == "trip" or not with_riders:

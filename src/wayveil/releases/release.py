@@ -34,6 +34,7 @@ from wayveil.releases.datasheet import (
     declare_rows,
     disclaim,
     make_datasheet,
+    public_files,
     public_worlds,
 )
 from wayveil.releases.tallies import kind_of
@@ -276,7 +277,7 @@ def release(
                     hold.kept = True
             with step("writing private trips"):
                 private, drawing = draw(model, seed, wanted, history_of_release(datasheet))
-            datasheet["public_inputs"] = public_worlds(private.world, world)
+            datasheet["public_inputs"] = [*public_worlds(private.world, world), *public_files(mechanism)]
     reservation = None if hold is None else hold.reservation
     return Release(private, model, datasheet, reservation, drawing=drawing)
 

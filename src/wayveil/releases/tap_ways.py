@@ -45,6 +45,7 @@ ON_STEPS = (
     "tap-counts (--way counts) or, with cards, with noisy-prefix-tree"
 )
 DEFAULT_HEIGHT = 4
+DEFAULT_TRIPS = 2
 
 
 def release_taps(
@@ -53,8 +54,8 @@ def release_taps(
     *,
     epsilon: Rational,
     mechanism: Mechanism | None = None,
-    period: Period = "day",
-    max_trips: int = 2,
+    period: Period | None = None,
+    max_trips: int | None = None,
     without_id: WithoutId = "refuse",
     first_day: date | None = None,
     days: int | None = None,
@@ -67,7 +68,8 @@ def release_taps(
 
     mechanism   for trips (`cards`, `study`): by default a noisy prefix tree of height 4. With `counts-first`, an
                 optional second step that rewrites the already private trips
-    max_trips   trips of one rider (`cards`, `study`) that are counted
+    period      a trip is a rider's `day` (if nothing is said) or `week`; `counts` has no trips
+    max_trips   trips of one rider (`cards`, `study`) that are counted; 2 if nothing is said
     without_id  taps without a card (`cards`): refused, left out (`drop`), or each a rider of its own (`own`)
     first_day, days   the public period, needed by `counts-first`
     alightings  `cards` only: trips with the stops where riders get off
@@ -81,10 +83,15 @@ def release_taps(
     unused = {
         "alightings": alightings and way != "cards",
         "first_day": first_day is not None and way != "counts-first",
+        "days": days is not None and way != "counts-first",
+        "max_trips": max_trips is not None and way in ("counts", "counts-first"),
+        "period": period is not None and way == "counts",
         "rules": rules is not None and way in ("cards", "counts"),
     }
     for option in (name for name, given in unused.items() if given):
         raise ParameterError(f"{option} has no meaning for the way {way!r}")
+    span: Period = "day" if period is None else period
+    bound = DEFAULT_TRIPS if max_trips is None else max_trips
     if way != "study":
         taps.history.refuse_unsound()
     if isinstance(mechanism, Weave) and isinstance(taps.world, Network):
@@ -94,20 +101,20 @@ def release_taps(
     # Whatever is made of the taps, the ledger knows them by the taps themselves.
     options = {"rows": taps.as_single_visits(), **options}
     if way == "cards":
-        trips = card_trips(taps, period, alightings=alightings)
-        unit = Rider(max_trips=max_trips, without_id=without_id)
+        trips = card_trips(taps, span, alightings=alightings)
+        unit = Rider(max_trips=bound, without_id=without_id)
         return release(trips, tree, epsilon=epsilon, unit=unit, rule=ANY_MOVE, seed=seed, **options)
     if way == "counts":
         counts = TapCounts() if mechanism is None else mechanism
         single = replace(taps.as_single_visits(), rider=None)
         return release(single, counts, epsilon=epsilon, unit=Event(), rule=ANY_MOVE, seed=seed, **options)
     if way == "counts-first":
-        made = _counts_first(taps, epsilon, period, first_day, days, rules, seed, options)
+        made = _counts_first(taps, epsilon, span, first_day, days, rules, seed, options)
         return made if mechanism is None else _rewritten(made, tree, epsilon, seed)
     riders = reconstruct_riders(taps, rules, seed=0 if seed is None else seed)
-    unit = Rider(max_trips=max_trips)
+    unit = Rider(max_trips=bound)
     return release(
-        riders.trips(period),
+        riders.trips(span),
         tree,
         epsilon=epsilon,
         unit=unit,
@@ -118,11 +125,11 @@ def release_taps(
     )
 
 
-def unit_of_way(way: str, max_trips: int, without_id: WithoutId = "refuse") -> Unit:
+def unit_of_way(way: str, max_trips: int | None, without_id: WithoutId = "refuse") -> Unit:
     """Whom a way from taps to a release counts for."""
     if way in ("counts", "counts-first"):
         return Event()
-    return Rider(max_trips=max_trips, without_id=without_id)
+    return Rider(max_trips=DEFAULT_TRIPS if max_trips is None else max_trips, without_id=without_id)
 
 
 def card_trips(taps: Taps, period: Period, *, alightings: bool = False) -> Trips:

@@ -23,11 +23,12 @@ class Consistency:
     smoothing  first fit the nearest non-increasing sequence to every root-to-leaf path (isotonic regression); a node
                on several paths gets the mean of its fits
     rule       when children exceed their parent: `weighted` scales them down in proportion, `equal` subtracts the
-               same from each (never below zero), `none` leaves them
+               same from each (never below zero), `none` leaves them. `noise`, for visits of several levels, weighs
+               every count by its noise (see `settle_visits`)
     """
 
     smoothing: bool = True
-    rule: Literal["weighted", "equal", "none"] = "weighted"
+    rule: Literal["weighted", "equal", "none", "noise"] = "weighted"
 
 
 def consistent_counts(
@@ -45,32 +46,75 @@ def consistent_counts(
     return counts
 
 
-def fill_visits(parents: Sequence[Parents], counts: Sequence[Counts], width: int) -> list[Counts]:
-    """Counts in which whatever enters a visit of `width` symbols also leaves it: no trip ends half-way through one.
+def settle_visits(
+    parents: Sequence[Parents],
+    noisy: Sequence[NDArray[np.int64]],
+    scales: Sequence[float],
+    width: int,
+    how: Consistency,
+) -> list[Counts]:
+    """Repaired counts of a tree whose visits take `width` levels: whatever enters a visit also leaves it.
 
-    Noise and thresholds leave mass inside visits: children below the threshold are missing though their parent counted
-    them. Nodes from which no complete visit can be reached get nothing, and the children of all others are scaled up
-    to hold what their parent has. The alternative, to end such trips at the visit before, was measured to give twice
-    the error in trip lengths and more in counts of single visits, but less in counts of pairs of visits.
+    Levels inside a visit count groups, which are noisier than what they hold, and children below the threshold are
+    missing though their group counted them. So a group never makes more of the children that are left: it has what
+    they have together, or less where its own count says so. With `noise` that is weighed by the noise of both; the
+    other rules look at complete visits only. Trips that no child accounts for end at the visit before.
     """
-    leads_on = [level > 0 for level in counts]
+    counts = [np.maximum(level.astype(np.float64), 0.0) for level in noisy]
+    if how.rule == "noise":
+        _weigh_groups(parents, counts, [scale**2 for scale in scales], width)
+    else:
+        _settle_complete(parents, counts, noisy, width, how)
+    for depth in range(1, len(counts)):
+        counts[depth] = scale_down(parents[depth], counts[depth], counts[depth - 1])
+    return counts
+
+
+def _weigh_groups(
+    parents: Sequence[Parents], counts: list[Counts], variances: Sequence[float], width: int
+) -> None:
+    """From below: a group and its children are two views of one number, weighed by the inverse of their noise."""
+    noise = [np.full(len(level), variance) for level, variance in zip(counts, variances, strict=True)]
     for depth in range(len(counts) - 1, -1, -1):
         if (depth + 1) % width:
-            completed = np.zeros(len(counts[depth]), bool)
-            if depth + 1 < len(counts):
-                completed[parents[depth + 1][leads_on[depth + 1]]] = True
-            leads_on[depth] &= completed
-    filled: list[Counts] = []
-    for depth, level in enumerate(counts):
-        count = np.where(leads_on[depth], level, 0.0)
-        if depth % width:
-            above = filled[depth - 1]
-            together = np.zeros(len(above))
-            np.add.at(together, parents[depth], count)
-            factor = np.divide(above, together, out=np.zeros(len(above)), where=together > 0)
-            count = count * factor[parents[depth]]
-        filled.append(count)
-    return filled
+            below, spread = _children(parents, counts, noise, depth)
+            own = spread / (noise[depth] + spread)
+            counts[depth] = np.minimum(below + own * (counts[depth] - below), below)
+            noise[depth] = noise[depth] * own
+
+
+def _children(
+    parents: Sequence[Parents], counts: Sequence[Counts], noise: Sequence[Counts], depth: int
+) -> tuple[Counts, Counts]:
+    """What the children of each node have together, and the variance of its noise; nothing without children."""
+    size = len(counts[depth])
+    if depth + 1 == len(counts):
+        return np.zeros(size), np.zeros(size)
+    parent = parents[depth + 1]
+    together, spread = (np.bincount(parent, part[depth + 1], size) for part in (counts, noise))
+    return together.astype(np.float64), spread.astype(np.float64)
+
+
+def _settle_complete(
+    parents: Sequence[Parents],
+    counts: list[Counts],
+    noisy: Sequence[NDArray[np.int64]],
+    width: int,
+    how: Consistency,
+) -> None:
+    """Settle complete visits against each other, and give every group what its visits have."""
+    last = range(width - 1, len(counts), width)
+    above = []
+    for depth in last:
+        node = parents[depth]
+        for step in range(depth - 1, depth - width, -1):
+            node = parents[step][node]
+        above.append(node)
+    for depth, settled in zip(last, consistent_counts(above, [noisy[at] for at in last], how), strict=True):
+        counts[depth] = settled
+    for depth in range(len(counts) - 1, -1, -1):
+        if (depth + 1) % width:
+            counts[depth] = _children(parents, counts, counts, depth)[0]
 
 
 def smooth_paths(parents: Sequence[Parents], counts: Sequence[Counts]) -> list[Counts]:

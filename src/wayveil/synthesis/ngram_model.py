@@ -1,6 +1,6 @@
 """Released n-grams of one or several lengths, and the trips that walk through them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -70,8 +70,8 @@ class NgramModel(Model):
         longer = [table for table in self.tables if table.n > 1]
         return [Steps(table.symbols[:, :-1], table.symbols[:, -1], table.count) for table in longer]
 
-    def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
-        """Walk from begin to end mark, as many times as there are trips, or as often as asked for."""
+    def generate(self, seed: int | None = None) -> Trips:
+        """Walk from begin to end mark, as many times as there are trips."""
         walker = Walker.of(self.steps(), self.start, self.end)
         hazard = None if self.lengths is None else self.lengths.hazard(self.trips)
         for table in self.tables:
@@ -79,12 +79,11 @@ class NgramModel(Model):
                 wanted = np.full(self.end + 1, np.nan)
                 wanted[table.symbols[:, 0]] = table.count
                 walker = walker.calibrated(wanted, self.trips, self.moves, hazard)
-        count = self.trips if trips is None else trips
-        return walker.walk(self.world, count, self.longest, np.random.default_rng(seed), hazard)
+        return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed), hazard)
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many walks; None for as many as there are trips."""
-        return self.generate(seed, trips=trips)
+        return (self if trips is None else replace(self, trips=float(trips))).generate(seed)
 
     def nested(self, widest: int | None = None) -> dict[str, Any]:
         """The longest n-grams as nodes within nodes."""

@@ -55,12 +55,13 @@ class TapModel(Model):
         )
 
     def total(self) -> float:
-        """Taps in all: the three sums, weighted by how little noise each has."""
+        """Whole taps in all: the three sums, weighted by how little noise each has."""
         variance = [
             len(cells) * float(scale) ** 2 for cells, scale in zip(self.noisy, self.scales, strict=True)
         ]
         weight = 1 / np.array(variance)
-        return max(float(np.dot(weight, [cells.sum() for cells in self.noisy]) / weight.sum()), 1.0)
+        sums = [cells.sum() for cells in self.noisy]
+        return max(float(np.rint(np.dot(weight, sums) / weight.sum())), 1.0)
 
     def taps(self) -> float:
         """How many there are."""

@@ -39,12 +39,12 @@ class TapTable(Model):
     scales: tuple[Fraction, Fraction, Fraction]
     threshold: int | None = None
 
-    @property
+    @cached_property
     def total(self) -> float:
-        """The number of taps: that of both margins, each weighted by how little noise it has."""
-        weight = [1 / (len(margin) * variance) for margin, variance in self._merged]
-        sums = [margin.sum() for margin, _ in self._merged]
-        return max(float(np.average(sums, weights=weight)), 0.0)
+        """The whole number of taps that the histograms tell together: the answer to how many there are in all."""
+        known = estimate_visits(self.histograms(), Visits(), self.world)
+        assert known is not None  # the margins tell it
+        return max(float(np.rint(known.values[0])), 0.0)
 
     def margins(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Non-negative numbers per stop and per time bin that both add up to the total."""

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.synthesis.consistency import Consistency, consistent_counts, fill_visits
+from wayveil.synthesis.consistency import Consistency, consistent_counts, settle_visits
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.trips.trips import Trips
@@ -63,8 +63,11 @@ class NoisyTree(Model):
     def consistent(self) -> list[NDArray[np.float64]]:
         """Non-negative counts in which no node has less than its children together, and none inside a visit more."""
         parents = [level.parent for level in self.levels]
-        counts = consistent_counts(parents, [level.count for level in self.levels], self.consistency)
-        return counts if self.width == 1 else fill_visits(parents, counts, self.width)
+        noisy = [level.count for level in self.levels]
+        if self.width == 1:
+            return consistent_counts(parents, noisy, self.consistency)
+        scales = [float(level.scale) for level in self.levels]
+        return settle_visits(parents, noisy, scales, self.width, self.consistency)
 
     def ending(self) -> list[NDArray[np.float64]]:
         """How many trips end at each node: what it has more than its children together."""

@@ -1,7 +1,7 @@
 """A released trie of n-grams: a table, a tree for people, and trips that walk through overlapping n-grams."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class Trie(Model):
     def end(self) -> int:
         return self.world.size + self.begins
 
-    def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
+    def generate(self, seed: int | None = None) -> Trips:
         """Trips that start and end at marks. Each next stop completes an n-gram; where none is known, a shorter one."""
         if not self.accepted:
             raise NothingAcceptedError(
@@ -52,12 +52,20 @@ class Trie(Model):
             )
         start = tuple(range(self.world.size, self.end))
         walker = Walker.of(self.steps(), start, self.end)
-        count = self.trips if trips is None else trips
-        return walker.walk(self.world, count, self.longest, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        return walker.walk(self.world, self.trips, self.longest, rng, budget=self.budget())
+
+    def budget(self) -> float:
+        """How often walks may use an n-gram, in counts of it.
+
+        Of a long trip only some n-grams were counted, chosen at random; those of the beginning tell which share.
+        """
+        begins = float(self.grams.count[self.grams.symbols[:, 0] == self.world.size].sum())
+        return max(self.trips / begins, 1.0) if begins > 0 else 1.0
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many walks; None for as many as there are trips."""
-        return self.generate(seed, trips=trips)
+        return (self if trips is None else replace(self, trips=float(trips))).generate(seed)
 
     def steps(self) -> list[Steps]:
         """What may follow what: n - 1 symbols decide, fewer where they are not known; and how trips begin."""

@@ -102,11 +102,16 @@ class Walker:
         longest: int,
         rng: np.random.Generator,
         hazard: Floats | None = None,
+        *,
+        budget: float | None = None,
     ) -> Trips:
         """About `trips` walks of at most `longest` stops. First stops are spread exactly by their weights.
 
         hazard   of the walks with 0, 1, 2, ... stops, the share that ends there: the end is then made more or less
                  likely by so much, and the weights say at which places. NaN or None = the weights decide alone
+        budget   all walks together take a step `budget` times as often as its weight says, and no oftener; a walk that
+                 finds no step left ends. Two noisy steps that lead to each other would else hold every walk that comes
+                 by for ever, whatever their counts. None = no limit
         """
         if self.start < 0 or trips < 1:
             return Trips(np.zeros(0, np.int32), np.zeros(1, np.int64), world)
@@ -114,7 +119,8 @@ class Walker:
         begin = slice(self.first[self.start], self.first[self.start + 1])
         share = self.weight[begin] / self.weight[begin].sum()
         step = np.repeat(np.arange(begin.start, begin.stop), round_keeping_total(share * trips, rng))
-        total = np.concatenate([[0.0], np.cumsum(self.weight)])
+        left = self.weight if budget is None else self.weight * budget
+        total = np.concatenate([[0.0], np.cumsum(left)])
         ending = _ending(self.first, self.symbol, total, self.end)
         stops = np.zeros(len(step), np.int64)
         walker = np.arange(len(step))
@@ -127,6 +133,11 @@ class Walker:
             state = self.follow[step]
             known = state >= 0
             walker, state = walker[known], state[known]
+            if budget is not None:
+                left = np.maximum(left - np.bincount(step, minlength=len(left)), 0.0)
+                total = np.concatenate([[0.0], np.cumsum(left)])
+                goes_on = total[self.first[state + 1]] > total[self.first[state]]
+                walker, state = walker[goes_on], state[goes_on]
             if len(walker) == 0 or count == longest - 1:
                 break
             order = _by_state(state, len(ending))

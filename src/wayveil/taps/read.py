@@ -69,8 +69,8 @@ def read_taps(
     columns       a column map: a `ColumnMap`, a dict, the name of a preset, a TOML file; None guesses the preset
     fill          gaps in stop and route: left alone, filled from other rows of the same bus (unsound before noise), or
                   filled from a public `VehicleTable`
-    repeated      exact repetitions of a row: drop all but one, or keep. `auto` drops them if rows have a transaction id,
-                  or a card and times finer than whole hours; otherwise two boardings may look the same
+    repeated      exact repetitions of a row: drop all but one, or keep. `auto` drops them if rows have a transaction or
+                  a card and times finer than whole hours; otherwise two boardings may look the same
     need_vehicle  drop rows without vehicle, bus number or seats (default: if the file has seats, as in the study)
     need_route    drop rows without route (default: likewise)
     devices       a TIDES `devices` table, which says at which stop a gate stands

@@ -11,7 +11,7 @@ import polars as pl
 from scipy.stats import t as student
 
 from wayveil.errors import ParameterError
-from wayveil.progress import track
+from wayveil.progress import step, track
 from wayveil.releases.release import Release
 from wayveil.showing import show
 from wayveil.trips.trips import Trips
@@ -131,16 +131,17 @@ def score(
     candidates = [one if isinstance(one, Trips) else one.trips for one in releases]
     if not candidates:
         raise ParameterError("there is no release to score")
-    asked = questions(
-        trips,
-        suite=suite,
-        queries=queries,
-        max_length=max_length,
-        bins=bins,
-        unordered=unordered,
-        taps=any(not isinstance(one, Trips) and one.visits_are_taps for one in releases),
-        seed=seed,
-    )
+    with step("preparing questions about the raw trips"):
+        asked = questions(
+            trips,
+            suite=suite,
+            queries=queries,
+            max_length=max_length,
+            bins=bins,
+            unordered=unordered,
+            taps=any(not isinstance(one, Trips) and one.visits_are_taps for one in releases),
+            seed=seed,
+        )
     if suite == "full" and trips.time is not None:
         bins = TimeBins.hour_of_day() if bins is None else bins  # the floor then knows of time as well
     subjects = len(candidates) + len(LINES)

@@ -1,7 +1,8 @@
 """Public taxonomies: locations in districts, hours in parts of the day.
 
 A taxonomy has `height` general levels above its leaves; every general node has the finer nodes that refine it. Height
-zero is no taxonomy at all: the leaves hang directly under the root.
+zero is no taxonomy at all: the leaves hang directly under the root. A level that splits nothing is left out: counting
+it would be paid for and tell nothing.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.world.geo import project
 from wayveil.world.network import Network
 from wayveil.world.successors import Successors
+from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
 
@@ -27,12 +29,15 @@ class Taxonomy:
     def __init__(self, leaves: int, groups: Sequence[NDArray[np.integer]] = ()) -> None:
         self.leaves = leaves
         numbered: list[NDArray[np.int32]] = []
-        above = np.zeros(leaves, np.int64)
+        above, nodes = np.zeros(leaves, np.int64), min(leaves, 1)
         for level in groups:
             # Numbered so that the nodes under one coarser node are consecutive.
             _, code = np.unique(np.stack([above, np.asarray(level, np.int64)]), axis=1, return_inverse=True)
             above = code.ravel().astype(np.int64)
-            numbered.append(above.astype(np.int32))
+            found = int(above.max(initial=-1)) + 1
+            if nodes < found < leaves:
+                numbered.append(above.astype(np.int32))
+            nodes = found
         for coarse, fine in pairwise(groups):
             if len(np.unique(np.stack([coarse, fine]), axis=1)[0]) != len(np.unique(fine)):
                 raise ParameterError(
@@ -86,23 +91,33 @@ class Taxonomy:
     @classmethod
     def of_file(cls, path: str | Path, world: World) -> "Taxonomy":
         """A csv file: the location's id, then one column per general level from coarse to fine."""
-        path = Path(path)
+        return cls._of_table(Path(path), world.ids, "location", "the world's {size} locations")
+
+    @classmethod
+    def of_times_file(cls, path: str | Path, bins: TimeBins) -> "Taxonomy":
+        """A csv file: the label of the bin (`08:00-09:00`), then one column per general level from coarse to fine."""
+        return cls._of_table(Path(path), np.array(bins.labels), "time bin", "the {size} time bins")
+
+    @classmethod
+    def _of_table(cls, path: Path, ids: NDArray[np.str_], what: str, all_of_them: str) -> "Taxonomy":
         try:
             table = pl.read_csv(path, infer_schema=False)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"is not a readable csv file ({error})", file=path) from error
-        index = world.index_of(table[table.columns[0]])
+        size = len(ids)
+        index = World(ids).index_of(table[table.columns[0]])
         if (index < 0).any():
             row = int(np.argmax(index < 0))
-            raise InputError(f"location {table[row, 0]!r} is not in the world", file=path, row=row + 1)
-        if len(np.unique(index)) != world.size or len(index) != world.size:
-            raise InputError(f"must have one row for each of the world's {world.size} locations", file=path)
+            known = "is not in the world" if what == "location" else f"is none of {', '.join(ids[:3])}, ..."
+            raise InputError(f"{what} {table[row, 0]!r} {known}", file=path, row=row + 1)
+        if len(np.unique(index)) != size or len(index) != size:
+            raise InputError(f"must have one row for each of {all_of_them.format(size=size)}", file=path)
         groups = []
         for column in table.columns[1:]:
-            code = np.empty(world.size, np.int64)
+            code = np.empty(size, np.int64)
             code[index] = table[column].fill_null("").rank("dense").to_numpy()
             groups.append(code)
-        return cls(world.size, groups)
+        return cls(size, groups)
 
     def ancestors(self, leaf: AnyInts) -> list[NDArray[np.int32]]:
         """The general nodes above each leaf, from coarse to fine."""

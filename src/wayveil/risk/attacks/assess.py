@@ -10,6 +10,7 @@ import polars as pl
 
 from wayveil.errors import ParameterError
 from wayveil.progress import track
+from wayveil.risk.attacks.alike import differences
 from wayveil.risk.attacks.findings import Finding, RiskReport, WorstOff
 from wayveil.risk.attacks.inference import guess_destination, guess_hour
 from wayveil.risk.attacks.knowledge import Known
@@ -158,6 +159,7 @@ class _Attack:
             },
             strap=self._strap(),
             hashes=hashes,
+            unlike=() if self.controls is None else differences(self.members.trips, self.controls.trips),
         )
 
     def _strap(self) -> tuple[Strap, ...]:

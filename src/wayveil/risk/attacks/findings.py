@@ -93,6 +93,7 @@ class RiskReport:
     settings: dict[str, Any]
     hashes: dict[str, str]
     strap: tuple[Strap, ...] = ()
+    unlike: tuple[str, ...] = ()
     notice: str = NOTICE
     assumptions: tuple[str, ...] = field(default=ASSUMPTIONS)
     limits: tuple[str, ...] = field(default=LIMITS)
@@ -117,6 +118,7 @@ class RiskReport:
             },
             "copies_of_unique_trips": self.copies.describe(),
             "worst_off_metres": vars(self.worst_off),
+            "hold_out_differs_in": list(self.unlike),
             "strap": [figure.describe() for figure in self.strap],
             "people": {
                 "kind": self.kind,
@@ -137,6 +139,11 @@ class RiskReport:
         """One sentence for each of the questions that a regulator asks."""
         who = "rider" if self.kind == "riders" else "trip"
         said = [] if self.controls is not None else [NO_CONTROLS]
+        if self.unlike:
+            said.append(
+                f"The hold-out is not like the raw trips: their {' and '.join(self.unlike)} differ beyond chance. Part "
+                "of what looks like risk below is that difference; bring people of the same source and the same days."
+            )
         three = self["singling out", "stop, random", 3]
         said.append(
             f"Singling out: who knows 3 stops of a {who} finds the one released trip that has them, and in it at "
@@ -162,7 +169,7 @@ class RiskReport:
                 f"Membership: told apart by {found.score}, a {who} in the data looks more like the release than "
                 f"somebody else in {100 * found.auc:.1f} % of the pairs ({100 * found.low:.1f} to "
                 f"{100 * found.high:.1f}; a coin reaches 50); where 1 % of the others are taken for members, "
-                f"{found.tpr} of the members are found."
+                f"{found.tpr} of the members are found. {found.refuted()}"
             )
         return [*said, self._about_the_worst_off()]
 

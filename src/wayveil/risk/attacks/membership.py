@@ -35,6 +35,12 @@ class Membership:
     tpr: Rate
     epsilon: float
 
+    def refuted(self) -> str:
+        """What the scores say about guarantees, in a sentence."""
+        if self.epsilon == 0:
+            return "The scores refute no epsilon."
+        return f"The scores refute every epsilon below {self.epsilon:.2g}."
+
     def describe(self) -> dict[str, object]:
         return {
             "score": self.score,
