@@ -65,7 +65,18 @@ def test_a_stopped_simulation_leaves_no_parts(tmp_path):
 def test_simulated_parts_are_released_by_stream_with_as_many_trips_as_wanted(wayveil, city):
     simulated = ("simulate", city / "city.npz", "--trips", 3000, "--out", city / "trips", "--quiet")
     assert wayveil(*simulated)[0] == 0
-    common = ("--world", city / "city.npz", "-e", 2, "-m", "noisy-prefix-tree", "--set", "height=3")
+    common = (
+        "--world",
+        city / "city.npz",
+        "-e",
+        2,
+        "-m",
+        "noisy-prefix-tree",
+        "--set",
+        "height=3",
+        "--max-trips",
+        1,
+    )
     for wish, engine in (("none", "stream"), ("7", "auto")):
         out = ("--out", city / f"release-{wish}", "--trips-out", wish, "--engine", engine)
         code, said, err = wayveil("release", city / "trips", *common, "--ledger", "none", "--json", *out)
@@ -86,7 +97,9 @@ def test_simulated_parts_are_released_by_stream_with_as_many_trips_as_wanted(way
 def test_what_cannot_be_done_is_said_in_a_sentence_and_leaves_nothing(wayveil, city, wish, words):
     write_parts(simulate_city_in_parts(small_network(2), 50, seed=1), city / "trips", riders=True)
     command = ("release", city / "trips", "--world", city / "city.npz", "-e", 1, "-m", "noisy-prefix-tree")
-    code, _, err = wayveil(*command, "--ledger", "none", "--out", city / "out", "--quiet", *wish)
+    code, _, err = wayveil(
+        *command, "--max-trips", 1, "--ledger", "none", "--out", city / "out", "--quiet", *wish
+    )
     assert code == 2
     assert words in " ".join(err.split())
     assert sorted(path.name for path in city.iterdir()) == ["city.npz", "trips"]
