@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -111,17 +112,16 @@ def _session(url: str) -> Any:
 
 def _try_executors(session: Any) -> None:
     """Count one row on an executor, which needs Python, PyArrow and this package."""
-    from wayveil import __version__
+    # Asked by name: the package itself knows all rooms, and counting may not.
+    own = import_module("wayveil").__version__
 
     def versions(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
 
         for _ in batches:
             try:
-                import wayveil
-                import wayveil.counting.spark_tasks
-
-                found = wayveil.__version__
+                import_module("wayveil.counting.spark_tasks")
+                found = import_module("wayveil").__version__
             except ImportError as error:
                 found = f"missing: {error}"
             yield pyarrow.RecordBatch.from_arrays([pyarrow.array([found])], names=["found"])
@@ -136,11 +136,11 @@ def _try_executors(session: Any) -> None:
     if found.startswith("missing"):
         raise SparkError(
             f"the executors of Spark have no wayveil ({found.removeprefix('missing: ')}); install wayveil "
-            f"{__version__} where PYSPARK_PYTHON points. Nothing was spent."
+            f"{own} where PYSPARK_PYTHON points. Nothing was spent."
         )
-    if found != __version__:
+    if found != own:
         raise SparkError(
-            f"the executors of Spark have wayveil {found}, and {__version__} asks; install the same on both. "
+            f"the executors of Spark have wayveil {found}, and {own} asks; install the same on both. "
             "Nothing was spent."
         )
 
