@@ -16,7 +16,7 @@ from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.mechanisms.weave import Weave
-from wayveil.privacy.gradients import Outer, clipped_sum
+from wayveil.privacy.gradients import Outer, _scatter, clipped_sum
 from wayveil.privacy.rounded import rounded_gaussian
 from wayveil.releases.release import release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
@@ -89,7 +89,7 @@ def steps(batch=1000):
                 made.append(part.inputs.T @ part.errors)
             else:
                 total = np.zeros(part.shape, np.float32)
-                np.add.at(total, part.index, part.errors)
+                _scatter(part.index, part.errors, total)
                 made.append(total)
         net.update(made)
 

@@ -1,10 +1,10 @@
 """The GPS figures as the evaluator of AdaTrace takes them, which AdaTrace and PrivTrace were measured with.
 
-It differs from our own set (`utility/gps.py`): coordinates are degrees on a plane and the box is that of the raw points;
-circles have a third of its longer side as radius, and a trip is in a circle if a segment of it is; patterns are counted
-by occurrence along ways that are filled in by moves to neighbours; coverage counts trips by cell, and its tau divides by
-all pairs of cells, tied ones too; histograms of diameters and lengths begin at 0 and drop what lies beyond the raw ones.
-One flaw is left out: there, a trip that stands still for one point is in every circle.
+It differs from our own set (`utility/gps.py`): coordinates are degrees on a plane, and the box is that of the raw
+points; circles have a third of its longer side as radius, and a trip is in a circle if a segment of it is; patterns are
+counted by occurrence, along ways that are filled in by moves to neighbours; coverage counts trips by cell, and its tau
+divides by all pairs of cells, tied ones too; histograms of diameters and lengths begin at 0 and drop what lies beyond
+the raw ones. One flaw is left out: there, a trip that stands still for one point is in every circle.
 """
 
 from collections import Counter
@@ -80,12 +80,11 @@ class RivalFigures:
     @staticmethod
     def _ends(cells: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         pairs = cells[offsets[:-1]] * COARSE**2 + cells[offsets[1:] - 1]
-        return np.bincount(pairs, minlength=COARSE**4)
+        return np.bincount(pairs, minlength=COARSE**4) / len(pairs)
 
 
 def jensen_shannon(one: np.ndarray, other: np.ndarray) -> float:
     """In nats."""
-    one, other = one / max(one.sum(), 1), other / max(other.sum(), 1)
     middle, total = (one + other) / 2, 0.0
     for part in (one, other):
         some = part > 0
@@ -111,13 +110,16 @@ def count_patterns(cells: np.ndarray, offsets: np.ndarray) -> Counter:
     for length in range(2, LONGEST_PATTERN + 1):
         code = code[:-1] * (COARSE**2 + 1) + cells[length - 1 :] + 1
         inside = trip[: len(code)] == trip[length - 1 :]
-        counts.update(dict(zip(*(part.tolist() for part in np.unique(code[inside], return_counts=True)), strict=True)))
+        counts.update(
+            dict(zip(*(part.tolist() for part in np.unique(code[inside], return_counts=True)), strict=True))
+        )
     return counts
 
 
 def _histogram(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
+    """Shares of all values, those beyond the last bucket too, which then add up to less than one."""
     place = np.floor(values / ((raw.max() - raw.min()) / BUCKETS)).astype(np.int64)
-    return np.bincount(place[place < BUCKETS], minlength=BUCKETS)
+    return np.bincount(place[place < BUCKETS], minlength=BUCKETS) / len(values)
 
 
 @njit(cache=True)

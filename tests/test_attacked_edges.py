@@ -80,7 +80,7 @@ def test_1_a_tap_more_does_not_change_how_four_hundred_are_read(place):
 def test_2_a_rule_that_one_visit_can_turn_is_charged_or_refused():
     trips = wv.Trips.of_lists([[k % 12 for k in range(40)]], CITY, time=np.arange(40) * 60)
     with pytest.raises(wv.WayveilError, match="a whole trip can change"):
-        wv.release(trips, wv.TapCounts(), epsilon=1, unit=Event(), rule=LegalityRule())
+        wv.release(trips, wv.TapCounts(), epsilon=1, unit=Event(), rule=LegalityRule(), ledger=None)
 
 
 @pytest.mark.parametrize("riders", [[None] * 40, ["kim", None] * 20])

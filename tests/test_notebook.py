@@ -27,4 +27,4 @@ def test_the_walkthrough_runs_and_every_object_shows_itself(tmp_path):
     assert not any("<script" in picture for picture in pictures)
     assert "<svg" in pictures[0], "the network"
     assert "differential privacy" in pictures[2], "the release"
-    assert "Not for publication" in pictures[5], "the scorecard"
+    assert "simulated trips" in pictures[5], "the scorecard"

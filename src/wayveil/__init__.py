@@ -41,7 +41,7 @@ _HOMES = {
     "register": "wayveil.mechanisms.registry",
     "StreamEngine": "wayveil.counting.stream",
     "SparkEngine": "wayveil.counting.spark",
-    "release": "wayveil.releases.release",
+    "release": "wayveil.releases.doors",
     "Release": "wayveil.releases.release",
     "ask": "wayveil.releases.doors",
     "export": "wayveil.releases.doors",

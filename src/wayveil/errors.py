@@ -53,8 +53,8 @@ class BudgetExceededError(WayveilError):
         currency: str = "epsilon",
     ) -> None:
         super().__init__(
-            f"{what} needs {currency} {plain(requested)}, but {where} has {plain(remaining)} left: "
-            f"{plain(requested - remaining)} too much. Nothing was spent."
+            f"{what} needs {currency} {decimal(requested)}, but {where} has {decimal(remaining)} left: "
+            f"{decimal(requested - remaining)} too much. Nothing was spent."
         )
         self.requested = requested
         self.remaining = remaining

@@ -148,4 +148,4 @@ def test_a_tiny_budget_still_gives_trips():
 
 def test_a_world_without_coordinates_is_refused():
     with pytest.raises(ParameterError, match="coordinates"):
-        wv.release(Trips.of_lists([[0, 1]], ABCD), DPT(), epsilon=1)
+        wv.release(Trips.of_lists([[0, 1]], ABCD), DPT(), epsilon=1, ledger=None)

@@ -90,7 +90,9 @@ def test_an_unknown_name_is_answered_with_those_there_are():
 
 def test_a_mechanism_from_outside_is_released_listed_compared_and_public(outside, trips, capsys):
     assert wv.FirstStops is outside
-    assert isinstance(wv.release(trips, make_mechanism("first-stops", ["share=1/3"]), epsilon=1).trips, Trips)
+    assert isinstance(
+        wv.release(trips, make_mechanism("first-stops", ["share=1/3"]), epsilon=1, ledger=None).trips, Trips
+    )
     list_mechanisms(None, as_json=True)
     listed = json.loads(capsys.readouterr().out)
     assert {"mechanism": "first-stops", "releases": outside.summary} in listed
@@ -109,7 +111,7 @@ def test_a_mechanism_from_outside_is_released_listed_compared_and_public(outside
 
 
 def test_a_mechanism_from_outside_is_saved_loaded_reported_and_asked(outside, trips, tmp_path):
-    made = wv.release(trips, outside(), epsilon=8)
+    made = wv.release(trips, outside(), epsilon=8, ledger=None)
     loaded = wv.Release.load(made.save(tmp_path / "release"), trips.world)
     assert isinstance(loaded.model, type(made.model))
     assert loaded.model.table().equals(made.model.table())

@@ -139,12 +139,13 @@ def test_exact_stops_and_times_come_out_and_only_they():
     gate = Gate(Trip(), Budget(4), SeededBits(1))
     tree = SafePath(height=3, time="hour-of-week", time_height=1).measure(LocalCounter(raw), gate)
     private = tree.generate(seed=0)
-    assert abs(len(private) - len(raw)) < 0.02 * len(raw)
+    # Trips below the thresholds are missing, and nobody else's count is raised for them.
+    assert 0.8 * len(raw) < len(private) < 1.02 * len(raw)
     assert private.lengths.max() <= 3
     inner = np.setdiff1d(np.arange(private.visits), private.offsets[:-1])
     assert (private.time[inner] >= private.time[inner - 1]).all()
     share = np.bincount(private.origins(), minlength=12) / len(private)
-    np.testing.assert_allclose(share, np.bincount(raw.origins(), minlength=12) / len(raw), atol=0.02)
+    np.testing.assert_allclose(share, np.bincount(raw.origins(), minlength=12) / len(raw), atol=0.04)
     kinds = set(tree.table()["kind"])
     assert kinds == {"location group", "location", "time group", "time"}
 
@@ -223,4 +224,6 @@ def test_published_thresholds_are_those_of_the_paper_unless_noise_would_explode(
 def test_prices_that_do_not_add_up_are_refused(monkeypatch):
     monkeypatch.setattr("wayveil.mechanisms.safepath.sublevel_prices", lambda share, n, w: [share] * n)
     with pytest.raises(ParameterError, match="add up"):
-        SafePath().measure(LocalCounter(timed([[(0, 0)]])), Gate(Trip(), Budget(1), SeededBits(0)))
+        SafePath(location_fan_out=2).measure(
+            LocalCounter(timed([[(0, 0)]])), Gate(Trip(), Budget(1), SeededBits(0))
+        )

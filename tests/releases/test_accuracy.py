@@ -1,6 +1,7 @@
 """Intervals that hold, and verdicts that tell noise from news, from replicas of a release."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from wayveil.releases.accuracy import ALL_NOISE, Accuracy, find_accuracy
 from wayveil.releases.bands import find_bands
 from wayveil.releases.exports import export
 from wayveil.releases.release import Release, release
-from wayveil.releases.replicas import draw_replicas, mechanism_of, unit_of
+from wayveil.releases.replicas import budget_of, draw_replicas, mechanism_of, unit_of
 from wayveil.releases.tallies import KINDS, Tally, kind_of, kinds_for, tally
 from wayveil.releases.tap_ways import ANY_MOVE
 from wayveil.releases.verdicts import judge
@@ -189,3 +190,18 @@ def test_every_kind_counts_what_it_says():
     assert kind_of(Ends(ends, ends)) == "journeys"
     assert kind_of(Ends(ends, ends, TimeBins.hour_of_day(), ends)) == "journey-hours"
     assert kind_of(Ends(ends, ends, TimeBins.hour_of_week(), ends)) is None
+
+
+def test_questions_about_trips_have_bars_where_they_are_known():
+    one = made(NoisyPrefixTree(height=3))
+    table = one.ask("boardings").table
+    assert (table["low"] <= table["answer"]).all()
+    assert (table["answer"] <= table["high"]).all()
+    assert one.ask("through").table["low"].null_count() == RING.size
+
+
+def test_replicas_have_the_budget_of_the_release_in_its_currency():
+    one = release(RAW, Markov(), epsilon=2, currency="rho", unit=Trip(), bits=SeededBits(1))
+    budget = budget_of(one.datasheet)
+    assert budget.currency == "rho"
+    assert budget.total == Fraction(one.datasheet["guarantee"]["rho"])

@@ -17,7 +17,7 @@ def test_words_and_paths_do_what_objects_do(tmp_path):
     RING.save(tmp_path / "ring.npz")
     wv.open_ledger(tmp_path / "ledger").set_policy("trips", wv.Policy(5, unit="trip"), actor="officer")
     made = wv.release(
-        some_trips(), "noisy-prefix-tree", epsilon=1, unit="trip", ledger=str(tmp_path / "ledger")
+        some_trips(6_000), "noisy-prefix-tree", epsilon=1, unit="trip", ledger=str(tmp_path / "ledger")
     )
     folder = made.save(tmp_path / "out")
     world = tmp_path / "ring.npz"
@@ -43,5 +43,19 @@ def test_the_head_of_trips_is_trips_and_a_cut_cuts():
 
 
 def test_a_release_without_a_ledger_says_so():
-    made = wv.release(some_trips(), "noisy-prefix-tree", epsilon=1)
+    made = wv.release(some_trips(), "noisy-prefix-tree", epsilon=1, ledger=None)
     assert any("No ledger was kept" in said for said in made.datasheet["limitations"])
+
+
+def test_python_books_where_the_command_line_books(tmp_path, monkeypatch):
+    monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path))
+    with pytest.raises(wv.WayveilError, match="policy_epsilon=10"):
+        wv.release(some_trips(), "noisy-prefix-tree", epsilon=1)
+    made = wv.release(some_trips(), "noisy-prefix-tree", epsilon=1, policy_epsilon=3)
+    made.save(tmp_path / "out")
+    assert wv.open_ledger(tmp_path / "ledger").spent("trips") == 1
+    assert not any("No ledger" in said for said in made.datasheet["limitations"])
+    with pytest.raises(wv.WayveilError, match="left"):
+        wv.release(some_trips(), "noisy-prefix-tree", epsilon=5)
+    with pytest.raises(wv.WayveilError, match="there is none"):
+        wv.release(some_trips(), "noisy-prefix-tree", epsilon=1, ledger=None, policy_epsilon=3)

@@ -1,4 +1,6 @@
 import json
+from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import polars as pl
@@ -23,6 +25,7 @@ from wayveil.releases.exports import (
     stop_flows,
 )
 from wayveil.releases.release import release
+from wayveil.releases.trip_periods import put_on_date
 from wayveil.simulate.week import simulate_week
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
@@ -41,6 +44,19 @@ def small():
     return Trips.of_lists(lists, NETWORK, time=time)
 
 
+def test_station_activities_have_the_date_that_somebody_says_and_never_1970():
+    trips = put_on_date(small(), date(2026, 11, 17))
+    table = station_activities(bare_release(trips))
+    assert sorted({str(day) for day in table["service_date"]}) == ["2026-11-17", "2026-11-18"]
+    assert table["time_period_start"].to_list()[0].startswith("2026-11-17T")
+    assert put_on_date(trips, date(2000, 1, 1)) is trips
+    week = replace(small(), time=small().time + 5 * DAY)  # a Tuesday without a date
+    with pytest.raises(ParameterError, match="--put-on"):
+        station_activities(bare_release(week))
+    placed = put_on_date(week, date(2026, 11, 19))
+    assert str(station_activities(bare_release(placed))["service_date"].min()) == "2026-11-17"
+
+
 def test_station_activities_have_the_exact_columns_and_add_up():
     table = station_activities(bare_release(small()))
     assert tuple(table.columns) == STATION_ACTIVITIES
@@ -48,11 +64,8 @@ def test_station_activities_have_the_exact_columns_and_add_up():
     assert table["number_of_transactions"].to_list() == table["total_entries"].to_list()
     row = table.filter((pl.col("stop_id") == "s000") & (pl.col("total_entries") > 0)).row(0, named=True)
     assert row["total_entries"] == 2
-    assert str(row["service_date"]) == "1970-01-01"
-    assert (row["time_period_start"], row["time_period_end"]) == (
-        "1970-01-01T08:00:00",
-        "1970-01-01T09:00:00",
-    )
+    assert row["service_date"] is None
+    assert (row["time_period_start"], row["time_period_end"]) == ("08:00:00", "09:00:00")
     keys = table.select("service_date", "stop_id", "time_period_start", "time_period_end")
     assert keys.is_unique().all()
     assert table.select(pl.col("total_entries", "total_exits").min()).row(0) >= (0, 0)
@@ -69,10 +82,13 @@ def test_a_tap_is_an_entry_and_nothing_is_known_of_exits():
 
 
 def test_the_last_hour_of_a_day_ends_at_midnight():
-    table = station_activities(bare_release(small()))
-    late = table.filter(pl.col("time_period_start").str.ends_with("23:00:00")).row(0, named=True)
-    assert late["time_period_end"] == "1970-01-03T00:00:00"
-    assert str(late["service_date"]) == "1970-01-02"
+    def late(trips):
+        table = station_activities(bare_release(trips))
+        row = table.filter(pl.col("time_period_start").str.ends_with("23:00:00")).row(0, named=True)
+        return str(row["service_date"]), row["time_period_end"]
+
+    assert late(put_on_date(small(), date(2026, 11, 17))) == ("2026-11-18", "2026-11-19T00:00:00")
+    assert late(small()) == ("None", "24:00:00")
 
 
 def test_od_by_period_adds_up_to_the_trips():

@@ -42,6 +42,19 @@ def test_cards_are_released_with_the_rider_as_unit_by_both_trees():
         assert len(made.trips) > 0
 
 
+def test_cards_are_counted_unless_another_mechanism_is_named():
+    made = release_taps(MADE, "cards", epsilon=2)
+    assert made.datasheet["mechanism"]["name"] == "tap-counts"
+    assert made.datasheet["guarantee"]["unit"] == "rider"
+    true = np.argsort(-np.bincount(MADE.location, minlength=CITY.size), kind="stable")[:5]
+    asked = made.ask("most-used", top=5).table
+    assert len(set(asked["stop_id"]) & set(CITY.ids[true])) >= 4
+    assert asked["low"].null_count() == 0
+    assert (
+        release_taps(MADE, "cards", epsilon=2, alightings=True).datasheet["mechanism"]["name"] != "tap-counts"
+    )
+
+
 def test_the_way_of_the_study_says_that_it_protects_nobody_behind_the_taps():
     made = release_taps(ANONYMOUS, "study", epsilon=1, mechanism=PPDP(height=3), seed=1)
     assert made.datasheet["private"] is False

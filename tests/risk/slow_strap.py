@@ -242,7 +242,7 @@ class SlowStrap:
         return values
 
     def repaired(self, released):
-        segments, first, second = self.release(released)
+        segments, first, second = self.release([trip for trip in released if len(set(trip)) > 1])
         different = {visits: z for _, _, visits, _, z, _ in segments}
         ends = {s[4] for s in segments}
         per_rider, self.widened, self.weightless = {r: [] for r in set(self.rider)}, 0, 0

@@ -1,5 +1,6 @@
 """What `wayveil risk` and `wayveil anonymise` refuse: one sentence that says why, and nothing written."""
 
+import json
 import re
 
 import numpy as np
@@ -101,3 +102,17 @@ def test_anonymise_says_why_and_writes_nothing(files, tmp_path, trips, world, me
     command = ["anonymise", f"@{trips}", "--world", f"@{world}", "-m", method, "--set", k]
     found = refused(files, tmp_path, [*command, "-o", str(tmp_path / "out")])
     assert re.search(sentence, found), found
+
+
+def test_a_report_points_to_its_risk_page_or_is_not_written_at_all(files, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    report = ["report", "@release", "--world", "@city.npz", "--raw", "@raw.csv", "--risk", "--json"]
+    report += ["--ledger", str(tmp_path / "ledger"), "--out", str(out / "r.html"), "--holdout"]
+    assert "shares" in refused(files, out, [*report, "@same-riders.csv"])
+    words = [str(files / word[1:]) if word.startswith("@") else word for word in [*report, "@others.csv"]]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["risk"] == str(out / "r-risk.html")
+    assert 'href="r-risk.html"' in (out / "r.html").read_text()
+    assert (out / "r-risk.html").exists()

@@ -75,6 +75,30 @@ def test_a_doubled_release_doubles_the_literal_reading_and_an_empty_one_is_zero(
     assert study.measure(empty(city)).total == 0
 
 
+def test_released_trips_that_stand_still_say_nothing_about_ways():
+    members, _, fresh = thirds()
+    study = StrapStudy(members)
+    standing = fresh.cut(1)
+    found = study.measure(standing)
+    assert found.standing == len(standing)
+    assert found.total == study.measure(empty(members.world)).total
+    both = Trips(
+        np.concatenate([fresh.location, standing.location]),
+        np.concatenate([fresh.offsets, fresh.offsets[-1] + standing.offsets[1:]]),
+        fresh.world,
+    )
+    assert np.array_equal(study.measure(both).riders, study.measure(fresh).riders)
+
+
+def test_adversaries_may_share_what_was_looked_at():
+    members, _, fresh = thirds()
+    first = StrapStudy(members, StrapSettings(p=0.2))
+    looked = first.look_at(fresh)
+    for p in (0.2, 0.4):
+        alone = StrapStudy(members, StrapSettings(p=p)).measure(fresh)
+        assert np.array_equal(first.knowing(p).measure(looked).riders, alone.riders)
+
+
 def test_the_lines_stand_in_order():
     members, _, fresh = thirds()
     study = StrapStudy(members)

@@ -23,7 +23,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Points, RiderDay, Trip, Window
 from wayveil.releases.answer_sheet import answer_sheet
-from wayveil.releases.answers import COUNTED, route_boardings, scheduled_runs, top_patterns
+from wayveil.releases.answers import COUNTED, route_boardings, top_patterns
 from wayveil.releases.exports import station_activities
 from wayveil.releases.release import Release, release
 from wayveil.releases.tap_ways import ANY_MOVE, release_taps
@@ -34,6 +34,7 @@ from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import sequences
 from wayveil.trips.trips import Trips
 from wayveil.utility.raw_answers import RawAnswers
+from wayveil.world.lines import scheduled_runs
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.world import World
 

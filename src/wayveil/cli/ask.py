@@ -28,7 +28,8 @@ def ask(
     question: Annotated[
         str,
         typer.Argument(
-            help="About trips: boardings, alightings, through, journeys, districts, transfers, line-load, durations. "
+            help="About trips: boardings, alightings, through, journeys, districts, transfers, line-load, durations, "
+            "distances. "
             "About visits: total, stops, hours, stop-hours, most-used, least-used, pairs, triples, routes, load; `all`."
         ),
     ],
@@ -38,9 +39,18 @@ def ask(
     top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20,
     seats: Annotated[int, typer.Option(min=1, help="Seats of a vehicle, for `load`.")] = 38,
     districts: Annotated[
-        Path | None, typer.Option(help="For `districts`: a csv with stop_id and district.")
+        Path | None,
+        typer.Option(help="For `districts`: a csv with stop_id and district, or a GeoJSON of named areas."),
     ] = None,
-    over: Annotated[float, typer.Option(help="For `durations`: the limit in minutes.")] = 30,
+    over: Annotated[
+        float | None,
+        typer.Option(
+            help="The share of trips above so many minutes (`durations`) or kilometres (`distances`)."
+        ),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="Questions about trips by `hour`, `day` or `weekday`.")
+    ] = None,
     raw: Annotated[
         Path | None,
         typer.Option(help="Clean taps (with cards) or trips: adds true and plain Laplace answers. Internal."),
@@ -59,20 +69,32 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Answer an agency's question from a release, with error bars that cost no budget."""
+    import polars as pl
+
     from wayveil.releases.answer_sheet import Answering, answer_sheet
     from wayveil.releases.answers import KIND_OF, QUESTIONS, answer_question, say_question
     from wayveil.releases.spreadsheets import write_csv
-    from wayveil.releases.trip_questions import TRIP_QUESTIONS, answer_trips
+    from wayveil.releases.trip_periods import require_period
+    from wayveil.releases.trip_questions import (
+        TRIP_QUESTIONS,
+        answer_trips,
+        refuse_additions,
+        say_trip_question,
+        trip_kind,
+    )
     from wayveil.utility.raw_answers import RawAnswers
 
     known = (*TRIP_QUESTIONS, *QUESTIONS, "all")
     if question not in known:
         raise ParameterError(f"there is no question {question!r}; there are {', '.join(known)}")
+    period = require_period(by)
+    refuse_additions(question, districts=districts, over=over, by=by)
     with shown(not quiet and not as_json):
         asked = open_release(
             release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
         )
-        asked.accuracy.refuse_noise(KIND_OF.get(question), anyway=anyway)
+        kind = KIND_OF.get(question) or trip_kind(asked, question, period)
+        asked.accuracy.refuse_noise(kind, anyway=anyway)
         answering: Answering = answer_question
         seen = (
             (None, None)
@@ -82,8 +104,11 @@ def ask(
         if raw is not None:
             answering = RawAnswers(*seen)
         if question in TRIP_QUESTIONS:
-            answer = answer_trips(asked, question, top=top, districts=districts, over=over, raw=seen[0])
-            table, title, notes = answer.table, TRIP_QUESTIONS[question], [answer.note]
+            answer = answer_trips(
+                asked, question, top=top, districts=districts, over=over, by=period, raw=seen[0]
+            )
+            table, notes = answer.table, [answer.note]
+            title = say_trip_question(question, over, period)
         elif question == "all":
             sheet = answer_sheet(asked, top=top, seats=seats, answering=answering)
             table, title = sheet.table, "answers"
@@ -92,10 +117,14 @@ def ask(
             answer = answering(asked, question, top=top, seats=seats)
             table, notes = answer.table, [answer.note]
             title = say_question(question, taps=asked.visits_are_taps)
+    # What leaves in a file or for a program says the same as the terminal.
+    noted = table.with_columns(note=pl.lit(" ".join(notes)))
+    if question == "all":
+        noted = table.with_columns(note=pl.col("question").replace_strict(sheet.notes, default=""))
     if out is not None:
-        table.write_parquet(out) if out.suffix == ".parquet" else write_csv(table, out)
+        noted.write_parquet(out) if out.suffix == ".parquet" else write_csv(noted, out)
     shortened = as_json or question in ("all", "hours")
-    rows = table if shortened else table.head(top)
+    rows = noted if as_json else table if shortened else table.head(top)
     shown_rows = rows.to_dicts() if as_json else [_short(row) for row in rows.to_dicts()]
     present_rows(shown_rows, as_json=as_json, title=title)
     if not as_json:

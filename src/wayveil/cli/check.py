@@ -1,6 +1,6 @@
 """What `wayveil check` finds and recommends about one file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ class Checked:
         from wayveil.privacy.budget import release_epsilon
         from wayveil.releases.plan import make_plan, map_columns
         from wayveil.trips.columns import parse_map
+        from wayveil.trips.fit import WALKABLE_METRES, lacks_walks
         from wayveil.trips.read import PAIRS, VISITS, check, kind_of
         from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
         from wayveil.world.opening import open_world
@@ -63,7 +64,18 @@ class Checked:
             return cls(findings)
         feed = world if world is not None and (world.is_dir() or world.suffix.lower() == ".zip") else None
         kind = kind_of(file, columns)
-        plan = make_plan(findings.trips, pairs=kind == PAIRS, epsilon=float(budget), feed=feed)
+        trips = findings.trips
+        if feed is not None and walk is None and kind != PAIRS and lacks_walks(trips):
+            walking = open_world(
+                world, bbox=bbox, service_date=date, walk_radius_metres=float(WALKABLE_METRES)
+            )
+            trips, radius = replace(trips, world=walking), ["--walk-radius", str(WALKABLE_METRES)]
+            world_options = [*world_options, *radius]
+            findings.notes.append(
+                f"people change on foot where the feed lists no walk: the command adds walks of at most "
+                f"{WALKABLE_METRES} m; give {' '.join(radius)} wherever you open this world"
+            )
+        plan = make_plan(trips, pairs=kind == PAIRS, epsilon=float(budget), feed=feed)
         maps = [word for theirs, ours in columns.items() for word in ("--map", f"{ours}={theirs}")]
         more = [*maps, *_policy_words(file, ledger, float(budget))]
         return cls(findings, plan, plan.command(file, world_options, epsilon, more))

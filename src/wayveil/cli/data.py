@@ -1,6 +1,7 @@
 """Commands about inputs: `world`, `simulate`, `check`."""
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,17 @@ class Cost(StrEnum):
     METRES = "metres"
     SECONDS = "seconds"
     STOPS = "stops"
+
+
+class Like(StrEnum):
+    """What simulated riders are like."""
+
+    CITY = "city"
+    STUDY = "study"
+
+
+# How far simulated riders of a city walk between stops, where the caller does not say it.
+WALK_METRES = 200.0
 
 
 def world(
@@ -79,7 +91,18 @@ def simulate(
         ),
     ] = None,
     trips_per_rider: Annotated[int, typer.Option(min=1, help="Trips of each rider.")] = 1,
-    cost: Annotated[Cost, typer.Option(help="What riders minimise: metres, seconds or stops.")] = Cost.METRES,
+    like: Annotated[
+        Like | None,
+        typer.Option(
+            help="`city`: demand follows the departures of each stop and hour, falls off with distance, and reaches "
+            "every part of the network. `study`: the riders of the MobiTrie study, with a few hot spots. "
+            "Default: city; study with --trips, which makes no other."
+        ),
+    ] = None,
+    cost: Annotated[
+        Cost | None,
+        typer.Option(help="What riders minimise. Default: seconds; metres for --like study."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same riders.")] = 0,
     times: Annotated[bool, typer.Option(help="Give every visit a time of day.")] = True,
     bbox: BoundingBox = None,
@@ -89,30 +112,47 @@ def simulate(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make riders where none may be had: hot spots, shortest paths, a day with two peaks."""
+    """Make riders where none may be had: on public ways, at the hours of a day with two peaks.
+
+    Riders of a `city` walk up to 200 m between the stops of a feed, unless --walk-radius says another distance.
+    """
     from wayveil.simulate.city import simulate_city, simulate_city_in_parts
+    from wayveil.simulate.riders import simulate_riders
     from wayveil.trips.visits import write_parts, write_visits
     from wayveil.world.network import Network
     from wayveil.world.opening import open_world
 
-    with shown(not quiet and not as_json):
-        city = open_world(
-            feed, bbox=bbox, service_date=date, stations=stations, walk_radius_metres=walk_radius
+    if trips is not None and like is Like.CITY:
+        raise ParameterError(
+            "--trips makes riders of the study in parts; leave --like city out, or give --riders"
         )
+    like = like or (Like.CITY if trips is None else Like.STUDY)
+    is_feed = feed.is_dir() or feed.suffix.lower() == ".zip"
+    walk = WALK_METRES if walk_radius is None and like is Like.CITY and is_feed else walk_radius
+    with shown(not quiet and not as_json):
+        city = open_world(feed, bbox=bbox, service_date=date, stations=stations, walk_radius_metres=walk)
         if not isinstance(city, Network):
             raise ParameterError("riders are simulated on a network; give a GTFS feed or a saved network")
         if trips is not None:
+            cost = Cost.METRES if cost is None else cost
             parts = simulate_city_in_parts(
                 city, trips, seed=seed, cost=cost.value, trips_per_rider=trips_per_rider, times=times
             )
             facts = write_parts(parts, out, riders=True, total=trips)
             present({**facts, "written_to": str(out)}, as_json=as_json)
             return
-        made = simulate_city(
-            city, riders, seed=seed, cost=cost.value, trips_per_rider=trips_per_rider, times=times
-        )
+        if like is Like.STUDY:
+            chosen = Cost.METRES if cost is None else cost
+            make = partial(simulate_city, cost=chosen.value)
+        else:
+            chosen = Cost.SECONDS if cost is None else cost
+            make = partial(simulate_riders, cost=chosen.value)
+        made = make(city, riders, seed=seed, trips_per_rider=trips_per_rider, times=times)
         write_visits(made.trips, out, riders=True)
     present({**made.trips.describe(), "written_to": str(out)}, as_json=as_json)
+    if walk is not None:
+        said = f"Riders walk up to {walk:g} m between stops: give --walk-radius {walk:g} where you open this world."
+        remark(said, quiet=quiet or as_json)
 
 
 def check(

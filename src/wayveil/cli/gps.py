@@ -2,6 +2,7 @@
 
 from datetime import date
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -219,7 +220,9 @@ def release(
     }
     present(facts, as_json=as_json)
     remark(
-        f"Next: wayveil export {folder} --world {world} --format trajectories --out points.csv",
+        "Next: "
+        + join(["wayveil", "export", str(folder), "--world", str(world)])
+        + " --format trajectories --out points.csv",
         quiet=quiet or as_json,
     )
 

@@ -12,6 +12,9 @@ from rich.table import Table
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
 
+# Wide enough for any table, where no terminal has a width.
+UNCUT = 10_000
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars and no remarks.")]
 Anyway = Annotated[
     bool, typer.Option("--anyway", help="Also print what the verdict of the release calls noise.")
@@ -118,13 +121,14 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
     for name, value in facts.items():
         if isinstance(value, list | tuple):
             value = "\n".join(str(item) for item in value)
-        table.add_row(name.replace("_", " "), f"{value:,}" if type(value) is int else str(value))
-    Console().print(table)
+        table.add_row(name.replace("_", " "), say_value(value))
+    print_table(table)
 
 
 def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: str) -> None:
     """What was released, where it lies, where it is booked, and how far its numbers can be trusted."""
     from wayveil.releases.accuracy import ALL_NOISE
+    from wayveil.releases.left_out import say_left_out
 
     noise = made.accuracy.is_noise
     if noise:
@@ -133,6 +137,7 @@ def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: 
         **({"warning": ALL_NOISE} if noise else {}),
         "guarantee": made.datasheet["guarantee"]["sentence"],
         "released_trips": made.released_trips,
+        "what_was_counted": say_left_out(made.datasheet),
         "written_to": str(folder),
         "booked_in": booked_in,
         "verdict": made.accuracy.words,
@@ -146,11 +151,32 @@ def present_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, title: str
         print(json.dumps(list(rows), indent=2, default=str))
         return
     table = Table(title=title or None, title_justify="left", title_style="bold")
-    for name in rows[0] if rows else ():
-        table.add_column(str(name).replace("_", " "))
+    # A column in which nothing is known says nothing.
+    names = [name for name in (rows[0] if rows else ()) if any(row[name] not in (None, "") for row in rows)]
+    for name in names:
+        table.add_column(str(name).replace("_", " "), overflow="fold")
     for row in rows:
-        table.add_row(*("" if value is None else str(value) for value in row.values()))
-    Console().print(table)
+        table.add_row(*(say_value(row[name]) for name in names))
+    print_table(table)
+
+
+def say_value(value: object) -> str:
+    """A value for people: nothing where nothing is known, thousands apart, at most four digits that matter."""
+    if value is None:
+        return ""
+    if type(value) is int:
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() or abs(value) >= 10_000 else f"{value:.4g}"
+    return str(value)
+
+
+def print_table(table: Table) -> None:
+    """To a terminal as wide as that is; into a file or a pipe without cutting anything."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=UNCUT)
+    console.print(table)
 
 
 def remark(text: str, *, quiet: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Commands about releases that are made: `score`, `report`, `export`, `sample`, `verify`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,16 +18,12 @@ from wayveil.cli.options import (
     present,
     remark,
 )
+from wayveil.cli.risk import attack_beside, risk_page_beside
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
-if TYPE_CHECKING:
-    pass
-
-RawFile = Annotated[
-    Path, typer.Argument(help="The raw trips (parquet, csv, a folder of such parts, or a sequence file).")
-]
+RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
 Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workload.")]
 Full = Annotated[
@@ -141,14 +137,20 @@ def report(
             trips, _ = read_raw(raw, private, grid, cell, look=Look("report", ledger, dataset))
             card = score_release(trips, private, suite="full" if full else "core", queries=queries)
             compared = None if comparison is None else Comparison.load(comparison)
+            beside = None
+            if risk:  # first, so that a hold-out that is refused leaves nothing behind
+                beside = attack_beside(out, private, raw, trips, holdout)
             write_report(
-                out, release=private, raw=trips, scorecard=card, comparison=compared, audience="internal"
+                out,
+                release=private,
+                raw=trips,
+                scorecard=card,
+                comparison=compared,
+                audience="internal",
+                risk_page=None if beside is None else beside.name,
             )
-            if risk:
-                from wayveil.cli.risk import attack_beside
-
-                attack_beside(out, private, raw, trips, holdout)
     facts = {"report": str(out), "figures": str(out.with_name(f"{out.stem}-figures"))}
+    facts |= {"risk": str(risk_page_beside(out))} if risk else {}
     present({**facts, "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json)
 
 
@@ -191,6 +193,10 @@ def export(
             "registry of differential-privacy deployments).",
         ),
     ] = "od",
+    put_on: Annotated[
+        str | None,
+        typer.Option(help="A date, YYYY-MM-DD, for released trips that have none. Default: that of --date."),
+    ] = None,
     anyway: Anyway = False,
     world: OptionalWorld = None,
     grid: Grid = None,
@@ -201,13 +207,23 @@ def export(
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a release in a format that other tools read. Costs nothing: the release is already private."""
+    """Write a release in a format that other tools read. Costs nothing: the release is already private.
+
+    TIDES wants dates, and most releases have times of day only: --put-on gives them one.
+    """
+    from dataclasses import replace
+
     from wayveil.releases.exports import export as write
     from wayveil.releases.exports import verdict_on
+    from wayveil.releases.trip_periods import put_on_date
+    from wayveil.world.gtfs.service import parse_date
 
     private = open_release(
         release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
     )
+    day = put_on or date
+    if day is not None:
+        private = replace(private, trips=put_on_date(private.trips, parse_date(day)))
     files = write(private, kind, out, anyway=anyway)
     verdict = verdict_on(private, kind)
     facts = {"format": kind, "written_to": [str(file) for file in files]}

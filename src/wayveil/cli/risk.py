@@ -87,7 +87,12 @@ def attack_beside(report: Path, release: "Release", raw: Path, trips: "Trips", h
     from wayveil.risk.attacks.holdout import read_holdout
 
     others = None if holdout is None else read_holdout(holdout, raw, trips, release.world)
-    return write_risk_page(report.with_name(f"{report.stem}-risk.html"), attack(release, trips, others))
+    return write_risk_page(risk_page_beside(report), attack(release, trips, others))
+
+
+def risk_page_beside(report: Path) -> Path:
+    """Where the risk page of a report goes."""
+    return report.with_name(f"{report.stem}-risk.html")
 
 
 def register(app: typer.Typer) -> None:

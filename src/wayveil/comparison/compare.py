@@ -69,7 +69,7 @@ def compare(
             store.save(cell, table)
         done[cell.key] = table
         tell(cell, table["status"][0])
-    comparison = Comparison(pl.concat([done[cell.key] for cell in cells]))
+    comparison = Comparison(pl.concat([done[cell.key] for cell in cells]), trips.history.notice)
     if store is not None:
         comparison.save(store.folder / RESULTS)
     return comparison

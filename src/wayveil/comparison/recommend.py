@@ -13,7 +13,7 @@ from wayveil.comparison.cells import REFERENCES
 from wayveil.comparison.results import Comparison, Point
 from wayveil.comparison.verdicts import apart
 from wayveil.errors import ParameterError
-from wayveil.simulate.city import simulate_city
+from wayveil.simulate.riders import simulate_riders
 from wayveil.trips.trips import Trips
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 from wayveil.world.network import Network
@@ -128,4 +128,4 @@ def stand_in_trips(world: World, riders: int, *, trips_per_rider: int = 1, seed:
         raise ParameterError(
             "trips can only be simulated on a network; for a plain list of places bring public trips of the same world"
         )
-    return simulate_city(world, riders, seed=seed, trips_per_rider=trips_per_rider).trips
+    return simulate_riders(world, riders, seed=seed, trips_per_rider=trips_per_rider).trips

@@ -11,8 +11,9 @@ import polars as pl
 from wayveil.comparison.cells import PLAIN_LAPLACE, REFERENCES, display_name
 from wayveil.comparison.run_cells import SCHEMA
 from wayveil.errors import InputError
+from wayveil.trips.history import RAW_NOTICE
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR
-from wayveil.utility.scorecard import NOTICE, mean_and_interval
+from wayveil.utility.scorecard import mean_and_interval
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Comparison:
     """Long table: a row per cell and figure. For the eyes of the data holder only."""
 
     table: pl.DataFrame
-    notice: str = NOTICE
+    notice: str = RAW_NOTICE
 
     @classmethod
     def load(cls, path: str | Path) -> "Comparison":

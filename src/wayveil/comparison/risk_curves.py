@@ -23,10 +23,11 @@ from wayveil.risk.attacks.targets import some_people, split_people
 from wayveil.risk.strap.study import StrapStudy
 from wayveil.syntactic.method import SyntacticMethod, anonymise
 from wayveil.synthesis.public_knowledge import empty, floor
+from wayveil.trips.history import RAW_NOTICE
 from wayveil.trips.trips import Trips
 from wayveil.utility.range_counts import RangeCounts
 from wayveil.utility.reference import ceiling
-from wayveil.utility.scorecard import NOTICE, mean_and_interval
+from wayveil.utility.scorecard import mean_and_interval
 
 FIXED_ERRORS = (0.05, 0.1, 0.2)
 LINES = ("raw", "resample", "hold-out", "floor", "empty")
@@ -43,7 +44,7 @@ class RiskComparison:
     """Long table: a row per release with its setting, range-count error and figures of risk."""
 
     table: pl.DataFrame
-    notice: str = NOTICE
+    notice: str = RAW_NOTICE
 
     def curves(self, figure: str) -> dict[str, list[dict[str, float]]]:
         """Per mechanism, by setting: mean error, and mean and 95 % interval of a figure."""
@@ -132,7 +133,8 @@ def compare_risk(
             rows.append({**row, "message": str(error)})
     schema = {"name": pl.String, "setting": pl.Float64, "repetition": pl.Int64, "error": pl.Float64}
     schema |= dict.fromkeys(FIGURES, pl.Float64) | {"message": pl.String}
-    return RiskComparison(pl.DataFrame(rows, schema=schema, infer_schema_length=None))
+    table = pl.DataFrame(rows, schema=schema, infer_schema_length=None)
+    return RiskComparison(table, notice=members.history.notice)
 
 
 def crowd_of(method: SyntacticMethod) -> float:

@@ -47,6 +47,7 @@ class Markov(Mechanism):
     makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy moves between stops, every trip with the same total weight, and walks"
     holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "alightings"})
+    tells: ClassVar[frozenset[str]] = frozenset({"stops", "visits", "edges"})
 
     order: Literal[1, 2] = Field(
         1,

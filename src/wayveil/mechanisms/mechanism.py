@@ -34,6 +34,9 @@ class Mechanism(BaseModel):
     # Kinds of question (see `releases.tallies`) whose intervals held the truth as often as they say, wherever the
     # coverage bench asked (docs/accuracy.md). Of all others none is known.
     holds: ClassVar[frozenset[str]] = frozenset()
+    # Further kinds of which replicas show well enough how far off they are to say whether public knowledge is better,
+    # though not for an interval.
+    tells: ClassVar[frozenset[str]] = frozenset()
     # Whether a trip's moves are steps of the network, where there is one. Taps jump; vehicles do not.
     steps: ClassVar[bool] = True
     # Whether it is trained through the gate, which costs (epsilon, delta) instead of pure epsilon.

@@ -46,7 +46,10 @@ class NoisyPrefixTree(Mechanism):
     name: ClassVar[str] = "noisy-prefix-tree"
     makes: ClassVar[type[Model]] = PrefixTree
     summary: ClassVar[str] = "noisy counts of trip prefixes, grown level by level"
-    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "journeys"})
+    holds: ClassVar[frozenset[str]] = frozenset({"boardings"})
+    tells: ClassVar[frozenset[str]] = frozenset(
+        {"stops", "visits", "alightings", "edges", "triples", "lengths", "total", "journeys"}
+    )
 
     height: Height = 12
     private_height: bool = Field(

@@ -83,6 +83,9 @@ class Weave(Mechanism):
         ge=0,
         description="trips per noise scale and cell below which single places or edges are not asked for",
     )
+    faint_on_grid: float = Field(
+        0.5, ge=0, description="the same on a grid, whose cells are many and arbitrary"
+    )
     fewest_inside: int = Field(8, ge=0, description="zones of fewer places or edges are not asked for")
     weakest: float = Field(
         500.0,
@@ -155,7 +158,8 @@ class Weave(Mechanism):
         )
         strength = _find_strength(gate, _split(gate, weights), trips)
         look = choose({name: value / self.full_cells for name, value in strength.items()})
-        weights = drop_useless(weights, geography, look, strength, faint=self.faint, few=self.fewest_inside)
+        faint = self.faint_on_grid if isinstance(geography.network, Grid) else self.faint
+        weights = drop_useless(weights, geography, look, strength, faint=faint, few=self.fewest_inside)
         # What is not asked leaves its price to others, which can then look more finely.
         prices = _split(gate, weights)
         strength = _find_strength(gate, prices, trips)

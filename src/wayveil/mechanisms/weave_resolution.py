@@ -4,6 +4,7 @@ from fractions import Fraction
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from wayveil.world.grid import Grid
 from wayveil.world.repeats import CLASS_BITS, MOST_MEMORY, VISIT_KINDS, count_contexts
 from wayveil.world.walk_blocks import Resolution, length_edges
 from wayveil.world.zones import Geography
@@ -89,6 +90,13 @@ HEIRS = {
     "edge zone": "edge",
     "distance": "length",
 }
+# On a grid, pairs of zones say who begins and ends where as well as zones do.
+HEIRS_ON_GRID = HEIRS | {
+    "origin": "pair",
+    "origin zone": "pair",
+    "destination": "pair",
+    "destination zone": "pair",
+}
 
 
 def drop_useless(
@@ -107,6 +115,7 @@ def drop_useless(
     better by themselves. `strength` are the trips per noise scale of each question, by the noisy number of trips.
     """
     network = geography.network
+    heirs = HEIRS_ON_GRID if isinstance(network, Grid) else HEIRS
     single = {
         "origin zone": look.ends,
         "destination zone": look.ends,
@@ -128,8 +137,8 @@ def drop_useless(
     }
     kept = {name: weight for name, weight in weights.items() if name not in gone}
     for name in gone & weights.keys():
-        if HEIRS[name] in kept:
-            kept[HEIRS[name]] += weights[name]
+        if heirs[name] in kept:
+            kept[heirs[name]] += weights[name]
     return kept
 
 

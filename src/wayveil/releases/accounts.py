@@ -19,6 +19,10 @@ from wayveil.trips.trips import Trips
 FOLDER, FILE = ".wayveil", "ledger"
 
 
+class UnknownDatasetError(LedgerError):
+    """Nobody has said yet what may be spent on a dataset."""
+
+
 def default_place() -> Path:
     """The ledger when none is named: one per project or home, so that a copy of a file finds the same one.
 
@@ -119,7 +123,7 @@ def require_policy(
     if not policy_epsilon:
         known = ", ".join(ledger.datasets()) or "none"
         init = f"wayveil ledger init {quote(ledger.name)} --dataset {quote(dataset)} --total-epsilon 10 --unit {whose}"
-        raise LedgerError(
+        raise UnknownDatasetError(
             f"the ledger {ledger.name} does not know the dataset {dataset!r} (it knows: {known}). Say once what may be "
             f"spent on it in all: `{init}`, or add `--policy-epsilon 10` to this release. Nothing was spent"
         )

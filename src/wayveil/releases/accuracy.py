@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 
 # A release is made again once: that takes as long as the release did.
 ROUNDS = 1
-# Kinds of one number have too few pairs; their parts have more.
-SUM_OF = {"total": "boardings", "visits": "stops"}
+# A replica with so much fewer or more visits or trips than its release shows that the mechanism loses as much.
+MOST_LOST = 0.1
+# Public knowledge is drawn as often as there are trips, up to so many; the rest is scaled.
+MOST_PUBLIC = 100_000
+# Kinds that count trips and not their visits.
+OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
 MADE_OF = {"stops": "edges", "visits": "lengths"}
 
@@ -96,10 +100,10 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
     Intervals are made for the kinds of question that the mechanism can hold, or for others (`holds`), to measure them.
     """
     trips = release.trips
-    if "rewritten_by" in release.datasheet or "drawn_trips" in release.datasheet:
-        return Accuracy(
-            {}, (), None
-        )  # of trips that were made twice, or of another number of them, nothing is known
+    if "rewritten_by" in release.datasheet or mechanism_of(release.datasheet).trained:
+        return Accuracy({}, (), None)  # made twice: nobody knows; trained: once more would take too long
+    if "drawn_trips" in release.datasheet:
+        return Accuracy({}, (), None)  # another number of trips, or too many to make again: nobody knows
     if isinstance(release.model, OfTaps):
         return Accuracy({}, tuple(_judge_counted(release)), None)
     if len(trips) == 0:
@@ -107,26 +111,33 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         return Accuracy({}, tuple(silent), None)
     with step("finding how far off to expect it"):
         replicas = list(draw_replicas(release, ROUNDS))
+        if not replicas:
+            return Accuracy({}, (), None)  # a replica that is refused says nothing
         expected = _ask_model(release, replicas)
         bins = None if trips.time is None else TimeBins.hour_of_day()
-        public = floor(trips.world, len(trips), 0, bins=bins)
-        holds = mechanism_of(release.datasheet).holds if holds is None else holds
+        public = floor(trips.world, min(len(trips), MOST_PUBLIC), 0, bins=bins)
+        made_by = mechanism_of(release.datasheet)
+        tells = made_by.holds | made_by.tells if holds is None else holds
+        holds = made_by.holds if holds is None else holds
+        lost = _lost_kinds(trips, [replica.trips for replica in replicas])
+        holds, tells = set(holds) - lost, set(tells) - lost
         bands, verdicts = {}, []
         for kind in kinds_for(trips):
             true = tally(kind, trips)
             shown = [tally(kind, replica.trips) for replica in replicas]
             bias = _bias(kind, expected)
             if kind in holds and bias is not None:
-                found = find_bands(true, shown)
-                if kind in SUM_OF:
-                    parts = SUM_OF[kind]
-                    found = find_sum_bands(
-                        tally(parts, trips), [tally(parts, each.trips) for each in replicas]
-                    )
+                if kind == "total":
+                    found = _paid_total(release)
+                elif kind == "visits":
+                    parts = [tally("stops", each.trips) for each in replicas]
+                    found = find_sum_bands(tally("stops", trips), parts)
+                else:
+                    found = find_bands(true, shown)
                 if found is not None:
                     bands[kind] = found.widen(bias)
-            sure = kind in holds or any(error.kind == kind for error in expected or ())
-            verdicts.append(_judge(kind, true, shown, public, bias or 0.0, sure=sure))
+            sure = kind in tells or any(error.kind == kind for error in expected or ())
+            verdicts.append(_judge(kind, len(trips), true, shown, public, bias or 0.0, sure=sure))
     return Accuracy(bands, tuple(verdicts), expected)
 
 
@@ -151,8 +162,30 @@ def _judge_counted(release: "Release") -> Iterator[Verdict]:
         yield judge(kind, int(np.count_nonzero(values)), size, error, against, sure=True)
 
 
+def _lost_kinds(trips: Trips, replicas: Sequence[Trips]) -> frozenset[str]:
+    """Kinds of which nothing is known, because a replica has many fewer or more trips or visits than the release.
+
+    What is lost between a release and its replica was lost before as well, and nobody knows how much.
+    """
+    if any(abs(len(each) - len(trips)) > MOST_LOST * len(trips) for each in replicas):
+        return frozenset(KINDS)
+    if any(abs(each.visits - trips.visits) > MOST_LOST * trips.visits for each in replicas):
+        return frozenset(KINDS) - OF_ENDS
+    return frozenset()
+
+
+def _paid_total(release: "Release") -> Bands | None:
+    """The interval of a number of trips that was asked for by itself: the law of its noise; None if it was not."""
+    for spend in release.datasheet["spends"]:
+        if spend["label"] == "number of trips" and "error_95" in spend:
+            count = float(len(release.trips))
+            half = np.array([(float(spend["error_95"]) + 1) / sqrt(count + 1)])
+            return Bands(np.array([count]), -half, half, None)
+    return None
+
+
 def _ask_model(release: "Release", replicas: Sequence[Replica]) -> tuple[ExpectedError, ...] | None:
-    if not isinstance(release.model, ExpectsErrors) or not replicas:
+    if not isinstance(release.model, ExpectsErrors):
         return None
     return tuple(release.model.expected_errors(release.trips, replicas[0]))
 
@@ -169,15 +202,16 @@ def _bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
 
 
 def _judge(
-    kind: str, true: Tally, replicas: Sequence[Tally], public: Trips, bias: float, *, sure: bool
+    kind: str, trips: int, true: Tally, replicas: Sequence[Tally], public: Trips, bias: float, *, sure: bool
 ) -> Verdict:
     """Mean distances, in shares of what the release shows."""
     size = max(float(true.values.sum()), 1.0)
     biased = float(np.sum(bias * np.sqrt(true.values))) * sqrt(2 / pi)
     off = [np.hypot(_distance(true, replica), biased) / size for replica in replicas]
-    against = _distance(true, tally(kind, public)) / size if KINDS[kind].public else None
-    error = float(np.mean(off)) if off else 1.0  # a replica that was refused says nothing
-    return judge(kind, len(true.cells), size, error, against, sure=sure)
+    told = tally(kind, public)
+    told = Tally(told.cells, told.values * trips / len(public))
+    against = _distance(true, told) / size if KINDS[kind].public else None
+    return judge(kind, len(true.cells), size, float(np.mean(off)), against, sure=sure)
 
 
 def _distance(left: Tally, right: Tally) -> float:

@@ -16,6 +16,7 @@ from wayveil.synthesis.estimates import Estimate, Key, Runs, Visits
 from wayveil.synthesis.model import OfTaps
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
+from wayveil.world.lines import scheduled_runs
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
@@ -177,15 +178,6 @@ def route_boardings(trips: Trips, network: Network) -> NDArray[np.float64]:
     leaving = np.bincount(source, weight, network.size)
     share = weight * (per_stop / np.maximum(leaving, 1e-12))[source]
     return np.asarray(np.bincount(network.route, share, len(network.route_ids)), np.float64)
-
-
-def scheduled_runs(network: Network) -> NDArray[np.float64]:
-    """Vehicle runs of each route in the feed: those of its busiest edge, shared by the routes on it."""
-    sharing = np.maximum(np.diff(network.route_indptr), 1)
-    edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
-    runs = np.zeros(len(network.route_ids))
-    np.maximum.at(runs, network.route, (network.runs / sharing)[edge])
-    return runs
 
 
 def seats_of(network: Network, seats: int) -> NDArray[np.float64]:

@@ -23,9 +23,9 @@ ENOUGH = 80
 MOST_GROUPS = 30
 FEWEST = 4  # below, nothing is said
 OUTSIDE = 0.025  # on either side of an interval
-# A release is smoother than the truth, so its replicas miss less of it than it misses of the truth. Set on the habit
-# town of the coverage bench.
-CAUTION = 1.25
+# A release is smoother than the truth: its replicas miss less of it than it misses of the truth. Set on the simulated
+# towns of the coverage bench, on which nothing is judged.
+CAUTION = 1.1
 
 
 @dataclass(frozen=True, eq=False)

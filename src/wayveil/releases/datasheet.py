@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 import wayveil
-from wayveil.errors import plain
+from wayveil.errors import decimal, plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
@@ -259,14 +259,14 @@ def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str], claim: F
     chance = f"(delta = {plain(delta)})"
     but = f", but for events with a chance of at most {float(delta):g}" if delta else ""
     if claim is not None:
-        chance = f"(so (epsilon, delta)-differential privacy with epsilon = {plain(claim)}, delta = {plain(delta)})"
+        chance = f"(so (epsilon, delta)-differential privacy with epsilon = {decimal(claim)}, delta = {plain(delta)})"
     flavour = (
         "differential privacy"
         if gate.budget.currency == "epsilon"
         else "zero-concentrated differential privacy"
     )
     return (
-        f"This release satisfies {flavour} with {gate.budget.currency} = {plain(spent)} {chance} for the unit "
+        f"This release satisfies {flavour} with {gate.budget.currency} = {decimal(spent)} {chance} for the unit "
         f"`{gate.unit.name}`: comparing {gate.unit.neighbours}, no output becomes more likely or less likely by more "
         f"than the factor that this number allows{but}."
     )

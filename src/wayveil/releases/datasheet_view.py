@@ -9,6 +9,8 @@ from fractions import Fraction
 from math import exp
 from typing import Any
 
+from wayveil.errors import decimal
+
 _SPEND_TITLES = {
     "label": "Bought",
     "price": "Price",
@@ -61,11 +63,11 @@ def promise(sheet: Mapping[str, Any]) -> Promise:
     reasons = tuple(sheet.get("not_private_because") or ())
     holds = bool(stated) and bool(sheet.get("private", not reasons)) and not reasons
     currency = "rho" if "rho" in stated else "epsilon"
-    amount, unit = str(stated.get(currency, "")), str(stated.get("unit", "unit"))
+    amount, unit = _amount(stated.get(currency, "")), str(stated.get("unit", "unit"))
     sentence = str(stated.get("sentence") or "This output comes without a stated privacy guarantee.")
     sentence = sentence.replace("`", "")
     meaning = ""
-    if holds and currency == "epsilon" and (epsilon := _fraction(amount)) is not None:
+    if holds and currency == "epsilon" and (epsilon := _fraction(stated["epsilon"])) is not None:
         meaning = (
             f"In plain words: with or without any one {unit} in the data, nothing that can be seen here is more than "
             f"{_factor(float(epsilon))} times as likely in one case as in the other."
@@ -84,7 +86,7 @@ def spends(sheet: Mapping[str, Any]) -> Spends | None:
     total = sum(prices, Fraction(0)) or Fraction(1)
     return Spends(
         tuple(_SPEND_TITLES.get(key, words(key)) for key in keys),
-        tuple(tuple("" if row.get(key) is None else str(row[key]) for key in keys) for row in rows),
+        tuple(tuple("" if row.get(key) is None else _amount(row[key]) for key in keys) for row in rows),
         tuple(round(float(price / total) * 100, 1) for price in prices),
     )
 
@@ -121,6 +123,12 @@ def words(key: object) -> str:
     """A field name as people write it."""
     text = str(key).replace("_", " ")
     return text[:1].upper() + text[1:]
+
+
+def _amount(value: object) -> str:
+    """Exact rationals of the datasheet as decimals; all else as it is."""
+    found = _fraction(value) if isinstance(value, str) and "/" in value else None
+    return str(value) if found is None else decimal(found)
 
 
 def _factor(epsilon: float) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.releases.datasheet import NOT_STATED
 from wayveil.releases.spreadsheets import write_csv
+from wayveil.releases.trip_periods import has_weekdays_only, is_dated
 from wayveil.synthesis.estimates import Ends, Estimate, Runs, Visits
 from wayveil.synthesis.model import Nests
 from wayveil.trips.tracks import Tracks
@@ -49,10 +50,17 @@ def station_activities(release: "Release", bins: TimeBins = HOURS) -> pl.DataFra
     """TIDES `station_activities`: per service date, stop and period, who came in and who went out.
 
     Where visits are taps, every one is an entry and a transaction, and nothing is known of exits. Otherwise a trip
-    enters at its first visit and leaves at its last.
+    enters at its first visit and leaves at its last. Trips without a date have no service date, and their periods are
+    times of the clock; `put_on_date` gives them one.
     """
     trips, taps = release.trips, release.visits_are_taps
     time = _times(trips)
+    if has_weekdays_only(trips):
+        raise ParameterError(
+            "these trips have weekdays and no dates: say with --put-on in which week they lie"
+        )
+    dated = is_dated(trips)
+    time = time if dated else time % DAY
     full = trips.lengths > 0
     first, last = trips.offsets[:-1][full], trips.offsets[1:][full] - 1
     entries = np.arange(trips.visits) if taps else first
@@ -68,9 +76,13 @@ def station_activities(release: "Release", bins: TimeBins = HOURS) -> pl.DataFra
     table = table.sort("day", "stop", "bin")
     stop = trips.world.ids[table["stop"].to_numpy()]
     start, end = _period(table["day"].to_numpy(), table["bin"].to_numpy(), bins)
+    day = _date(table["day"].to_numpy())
+    if not dated:
+        start, end = start.str.slice(11), end.str.slice(11).replace("00:00:00", "24:00:00")
+        day = pl.Series([None] * len(day), dtype=pl.Date)
     given = pl.DataFrame(
         {
-            "service_date": _date(table["day"].to_numpy()),
+            "service_date": day,
             "stop_id": pl.Series(stop.tolist(), dtype=pl.String),
             "time_period_start": start,
             "time_period_end": end,
@@ -225,6 +237,7 @@ def _write_od(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
 def _write_stop_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
     flows = stop_flows(release.trips)
     _set_bars(flows["features"], "visits", release.estimate(Visits(("stop",))))
+    flows["note"] = _bars_note(release, "stop-flows")
     out.write_text(json.dumps(flows), encoding="utf-8")
     return [out]
 
@@ -237,8 +250,18 @@ def _write_edge_flows(release: "Release", out: Path, bins: TimeBins) -> list[Pat
     ]
     known = release.estimate(Runs(np.stack(ends, axis=1))) if flows["features"] else None
     _set_bars(flows["features"], "trips", known)
+    flows["note"] = _bars_note(release, "edge-flows")
     out.write_text(json.dumps(flows), encoding="utf-8")
     return [out]
+
+
+def _bars_note(release: "Release", kind: str) -> str:
+    """What to know of the numbers of a file: the verdict, and what `low` and `high` hold."""
+    said = verdict_on(release, kind)
+    bars = (
+        "low and high hold the number of what was counted in 95 of 100 cases; null where that is not known."
+    )
+    return bars if said is None else f"{said} {bars}"
 
 
 def _set_bars(features: list[dict[str, Any]], name: str, known: Estimate | None) -> None:

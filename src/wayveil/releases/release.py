@@ -38,7 +38,8 @@ from wayveil.releases.datasheet import (
     public_worlds,
 )
 from wayveil.releases.tallies import kind_of
-from wayveil.releases.trip_questions import MINUTES, TRIP_QUESTIONS, answer_trips
+from wayveil.releases.trip_periods import Period
+from wayveil.releases.trip_questions import TRIP_QUESTIONS, answer_trips, refuse_additions
 from wayveil.showing import draw_map, show
 from wayveil.synthesis.drawing import Drawing, Wanted, draw
 from wayveil.synthesis.estimates import Estimate, Question, count_in_trips
@@ -115,14 +116,17 @@ class Release:
         top: int = 20,
         seats: int = SEATS,
         districts: Any = None,
-        over: float = MINUTES,
+        over: float | None = None,
+        by: Period | None = None,
     ) -> Answer:
         """Answer a question about trips (`wayveil.releases.trip_questions`) or taps (`.answers`); costs nothing.
 
-        `districts` (csv or frame: stop_id, district) and `over` (minutes) are for the questions that need them.
+        `districts` (csv or frame: stop_id, district; or a GeoJSON of areas), `over` (minutes or kilometres) and `by`
+        (hour, day or weekday) are for questions about trips.
         """
+        refuse_additions(question, districts=districts, over=over, by=by)
         if question in TRIP_QUESTIONS:
-            return answer_trips(self, question, top=top, districts=districts, over=over)
+            return answer_trips(self, question, top=top, districts=districts, over=over, by=by)
         return answer_question(self, question, top=top, seats=seats)
 
     def save(self, folder: str | Path, *, key: str | Path | None = None) -> Path:

@@ -79,7 +79,7 @@ def _draw(release: "Release", seed: int) -> Replica:
         return release.model.replicate(release.trips, seed)
     chosen, world = mechanism_of(release.datasheet), release.world
     unit = AlreadyBounded(unit_of(release.datasheet).after(chosen.rule(world).stability(world)))
-    gate = Gate(unit, Budget(Fraction(release.datasheet["guarantee"]["epsilon"])), SeededBits(seed))
+    gate = Gate(unit, budget_of(release.datasheet), SeededBits(seed))
     model = chosen.measure(LocalCounter(release.trips), gate)
     return Replica(model, model.generate(seed))
 
@@ -88,6 +88,14 @@ def mechanism_of(datasheet: Datasheet) -> Mechanism:
     """The mechanism with the parameters that the datasheet states."""
     described = datasheet["mechanism"]
     return mechanism(described["name"])(**described["parameters"])
+
+
+def budget_of(datasheet: Datasheet) -> Budget:
+    """What the release had to spend, in its own currency."""
+    guarantee = datasheet["guarantee"]
+    if "rho" in guarantee:
+        return Budget(Fraction(guarantee["rho"]), currency="rho", delta=Fraction(guarantee["delta"]))
+    return Budget(Fraction(guarantee["epsilon"]))
 
 
 def unit_of(datasheet: Datasheet) -> Unit:

@@ -14,6 +14,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from wayveil.errors import InputError, ParameterError, WayveilError
@@ -24,8 +25,6 @@ from wayveil.releases.datasheet_page import datasheet_page
 from wayveil.releases.signing import public_text, signing_key
 from wayveil.releases.verification import FORMAT, MANIFEST, SIGNATURE, hash_file, verify_release
 from wayveil.synthesis.model import Model, load_model
-from wayveil.trips.history import History
-from wayveil.trips.tables import file_marks
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits, write_joined, write_visits
 from wayveil.world.network import Network
@@ -90,15 +89,8 @@ def load_parts(folder: Path, world: World, trust: str | None) -> tuple[Trips, Mo
         )
     datasheet = load_datasheet(folder)
     world = world_of_release(datasheet, world, folder)
-    trips = _read_trips(folder / TRIPS, world)
+    trips = _load_trips(folder / TRIPS, world)
     return trips, load_saved_model(folder, world, datasheet), datasheet, _load_accuracy(folder / ACCURACY)
-
-
-def _read_trips(path: Path, world: World) -> Trips:
-    """The private trips; a release may have none, because the model can draw them."""
-    if pl.scan_parquet(path).select(pl.len()).collect().item() == 0:
-        return Trips.of_lists([], world, history=History(marks=file_marks(path)))
-    return read_visits(path, world)
 
 
 def load_datasheet(folder: str | Path) -> Datasheet:
@@ -145,6 +137,15 @@ def load_saved_model(folder: Path, world: World, datasheet: Datasheet) -> Model:
             f"names a mechanism that is not known here ({error})", file=folder / DATASHEET
         ) from error
     return load_model(folder, world, kinds)
+
+
+def _load_trips(path: Path, world: World) -> Trips:
+    """The released trips; noise may have left none of them, and that is a release too."""
+    columns = pl.read_parquet_schema(path)
+    if pl.scan_parquet(path).select(pl.len()).collect().item():
+        return read_visits(path, world)
+    time = np.empty(0, np.int64) if "event_time" in columns else None
+    return Trips(np.empty(0, np.int32), np.zeros(1, np.int64), world, time)
 
 
 def _load_accuracy(path: Path) -> Accuracy:

@@ -1,7 +1,7 @@
 """Four ways from taps to a release, and what each one promises.
 
-cards         The taps have cards. Each card's taps are chained by a rule per card, and the trips are released with a
-              tree. Protects riders.
+cards         The taps have cards. Each card's taps are chained by a rule per card, and their first taps are counted, or
+              the trips released with another mechanism. Protects riders.
 counts-first  No cards. Noisy counts of (stop, route, time) come first; taps are drawn from them and given to riders
               afterwards, which is post-processing. Protects single taps.
 counts        Plain noisy counts of taps, without riders. Protects single taps. The baseline.
@@ -66,8 +66,9 @@ def release_taps(
 ) -> Release:
     """Release taps in one of the four ways.
 
-    mechanism   for trips (`cards`, `study`): by default a noisy prefix tree of height 4. With `counts-first`, an
-                optional second step that rewrites the already private trips
+    mechanism   `cards`: by default the counts of a rider's first four taps a day, which answer questions about taps
+                best; `study` and alightings: a noisy prefix tree of height 4. With `counts-first`, an optional second
+                step that rewrites the already private trips
     period      a trip is a rider's `day` (if nothing is said) or `week`; `counts` has no trips
     max_trips   trips of one rider (`cards`, `study`) that are counted; 2 if nothing is said
     without_id  taps without a card (`cards`): refused, left out (`drop`), or each a rider of its own (`own`)
@@ -97,6 +98,9 @@ def release_taps(
     if isinstance(mechanism, Weave) and isinstance(taps.world, Network):
         raise ParameterError(ON_STEPS)
     options["visits"] = "taps"
+    if mechanism is None and way == "cards" and not alightings:
+        # Noise is the same for the first taps of a trip; counted straight, more of the busiest stops are right.
+        mechanism = TapCounts(max_visits=DEFAULT_HEIGHT)
     tree = _for_taps(NoisyPrefixTree(height=DEFAULT_HEIGHT) if mechanism is None else mechanism)
     # Whatever is made of the taps, the ledger knows them by the taps themselves.
     options = {"rows": taps.as_single_visits(), **options}

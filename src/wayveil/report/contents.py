@@ -21,7 +21,7 @@ from wayveil.report.expected import expected_table
 from wayveil.report.maps import Maps, flow_maps
 from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.pictures import Matrices, hour_chart, length_chart, od_matrices, top_table
-from wayveil.report.rankings import Row, journey_ranking, move_ranking, ranking, ranking_table
+from wayveil.report.rankings import Row, journey_ranking, move_ranking, ranking, ranking_table, standing_out
 from wayveil.report.svg_map import PairFlows
 from wayveil.report.trie_picture import trie_chart
 from wayveil.synthesis.model import Nests
@@ -117,7 +117,7 @@ class Contents:
                 top,
                 bars,
             ),
-            journeys=journey_ranking(names, private, raw, top, bars),
+            journeys=_journeys(release, private, raw, names, top, bars),
             patterns=[_patterns(kind, private, raw, top, bars) for kind in _KINDS],
             answers=tables,
             unanswered=unanswered,
@@ -159,6 +159,21 @@ def write_pictures(
     publication.
     """
     return Contents.of(private, raw, top=top).save(folder)
+
+
+def _journeys(
+    release: Release | None,
+    private: Trips,
+    raw: Trips | None,
+    names: NDArray[np.str_],
+    top: int,
+    bars: NoiseBars,
+) -> list[Row]:
+    """The busiest journeys; where raw ones do not stand beside, only those that stand out of the noise."""
+    rows = journey_ranking(names, private, raw, top, bars)
+    if release is None or raw is not None:
+        return rows
+    return standing_out(rows, release.accuracy.of("journeys"), len(private))
 
 
 def _patterns(kind: str, private: Trips, raw: Trips | None, top: int, bars: NoiseBars) -> PatternTable:

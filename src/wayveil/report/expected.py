@@ -24,8 +24,14 @@ def expected_table(release: Release) -> AnswerTable | None:
         _HEADS,
         [_row(error) for error in release.expected],
         _NOTE,
-        pl.DataFrame(release.expected),
+        _data(release.expected),
     )
+
+
+def _data(errors: tuple[ExpectedError, ...]) -> pl.DataFrame:
+    """The numbers of the page and no others: what it calls percent is percent here."""
+    table = pl.DataFrame(errors).drop("relative")
+    return table.with_columns(percent=100 * pl.col("off") / pl.col("mean").clip(1e-9))
 
 
 def _row(error: ExpectedError) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from wayveil.report.contents import Contents
 from wayveil.report.page_files import environment, write_page
 from wayveil.report.rankings import interval_words
 from wayveil.report.unmeasured import unmeasured
+from wayveil.trips.history import SIMULATED
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import Scorecard
 from wayveil.utility.stops import stop_counts
@@ -57,16 +58,18 @@ def write_report(
     title: str | None = None,
     audience: Audience = "public",
     figures: bool = True,
+    risk_page: str | None = None,
 ) -> Path:
     """Write the report; the file appears whole or not at all.
 
     The `public` report shows the release and its datasheet and never looks at `raw`, the scorecard or a comparison.
     The `internal` one sets both sides next to each other and says at its top that it is not for publication. The
     page stands alone; unless `figures` is false, a folder `<name>-figures` beside it has every picture as SVG and its
-    numbers as csv.
+    numbers as csv. The internal one also points to a page on attacks, where there is one beside it (`risk_page`).
     """
     path = Path(path)
     made = _report(release, raw, scorecard, comparison, title, audience)
+    made.fields["risk_page"] = risk_page if audience == "internal" else None
     folder = path.with_name(f"{path.stem}-figures")
     write_page(path, made.html(folder.name if figures else None))
     if figures:
@@ -111,6 +114,8 @@ def _report(
         **vars(contents),
         "title": title or _title(world),
         "internal": raw is not None,
+        "journeys_judged": release.accuracy.of("journeys") is not None,
+        "notice": "" if raw is None else _notice(raw),
         "facts": _facts(world, private, raw, contents.bars.total()),
         "datasheet": DatasheetView.of(sheet),
         "version": sheet.get("wayveil", {}).get("version", ""),
@@ -121,6 +126,7 @@ def _report(
         "accuracy": None if scorecard is None else accuracy.accuracy_rows(scorecard),
         "verdict": None if scorecard is None else accuracy.verdict(scorecard),
         "comparison": compared,
+        "risk_page": None,
         "number": number,
         "trust": release.accuracy.words,
         "unmeasured": unmeasured(
@@ -133,6 +139,13 @@ def _report(
         ),
     }
     return _Report(contents, compared, fields)
+
+
+def _notice(raw: Trips) -> str:
+    shown = (
+        "simulated trips, behind which there is nobody," if SIMULATED in raw.history.marks else "raw trips"
+    )
+    return f"This page shows {shown} and figures computed from them."
 
 
 def _title(world: World) -> str:

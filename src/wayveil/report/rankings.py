@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, floor, isnan
+from math import ceil, floor, isnan, log, pi, sqrt
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.releases.verdicts import Verdict
 from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.svg_map import PairFlows
 from wayveil.synthesis.estimates import Interval
@@ -16,6 +17,8 @@ from wayveil.utility.origin_destination import od_pairs
 from wayveil.utility.stops import busiest
 
 Counts = NDArray[np.int64]
+# Of normal noise: its deviation in mean absolute sizes.
+DEVIATION_OF_MEAN = sqrt(pi / 2)
 
 
 @dataclass(frozen=True)
@@ -134,3 +137,23 @@ def journey_ranking(
         top,
         None if bars is None else lambda shown: bars.journeys(keys[shown]),
     )
+
+
+def standing_out(rows: list[Row], verdict: Verdict | None, trips: int) -> list[Row]:
+    """The rows that are more than noise would show at the top of a list; all of them where nothing is known of noise.
+
+    A row with an interval stands out if that leaves at least one trip. Without one, it has to be larger than the
+    largest of as many cells would be by noise alone, whose mean size the verdict tells.
+    """
+    if verdict is None:
+        return rows
+    if verdict.is_noise:
+        return []
+    per_cell = verdict.error * trips / max(verdict.cells, 1)
+    largest = DEVIATION_OF_MEAN * per_cell * sqrt(2 * log(max(verdict.cells, 2)))
+
+    def stands_out(row: Row) -> bool:
+        known = row.low is not None and not isnan(row.low)
+        return row.low >= 1 if known and row.low is not None else row.private > largest
+
+    return [row for row in rows if stands_out(row)]

@@ -117,7 +117,7 @@ def _simulate(
     paths = shortest_paths(network, origin, destination, cost)
     time = None
     if departure is not None and day is not None:
-        time = _times(network, paths.location, paths.offsets, departure)
+        time = travel_times(network, paths.location, paths.offsets, departure)
         time += day * 86_400
     rider = np.repeat(np.arange(riders, dtype=np.int64), trips_per_rider)
     return Trips(paths.location, paths.offsets, network, time, rider, MADE_UP)
@@ -190,7 +190,7 @@ def _draw_pairs(
     return origin[:, :trips_per_rider].ravel(), destination[:, :trips_per_rider].ravel()
 
 
-def _times(
+def travel_times(
     network: Network, location: NDArray[np.int32], offsets: NDArray[np.int64], departure: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """When each visit happens, a block of trips at a time to keep memory small."""

@@ -15,8 +15,12 @@ from wayveil.world.network import Network
 
 # Above this share of moves that the network lacks, trips are no calls on it, or it is another network.
 MOST_BROKEN = 0.1
+# Fewer walks than this share of all moves are noise in the data.
+FEW_WALKS = 0.002
 # People change on foot over such distances, where a feed often says nothing of it.
 WALKABLE_METRES = 400
+
+MOST_CELLS = 1 << 25
 
 REASONS = {
     "walk": f"a walk of at most {WALKABLE_METRES} m that the feed does not list (--walk-radius adds such walks)",
@@ -72,6 +76,16 @@ def fit_moves(trips: Trips) -> Fit:
     return Fit(moves, {reason: number for reason, number in found.items() if number})
 
 
+def lacks_walks(trips: Trips) -> bool:
+    """Whether calls have so many walks that the network does not list that a release should add such walks."""
+    if not isinstance(trips.world, Network):
+        return False
+    fit = fit_moves(trips)
+    walks = fit.lacking.get("walk", 0)
+    others = sum(fit.lacking.values()) - walks
+    return walks > FEW_WALKS * fit.moves and others <= MOST_BROKEN * fit.moves
+
+
 def require_fit(trips: Trips) -> None:
     """Refuse trips of which nobody said what a row is, where most of them would be cut short without a word."""
     if trips.world.restricts_moves:
@@ -108,8 +122,14 @@ def _moves(trips: Trips) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
     visit = np.flatnonzero(inner)
     before, here = trips.location[visit - 1].astype(np.int64), trips.location[visit].astype(np.int64)
     moved = before != here
-    pair, count = np.unique(before[moved] * trips.world.size + here[moved], return_counts=True)
-    return pair // trips.world.size, pair % trips.world.size, count
+    size = trips.world.size
+    moves = before[moved] * size + here[moved]
+    if size**2 <= MOST_CELLS:  # counting into all pairs is much faster than sorting
+        counts = np.bincount(moves, minlength=size**2)
+        pair = np.flatnonzero(counts)
+        return pair // size, pair % size, counts[pair]
+    pair, count = np.unique(moves, return_counts=True)
+    return pair // size, pair % size, count
 
 
 def _percent(share: float) -> str:

@@ -19,6 +19,8 @@ MARKS = {
     SIMULATED: "the data is simulated: there is nobody behind it",
     NOT_PRIVATE: "an earlier step says of its output that it is not private",
 }
+RAW_NOTICE = "Not for publication: these figures are computed from the raw trips."
+SIMULATED_NOTICE = "These figures are computed from simulated trips: there is nobody behind them."
 # The name of the column in a table, and of the key in the metadata of a parquet file, that carries the marks.
 MARKS_NAME = "wayveil_marks"
 _BETWEEN = "; "
@@ -68,6 +70,11 @@ class History:
     def then(self, step: Stability) -> "History":
         """After one more step."""
         return replace(self, stability=self.stability.then(step))
+
+    @property
+    def notice(self) -> str:
+        """What has to stand beside figures that were computed from these trips."""
+        return SIMULATED_NOTICE if SIMULATED in self.marks else RAW_NOTICE
 
     @property
     def words(self) -> list[str]:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from wayveil.trips.history import AS_READ, History
 from wayveil.world.world import World
 
+# Earlier times have no date: they lie on the first day of the timeline, or in its first weeks.
+UNDATED = 14 * 86_400
 # Trips taken at a time.
 PIECE = 1 << 18
 
@@ -193,8 +195,10 @@ class Trips:
             facts["riders"] = len(np.unique(known))
             facts["trips_without_rider"] = int((self.rider < 0).sum())
         if self.time is not None and self.visits:
-            facts["first_time"] = str(np.datetime64(int(self.time.min()), "s"))
-            facts["last_time"] = str(np.datetime64(int(self.time.max()), "s"))
+            facts["first_time"], facts["last_time"] = (
+                _say_moment(int(moment), dated=int(self.time.max()) >= UNDATED)
+                for moment in (self.time.min(), self.time.max())
+            )
         return facts
 
     def to_polars(self) -> "pl.DataFrame":
@@ -224,3 +228,11 @@ class Trips:
         from wayveil.trips.display import trips_html
 
         return trips_html(self)
+
+
+def _say_moment(seconds: int, *, dated: bool) -> str:
+    """A date with a time, or the time of day alone where nobody wrote a date; after midnight it goes on past 24."""
+    if dated:
+        return str(np.datetime64(seconds, "s"))
+    minutes, second = divmod(seconds, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"

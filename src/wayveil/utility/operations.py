@@ -128,7 +128,7 @@ class Operations(Figures):
         for side in ("most", "least"):
             wanted, found = (_extreme(counts["stop"], side, self.top) for counts in (self.true, answers))
             share = len(np.intersect1d(wanted, found)) / len(wanted)
-            label = f"share of the {self.top} {side} used stops found"
+            label = f"share of the {self.top} stops with the {side} {boardings} found"
             measures.append(Measure(f"operations/{side}_used", label, share, "higher"))
         return measures
 

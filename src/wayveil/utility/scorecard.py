@@ -14,13 +14,12 @@ from wayveil.errors import ParameterError
 from wayveil.progress import step, track
 from wayveil.releases.release import Release
 from wayveil.showing import show
+from wayveil.trips.history import RAW_NOTICE
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
 from wayveil.utility.reference import LINES, reference_trips
 from wayveil.utility.suite import Suite, questions
 from wayveil.world.timebins import TimeBins
-
-NOTICE = "Not for publication: these figures are computed from the raw trips."
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Scorecard:
     queries: int
     sanity_bound: float
     seed: int
-    notice: str = NOTICE
+    notice: str = RAW_NOTICE
 
     def __getitem__(self, key: str) -> Figure:
         for figure in self.figures:
@@ -169,6 +168,7 @@ def score(
         private_trips=tuple(len(one) for one in candidates),
         queries=queries,
         sanity_bound=sanity_bound(trips),
+        notice=trips.history.notice,
         seed=seed,
     )
 

@@ -66,13 +66,13 @@ class StopFigures(Figures):
             ),
             Measure(
                 f"stop_top_{self.top}",
-                f"share of the busiest {self.top} found",
+                f"share of the {self.top} stops with the most visits found",
                 hit_rate(self.counts, counts, self.top),
                 "higher",
             ),
             Measure(
                 f"stop_ndcg_loss_{self.top}",
-                f"1 - NDCG of the busiest {self.top}",
+                f"1 - NDCG of the {self.top} stops with the most visits",
                 ndcg_loss(self.counts, counts, self.top),
             ),
         ]

@@ -72,6 +72,7 @@ class Network(World):
     """A `World` whose locations are the stations (or stops) of a feed and whose moves are its edges.
 
     `warnings` are sentences with counts about everything odd in the feed; like the rest they know of no trip.
+    `service` counts departures per location and hour of the day, where the source of the network tells it.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Network(World):
         *,
         name: str = "network",
         warnings: Sequence[str] = (),
+        service: NDArray[np.int64] | None = None,
     ) -> None:
         super().__init__(places.ids, successors=SparseSuccessors(edges.indptr, edges.indices))
         _check(places, edges, routes, platforms)
@@ -96,6 +98,7 @@ class Network(World):
         self.route_ids, self.route_names, self.route_types = routes.ids, routes.names, routes.types
         self.stop_ids, self.stop_location = platforms.ids, platforms.location
         self.warnings = list(warnings)
+        self.service = service
 
     @property
     def edges(self) -> int:
@@ -180,7 +183,7 @@ class Network(World):
 
     def stored(self) -> dict[str, NDArray[Any]]:
         """What a kind of network keeps beside its places and edges."""
-        return {}
+        return {} if self.service is None else {"service": self.service}
 
     @classmethod
     def load(cls, path: str | Path) -> "Network":
@@ -203,7 +206,15 @@ class Network(World):
                 kind(**{item.name: stored[f"{kind.__name__}.{item.name}"] for item in fields(kind)})
                 for kind in (Places, Edges, Routes, Platforms)
             ]
-            return cls(*parts, name=str(stored["name"]), warnings=stored["warnings"].tolist())  # type: ignore[arg-type]
+            service = stored.get("service")
+            if service is not None and service.shape != (len(parts[0].ids), 24):  # type: ignore[union-attr]
+                raise ValueError("service by hour has another shape")
+            return cls(
+                *parts,  # type: ignore[arg-type]
+                name=str(stored["name"]),
+                warnings=stored["warnings"].tolist(),
+                service=service,
+            )
         except KeyError as error:
             raise InputError(f"is not a saved network: {error} is missing", file=path) from error
         except (ValueError, IndexError, WayveilError) as error:

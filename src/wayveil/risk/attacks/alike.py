@@ -6,6 +6,7 @@ from scipy.stats import chi2_contingency
 
 from wayveil.trips.trips import Trips
 
+Values = NDArray[np.integer]
 FEWEST_EXPECTED = 5  # below, a cell is put together with the others that are as rare
 FALSE_ALARMS = 0.001  # chance that two samples of the same people are called unlike, over all tests
 HOUR = 3_600
@@ -13,7 +14,7 @@ HOUR = 3_600
 
 def differences(members: Trips, controls: Trips) -> tuple[str, ...]:
     """In what the two differ beyond chance: first stops, last stops, lengths, hours of departure."""
-    questions = {
+    questions: dict[str, tuple[Values, Values]] = {
         "first stops": (members.origins(), controls.origins()),
         "last stops": (members.destinations(), controls.destinations()),
         "numbers of stops": (members.lengths, controls.lengths),
@@ -27,7 +28,7 @@ def differences(members: Trips, controls: Trips) -> tuple[str, ...]:
     )
 
 
-def chance_of_difference(one: NDArray[np.integer], other: NDArray[np.integer]) -> float:
+def chance_of_difference(one: Values, other: Values) -> float:
     """The p value of a chi-squared test that two samples of values come from the same source."""
     values, found = np.unique(np.concatenate([one, other]), return_inverse=True)
     table = np.stack([np.bincount(part, minlength=len(values)) for part in np.split(found, [len(one)])])

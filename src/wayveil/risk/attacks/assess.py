@@ -158,6 +158,7 @@ class _Attack:
                 "riders_of_strap": self.settings.riders,
             },
             strap=self._strap(),
+            notice=self.raw.history.notice,
             hashes=hashes,
             unlike=() if self.controls is None else differences(self.members.trips, self.controls.trips),
         )

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from wayveil.risk.attacks.membership import Membership
 from wayveil.risk.rates import Gain, Rate
 from wayveil.risk.strap.study import Strap
+from wayveil.trips.history import RAW_NOTICE
 
-NOTICE = "Not for publication: these figures are computed from the raw trips."
 NO_CONTROLS = (
     "There is no hold-out: the rates below are not risks, because nobody knows what the same attack reaches on people "
     "who are not in the data."
@@ -94,7 +94,7 @@ class RiskReport:
     hashes: dict[str, str]
     strap: tuple[Strap, ...] = ()
     unlike: tuple[str, ...] = ()
-    notice: str = NOTICE
+    notice: str = RAW_NOTICE
     assumptions: tuple[str, ...] = field(default=ASSUMPTIONS)
     limits: tuple[str, ...] = field(default=LIMITS)
 

@@ -139,6 +139,14 @@ def cut_at_junctions(trips: Trips, cells: Cells, junctions: Junctions) -> Segmen
     return Segments(trips, start, end, trip, source, target, junctions.state[last] < 0)
 
 
+def moving_trips(trips: Trips, cells: Cells) -> Trips:
+    """The trips that visit more than one place: only they have a way from somewhere to somewhere else."""
+    trips = trips.take(trips.lengths > 0)
+    place = cells.place[trips.location]
+    elsewhere = place != np.repeat(place[trips.offsets[:-1]], trips.lengths)
+    return trips.take(np.bincount(trips.trip_of_visit()[elsewhere], minlength=len(trips)) > 0)
+
+
 @njit(cache=True)
 def _cuts(offsets: Ints, at: Ints, state: Ints) -> tuple[Ints, Ints, Ints]:
     most = len(at) + len(offsets)

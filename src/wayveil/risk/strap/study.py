@@ -18,6 +18,7 @@ from wayveil.risk.strap.cells import (
     cut_at_junctions,
     distinct_segments,
     find_junctions,
+    moving_trips,
     public_moves,
 )
 from wayveil.risk.strap.literal import mean_of_matched, summed_distances
@@ -66,6 +67,7 @@ class Strap:
     total       the sum, five and ten: sums over the 5 and 10 % with the lowest values
     exact, widened, weightless  segments whose expected distance is 0, whose neighbourhood had to be widened, and for
                 which no released segment had any weight
+    standing    released trips that visit one place only and are left out, because they have no way (repaired)
     """
 
     settings: StrapSettings
@@ -75,6 +77,7 @@ class Strap:
     exact: int
     widened: int
     weightless: int
+    standing: int
 
     @property
     def total(self) -> float:
@@ -96,6 +99,7 @@ class Strap:
             "exact": self.exact,
             "widened": self.widened,
             "weightless": self.weightless,
+            "standing": self.standing,
         }
 
     def __str__(self) -> str:
@@ -103,16 +107,18 @@ class Strap:
             f"STRAP ({self.settings.mode}, cells of {self.settings.cell:g} m, p = {self.settings.p:g}): "
             f"{self.total:,.1f}; worst-off 5 %: {self.most_vulnerable(0.05):,.2f}, 10 %: "
             f"{self.most_vulnerable(0.1):,.2f}; of {self.segments:,} segments {self.exact:,} are met exactly, "
-            f"{self.widened:,} after widening, {self.weightless:,} without weight"
+            f"{self.widened:,} after widening, {self.weightless:,} without weight; {self.standing:,} released trips "
+            "that visit one place only are left out"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """A release as one study sees it, whatever the adversary knows."""
+    """A release as one study sees it, whatever the adversary knows; `standing` trips visit one place only."""
 
     model: ReleaseModel
     groups: Groups | None
+    standing: int
 
 
 class StrapStudy:
@@ -145,12 +151,12 @@ class StrapStudy:
     def look_at(self, released: Trips) -> "Looked":
         """What no adversary changes: where released trips go, and how far they are from the raw ones."""
         check_same_world(self.raw, released)
-        model = ReleaseModel.of(released, self.cells, self.junctions)
         if self.settings.mode == "literal":
-            return Looked(model, None)
-        return Looked(
-            model, group_distances(self.different, self.segments, model, self.cells, len(self.junctions))
-        )
+            return Looked(ReleaseModel.of(released, self.cells, self.junctions), None, 0)
+        moving = moving_trips(released, self.cells)
+        model = ReleaseModel.of(moving, self.cells, self.junctions)
+        groups = group_distances(self.different, self.segments, model, self.cells, len(self.junctions))
+        return Looked(model, groups, len(released) - len(moving))
 
     def measure(self, released: "Trips | Looked") -> Strap:
         """STRAP of one release. Several adversaries may share what `look_at` found."""
@@ -161,15 +167,20 @@ class StrapStudy:
             metres, widened, weightless = summed_distances(*parts, self.cells, self.junctions), none, none
             distance = mean_of_matched(metres, self.rider, self.riders)
             others = self.neighbours - 1
-            return self._result(distance * others / max(others.sum(), 1), metres, widened, weightless)
+            return self._result(distance * others / max(others.sum(), 1), metres, widened, weightless, 0)
         found = expected_distances(*parts, looked.groups, self.cells, self.junctions)
         count = np.bincount(self.rider, minlength=self.riders)
         distance = np.bincount(self.rider, found.metres, minlength=self.riders) / count
         values = distance * self.neighbours / self.neighbours.sum()
-        return self._result(values, found.metres, found.widened, found.weightless)
+        return self._result(values, found.metres, found.widened, found.weightless, looked.standing)
 
     def _result(
-        self, values: Floats, metres: Floats, widened: NDArray[np.bool_], weightless: NDArray[np.bool_]
+        self,
+        values: Floats,
+        metres: Floats,
+        widened: NDArray[np.bool_],
+        weightless: NDArray[np.bool_],
+        standing: int,
     ) -> Strap:
         return Strap(
             self.settings,
@@ -179,6 +190,7 @@ class StrapStudy:
             int((metres == 0).sum()),
             int(widened.sum()),
             int(weightless.sum()),
+            standing,
         )
 
     def _believe(self) -> Profiles:

@@ -57,7 +57,7 @@ class DrivenWays:
             demand.blocks, demand.noisy["length"], demand.total, settings.drives.usual_lengths
         )
         self.first_choices = np.full(len(DRIVE_CHOICES), 1 / len(DRIVE_CHOICES))
-        self.liked = np.ones(grid.size)
+        self.rare, self.liked = settings.drives.rare, np.ones(grid.size)
 
     def draw(self, count: int, choices: Floats, learnt: Floats, rng: np.random.Generator) -> Support:
         return draw_drives(self.demand, self.costs, self.lengths, count, choices, learnt, self.liked, rng)

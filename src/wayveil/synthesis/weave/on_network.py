@@ -32,6 +32,9 @@ class Ways(Protocol):
     @property
     def first_choices(self) -> Floats: ...
 
+    @property
+    def rare(self) -> float: ...
+
     def draw(self, count: int, choices: Floats, learnt: Floats, rng: np.random.Generator) -> Support: ...
 
     def learn(self, found: FittedSupport) -> None: ...
@@ -42,7 +45,7 @@ class RoutedWays:
 
     def __init__(self, demand: NetworkDemand, network: Network, settings: Generation) -> None:
         self.demand, self.costs = demand, Costs(network, settings)
-        self.first_choices = guess_choices(settings.detours)
+        self.first_choices, self.rare = guess_choices(settings.detours), settings.rare
 
     def draw(self, count: int, choices: Floats, learnt: Floats, rng: np.random.Generator) -> Support:
         return draw_routes(self.demand, self.costs, count, choices, learnt, rng)
@@ -81,7 +84,7 @@ def weave_on_network(
             if "edge" in noisy:
                 learnt = _learn_costs(learnt, found, noisy["edge"], settings, strong=strong)
     with step(f"weaving, round {rounds} of {rounds}"):
-        choices = _drop_rare(choices, settings.rare)
+        choices = _drop_rare(choices, ways.rare)
         support = ways.draw(count, choices, learnt, rng)
         sweeps = min(settings.sweeps, 1)
         return target, target.fit_support(

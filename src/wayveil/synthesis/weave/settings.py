@@ -124,7 +124,10 @@ class RouteSettings(_Settings):
 
 
 class DriveSettings(_Settings):
-    """How drivers are thought to get around on a grid (driven_support.py). Set on simulated cities."""
+    """How drivers are thought to get around on a grid (driven_support.py).
+
+    Set on simulated cities, with looks at the taxis of Shenzhen in between (docs/mechanisms/weave-notebook.md).
+    """
 
     sharpenings: int = Field(
         3,
@@ -143,6 +146,9 @@ class DriveSettings(_Settings):
     spent_early: tuple[float, float] = Field(
         (0.3, 0.9),
         description="range of the share of its detour that a way makes at each split but the last",
+    )
+    rare: float = Field(
+        0.03, ge=0, lt=1, description="ways to drive with a smaller share are not drawn in the last round"
     )
     tries: int = Field(4, ge=1, description="points on an ellipse among which a detour chooses")
     liked_floor: float = Field(

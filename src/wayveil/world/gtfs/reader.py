@@ -14,6 +14,7 @@ from wayveil.world.geo import BoundingBox
 from wayveil.world.gtfs.calls import Calls, read_calls
 from wayveil.world.gtfs.footpaths import find_footpaths
 from wayveil.world.gtfs.service import parse_date, read_trips, runs_of_trips
+from wayveil.world.gtfs.service_hours import service_by_hour
 from wayveil.world.gtfs.steps import make_edges
 from wayveil.world.gtfs.stops import Locations, lookup, read_locations
 from wayveil.world.gtfs.tables import Feed
@@ -60,6 +61,7 @@ def read_gtfs(
         )
         runs = runs_of_trips(feed, trips).to_numpy()
         edges = make_edges(feed, calls, runs, route, walks, locations, keep)
+        service = service_by_hour(feed, trips, calls, keep, len(locations.ids))
     edges, routes = _only_used(edges, routes)
     places = Places(locations.ids[keep], locations.names[keep], locations.lat[keep], locations.lon[keep])
     return Network(
@@ -69,6 +71,7 @@ def read_gtfs(
         _platforms(locations, keep),
         name=name or _name(feed.path),
         warnings=feed.warnings,
+        service=service,
     )
 
 

@@ -1,0 +1,34 @@
+"""What a release left out before it counted, in words that cost nothing: the public bounds, never how much they cut."""
+
+from typing import Any
+
+from wayveil.releases.datasheet import TUNING, Datasheet
+
+_WITHOUT_ID = {
+    "drop": "Trips without a rider id are left out.",
+    "own": "A trip without a rider id counts as a rider of its own.",
+}
+
+
+def say_left_out(datasheet: Datasheet) -> list[str]:
+    """One sentence for each bound and rule that the datasheet names."""
+    guarantee: dict[str, Any] = datasheet.get("guarantee") or {}
+    bounds = guarantee.get("bounds") or {}
+    parameters = (datasheet.get("mechanism") or {}).get("parameters") or {}
+    said = []
+    if guarantee.get("unit") in ("rider", "rider-day") and "max_trips" in bounds:
+        whose = "rider" if guarantee["unit"] == "rider" else "rider and day"
+        count = int(bounds["max_trips"])
+        said.append(
+            f"At most {count:,} {'trip' if count == 1 else 'trips'} of a {whose} count, chosen at random."
+        )
+    if bounds.get("without_id") in _WITHOUT_ID:
+        said.append(_WITHOUT_ID[bounds["without_id"]])
+    visits = parameters.get("height") or parameters.get("max_visits")
+    if isinstance(visits, int):
+        said.append(f"Of each trip, the first {visits:,} stops count.")
+    rule = datasheet.get("deployment", {}).get("implementation", {}).get(TUNING, "")
+    if rule:
+        said.append(rule.partition(". ")[0].rstrip(".") + ".")
+    rows = (datasheet.get("rows") or {}).get("sentence")
+    return [*said, rows] if rows else said

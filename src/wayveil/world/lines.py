@@ -1,0 +1,77 @@
+"""Lines of a network, from public facts alone: where each of their edges leads to, and how lines share an edge."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from wayveil.arrays import Floats, Ints
+from wayveil.world.network import Network
+
+
+@dataclass(frozen=True, eq=False)
+class LineEdges:
+    """One row per edge and line on it.
+
+    edge, line  indices into the network
+    towards     the stop at the end of the line to which the edge leads
+    share       the share of the runs on this edge that are this line's, as far as the timetable tells
+    """
+
+    edge: Ints
+    line: Ints
+    towards: Ints
+    share: Floats
+
+
+def line_edges(network: Network) -> LineEdges:
+    """Every line's edges with the end that they lead to.
+
+    The ends of a line are the two stops farthest from each other along it. An edge leads to the end that it brings
+    nearer, measured from the other one: branches of a line then have the direction of its trunk.
+    """
+    per_edge = np.diff(network.route_indptr)
+    edge = np.repeat(np.arange(network.edges), per_edge)
+    line = network.route.astype(np.int64)
+    runs = scheduled_runs(network)[line]
+    share = runs / np.maximum(np.bincount(edge, runs, network.edges), 1e-12)[edge]
+    # A node is a stop on a line, so that all lines are searched at once.
+    source, target = network.sources[edge].astype(np.int64), network.indices[edge].astype(np.int64)
+    node, place = np.unique(
+        np.concatenate([line * network.size + source, line * network.size + target]), return_inverse=True
+    )
+    one, other = place[: len(edge)], place[len(edge) :]
+    of_line = node // network.size
+    graph = csr_array((network.metres[edge] + 1.0, (one, other)), (len(node), len(node)))
+    first = np.flatnonzero(np.diff(of_line, prepend=-1))
+    start = _farthest(graph, first, of_line)
+    end = _farthest(graph, start, of_line)
+    away = _distance(graph, start)
+    which = np.searchsorted(of_line[first], line)
+    ahead = away[other] >= away[one]
+    towards = node[np.where(ahead, end[which], start[which])] % network.size
+    return LineEdges(edge, line, towards, share)
+
+
+def scheduled_runs(network: Network) -> Floats:
+    """Vehicle runs of each route in the feed: those of its busiest edge, shared by the routes on it."""
+    sharing = np.maximum(np.diff(network.route_indptr), 1)
+    edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
+    runs = np.zeros(len(network.route_ids))
+    np.maximum.at(runs, network.route, (network.runs / sharing)[edge])
+    return runs
+
+
+def _distance(graph: csr_array, start: Ints) -> Floats:
+    """Metres from the start of each line, whichever way its vehicles run; lines do not touch each other."""
+    if len(start) == 0:
+        return np.zeros(0)
+    found = dijkstra(graph, directed=False, indices=start, min_only=True)
+    return np.where(np.isfinite(found), found, -1.0)
+
+
+def _farthest(graph: csr_array, start: Ints, of_line: Ints) -> Ints:
+    """The node of each line that is farthest from its start."""
+    order = np.lexsort((_distance(graph, start), of_line))
+    return order[np.flatnonzero(np.diff(of_line[order], append=-1))]

@@ -1,0 +1,169 @@
+"""Sentences and tables that strangers read: each once said something else than it meant."""
+
+import re
+from fractions import Fraction
+
+import click
+import typer
+from rich.table import Table
+
+from ring_networks import ring_of_stops
+from wayveil import cli
+from wayveil.cli.options import present_rows, print_table, say_value
+from wayveil.comparison import compare as comparing
+from wayveil.errors import BudgetExceededError
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.privacy.units import Rider
+from wayveil.releases.choices import default_mechanism
+from wayveil.releases.datasheet_view import promise, spends
+from wayveil.releases.release import DEFAULT_DELTA, release
+from wayveil.report.expected import expected_table
+from wayveil.report.page_files import environment
+from wayveil.synthesis.model import ExpectedError
+from wayveil.trips.history import MADE_UP
+from wayveil.trips.trips import Trips
+from wayveil.utility.scorecard import score
+from wayveil.utility.suite import questions
+
+RING = ring_of_stops(6)
+TRIPS = Trips.of_lists([[0, 1, 2], [1, 2, 3]] * 20, RING)
+
+
+def all_commands():
+    cli._register()
+    waiting = [((), typer.main.get_command(cli.app))]
+    while waiting:
+        path, command = waiting.pop()
+        if isinstance(command, click.Group):
+            waiting += [((*path, name), one) for name, one in command.commands.items()]
+        else:
+            yield path, command
+
+
+def test_a_large_epsilon_is_not_called_almost_as_likely():
+    sheet = {"guarantee": {"epsilon": "5", "unit": "rider", "sentence": "It holds."}, "private": True}
+    said = promise(sheet).meaning
+    assert "148 times as likely" in said
+    assert "almost" not in said
+
+
+def test_figures_of_simulated_trips_do_not_speak_of_raw_ones():
+    simulated = Trips.of_lists([[0, 1, 2]] * 9, RING, history=MADE_UP)
+    assert "raw" not in score(simulated, simulated, queries=10).notice
+    assert "raw trips" in score(TRIPS, TRIPS, queries=10).notice
+
+
+def test_no_two_figures_have_the_same_words():
+    labels = [
+        (question.title, measure.label)
+        for question in questions(TRIPS, suite="full", queries=10)
+        for measure in question.measure(TRIPS)
+    ]
+    of_stops = [label for _, label in labels if "stops with the most" in label]
+    assert len(of_stops) == len(set(of_stops)) >= 3
+    assert len(labels) == len(set(labels))
+
+
+def test_nothing_is_called_unbeatable():
+    for path, command in all_commands():
+        assert "nothing private" not in (command.help or ""), path
+
+
+def test_percent_on_the_page_is_percent_in_its_csv():
+    class Known:
+        expected = (ExpectedError("trips per stop", 10, 200.0, 52.0, 0.112, 1.0, seen=True),)
+
+    table = expected_table(Known())
+    assert table.rows[0][3] == "26 %"
+    assert table.data["percent"].to_list() == [26.0]
+    assert "relative" not in table.data.columns
+
+
+def test_help_names_the_default_that_holds():
+    stated = {
+        "delta": f"{float(DEFAULT_DELTA):.0e}".replace("e-0", "e-"),
+        "mechanism": default_mechanism(RING).name,
+        "total_epsilon": "10",
+    }
+    for path, command in all_commands():
+        for option in command.params:
+            text = getattr(option, "help", None) or ""
+            found = re.search(r"[Dd]efault: `?([\w.-]+?)`?[.;,)]", text)
+            if not found or option.default not in (None, ()):
+                # Where click knows the default, click says it.
+                assert not found or str(option.default) == found[1], (path, option.name)
+            elif option.name in stated and path[-1] in ("release", "init"):
+                assert found[1] == stated[option.name], (path, option.name)
+
+
+def test_people_read_decimals():
+    error = BudgetExceededError("the release", requested=Fraction(3667604, 1826297), remaining=Fraction(1))
+    assert "2.00822" in str(error)
+    assert "/" not in str(error)
+    table = spends({"spends": [{"label": "counts", "price": "3667604/1826297", "scale": "10/7"}]})
+    assert table.rows == (("counts", "2.00822", "10/7"),)
+    assert say_value(0.9535370447886145) == "0.9535"
+    assert say_value(30465168) == "30,465,168"
+
+
+def test_tables_in_a_pipe_are_not_cut_and_have_no_empty_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    moment = "2026-11-17T08:00:00+00:00"
+    row = {"line": 1, "time": moment, "who": "somebody with a name", "low": None, "what": "y" * 30}
+    present_rows([row, {**row, "line": 2}], as_json=False)
+    out = capsys.readouterr().out
+    assert moment in out
+    assert "y" * 30 in out
+    assert "low" not in out
+    assert "…" not in out
+    wide = Table()
+    wide.add_column("x" * 300)
+    print_table(wide)
+    assert "x" * 300 in capsys.readouterr().out
+
+
+def test_a_field_inside_a_field_of_the_datasheet_has_the_whole_width():
+    css = environment().loader.get_source(environment(), "page.css")[0]
+    rule = re.search(r"\.fields \.fields > div \{([^}]*)\}", css)
+    assert "grid-template-columns: 1fr;" in rule[1]
+
+
+def test_compare_shows_how_far_it_is(monkeypatch):
+    told = []
+
+    def track(items, what, total=None):
+        told.append((what, total))
+        return items
+
+    monkeypatch.setattr(comparing, "track", track)
+    comparing.compare(TRIPS, [NoisyPrefixTree(height=2)], [1, 2], repetitions=1, workers=1)
+    [(what, total)] = told
+    assert what == "releases compared"
+    assert total > 1
+
+
+def test_a_release_of_no_trips_opens_and_answers(tmp_path, monkeypatch):
+    monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path / "home"))
+    from wayveil.releases.release import Release
+
+    few = Trips.of_lists([[0, 1]], RING)
+    made = release(few, NoisyPrefixTree(height=2, threshold_scales=1000), epsilon=1)
+    assert len(made.trips) == 0
+    made.save(tmp_path / "out")
+    again = Release.load(tmp_path / "out", RING)
+    assert len(again.trips) == 0
+    assert again.ask("boardings").table["answer"].sum() == 0
+    assert again.ask("journeys").table.height == 0
+
+
+def test_a_release_says_its_bounds_and_not_what_they_cut():
+    from wayveil.releases.left_out import say_left_out
+
+    riders = Trips.of_lists([[0, 1, 2]] * 30, RING, rider=[i // 3 for i in range(30)])
+    made = release(riders, NoisyPrefixTree(height=2), epsilon=1, unit=Rider(max_trips=1), visits="calls")
+    said = " ".join(say_left_out(made.datasheet))
+    assert "At most 1 trip of a rider count, chosen at random." in said
+    assert "the first 2 stops count" in said
+    assert "Every row is a stop that a trip passes." in said
+    assert "30" not in said
+    assert "10" not in said
