@@ -98,7 +98,7 @@ def test_release_score_report_verify(wayveil, city, tmp_path):
         "score", city / "trips.parquet", out, "--world", city / "city.zip", "--queries", 200, "--json"
     )
     assert code == 0
-    assert "Not for publication" in json.loads(printed)["notice"]
+    assert "simulated trips" in json.loads(printed)["notice"]
     page = tmp_path / "report.html"
     assert wayveil("report", out, "--world", city / "city.zip", "--out", page, "--quiet")[0] == 0
     assert "INTERNAL" not in page.read_text()
@@ -112,7 +112,10 @@ def test_release_score_report_verify(wayveil, city, tmp_path):
     code, text, _ = wayveil("ledger", "verify", tmp_path / "ledger", "--release", out)
     assert (code, "chain holds" in text) == (0, True)
     table = tmp_path / "od.csv"
-    assert wayveil("export", out, "--world", city / "city.zip", "--format", "od", "--out", table)[0] == 0
+    assert (
+        wayveil("export", out, "--world", city / "city.zip", "--format", "od", "--out", table, "--anyway")[0]
+        == 0
+    )
     assert pl.read_csv(table)["trips"].sum() == facts["released_trips"]
     code, _, err = wayveil("export", out, "--world", city / "city.zip", "--format", "xml", "--out", table)
     assert (code, "xml" in err) == (2, True)

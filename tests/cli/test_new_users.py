@@ -286,3 +286,30 @@ def test_check_says_when_rows_have_no_order_and_why_moves_do_not_fit(wayveil, tm
     told = wayveil("check", "trips.csv", "--world", "ring.npz", "--quiet")[1]
     assert "rows have no order" in told
     assert "100% stops that are not next to each other" in told
+
+
+def test_check_names_the_dataset_under_which_the_ledger_knows_the_same_people(wayveil, tmp_path):
+    table = visits_table("calls")
+    table.write_csv(tmp_path / "first.csv")
+    table.write_parquet(tmp_path / "again.parquet")
+    words = shlex.split(wayveil("check", "first.csv", "--world", "ring.npz", "--quiet")[1].splitlines()[-1])
+    assert wayveil(*words[1:], "--quiet")[0] == 0
+    words = shlex.split(
+        wayveil("check", "again.parquet", "--world", "ring.npz", "--quiet")[1].splitlines()[-1]
+    )
+    assert words[words.index("--dataset") + 1] == "first.csv"
+    assert wayveil(*words[1:], "--quiet")[0] == 0
+
+
+def test_a_folder_that_is_not_there_is_called_so(wayveil):
+    code, _, err = wayveil("ask", "nowhere", "boardings", "--world", "ring.npz")
+    assert (code, "no such folder" in err) == (2, True)
+
+
+def test_next_commands_quote_spaces(wayveil, tmp_path):
+    (tmp_path / "trips.csv").write_text(GOOD)
+    words = ["release", "trips.csv", "--world", "ring.npz", "--epsilon", "1", "--out", "my release"]
+    words += ["--mechanism", "noisy-prefix-tree", "--ledger", "ledger", "--policy-epsilon", "10"]
+    code, _, err = wayveil(*words)
+    assert code == 0
+    assert "wayveil verify 'my release'" in " ".join(err.split())

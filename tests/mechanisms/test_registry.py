@@ -68,7 +68,7 @@ def test_one_mechanism_is_loaded_without_the_others():
 
 
 def test_what_is_read_off_the_sources_is_what_the_classes_say():
-    assert len(mechanisms()) == 13
+    assert len(mechanisms()) == 15
     for name, kind in mechanisms().items():
         assert issubclass(kind, Mechanism)
         assert (kind.name, kind.__name__) == (name, homes()[name].class_name)
@@ -82,7 +82,7 @@ def test_only_what_needs_no_parameter_is_compared_with_all():
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    with pytest.raises(ParameterError, match=r"no mechanism 'tea'; there are markov, .*weave"):
+    with pytest.raises(ParameterError, match=r"no mechanism 'tea'; there are dp-loc, .*weave"):
         mechanism("tea")
     with pytest.raises(AttributeError, match="Tea"):
         _ = wv.Tea

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wayveil.releases.plan import Plan
     from wayveil.trips.findings import Findings
+    from wayveil.trips.trips import Trips
 
 NOTICE = "INTERNAL: exact facts about the raw data. Keep them inside."
 
@@ -67,7 +68,7 @@ class Checked:
         trips = findings.trips
         if feed is not None and walk is None and kind != PAIRS and lacks_walks(trips):
             walking = open_world(
-                world, bbox=bbox, service_date=date, walk_radius_metres=float(WALKABLE_METRES)
+                feed, bbox=bbox, service_date=date, walk_radius_metres=float(WALKABLE_METRES)
             )
             trips, radius = replace(trips, world=walking), ["--walk-radius", str(WALKABLE_METRES)]
             world_options = [*world_options, *radius]
@@ -77,7 +78,7 @@ class Checked:
             )
         plan = make_plan(trips, pairs=kind == PAIRS, epsilon=float(budget), feed=feed)
         maps = [word for theirs, ours in columns.items() for word in ("--map", f"{ours}={theirs}")]
-        more = [*maps, *_policy_words(file, ledger, float(budget))]
+        more = [*maps, *_policy_words(file, findings.trips, ledger, float(budget))]
         return cls(findings, plan, plan.command(file, world_options, epsilon, more))
 
     def lines(self) -> list[str]:
@@ -110,8 +111,9 @@ def _ours(header: list[str], columns: dict[str, str]) -> set[str]:
     return named | ({"event_time"} if "datetime" in named else set())
 
 
-def _policy_words(file: Path, place: str | None, epsilon: float) -> list[str]:
-    """What a ledger still has to be told: a dataset that it does not know needs a policy."""
+def _policy_words(file: Path, trips: "Trips", place: str | None, epsilon: float) -> list[str]:
+    """What a ledger still has to be told: a dataset that it does not know needs a policy, or its other name."""
+    from wayveil.privacy.ledger import KnownRowsError
     from wayveil.releases.accounts import ledger_in_reach
 
     said = [] if place is None else ["--ledger", place]
@@ -120,4 +122,9 @@ def _policy_words(file: Path, place: str | None, epsilon: float) -> list[str]:
     known = ledger_in_reach(None if place is None or not Path(place).exists() else place, file)
     if known is not None and known.policy(file.name) is not None:
         return said
+    if known is not None and known.datasets():
+        try:
+            known.refuse_known(file.name, trips)
+        except KnownRowsError as error:
+            return [*said, "--dataset", error.dataset]
     return [*said, "--policy-epsilon", f"{10 * max(epsilon, 1):g}"]

@@ -58,6 +58,8 @@ def choose_unit(
                 "(in Python, unit=Rider(max_trips=...)). Fewer lose trips, more add noise. Nothing was spent"
             )
         if name == "rider" and _have_several(trips):
+            # Trips without a rider come first: leaving them out may leave one trip each.
+            Rider(max_trips=DEFAULT_TRIPS_PER_RIDER, without_id=no_rider).check(trips)  # type: ignore[arg-type]
             raise ParameterError(
                 "riders have several trips here, so it must be said how many of a rider's trips count: --max-trips "
                 "(in Python, unit=Rider(max_trips=...)). Fewer lose trips, more add noise; `wayveil check` shows what "

@@ -15,7 +15,7 @@ from wayveil.world.network import Network
 def make_table(asked: Asked, trips: Trips, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:
     """Full cells as rows that people read: ids with names, and the number as `answer`."""
     world, cell = trips.world, counts["cell"].to_numpy()
-    when = {} if by is None else {by: counts["period"]}
+    when: dict[str, Any] = {} if by is None else {by: counts["period"]}
     if asked.question in CLASS:
         return _size_table(asked, counts, by)
     if asked.question == "line-load":
@@ -23,7 +23,10 @@ def make_table(asked: Asked, trips: Trips, counts: pl.DataFrame, by: Period | No
     if asked.question == "districts":
         assert asked.districts is not None
         names = asked.districts.names
-        columns = {"from": names[cell // len(names)].tolist(), "to": names[cell % len(names)].tolist()}
+        columns: dict[str, Any] = {
+            "from": names[cell // len(names)].tolist(),
+            "to": names[cell % len(names)].tolist(),
+        }
         return pl.DataFrame({**columns, **when, "answer": counts["n"]}, schema_overrides=_TEXT)
     if asked.question == "journeys":
         one, other = cell // world.size, cell % world.size
@@ -33,18 +36,20 @@ def make_table(asked: Asked, trips: Trips, counts: pl.DataFrame, by: Period | No
             "to_id": world.ids[other],
             "to": world.names[other],
         }
-        texts = {name: column.tolist() for name, column in named.items()}
+        texts: dict[str, Any] = {name: column.tolist() for name, column in named.items()}
         return pl.DataFrame({**texts, **when, "answer": counts["n"]}, schema_overrides=_TEXT)
     if by is None:
         # Every stop is listed: of one that is missing, people would ask whether it was forgotten.
         answer = np.zeros(world.size, np.int64)
         answer[cell] = counts["n"].to_numpy()
         return pl.DataFrame({"stop_id": world.ids.tolist(), "stop": world.names.tolist(), "answer": answer})
-    stops = {"stop_id": world.ids[cell].tolist(), "stop": world.names[cell].tolist()}
+    stops: dict[str, Any] = {"stop_id": world.ids[cell].tolist(), "stop": world.names[cell].tolist()}
     return pl.DataFrame({**stops, **when, "answer": counts["n"]}, schema_overrides=_TEXT)
 
 
-_TEXT: Final = dict.fromkeys(("stop_id", "stop", "from", "to", "from_id", "to_id"), pl.String)
+_TEXT: Final[dict[str, Any]] = dict.fromkeys(
+    ("stop_id", "stop", "from", "to", "from_id", "to_id"), pl.String
+)
 
 
 def _size_table(asked: Asked, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:

@@ -67,6 +67,8 @@ def _read(folder: Path, name: str) -> bytes:
     path = folder / name
     if path.is_symlink():
         raise InputError("is a link; a release holds its own files", file=path)
+    if not folder.exists():
+        raise InputError("there is no such folder", file=folder)
     try:
         return path.read_bytes()
     except OSError as error:

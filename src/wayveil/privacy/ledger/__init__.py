@@ -19,7 +19,7 @@ INSERT on the lines and SELECT and UPDATE on the facts.
 from wayveil.privacy.ledger.composition import Composition, Cost, compose
 from wayveil.privacy.ledger.conversion import POLICY_UNITS
 from wayveil.privacy.ledger.ledger import Ledger, Reservation, open_ledger
-from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, LedgerError, Line
+from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, KnownRowsError, LedgerError, Line
 from wayveil.privacy.ledger.policy import Policy
 from wayveil.privacy.ledger.statements import DatasetSummary, OpenReservation, Verification
 
@@ -30,6 +30,7 @@ __all__ = [
     "Cost",
     "DatasetSummary",
     "Head",
+    "KnownRowsError",
     "Ledger",
     "LedgerError",
     "Line",

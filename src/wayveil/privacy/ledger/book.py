@@ -10,7 +10,7 @@ from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.ledger.account import Account, Held
 from wayveil.privacy.ledger.conversion import BookedUnit, missing
 from wayveil.privacy.ledger.fingerprint import Fingerprint
-from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, LedgerError, Line
+from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, KnownRowsError, LedgerError, Line
 from wayveil.privacy.ledger.policy import Policy
 
 
@@ -170,9 +170,10 @@ class Book:
         for name, account in self.accounts.items():
             alike = None if name == dataset else account.likeness(new)
             if alike is not None:
-                raise LedgerError(
+                raise KnownRowsError(
+                    name,
                     f"this data is known as {name!r} in the ledger: {alike}. Book it there with "
-                    f"`--dataset {quote(name)}`; only if these are other people, confirm that with `--new-people`"
+                    f"`--dataset {quote(name)}`; only if these are other people, confirm that with `--new-people`",
                 )
 
     def _content_of(self, line: Line) -> Fingerprint | None:

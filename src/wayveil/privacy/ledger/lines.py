@@ -25,6 +25,14 @@ class LedgerError(WayveilError):
     """The ledger cannot be read, cannot be written, or does not allow this step."""
 
 
+class KnownRowsError(LedgerError):
+    """Rows of people who are in another dataset of the ledger."""
+
+    def __init__(self, dataset: str, said: str) -> None:
+        super().__init__(said)
+        self.dataset = dataset
+
+
 class BrokenLedgerError(LedgerError):
     """The ledger's own lines contradict each other: somebody or something changed them."""
 

@@ -113,6 +113,7 @@ PLAN = AuditPlan(
     delta=Fraction(1, 1000),
     worlds=(tiny_grid,),
     units=(Trip(), Rider(max_trips=2), RiderDay(max_trips=2)),
+    unfit=(("event", "draw whole trips of a unit"),),
     mutations=(
         Mutation("no clipping", _gate(_NoClipping), (GREY,)),
         Mutation("the batch clipped, not its examples", _gate(_BatchClipping), (GREY,)),

@@ -54,6 +54,7 @@ PLAN = AuditPlan(
     SMALL,
     also=(DPT(metres=100.0, systems=4, height=3), DPT(metres=3_000.0, systems=1, height=2)),
     epsilon=Fraction(8),
+    whole=Fraction(2),
     worlds=(small_network,),
     mutations=(
         *EVERYWHERE,
