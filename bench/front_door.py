@@ -113,17 +113,19 @@ def _steps(folder: Path, name: str, feed: Path, city: Network) -> list[dict]:
         card = score(raw, again)
         write_report(folder / "internal.html", release=again, raw=raw, scorecard=card, audience="internal")
 
-    rows = [_row("check", checking - opening, "reading the file twice", 2 * reading)]
+    rows = [_row("check (s)", checking - opening, "reading the file twice", 2 * reading)]
     for step, work in {"report": public, "internal report": internal}.items():
-        rows.append(_row(step, timed(work)[1], "the release", releasing))
+        rows.append(_row(f"{step} (s)", timed(work)[1], "the release", releasing))
     questions = ("boardings", "journeys", "line-load", "transfers", "durations")
     took = {question: timed(lambda q=question: made.ask(q))[1] for question in questions}
-    return rows + [_row(f"ask {name}", seconds, "the release", releasing) for name, seconds in took.items()]
+    return rows + [
+        _row(f"ask {name} (s)", seconds, "the release", releasing) for name, seconds in took.items()
+    ]
 
 
 def _row(step: str, took: float, baseline: str, other: float) -> dict:
     return {
-        "figure": f"{step} (s)",
+        "figure": step,
         "value": took,
         "baseline": baseline,
         "baseline value": other,

@@ -268,6 +268,10 @@ def test_what_check_recommends_leads_to_a_release_that_answers(wayveil, tmp_path
     assert wayveil("verify", folder)[0] == 0
     code, out, _ = wayveil("ask", folder, "stops", "--world", "ring.npz", "--json")
     assert (code, json.loads(out)[0]["stop"] in RING.names) == (0, True)
+    beside = ("--raw", name, "--json", "--anyway")
+    code, out, err = wayveil("ask", folder, "boardings", "--world", "ring.npz", *beside)
+    assert (code, err) == (0, "")
+    assert sum(row["raw"] for row in json.loads(out)) >= 400
     assert wayveil("report", folder, "--world", "ring.npz", "--quiet")[0] == 0
     assert wayveil("export", folder, "--world", "ring.npz", "--format", "od", "--out", "od.csv")[0] == 0
 

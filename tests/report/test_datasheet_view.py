@@ -24,7 +24,7 @@ def test_no_stated_guarantee_is_no_promise():
     assert not promise.holds
     assert "without a stated privacy guarantee" in promise.sentence
     rho = datasheet_view.promise({"guarantee": {"rho": "1/2", "unit": "rider"}})
-    assert (rho.currency, rho.amount, rho.meaning) == ("rho", "1/2", "")
+    assert (rho.currency, rho.amount, rho.meaning) == ("rho", "0.5", "")
 
 
 def test_spends_become_a_table_with_shares_of_the_whole():

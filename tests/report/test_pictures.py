@@ -111,9 +111,9 @@ def test_histogram_bins_lose_no_trip(left, right):
         assert bins.counts(side).sum() == side.sum()
 
 
-def columns(private, raw=None, spread=None):
+def columns(private, raw=None, ends=None):
     labels = [str(i) for i in range(len(private))]
-    return column_chart(labels, private, raw, name="c", title="t", axis="stops", what="trips", spread=spread)
+    return column_chart(labels, private, raw, name="c", title="t", axis="stops", what="trips", ends=ends)
 
 
 def test_shares_and_their_noise_are_in_the_hover_text():
@@ -121,8 +121,8 @@ def test_shares_and_their_noise_are_in_the_hover_text():
     assert "1 stops: 25 % of released trips, 50 % of raw trips" in columns(private, raw)
     assert "raw" not in columns(private)
     assert 'class="whisker"' not in columns(private)
-    barred = columns(private, spread=np.full(3, 0.1))
-    assert "1 stops: 25 % of released trips ± 10 %" in barred
+    barred = columns(private, ends=(private - 0.1, private + 0.1))
+    assert "1 stops: 25 % of released trips (15 % – 35 %)" in barred
     assert barred.count("M", barred.index('class="whisker"')) == 3
     assert columns(np.zeros(1)).startswith("<svg")
 
@@ -165,12 +165,12 @@ def test_a_ranking_follows_raw_where_it_may_and_says_the_private_rank():
 
 def test_a_ranking_asks_for_the_noise_of_what_it_shows_only():
     asked = []
-    noise = lambda shown: asked.append(shown.tolist()) or shown * 10.0  # noqa: E731
+    noise = lambda shown: asked.append(shown.tolist()) or (shown * 10.0, shown * 20.0)  # noqa: E731
     rows = ranking(lambda i: "abc"[i], np.array([0, 9, 1]), None, 3, noise)
     assert asked == [[1, 2]]
-    assert [row.bar for row in rows] == ["± 10", "± 20"]
+    assert [row.bar for row in rows] == ["10 – 20", "20 – 40"]
     table = ranking_table(rows, "stop")
-    assert table.columns == ["rank", "stop", "private", "noise_95"]
+    assert table.columns == ["rank", "stop", "private", "low", "high"]
     assert "raw" in ranking_table(ranking(str, np.array([1]), np.array([2]), 1), "stop").columns
 
 

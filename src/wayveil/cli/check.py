@@ -39,7 +39,7 @@ class Checked:
         from wayveil.releases.plan import make_plan, map_columns
         from wayveil.trips.columns import parse_map
         from wayveil.trips.fit import WALKABLE_METRES, lacks_walks
-        from wayveil.trips.read import PAIRS, VISITS, check, kind_of
+        from wayveil.trips.read import PAIRS, VISITS, check, is_table_of_trips, kind_of
         from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
         from wayveil.world.opening import open_world
 
@@ -47,7 +47,7 @@ class Checked:
         given = dict(parse_map(mapped))
         is_table = file.is_file() and file.stat().st_size > 0 and table_suffix(file) in TABLE_SUFFIXES
         header = table_header(file) if is_table else []
-        columns = given or map_columns(header)
+        columns = given or (map_columns(header) if is_table and is_table_of_trips(file) else {})
         place = (
             None
             if world is None

@@ -11,7 +11,7 @@ Guarantee
 """
 
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import ceil, log
 from typing import ClassVar
 
 import numpy as np
@@ -92,7 +92,7 @@ class DPT(Mechanism):
         return Contribution(per_trip=self.parts, per_cell=self.parts)
 
     def _choose(self, counter: Counter, gate: Gate, systems: ReferenceSystems, price: Fraction) -> int:
-        """The finest system that pays: moves that are no finer than it, less the noise of its cells."""
+        """The finest system that pays: moves that are no finer than it, less what thresholds take from its cells."""
 
         def of(walks: Walks) -> Ints:
             return systems.moves(walks, 0)[0]
@@ -104,12 +104,17 @@ class DPT(Mechanism):
         return gate.select("finest system", self._scores(moves, gate, systems, price), self._spread, price)
 
     def _scores(self, moves: SparseCounts, gate: Gate, systems: ReferenceSystems, price: Fraction) -> Ints:
-        """Weight of the moves that each system and the coarser ones hold, less the noise of all their cells."""
+        """Weight of the moves that each system and the coarser ones hold, less what thresholds may take from it.
+
+        A step out of a cell is seen where it stands above the threshold of its level, so every cell of the system may
+        lose as much as that. Systems in which hardly any step would be seen are thus not chosen.
+        """
         held = np.zeros(systems.systems, np.int64)
         held[moves.keys] = moves.counts
-        scale = float(gate.scale(self._spread, (gate.budget.total - price) / (self.height + 1)))
-        noise = [ceil(scale * sqrt(2.0 * (systems.cells - int(first)))) for first in systems.first[:-1]]
-        return np.cumsum(held[::-1])[::-1] - np.array(noise, np.int64)
+        level = (gate.budget.total - price) / (self.height + 1)
+        lost = self._threshold(gate, self._spread, level, systems.symbols)
+        cells = np.array([len(np.unique(place)) for place in systems.place], np.int64)
+        return np.cumsum(held[::-1])[::-1] - lost * cells
 
     def _starts(
         self, counter: Counter, gate: Gate, systems: ReferenceSystems, finest: int, price: Fraction

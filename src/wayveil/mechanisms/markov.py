@@ -46,8 +46,9 @@ class Markov(Mechanism):
     name: ClassVar[str] = "markov"
     makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy moves between stops, every trip with the same total weight, and walks"
-    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "alightings"})
-    tells: ClassVar[frozenset[str]] = frozenset({"stops", "visits", "edges"})
+    tells: ClassVar[frozenset[str]] = frozenset(
+        {"total", "visits", "stops", "boardings", "alightings", "edges"}
+    )
 
     order: Literal[1, 2] = Field(
         1,

@@ -96,8 +96,10 @@ class MobiTrie(_Tries):
 
     name: ClassVar[str] = "mobitrie"
     summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
-    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "alightings", "edges", "triples"})
-    tells: ClassVar[frozenset[str]] = frozenset({"stops", "visits", "journeys", "lengths"})
+    holds: ClassVar[frozenset[str]] = frozenset(
+        {"total", "boardings", "alightings", "edges", "triples", "journeys"}
+    )
+    tells: ClassVar[frozenset[str]] = frozenset({"stops", "visits", "lengths"})
 
     false_share: float = Field(
         0.05,

@@ -47,9 +47,7 @@ class NoisyPrefixTree(Mechanism):
     makes: ClassVar[type[Model]] = PrefixTree
     summary: ClassVar[str] = "noisy counts of trip prefixes, grown level by level"
     holds: ClassVar[frozenset[str]] = frozenset({"boardings"})
-    tells: ClassVar[frozenset[str]] = frozenset(
-        {"stops", "visits", "alightings", "edges", "triples", "lengths", "total", "journeys"}
-    )
+    tells: ClassVar[frozenset[str]] = frozenset({"total", "visits", "stops", "edges", "triples", "journeys"})
 
     height: Height = 12
     private_height: bool = Field(

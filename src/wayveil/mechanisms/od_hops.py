@@ -25,6 +25,7 @@ from wayveil.privacy.units import Contribution
 from wayveil.synthesis.hops.ends import HOURS, Ends
 from wayveil.synthesis.hops.model import TableHopsModel
 from wayveil.synthesis.hops.tables import HopContexts
+from wayveil.synthesis.model import Model
 from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import MOVES, SECTORS, GridMoves
 from wayveil.world.world import World
@@ -38,6 +39,7 @@ class OdHops(Mechanism):
     """Ends of trips from a private tree, next hops from two noisy tables, walks that arrive."""
 
     name: ClassVar[str] = "od-hops"
+    makes: ClassVar[type[Model]] = TableHopsModel
     summary: ClassVar[str] = (
         "noisy ends of trips, noisy tables of the next hop towards a destination, and walks"
     )

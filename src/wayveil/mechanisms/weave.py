@@ -65,6 +65,9 @@ class Weave(Mechanism):
     )
     bands: int = Field(6, ge=1, le=24, description="coarser times of the period, for pairs of zones")
     full_cells: float = Field(4.0, gt=0, description="noise scales of trips that a coarse cell should hold")
+    full_cells_on_grid: float = Field(
+        1.5, gt=0, description="the same on a grid, where most cells are empty and a few are full"
+    )
     full_pairs: float = Field(
         1.0, gt=0, description="noise scales of trips that a pair of zones should hold on average; on a grid"
     )
@@ -156,14 +159,16 @@ class Weave(Mechanism):
         choose = partial(
             choose_resolution, geography, rules=self.looking, times=times, bands=self.bands, triples=triples
         )
+        grid = isinstance(geography.network, Grid)
+        full = self.full_cells_on_grid if grid else self.full_cells
+        faint = self.faint_on_grid if grid else self.faint
         strength = _find_strength(gate, _split(gate, weights), trips)
-        look = choose({name: value / self.full_cells for name, value in strength.items()})
-        faint = self.faint_on_grid if isinstance(geography.network, Grid) else self.faint
+        look = choose({name: value / full for name, value in strength.items()})
         weights = drop_useless(weights, geography, look, strength, faint=faint, few=self.fewest_inside)
         # What is not asked leaves its price to others, which can then look more finely.
         prices = _split(gate, weights)
         strength = _find_strength(gate, prices, trips)
-        look = choose({name: value / self.full_cells for name, value in strength.items()})
+        look = choose({name: value / full for name, value in strength.items()})
         return prices, replace(look, euclidean=int(gate.budget.currency == "rho"))
 
     def fits(self, world: World) -> bool:

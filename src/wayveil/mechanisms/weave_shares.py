@@ -78,8 +78,12 @@ class GridShares(BaseModel):
             "tree": Fraction(14, 100),
             "edge": Fraction(11, 100),
             "edge zone": Fraction(6, 100),
+            "length": Fraction(10, 100),
+            "distance": Fraction(4, 100),
+            "origin zone": Fraction(0),
+            "destination zone": Fraction(0),
         },
-        description="weights of questions in place of those on other networks",
+        description="weights of questions in place of those on other networks; 0: not asked, as pairs of zones say it",
     )
 
 
@@ -151,6 +155,7 @@ class Shares(BaseModel):
         found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
         if grid:
             found |= {name: weight for name, weight in self.on_grid.weights.items() if name in found}
+            found = {name: weight for name, weight in found.items() if weight > 0}
         if grid:
             # Cells are arbitrary: how many trips begin in one is worth no more than how many go from here to there.
             wanted = Fraction(0)

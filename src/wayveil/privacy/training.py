@@ -71,6 +71,9 @@ class Examples:
         alone = np.flatnonzero(owner < 0)
         owner = owner.copy()
         owner[alone] = owner.max(initial=-1) + 1 + np.arange(len(alone))
+        # In the order of their first trips: one unit more at the end does not move the others.
+        _, first, code = np.unique(owner, return_index=True, return_inverse=True)
+        owner = first[code]
         order = np.argsort(owner, kind="stable")
         starts = (
             np.flatnonzero(np.r_[True, np.diff(owner[order]) != 0]) if len(order) else np.zeros(0, np.int64)

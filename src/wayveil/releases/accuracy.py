@@ -119,8 +119,7 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         made_by = mechanism_of(release.datasheet)
         tells = made_by.holds | made_by.tells if holds is None else holds
         holds = made_by.holds if holds is None else holds
-        lost = _lost_kinds(trips, [replica.trips for replica in replicas])
-        holds, tells = set(holds) - lost, set(tells) - lost
+        holds = set(holds) - _lost_kinds(trips, [replica.trips for replica in replicas])
         bands, verdicts = {}, []
         for kind in kinds_for(trips):
             true = tally(kind, trips)
@@ -163,7 +162,7 @@ def _judge_counted(release: "Release") -> Iterator[Verdict]:
 
 
 def _lost_kinds(trips: Trips, replicas: Sequence[Trips]) -> frozenset[str]:
-    """Kinds of which nothing is known, because a replica has many fewer or more trips or visits than the release.
+    """Kinds that have no intervals, because a replica has many fewer or more trips or visits than the release.
 
     What is lost between a release and its replica was lost before as well, and nobody knows how much.
     """

@@ -47,9 +47,7 @@ def make_table(asked: Asked, trips: Trips, counts: pl.DataFrame, by: Period | No
     return pl.DataFrame({**stops, **when, "answer": counts["n"]}, schema_overrides=_TEXT)
 
 
-_TEXT: Final[dict[str, Any]] = dict.fromkeys(
-    ("stop_id", "stop", "from", "to", "from_id", "to_id"), pl.String
-)
+_TEXT: Final[dict[str, Any]] = dict.fromkeys(("stop_id", "stop", "from", "to", "from_id", "to_id"), pl.String)
 
 
 def _size_table(asked: Asked, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:

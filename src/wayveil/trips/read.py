@@ -102,6 +102,11 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
     return kind if kind == PAIRS or named.issuperset(REQUIRED) else SEQUENCES
 
 
+def is_table_of_trips(path: Path) -> bool:
+    """Whether a file is a table of visits or pairs, whatever its columns are called; points are none."""
+    return table_suffix(path) in TABLE_SUFFIXES and kind_of(path) in (VISITS, PAIRS)
+
+
 def _table_kind(header: Sequence[str], columns: Mapping[str, str] | None) -> str:
     named = {(columns or {}).get(name, name) for name in header}
     return PAIRS if named.issuperset(PAIR_COLUMNS) and "stop_id" not in named else VISITS

@@ -112,7 +112,7 @@ PLAN = AuditPlan(
     epsilon=Fraction(4),
     delta=Fraction(1, 1000),
     worlds=(tiny_grid,),
-    units=(Trip(), Rider(max_trips=2), RiderDay(max_trips=2)),
+    units=(Trip(), Rider(max_trips=2, without_id="own"), RiderDay(max_trips=2, without_id="own")),
     unfit=(("event", "draw whole trips of a unit"),),
     mutations=(
         Mutation("no clipping", _gate(_NoClipping), (GREY,)),
