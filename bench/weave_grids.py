@@ -1,12 +1,12 @@
 """GPS traces: every mechanism on Shenzhen's taxis beside AdaTrace and PrivTrace, and on simulated cities.
 
-    python -m bench.weave_grids [shenzhen] [streets] [wandering] [sprawl] [--epsilon 0.5,1,2] [--releases 5]
+    python -m bench.weave_grids [shenzhen] [streets] [wandering] [sprawl] [roam] [--epsilon 0.5,1,2] [--releases 5]
         [--mechanisms weave,dp-loc,od-hops,markov] [--cells 30x30] [--trips 6000] [--seed 101]
 
 Needs `shenzhen-taxi` in the folder WAYVEIL_DATA for the first. Released trips are points uniform in their cells, held
 against the raw points twice: as the rivals' evaluator does it (`rivals`), and by the GPS set of the reports (`ours`).
-`weave, no times` is given trips without times, as the rivals are, and so buys no hours. `sprawl` is the city that
-constants of Weave on grids were set on, with seeds below 100.
+`weave, no times` is given trips without times, as the rivals are, and so buys no hours. `sprawl` and
+`roam` (4,500 trips, seeds below 100) are the cities that constants of Weave on grids were set on.
 """
 
 import argparse
@@ -73,23 +73,23 @@ def read_city(name: str, cells: str, trips: int, seed: int) -> tuple[Trips, Trac
         )
     with TemporaryDirectory() as folder:
         file = Path(folder) / "points.parquet"
-        if name == "sprawl":
-            _write_sprawl(file, trips, seed)
+        if name in ("sprawl", "roam"):
+            _write_sprawl(file, trips, seed, wandering=name == "roam")
             return read_tracks(file, Grid.parse(f"grid:{SPRAWL}@{cells}"))
         simulate_taxis(trips, drivers=name, seed=seed).write(file)
         return read_tracks(file, Grid.parse(f"grid:{STUDY_BOX}@{cells}"))
 
 
-def _write_sprawl(file: Path, trips: int, seed: int) -> None:
-    """Towns of different sizes in a wide box, most trips within one of them: drivers on streets, some wandering."""
+def _write_sprawl(file: Path, trips: int, seed: int, *, wandering: bool) -> None:
+    """Towns of different sizes in a wide box, most trips within one; drivers of one town are of the other kind."""
     south, west, north, east = map(float, SPRAWL.split(","))
     rng = np.random.default_rng(seed)
     parts: list[pl.DataFrame] = []
     towns = ((0.45, 0.07, 0.12), (0.25, 0.05, 0.06), (0.15, 0.1, 0.1), (0.11, 0.14, 0.26), (0.04, 0.28, 0.42))
     for number, (share, high, wide) in enumerate(towns):
-        low = rng.uniform(south, north - high), rng.uniform(west, east - wide)
+        low = (south + (north - south - high) * rng.random(), west + (east - west - wide) * rng.random())
         box = f"{low[0]:.4f},{low[1]:.4f},{low[0] + high:.4f},{low[1] + wide:.4f}"
-        drivers = "wandering" if number == 2 else "streets"
+        drivers = "wandering" if wandering != (number == 2) else "streets"
         simulate_taxis(int(trips * share), drivers=drivers, box=box, seed=10 * seed + number).write(file)
         first = sum(part["tid"].n_unique() for part in parts)
         parts.append(pl.read_parquet(file).with_columns(pl.col("tid") + first))

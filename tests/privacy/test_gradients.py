@@ -84,3 +84,10 @@ def test_a_row_that_comes_twice_is_clipped_as_the_sum_it_becomes():
     (total,) = clipped_sum([Rows(4, np.array([[2, 2]]), errors)], 1.0)
     assert np.sqrt((total**2).sum()) <= CLIP
     assert np.sqrt((total**2).sum()) > 0.999 * CLIP
+
+
+def test_an_example_too_large_for_floating_point_counts_for_nothing():
+    inputs, errors = np.array([[0.0], [1.0]]), np.array([[1e200], [0.5]])
+    (alone,) = clipped_sum([Outer(inputs[1:], errors[1:])], 1.0)
+    (both,) = clipped_sum([Outer(inputs, errors)], 1.0)
+    assert both.tolist() == alone.tolist()

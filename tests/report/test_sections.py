@@ -27,7 +27,9 @@ from wayveil.world.world import World
 
 CITY = grid_city(4)
 RAW = random_trips(CITY, 400, seed=1)
-ROUTES = random_routes(CITY, 2_000, np.random.default_rng(1))
+EVERYWHERE = random_routes(CITY, 8_000, np.random.default_rng(1))
+# From one corner, which public knowledge does not know.
+ROUTES = EVERYWHERE.take(EVERYWHERE.origins() < 2)
 RING = ring_of_stops(8, seconds=300, skip=2, routes=2)
 TAPS = simulate_taps(RING, 3_000, seed=2).taps
 

@@ -243,7 +243,7 @@ def test_the_report_is_json_with_settings_hashes_and_limits_and_never_says_anony
     assert len(data["hashes"]["raw"]) == 64
     assert data["assumptions"]
     assert data["limits"]
-    assert "Not for publication" in str(on_raw)
+    assert "nobody behind them" in str(on_raw)
     assert "anonym" not in (str(on_raw) + on_raw.to_json()).lower()
 
 

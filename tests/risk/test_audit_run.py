@@ -72,7 +72,8 @@ def test_a_full_run_tries_every_audit_and_every_pair():
 
 def test_a_run_with_a_seed_can_be_repeated():
     tiny = Effort(3, 5_000, 50, (20, 40), (20, 40), every_audit=True)
-    for job in list(jobs_of(audit_plan("noisy-prefix-tree"), tiny))[:6]:
+    jobs = {job.audit: job for job in jobs_of(audit_plan("noisy-prefix-tree"), tiny)}
+    for job in jobs.values():
         one, two = (run_job(job, effort=tiny, seed=3) for _ in range(2))
         assert replace(one, seconds=0) == replace(two, seconds=0)
 

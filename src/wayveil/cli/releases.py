@@ -26,6 +26,8 @@ from wayveil.progress import shown
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
 Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workload.")]
+# Enough for errors to a hundredth of themselves; `score` asks four times as many.
+REPORT_QUERIES = 10_000
 Full = Annotated[
     bool,
     typer.Option(
@@ -104,7 +106,7 @@ def report(
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
     trust: Trust = None,
-    queries: Queries = 40_000,
+    queries: Queries = REPORT_QUERIES,
     ledger: LedgerPlace = None,
     dataset: DatasetName = None,
     quiet: Quiet = False,

@@ -47,8 +47,8 @@ class VariableNgrams(Mechanism):
     name: ClassVar[str] = "variable-ngrams"
     makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy counts of short runs of stops, longer where trips are many, and walks"
-    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "edges"})
-    tells: ClassVar[frozenset[str]] = frozenset({"visits", "stops", "alightings", "triples"})
+    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings"})
+    tells: ClassVar[frozenset[str]] = frozenset({"visits", "stops", "alightings", "edges", "triples"})
 
     n_max: int = Field(
         5, ge=2, le=12, description="Symbols of the longest n-gram, begin and end marks included (public)."

@@ -57,54 +57,79 @@ def clipped_sum(parts: Sequence[Part], clip: float) -> list[NDArray[np.float64]]
     """The sum of all clipped gradients, one array of whole numbers per part, in units of clip / CLIP."""
     if not parts:
         return []
-    inputs = [_whole_inputs(part) for part in parts]
-    errors = [_finite(part.errors) for part in parts]
-    factors = clip_factors(inputs, errors, clip)
+    squares, inputs = np.zeros(len(parts[0].errors)), []
+    for part in parts:
+        if isinstance(part, Outer):
+            whole = np.empty(part.inputs.shape)
+            _add_outer_squares(part.inputs, part.errors, whole, squares)
+            inputs.append(whole)
+        else:
+            inputs.append(np.empty((0, 0)))
+            _add_row_squares(part.errors, squares)
+    factors = clip_factors(squares, clip)
     sums = []
-    for part, whole, wrong in zip(parts, inputs, errors, strict=True):
+    for part, whole in zip(parts, inputs, strict=True):
         # The unit that makes products with inputs units of the grid; cut off towards zero.
-        unit = CLIP / clip / (INPUT_UNIT if whole is not None else 1)
-        scaled = wrong * (factors * unit).reshape((-1,) + (1,) * (wrong.ndim - 1))
-        np.trunc(scaled, out=scaled)
-        if isinstance(part, Outer) and whole is not None:
+        unit = CLIP / clip / (INPUT_UNIT if isinstance(part, Outer) else 1)
+        scaled = np.empty(part.errors.shape)
+        _cut_off(part.errors.reshape(len(factors), -1), factors * unit, scaled.reshape(len(factors), -1))
+        if isinstance(part, Outer):
             sums.append(whole.T @ scaled)
-        elif isinstance(part, Rows):
+        else:
             total = np.zeros(part.shape)
             add_rows(part.index, scaled, total)
             sums.append(total)
     return sums
 
 
-def clip_factors(
-    inputs: Sequence[NDArray[np.float64] | None], errors: Sequence[NDArray[np.float64]], clip: float
-) -> NDArray[np.float64]:
-    """By how much the errors of each example are scaled so that its norm is at most the clip."""
-    squares = np.zeros(len(errors[0]))
-    for whole, wrong in zip(inputs, errors, strict=True):
-        if whole is not None:
-            squares += (
-                np.einsum("ij,ij->i", whole, whole) / INPUT_UNIT**2 * np.einsum("ij,ij->i", wrong, wrong)
-            )
-        else:
-            # Rows that come twice add up before they are squared; the triangle inequality bounds them.
-            squares += np.sqrt(np.einsum("ikj,ikj->ik", wrong, wrong)).sum(axis=1) ** 2
+def clip_factors(squares: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
+    """By how much the errors of each example are scaled so that its norm is at most the clip; one too large for
+    floating point counts for nothing.
+    """
+    squares = np.where(np.isfinite(squares), squares, np.inf)
     # A hair below, so that rounding of these floating-point norms cannot lift one over the clip.
     return np.minimum(1.0, clip * (1 - 1e-9) / np.maximum(np.sqrt(squares), 1e-300))
 
 
-def _finite(values: Floats) -> NDArray[np.float64]:
-    """In double precision; what is no number is zero."""
-    made = np.asarray(values, np.float64)
-    if not np.isfinite(made.sum()):
-        made = np.nan_to_num(made, nan=0.0, posinf=0.0, neginf=0.0)
-    return made
+@njit(cache=True, fastmath={"reassoc"})
+def _add_outer_squares(inputs, errors, whole, squares):  # type: ignore[no-untyped-def]
+    """Whole inputs, and the squared norm of each outer product. What is no number counts as zero, here and below."""
+    for i in range(len(squares)):
+        own = 0.0
+        for j in range(inputs.shape[1]):
+            value = np.rint(np.float64(inputs[i, j]) * INPUT_UNIT)
+            rounded = min(max(value, -LARGEST_INPUT), LARGEST_INPUT) if np.isfinite(value) else 0.0
+            whole[i, j] = rounded
+            own += rounded * rounded
+        wrong = 0.0
+        for j in range(errors.shape[1]):
+            value = np.float64(errors[i, j])
+            if np.isfinite(value):
+                wrong += value * value
+        squares[i] += own / INPUT_UNIT**2 * wrong
 
 
-def _whole_inputs(part: Part) -> NDArray[np.float64] | None:
-    if isinstance(part, Rows):
-        return None
-    made = np.rint(_finite(part.inputs) * INPUT_UNIT)
-    return np.clip(made, -LARGEST_INPUT, LARGEST_INPUT, out=made)
+@njit(cache=True, fastmath={"reassoc"})
+def _add_row_squares(errors, squares):  # type: ignore[no-untyped-def]
+    """Rows that come twice add up before they are squared; the triangle inequality bounds them."""
+    for i in range(len(squares)):
+        norms = 0.0
+        for k in range(errors.shape[1]):
+            own = 0.0
+            for j in range(errors.shape[2]):
+                value = np.float64(errors[i, k, j])
+                if np.isfinite(value):
+                    own += value * value
+            norms += np.sqrt(own)
+        squares[i] += norms * norms
+
+
+@njit(cache=True)
+def _cut_off(errors, factors, out):  # type: ignore[no-untyped-def]
+    for i in range(errors.shape[0]):
+        for j in range(errors.shape[1]):
+            value = np.float64(errors[i, j])
+            out[i, j] = np.trunc(value * factors[i]) if np.isfinite(value) else 0.0
 
 
 @njit(cache=True)
