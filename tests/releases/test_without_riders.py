@@ -116,7 +116,9 @@ def test_the_broken_riders_break_what_they_claim(monkeypatch):
     without = Trips.of_lists([[0]] * 6, ABC, rider=nobody)
 
     # The word of a new trip is the lowest, so that it takes the place of an old one.
-    monkeypatch.setattr(units, "keyed_words", lambda key, name, item=None: np.uint64(99) - name)
+    monkeypatch.setattr(
+        units, "keyed_words", lambda key, name, item=None: np.arange(len(name))[::-1].astype(np.uint64)
+    )
     # As one rider called nobody: one trip more throws out somebody else's, two changes for the price of one.
     within = Trips.of_lists([[0]] * 6 + [[1]], ABC, rider=np.append(nobody, -1))
     counts = [

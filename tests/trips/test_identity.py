@@ -2,6 +2,9 @@ import numpy as np
 import polars as pl
 
 from wayveil.trips.identity import _hash_bytes, keyed_words, name_trips
+from wayveil.trips.trips import Trips
+from wayveil.trips.visits import read_visits
+from wayveil.world.world import World
 
 # The key 00 01 .. 0f of the published test vectors, as two words.
 KEY = np.frombuffer(bytes(range(16)), "<u8").astype(np.uint64)
@@ -35,3 +38,28 @@ def test_names_tell_riders_and_trips_apart_wherever_they_stand():
     assert back.tolist() == names.tolist()[::-1]
     assert name_trips(None, pl.Series([1, 2])).tolist() == name_trips(None, pl.Series(["1", "2"])).tolist()
     assert len(name_trips(None, pl.Series([], dtype=pl.String))) == 0
+
+
+def test_without_ids_a_trip_is_called_by_rider_and_visits_wherever_it_stands():
+    world = World(list("abc"))
+    trips = Trips.of_lists([[0, 1], [0, 1], [0, 1], [2], [0, 1]], world, rider=np.array([5, 5, 7, 7, -1]))
+    names = trips.names().tolist()
+    assert len(set(names)) == 5
+    # Others come before and between: everybody keeps their names, and trips alike share the same two.
+    more = Trips.of_lists(
+        [[0, 1], [2], [0, 1], [0, 1], [0, 1], [0, 1], [2], [0, 1]],
+        world,
+        rider=np.array([6, 6, 7, 5, 6, 5, 7, -1]),
+    )
+    assert {*names} == {*more.take(more.rider != 6).names().tolist()}
+    assert {*names} < {*more.names().tolist()}
+    assert more.part(3, 6).names().tolist() == more.names()[3:6].tolist()
+    assert len(Trips.of_lists([], world).names()) == 0
+
+
+def test_trips_numbered_anew_for_every_rider_keep_their_names_when_another_comes():
+    table = pl.DataFrame({"uid": ["b", "b", "c"], "tid": [1, 2, 1], "stop_id": ["a", "b", "c"]})
+    other = pl.DataFrame({"uid": ["a", "a"], "tid": [1, 2], "stop_id": ["a", "b"]})
+    alone, among = (read_visits(rows, World(list("abc"))) for rows in (table, pl.concat([other, table])))
+    assert among.names()[2:].tolist() == alone.names().tolist()
+    assert alone.to_lists() == [[0], [1], [2]]

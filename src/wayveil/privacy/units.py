@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.trips.history import UNMOVED, Stability
-from wayveil.trips.identity import Words, keyed_words
+from wayveil.trips.identity import PUBLIC_KEY, Words, keyed_words
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
@@ -395,10 +395,9 @@ class Window(Unit):
         owner = np.full(len(trips), -1) if trips.rider is None else trips.rider
         # A trip without id is its own rider: give it a code that no rider has.
         code = np.where(owner >= 0, owner, -2 - np.arange(len(trips)))
-        window = _pair_codes(np.repeat(code, trips.lengths), trips.time // self.seconds)
-        place = np.arange(trips.visits) - np.repeat(trips.offsets[:-1], trips.lengths)
-        words = keyed_words(key, np.repeat(trips.names(), trips.lengths), place)
-        kept = _at_most(window, self.max_visits, words)
+        clock = trips.time // self.seconds
+        window = _pair_codes(np.repeat(code, trips.lengths), clock)
+        kept = _at_most(window, self.max_visits, _words_within(trips, clock, key))
         if self.without_id == "drop":
             kept &= np.repeat(owner >= 0, trips.lengths)
         return _with_visits(trips.keep_visits(kept))
@@ -440,6 +439,23 @@ def _pair_codes(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np
     _, left_code = np.unique(left, return_inverse=True)
     names, right_code = np.unique(right, return_inverse=True)
     return left_code * max(len(names), 1) + right_code
+
+
+def _words_within(trips: Trips, clock: NDArray[np.int64], key: Words) -> Words:
+    """A word for each visit, by the stretch of its trip inside one window and by its place in that.
+
+    Visits more in one window change no word in another.
+    """
+    trip = trips.trip_of_visit()
+    first = np.flatnonzero(np.r_[True, (trip[1:] != trip[:-1]) | (clock[1:] != clock[:-1])][: len(trip)])
+    offsets = np.append(first, len(trip))
+    if trips.name is None:
+        rider = None if trips.rider is None else trips.rider[trip[first]]
+        names = replace(trips, offsets=offsets, rider=rider).names()
+    else:
+        names = keyed_words(PUBLIC_KEY, trips.name[trip[first]], clock[first])
+    lengths = np.diff(offsets)
+    return keyed_words(key, np.repeat(names, lengths), np.arange(len(trip)) - np.repeat(first, lengths))
 
 
 def _at_most(groups: NDArray[np.integer], limit: int, words: Words) -> NDArray[np.bool_]:

@@ -176,7 +176,7 @@ class _DrawnAgain(_BrokenGate):
     """A lost task is run again and draws anew which trips of a rider count; what it had sent before counts too."""
 
     def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
-        named = trips.part(0, len(trips))
+        named = replace(trips, name=trips.names())
         attempts = [super(_DrawnAgain, self).bound(named, rule).names() for _ in range(2)]
         everybody = named if rule is None else rule.apply(named)
         return everybody.take(np.isin(everybody.names(), np.concatenate(attempts)))

@@ -1,8 +1,10 @@
 """Names of trips as 64-bit words, and keyed words made of them: SipHash-2-4 (Aumasson and Bernstein 2012).
 
 A trip read from a file is called by the ids of its rider and of itself, whatever its place in the file, so that every
-engine that reads the file in pieces, in any order and any number of times, calls it the same. Two trips with the same
-word by chance harm nobody: words only decide which of a rider's trips are counted, not who the rider is.
+engine that reads the file in pieces, in any order and any number of times, calls it the same. Trips that no file named
+are called by their rider and by what they are. No name depends on other riders: when one rider comes or goes, the
+choice among everybody else's trips stays as it was. Two trips with the same word by chance harm nobody: words only
+decide which of a rider's trips are counted, not who the rider is.
 """
 
 import numpy as np
@@ -21,6 +23,34 @@ def name_trips(rider: pl.Series | None, trip: pl.Series) -> Words:
     whose = pl.lit("") if rider is None else rider.cast(pl.String).fill_null("").alias("rider")
     text = frame.select(pl.concat_str([whose, pl.col("trip")], separator="\0")).to_series()
     return _hash_texts(text)
+
+
+def name_alike(
+    rider: Words, location: NDArray[np.int32], time: NDArray[np.int64] | None, offsets: NDArray[np.int64]
+) -> Words:
+    """The word of each trip from its rider's word, its visits, and how many such trips stand before it.
+
+    With one trip more there is one word more, and the words of all the others are the same.
+    """
+    times = np.empty(0, np.int64) if time is None else time
+    alike = _hash_visits(PUBLIC_KEY, np.ascontiguousarray(rider, np.uint64), location, times, offsets)
+    order = np.argsort(alike, kind="stable")
+    ordered = alike[order]
+    first = np.r_[True, ordered[1:] != ordered[:-1]][: len(order)]
+    place = np.arange(len(order))
+    earlier = np.empty(len(order), np.int64)
+    earlier[order] = place - np.maximum.accumulate(np.where(first, place, 0))
+    return keyed_words(PUBLIC_KEY, alike, earlier)
+
+
+def name_riders(rider: NDArray[np.int64] | None, ids: pl.Series | None, trips: int) -> Words:
+    """The word of the rider of each trip: from the id, where a reader kept it, or from the code."""
+    if rider is None:
+        return np.zeros(trips, np.uint64)
+    if ids is None:
+        return rider.astype(np.uint64)
+    # The last one belongs to the code -1: nobody.
+    return np.append(_hash_texts(ids.cast(pl.String)), np.uint64(0))[rider]
 
 
 def keyed_words(key: Words, name: Words, item: NDArray[np.int64] | None = None) -> Words:
@@ -86,6 +116,20 @@ def _keyed(key, name, item):  # type: ignore[no-untyped-def]
     out = np.empty(name.size, np.uint64)
     for i in range(name.size):
         out[i] = siphash_pair(key, name[i], np.uint64(item[i if item.size > 1 else 0]))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _hash_visits(key, rider, location, time, offsets):  # type: ignore[no-untyped-def]
+    """A chain over the visits of each trip, begun with its rider."""
+    out = np.empty(offsets.size - 1, np.uint64)
+    for i in range(out.size):
+        word = siphash_pair(key, rider[i], np.uint64(offsets[i + 1] - offsets[i]))
+        for visit in range(offsets[i], offsets[i + 1]):
+            word = siphash_pair(key, word, np.uint64(location[visit]))
+            if time.size:
+                word = siphash_pair(key, word, np.uint64(time[visit]))
+        out[i] = word
     return out
 
 

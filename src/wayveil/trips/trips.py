@@ -1,7 +1,8 @@
 """`Trips`: a dataset of trips as flat columns."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -27,7 +28,8 @@ class Trips:
     rider     int64 code, one per trip; -1 where a trip has no rider id
     rider_ids the id behind each code, as the file has it, where a reader kept it: for fingerprints, never for output
     history   what reading did to the trips, and the marks they carry (simulated, reconstructed, ...)
-    name      uint64, one per trip: how it is called wherever it stands (see `identity`); without it, by its place
+    name      uint64, one per trip: how a file calls it, wherever it stands; without it, trips are called by rider and
+              visits (see `identity`)
     """
 
     location: NDArray[np.int32]
@@ -38,6 +40,8 @@ class Trips:
     history: History = AS_READ
     rider_ids: pl.Series | None = None
     name: NDArray[np.uint64] | None = None
+    # The trips that a piece was taken from, and where it begins in them.
+    _whole: ClassVar["tuple[Trips, int] | None"] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "location", np.ascontiguousarray(self.location, np.int32))
@@ -80,8 +84,18 @@ class Trips:
         return np.diff(self.offsets)
 
     def names(self) -> NDArray[np.uint64]:
-        """How each trip is called."""
-        return np.arange(len(self), dtype=np.uint64) if self.name is None else self.name
+        """How each trip is called: nobody else's trips have a say in it."""
+        return self._made_names if self.name is None else self.name
+
+    @cached_property
+    def _made_names(self) -> NDArray[np.uint64]:
+        from wayveil.trips.identity import name_alike, name_riders
+
+        if self._whole is not None:
+            whole, first = self._whole
+            return whole.names()[first : first + len(self)]
+        riders = name_riders(self.rider, self.rider_ids, len(self))
+        return name_alike(riders, self.location, self.time, self.offsets)
 
     def to_lists(self) -> list[list[int]]:
         """One list of location indices per trip, for small data and tests."""
@@ -115,11 +129,14 @@ class Trips:
             "offsets": self.offsets[first : last + 1] - self.offsets[first],
             "time": None if self.time is None else self.time[visits],
             "rider": None if self.rider is None else self.rider[first:last],
-            "name": self.names()[first:last],
+            "name": None if self.name is None else self.name[first:last],
+            # Names are made for the whole, and only where something is chosen by them.
+            "_whole": (self, first),
         }
         # What was checked as a whole need not be checked again: pieces are made at every count.
         piece = object.__new__(Trips)
         piece.__dict__.update(self.__dict__ | columns)
+        piece.__dict__.pop("_made_names", None)
         return piece
 
     def head(self, trips: int = 5) -> "Trips":
@@ -154,7 +171,7 @@ class Trips:
         return replace(self, time=None)
 
     def single_visits(self) -> "Trips":
-        """Every visit as a trip of its own, called by its place."""
+        """Every visit as a trip of its own, with a name of its own."""
         rider = None if self.rider is None else np.repeat(self.rider, self.lengths)
         return replace(self, offsets=np.arange(self.visits + 1), rider=rider, name=None)
 

@@ -186,9 +186,9 @@ def column_map(name: Path | str, header: list[str], given: Mapping[str, str] | N
 
 
 def _trips_of_each_rider(table: pl.DataFrame) -> pl.Series:
-    """One number per pair of rider and trip; none where there is no trip."""
-    pair = pl.struct("rider_id", "trip_id").rank("dense").cast(pl.Int64)
-    return table.select(pl.when(pl.col("trip_id").is_not_null()).then(pair)).to_series()
+    """Rider and number as the id of a trip; none where there is no number. Other riders have no say in it."""
+    rider = pl.col("rider_id").cast(pl.String).fill_null("")
+    return table.select(pl.concat_str([rider, pl.col("trip_id").cast(pl.String)], separator=" ")).to_series()
 
 
 def as_codes(column: pl.Series, missing: tuple[str, ...] = ("",)) -> pl.Series:
