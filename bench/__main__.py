@@ -31,6 +31,7 @@ SUITES = (
     "front_door",
     "report_speed",
     "weave_speed",
+    "scale",
     "tap_study",
     "risk",
     "risk_studies",

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from bench.prefix_tree import city_trips
-from wayveil.counting.ngrams import capped_ngrams, normalised_ngrams
+from wayveil.counting.local import LocalCounter
 from wayveil.privacy.bits import secure_bits
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
@@ -52,13 +52,13 @@ def measure(count: int) -> list[dict]:
     few = trips.take(np.arange(1000))
     works = {
         "polars": lambda: with_polars(trips),
-        f"at most {CAP} distinct 3-grams per trip": lambda: capped_ngrams(
-            trips, universe, CAP, secure_bits()
+        f"at most {CAP} distinct 3-grams per trip": lambda: LocalCounter(trips).capped_ngrams(
+            universe, CAP, secure_bits()
         ),
-        "3-grams weighted by 1 / length": lambda: normalised_ngrams(trips, universe, 1 << 20),
+        "3-grams weighted by 1 / length": lambda: LocalCounter(trips).normalised_ngrams(universe, 1 << 20),
     }
-    capped_ngrams(few, universe, CAP, secure_bits())
-    normalised_ngrams(few, universe, 1 << 20)
+    LocalCounter(few).capped_ngrams(universe, CAP, secure_bits())
+    LocalCounter(few).normalised_ngrams(universe, 1 << 20)
     rounds = [{name: timed(work) for name, work in works.items()} for _ in range(3)]
     best = {name: np.min([each[name] for each in rounds], axis=0) for name in works}
     rows = [

@@ -3,9 +3,10 @@
 Rooms wrap their long loops in `track`. Nothing is drawn until the command line switches a display on with `shown`.
 """
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -59,6 +60,25 @@ def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[
     for item in items:
         yield item
         bars.advance(task)
+
+
+@contextmanager
+def meter(label: str, total: int, unit: str = "rows") -> Iterator[Callable[[int], None]]:
+    """Show work that is measured in rows: call what comes with each number done. Says how many and how fast."""
+    bars = _display.get()
+    if bars is None:
+        yield lambda done: None
+        return
+    task, began, done_so_far = bars.add_task(label, total=total), monotonic(), 0
+
+    def advance(done: int) -> None:
+        nonlocal done_so_far
+        done_so_far += done
+        rate = done_so_far / max(monotonic() - began, 1e-9)
+        bars.update(task, advance=done, description=f"{label} ({rate / 1e6:.1f} M {unit}/s)")
+
+    yield advance
+    bars.update(task, completed=total)
 
 
 @contextmanager

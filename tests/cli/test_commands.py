@@ -145,10 +145,10 @@ def test_a_weave_release_can_be_sampled_again_for_free(wayveil, city, tmp_path):
     more = ("--world", city / "city.zip", "--out", tmp_path / "more.parquet", "--trips", 50, "--json")
     assert json.loads(wayveil("sample", out, *more)[1])["trips"] == 50
     assert json.loads(wayveil("ledger", "show", tmp_path / "l", "--json")[1])[0]["spent"] == "1"
-    other = tmp_path / "tree"
-    release(wayveil, city, other, "--quiet", "--ledger", "none")
+    other = tmp_path / "counts"
+    release(wayveil, city, other, "--quiet", "--unit", "event", "--ledger", "none", mechanism="tap-counts")
     code, _, err = wayveil("sample", other, *more)
-    assert (code, "noisy-prefix-tree" in err) == (2, True)
+    assert (code, "tap-counts" in err) == (2, True)
 
 
 def test_ledger_policies_are_set_and_kept(wayveil, city, tmp_path):

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wayveil.counting.blocks import block_counts, walks_of
+from wayveil.counting.blocks import walks_of
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.quadtree import pair_counts
 from wayveil.risk.grey_box import distances
 from wayveil.risk.tiny_worlds import plain_world, small_network
 from wayveil.trips.trips import Trips
@@ -21,6 +20,14 @@ from wayveil.world.zones import Geography
 WHOLE = 1 << 20
 LOOK = Resolution(ends=2, hours=1, pairs=1, edges=2, distances=3, growth=30, times=24, bands=4, triples=1)
 WORLDS = {"network": small_network(2), "plain": plain_world(5)}
+
+
+def block_counts(trips, block, whole, bins=None):
+    return LocalCounter(trips).block(block, whole, bins)
+
+
+def pair_counts(trips, zones):
+    return LocalCounter(trips).pairs(zones)
 
 
 def blocks_of(world):
@@ -141,7 +148,7 @@ def test_blocks_see_ends_hours_and_lengths():
     world = WORLDS["network"]
     blocks = blocks_of(world)
     trips = trips_of(world, [[0, 1, 2], [3], [0, 1, 2, 3]])
-    walks = next(walks_of(trips, TimeBins.hour_of_day()))
+    walks = walks_of(trips, TimeBins.hour_of_day())
     assert blocks["origin"].of(walks).tolist() == [0, 3, 0]
     assert blocks["destination"].of(walks).tolist() == [2, 3, 3]
     assert (blocks["hour at origin"].of(walks) >> LOOK.hours).tolist() == [7, 8, 9]
@@ -199,7 +206,7 @@ def test_counts_do_not_depend_on_the_pieces_they_are_made_in(monkeypatch):
     rng = np.random.default_rng(1)
     trips = trips_of(world, [rng.integers(0, 12, rng.integers(0, 8)).tolist() for _ in range(50)])
     whole = {n: block_counts(trips, b, WHOLE, TimeBins.hour_of_day()) for n, b in blocks_of(world).items()}
-    monkeypatch.setattr("wayveil.counting.blocks.PIECE", 7)
+    monkeypatch.setattr("wayveil.counting.local.PIECE", 7)
     counter = LocalCounter(trips)
     assert counter.timed
     for name, block in blocks_of(world).items():

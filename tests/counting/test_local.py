@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayveil.counting import prefixes
+from wayveil.counting import local, prefixes
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Frontier
 from wayveil.trips.trips import Trips
@@ -45,7 +45,7 @@ def walk(trips, successors, keep):
 @given(lists, st.booleans(), st.integers(0, 2**16), st.sampled_from([3, 100]), st.sampled_from([1, 2, 6]))
 def test_prefix_counts_are_those_of_a_tally(trips, network, salt, trips_per_thread, ahead):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefixes, "TRIPS_PER_THREAD", trips_per_thread)
+        patch.setattr(local, "TRIPS_PER_THREAD", trips_per_thread)
         patch.setattr(prefixes, "AHEAD", ahead)
         check_prefix_counts(trips, network, salt)
 
@@ -86,5 +86,6 @@ def test_ngram_counts_are_those_of_a_tally(trips, n, network):
 
 
 def test_lengths_are_the_visits_of_each_trip():
-    world = World.of_symbols("ab")
-    assert LocalCounter(Trips.of_lists([[0], [], [1, 1]], world)).lengths().tolist() == [1, 0, 2]
+    counter = LocalCounter(Trips.of_lists([[0], [], [1, 1], [1, 0, 1]], World.of_symbols("ab")))
+    assert counter.lengths(5).counts.tolist() == [1, 1, 1, 1]
+    assert counter.lengths(2).counts.tolist() == [1, 1, 2]

@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import wayveil.counting.ngrams as engine
-from wayveil.counting.ngrams import capped_ngrams, normalised_ngrams
+from wayveil.counting import local, tally
+from wayveil.counting.local import LocalCounter
+from wayveil.counting.ngrams import CountCappedNgrams
+from wayveil.counting.tally import counted, total
 from wayveil.privacy.bits import SeededBits
+from wayveil.trips.identity import keyed_words
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
 
@@ -18,6 +22,16 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "mechanisms"))
 from slow_ngrams import as_dict, distinct_counts, normalised_counts, small_list, small_network
 
 WORLDS = [small_network(), small_list()]
+
+
+def capped_ngrams(trips, universe, most, bits):
+    return LocalCounter(trips).capped_ngrams(universe, most, bits)
+
+
+def normalised_ngrams(trips, universe, whole):
+    return LocalCounter(trips).normalised_ngrams(universe, whole)
+
+
 trip_lists = st.lists(st.lists(st.integers(0, 3), max_size=9), max_size=12)
 
 
@@ -63,36 +77,24 @@ def test_every_choice_of_the_kept_ngrams_is_equally_likely():
     world = small_list()
     universe = MarkedNgrams(world.successors, 2)
     trips = Trips.of_lists([[0, 1, 2, 3]] * 6000, world)  # five distinct moves, two of them kept: ten choices
-    chosen = Counter()
-    for trip in range(len(trips)):
-        part = trips.offsets[trip : trip + 2]
-        keys, sizes = engine._windows(trips, part, universe, distinct=True)
-        words = SeededBits(trip).words(8).view(np.uint32)
-        kept, done = engine._choose(keys, sizes, 2, words)
-        assert done == 1
-        chosen[tuple(sorted(kept.tolist()))] += 1
+    keys, sizes = engine._windows(trips, universe, distinct=True)
+    words = keyed_words(np.array([1, 2], np.uint64), trips.names())
+    kept = engine._choose(keys, sizes, 2, words).reshape(len(trips), 2)
+    chosen = Counter(map(tuple, np.sort(kept, axis=1).tolist()))
     assert len(chosen) == 10
     assert chisquare(list(chosen.values())).pvalue > 1e-6
 
 
-def test_the_choice_goes_on_with_fresh_words_when_they_run_out(monkeypatch):
-    class Stingy:
-        """Gives one word where many are asked for, so that the kernel has to come back for more."""
-
-        private = False
-
-        def __init__(self):
-            self.real, self.asked = SeededBits(0), 0
-
-        def words(self, count):
-            self.asked += 1
-            return self.real.words(1 if self.asked == 1 else count)
-
+def test_the_same_key_chooses_the_same_in_any_pieces_and_another_key_does_not():
     world = small_list()
-    universe, bits = MarkedNgrams(world.successors, 3), Stingy()
-    trips = Trips.of_lists([[0, 1, 2, 3, 0, 2]] * 5, world)
-    assert capped_ngrams(trips, universe, 3, bits).counts.sum() == 15
-    assert bits.asked > 1
+    universe, trips = MarkedNgrams(world.successors, 3), Trips.of_lists([[0, 1, 2, 3, 0, 2]] * 50, world)
+    count = CountCappedNgrams(universe, 3, np.array([5, 7], np.uint64))
+    whole = counted(count, trips)
+    pieces = total(count, [trips.part(30, 50), trips.part(0, 30)], trips.visits)
+    assert whole.counts.sum() == 150
+    assert (whole.keys.tolist(), whole.counts.tolist()) == (pieces.keys.tolist(), pieces.counts.tolist())
+    other = counted(CountCappedNgrams(universe, 3, np.array([5, 8], np.uint64)), trips)
+    assert other.counts.tolist() != whole.counts.tolist()
 
 
 @pytest.mark.parametrize("table_cells", [0, 1 << 26])
@@ -101,8 +103,9 @@ def test_pieces_and_kinds_of_tables_do_not_change_the_counts(monkeypatch, table_
     rng = np.random.default_rng(5)
     lists = [rng.integers(0, 5, rng.integers(0, 12)).tolist() for _ in range(200)]
     universe, trips = MarkedNgrams(world.successors, 3), Trips.of_lists(lists, world)
-    monkeypatch.setattr(engine, "PIECE", 37)
-    monkeypatch.setattr(engine, "TABLE_CELLS", table_cells)
+    monkeypatch.setattr(local, "PIECE", 37)
+    monkeypatch.setattr(tally, "TABLE_CELLS", table_cells)
+    monkeypatch.setattr(tally, "BUFFER", 10)
     assert as_dict(universe, capped_ngrams(trips, universe, 50, SeededBits(1))) == distinct_counts(
         world, 3, lists
     )

@@ -60,7 +60,7 @@ stops = st.lists(st.lists(st.integers(0, CITY.size - 1), min_size=1, max_size=8)
 def test_events_are_those_of_plain_python(lists, metres, systems, finest):
     finest = min(finest, systems - 1)
     grids = ReferenceSystems(CITY, metres, systems)
-    found = grids.events(next(walks_of(Trips.of_lists(lists, CITY))), finest)
+    found = grids.events(walks_of(Trips.of_lists(lists, CITY)), finest)
     for number, trip in enumerate(lists):
         mine = found.walk == number
         read = []
@@ -112,7 +112,7 @@ def test_without_noise_walks_follow_the_raw_steps():
     assert len(made.trips) == 800
     grids = ReferenceSystems(CITY, 900, 3)
     there, here = (
-        np.bincount(grids.events(next(walks_of(t)), 0).cell, minlength=grids.cells) for t in (raw, made.trips)
+        np.bincount(grids.events(walks_of(t), 0).cell, minlength=grids.cells) for t in (raw, made.trips)
     )
     assert np.abs(there / there.sum() - here / here.sum()).sum() < 0.5
     assert made.trips.lengths.min() >= 1

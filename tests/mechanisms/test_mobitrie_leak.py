@@ -44,11 +44,15 @@ def figures(study, epsilon, runs):
 def test_a_leaking_gate_never_shows_what_did_not_happen():
     trips = Trips.of_lists([[0, 1, 2]] * 50, World(list("abcdef")))
     mechanism = subjects("msnbc")["mobitrie-lt"].model_copy(update={"quality": 0.01})
+    accepted = []
     for seed in range(5):
         gates = [kind(Trip(), Budget(1), SeededBits(seed)) for kind in (LeakingGate, Gate)]
         leaking, sound = (mechanism.measure(LocalCounter(trips), gate) for gate in gates)
         assert set(map(tuple, leaking.grams.symbols.tolist())) <= {(6, 0, 1), (0, 1, 2), (1, 2, 7)}
-        assert len(sound.grams) > 3
+        # A search may end with nothing; where it finds a trie, noise shows in it.
+        assert len(sound.grams) > 3 or not sound.accepted
+        accepted.append(sound.accepted)
+    assert sum(accepted) >= 3
 
 
 @pytest.mark.data

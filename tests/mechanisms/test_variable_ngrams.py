@@ -63,15 +63,16 @@ def test_runs_are_those_of_the_slow_reference(lists, world, moves):
     contexts = [(state,) for state in range(successors.end)]
     for n in (2, 3, 4):
         frontier = Frontier(np.array([context[-1] for context in contexts]), successors)
-        cells = runs.cells(frontier)
-        parent, symbol, _ = frontier.children(cells)
-        found = Counter((*contexts[p], int(s)) for p, s in zip(parent, symbol, strict=True))
+        counted = runs.count(frontier)
+        parent, symbol, _ = frontier.children(counted.keys)
+        grams = ((*contexts[p], int(s)) for p, s in zip(parent, symbol, strict=True))
+        found = Counter(dict(zip(grams, counted.counts.tolist(), strict=True)))
         assert found == slow_runs(world, lists, n, moves)
         everything = np.arange(frontier.universe)
         parent, symbol, _ = frontier.children(everything)
         goes_on = symbol != successors.end
         contexts = [(*contexts[p], int(s)) for p, s in zip(parent[goes_on], symbol[goes_on], strict=True)]
-        runs.descend(cells, everything[goes_on])
+        runs.descend(everything[goes_on])
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)

@@ -4,6 +4,7 @@ Before, the rule was applied first and cost nothing. With one visit more, a trip
 """
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -42,8 +43,8 @@ READINGS = [{}, {"repeats": "merge"}, {"on_unknown": "drop-trip"}]
 KEEP = LegalityRule("keep", "keep")
 
 
-class FirstComeFirst:
-    """Bits that are all alike: what comes first in the file is counted first, the same in both datasets."""
+class SameKey:
+    """Bits that are all alike: both datasets choose with the same key."""
 
     private = False
 
@@ -51,11 +52,20 @@ class FirstComeFirst:
         return np.zeros(count, np.uint64)
 
 
-def rows_of(records, unknown):
+def trip_ids(pair):
+    """What the file calls a trip: the same in both datasets, whatever comes or goes before it."""
+    ids: dict = {}
+    for records in pair:
+        for record in records:
+            ids.setdefault(record.number, len(ids))
+    return ids
+
+
+def rows_of(records, ids, unknown):
     """One row per visit. With `unknown`, the stop c is called by a name that the world does not have."""
     rows = [
-        (number, ("abd" if unknown else "abc")[visit.location], visit.time, record.rider)
-        for number, record in enumerate(records)
+        (ids[record.number], ("abd" if unknown else "abc")[visit.location], visit.time, record.rider)
+        for record in records
         for visit in sorted(record.visits, key=lambda visit: visit.time)
     ]
     columns = {"trip_id": pl.Int64, "stop_id": pl.String, "event_time": pl.Int64, "rider_id": pl.Int64}
@@ -72,12 +82,12 @@ COUNTS = {
 
 def exceeded(kind_of_gate, unit, pair, rule, world=RING, reading=None):
     """The kinds of counts that move further than the gate books; those that it refuses are none of them."""
-    reading, found, gates = reading or {}, [], []
+    reading, found, gates, ids = reading or {}, [], [], trip_ids(pair)
     for records in pair:
-        gate = kind_of_gate(unit, Budget(1), FirstComeFirst())
+        gate = kind_of_gate(unit, Budget(1), SameKey())
         trips = []
         if any(record.visits for record in records):
-            read = read_visits(rows_of(records, "on_unknown" in reading), world, **reading)
+            read = read_visits(rows_of(records, ids, "on_unknown" in reading), world, **reading)
             done = gate.bound(read, rule)
             pairs = list(zip(done.location.tolist(), done.time.tolist(), strict=True))
             trips = [pairs[a:b] for a, b in zip(done.offsets[:-1], done.offsets[1:], strict=True)]
@@ -122,7 +132,8 @@ def one_more(places, at, new, every=60):
     """A trip of one rider, and the same with one visit more."""
     visits = [Visit(2 * k * every, place, 0) for k, place in enumerate(places)]
     extra = Visit((2 * at - 1) * every, new, 0)
-    return [Record(1, tuple(visits), 0)], [Record(1, (*visits[:at], extra, *visits[at:]), 0)]
+    trip = Record(1, tuple(visits), 0)
+    return [trip], [replace(trip, visits=(*visits[:at], extra, *visits[at:]))]
 
 
 AROUND = [k % 3 for k in range(40)]

@@ -24,8 +24,11 @@ def test_words_and_paths_do_what_objects_do(tmp_path):
     assert wv.open_world(world).size == 6
     assert wv.ask(folder, "stops", world=world).table.equals(made.ask("stops").table)
     assert wv.export(folder, "od", tmp_path / "od.csv", world=world)
+    assert len(wv.sample(made, 10)) == 10
+    timed = wv.Trips.of_lists([[0, 1]] * 50, RING, time=np.tile([0, 60], 50))
+    counted = wv.release(timed, "tap-counts", epsilon=1, unit="event", ledger=None)
     with pytest.raises(wv.WayveilError, match="its own number"):
-        wv.sample(made, 10)
+        wv.sample(counted, 10)
     with pytest.raises(wv.WayveilError, match="which world"):
         wv.ask(folder, "stops")
     with pytest.raises(wv.WayveilError, match="there is no unit"):

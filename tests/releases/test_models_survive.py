@@ -57,10 +57,10 @@ MADE_BY = {
 ON_GRIDS = {"od-hops", "dp-loc"}
 ABILITIES = {
     "dpt": {DrawsMore},
-    "noisy-prefix-tree": set(),
-    "seqpt": set(),
-    "safepath": set(),
-    "ppdp": set(),
+    "noisy-prefix-tree": {DrawsMore},
+    "seqpt": {DrawsMore},
+    "safepath": {DrawsMore},
+    "ppdp": {DrawsMore},
     "markov": {DrawsMore, Nests},
     "variable-ngrams": {DrawsMore, Nests},
     "mobitrie": {DrawsMore, Nests},

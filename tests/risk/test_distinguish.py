@@ -74,9 +74,9 @@ class TripCount:
     leaky: bool = False
 
     def measure(self, counter, gate):
-        exact = SparseCounts.dense(np.array([len(counter.lengths())]))
+        exact = SparseCounts.dense(np.array([int(counter.lengths(1).counts.sum())]))
         noisy = gate.histogram("trips", exact, Contribution(per_trip=self.allowed), gate.budget.total)
-        return (noisy.counts, len(counter.lengths())) if self.leaky else noisy.counts
+        return (noisy.counts, int(counter.lengths(1).counts.sum())) if self.leaky else noisy.counts
 
 
 def attack(mechanism, seed=1, **game):
@@ -96,7 +96,7 @@ def test_the_attack_sees_a_model_that_only_one_dataset_can_have_made():
 def test_the_attack_sees_a_question_that_only_one_dataset_can_have_asked():
     class Asks:
         def measure(self, counter, gate):
-            exact = SparseCounts.dense(np.zeros(len(counter.lengths()), np.int64))
+            exact = SparseCounts.dense(np.zeros(int(counter.lengths(1).counts.sum()), np.int64))
             return gate.histogram("trips", exact, Contribution(per_trip=1), gate.budget.total).counts
 
     assert attack(Asks(), selection=100, test=400).bound > 3
@@ -132,7 +132,7 @@ def test_the_accepted_draw_of_a_search_is_for_the_attacker_whatever_coins_it_fli
 def test_selections_are_attacked_too():
     class Selects:
         def measure(self, counter, gate):
-            utilities = np.array([0, len(counter.lengths())])
+            utilities = np.array([0, int(counter.lengths(1).counts.sum())])
             return gate.select("larger", utilities, Contribution(per_trip=1), gate.budget.total)
 
     assert not attack(Selects(), selection=100, test=300).refuted

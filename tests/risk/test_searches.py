@@ -60,20 +60,22 @@ def test_the_loss_of_a_search_is_twice_that_of_a_draw():
 
 def test_a_score_that_was_not_bought_is_found():
     def silent(counter, gate):
-        return noisy_visits(counter, gate)[0], len(counter.lengths())
+        return noisy_visits(counter, gate)[0], int(counter.lengths(1).counts.sum())
 
     assert any("draw.0.1 differs" in problem for problem in search_problems(search_with(silent, threshold=1)))
 
 
 def test_a_threshold_or_a_coin_from_the_data_is_found():
     def threshold(counter, gate):
-        return search_with(noisy_visits, threshold=len(counter.lengths()))(counter, gate)
+        return search_with(noisy_visits, threshold=int(counter.lengths(1).counts.sum()))(counter, gate)
 
     def coin(counter, gate):
-        return search_with(noisy_visits, Stopping(Fraction(1, len(counter.lengths()))))(counter, gate)
+        return search_with(noisy_visits, Stopping(Fraction(1, int(counter.lengths(1).counts.sum()))))(
+            counter, gate
+        )
 
     def public_chance(counter, gate):
-        gate.flip(Fraction(1, len(counter.lengths())))
+        gate.flip(Fraction(1, int(counter.lengths(1).counts.sum())))
         return gate.histogram("visits", visits_of(counter), VISITS, Fraction(1)).counts
 
     assert "the neighbour searches by other rules: `search`" in search_problems(threshold)

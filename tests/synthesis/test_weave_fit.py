@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from wayveil.counting.blocks import block_counts
+from wayveil.counting.local import LocalCounter
 from wayveil.risk.tiny_worlds import small_network
 from wayveil.synthesis.weave.descent import minimise
 from wayveil.synthesis.weave.fit import Features, fit_weights
@@ -73,7 +73,7 @@ def test_the_fit_sees_trips_as_they_are_counted(euclidean):
     with ThreadPoolExecutor(2) as pool:
         fitted = features.add_up(np.ones(len(lists)), pool)
     for name, block in blocks.items():
-        exact = block_counts(trips, block, whole)
+        exact = LocalCounter(trips).block(block, whole)
         counted = np.zeros(block.cells)
         counted[exact.keys] = exact.counts / whole
         assert np.allclose(fitted[features.place[name]], counted, atol=1e-5)

@@ -120,6 +120,7 @@ def test_the_fitted_table_keeps_the_sums_that_the_counts_agree_on():
 
 
 def test_longer_patterns_have_bars_too():
+    # Few of these trips have three stops: with less epsilon triples are noise, and noise has no bars.
     one = asked(MobiTrie(successors="all"), epsilon=20)
     for question, stops in (("pairs", 2), ("triples", 3)):
         table = one.ask(question, top=5).table

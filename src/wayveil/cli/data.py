@@ -76,16 +76,29 @@ def world(
 
 def simulate(
     feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="Where the trips go: .parquet or .csv, or a new folder with --trips."
+        ),
+    ],
     riders: Annotated[int, typer.Option(min=1, help="How many riders.")] = 10_000,
+    trips: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many trips instead, as Parquet parts in a folder: any number, in the same memory.",
+        ),
+    ] = None,
     trips_per_rider: Annotated[int, typer.Option(min=1, help="Trips of each rider.")] = 1,
     like: Annotated[
-        Like,
+        Like | None,
         typer.Option(
             help="`city`: demand follows the departures of each stop and hour, falls off with distance, and reaches "
-            "every part of the network. `study`: the riders of the MobiTrie study, with a few hot spots."
+            "every part of the network. `study`: the riders of the MobiTrie study, with a few hot spots. "
+            "Default: city; study with --trips, which makes no other."
         ),
-    ] = Like.CITY,
+    ] = None,
     cost: Annotated[
         Cost | None,
         typer.Option(help="What riders minimise. Default: seconds; metres for --like study."),
@@ -103,18 +116,31 @@ def simulate(
 
     Riders of a `city` walk up to 200 m between the stops of a feed, unless --walk-radius says another distance.
     """
-    from wayveil.simulate.city import simulate_city
+    from wayveil.simulate.city import simulate_city, simulate_city_in_parts
     from wayveil.simulate.riders import simulate_riders
-    from wayveil.trips.visits import write_visits
+    from wayveil.trips.visits import write_parts, write_visits
     from wayveil.world.network import Network
     from wayveil.world.opening import open_world
 
+    if trips is not None and like is Like.CITY:
+        raise ParameterError(
+            "--trips makes riders of the study in parts; leave --like city out, or give --riders"
+        )
+    like = like or (Like.CITY if trips is None else Like.STUDY)
     is_feed = feed.is_dir() or feed.suffix.lower() == ".zip"
     walk = WALK_METRES if walk_radius is None and like is Like.CITY and is_feed else walk_radius
     with shown(not quiet and not as_json):
         city = open_world(feed, bbox=bbox, service_date=date, stations=stations, walk_radius_metres=walk)
         if not isinstance(city, Network):
             raise ParameterError("riders are simulated on a network; give a GTFS feed or a saved network")
+        if trips is not None:
+            cost = Cost.METRES if cost is None else cost
+            parts = simulate_city_in_parts(
+                city, trips, seed=seed, cost=cost.value, trips_per_rider=trips_per_rider, times=times
+            )
+            facts = write_parts(parts, out, riders=True, total=trips)
+            present({**facts, "written_to": str(out)}, as_json=as_json)
+            return
         if like is Like.STUDY:
             chosen = Cost.METRES if cost is None else cost
             make = partial(simulate_city, cost=chosen.value)

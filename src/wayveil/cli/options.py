@@ -136,7 +136,7 @@ def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: 
     facts = {
         **({"warning": ALL_NOISE} if noise else {}),
         "guarantee": made.datasheet["guarantee"]["sentence"],
-        "released_trips": len(made.trips),
+        "released_trips": made.released_trips,
         "what_was_counted": say_left_out(made.datasheet),
         "written_to": str(folder),
         "booked_in": booked_in,

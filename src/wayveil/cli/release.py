@@ -38,13 +38,16 @@ if TYPE_CHECKING:
     from wayveil.privacy.ledger import Ledger
     from wayveil.privacy.units import Unit
     from wayveil.releases.paid import Paid
+    from wayveil.trips.files import TripFiles
     from wayveil.trips.trips import Trips
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")]
 
 
 def release(
-    trips: Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")],
+    trips: Annotated[
+        Path, typer.Argument(help="The raw trips (parquet, csv, a folder of such parts, or a sequence file).")
+    ],
     epsilon: Epsilon,
     world: WorldFile,
     out: Out,
@@ -107,6 +110,28 @@ def release(
             "--tuned-on-data", help="Declare that parameters were chosen by looking at the raw trips."
         ),
     ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where trips are counted: memory, stream (files of any size, piece by piece), spark, or auto. "
+            "All give the same release; see docs/scale.md."
+        ),
+    ] = "auto",
+    spark: Annotated[
+        str | None,
+        typer.Option(help="Address of Spark: local[2], spark://host:7077, or sc://host (Connect)."),
+    ] = None,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for temporary files of stream and spark. They hold raw rows, only you can read them, and "
+            "they are removed."
+        ),
+    ] = None,
+    trips_out: Annotated[
+        str,
+        typer.Option(help="How many private trips to draw: all, none, or a number. The model can draw more."),
+    ] = "all",
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -117,33 +142,37 @@ def release(
     same people under another name are refused. What is paid for is kept: a run that is stopped later is finished by
     `wayveil resume`, without spending again.
     """
+    from wayveil.counting.engines import open_source, size_of
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.choices import choose_unit
     from wayveil.releases.paid import Paid
     from wayveil.releases.preflight import claimed
     from wayveil.releases.release import release as release_trips
+    from wayveil.synthesis.drawing import trips_wanted
     from wayveil.trips.columns import parse_map, refuse_hidden_riders
     from wayveil.trips.legs import require_words
-    from wayveil.trips.read import read_trips
-    from wayveil.trips.tables import require_file
+    from wayveil.trips.trips import Trips
     from wayveil.world.opening import open_world
 
-    budget = release_epsilon(epsilon)
+    budget, wanted = release_epsilon(epsilon), trips_wanted(trips_out)
     # A word that is wrong is said before a large feed is read.
     require_words(visits, ways)
     chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
     columns = parse_map(mapped or [])
-    require_file(trips)
+    size = size_of(trips)
     paid = Paid(out)
     if paid.kept:
         raise WayveilError(
             f"a run into {out} was paid for and not finished: `{_resume_command(out, world, bbox, date, walk_radius)}` "
             f"finishes it without spending; remove {paid.folder} to give it up"
         )
-    with shown(not quiet and not as_json), claimed(out, size=trips.stat().st_size):
+    with shown(not quiet and not as_json), claimed(out, size=size):
         universe = open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
-        raw = read_trips(trips, universe, **({"columns": columns} if columns else {}))
+        raw, counter, why = open_source(
+            trips, universe, engine, columns=columns or None, spark=spark, scratch=scratch
+        )
+        remark(why, quiet=quiet or as_json or not why)
         if unit is None and not columns:
             refuse_hidden_riders(trips)
         name = dataset or trips.name
@@ -151,7 +180,8 @@ def release(
         if chosen is None and parameters:
             chosen = _default_with(raw, visits, ways, parameters)
         account = open_account(ledger, trips)
-        known = None if new_people else raw
+        # What is in files that are counted in pieces is known once they are read; it is held against the ledger then.
+        known = raw if isinstance(raw, Trips) and not new_people else None
         require_dataset(account, name, protected, policy_epsilon, known, quiet=quiet or as_json)
         with finished_later(paid, _resume_command(out, world, bbox, date, walk_radius)):
             made = release_trips(
@@ -171,6 +201,8 @@ def release(
                 visits=visits,  # type: ignore[arg-type]
                 ways=ways,  # type: ignore[arg-type]
                 keep=paid,
+                counter=counter,
+                trips_out=wanted,
             )
             with settled_if_lost(None if paid.kept else made.reservation, out):
                 folder = made.save(out)
@@ -258,7 +290,9 @@ def require_dataset(
     require_policy(account, name, unit, actor=actor, rows=rows, policy_epsilon=policy_epsilon, ask=ask)
 
 
-def _default_with(raw: "Trips", visits: str | None, ways: str | None, parameters: list[str]) -> "Mechanism":
+def _default_with(
+    raw: "Trips | TripFiles", visits: str | None, ways: str | None, parameters: list[str]
+) -> "Mechanism":
     """The default mechanism of the world that the trips are counted over, with parameters."""
     from wayveil.releases.choices import default_mechanism
     from wayveil.trips.legs import counted_world

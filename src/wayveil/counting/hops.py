@@ -1,17 +1,17 @@
 """Hops of trips: what a next hop depends on, counted exactly or handed to a training, and when trips begin."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.privacy.gate import SparseCounts
+from wayveil.arrays import Ints
+from wayveil.counting.tally import ONE
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import HOUR
 
-Ints = NDArray[np.int64]
 HOURS = 24
 # The public cell of each hop, from where it starts, where it ends, and where its trip goes; negative: not counted.
 HopCells = Callable[[Ints, Ints, Ints], Ints]
@@ -53,18 +53,34 @@ def end_examples(trips: Trips, unit: Unit) -> Examples:
     return Examples.of(trips, unit, tuple(np.asarray(one, np.int64) for one in ends), of_trip)
 
 
-def hop_weights(trips: Trips, cells: HopCells, universe: int, whole: int) -> SparseCounts:
+@dataclass(frozen=True)
+class CountHopWeights:
     """Weight of each cell when every trip spreads at most `whole` evenly over its hops."""
-    here, then, to, _, of_trip = hop_columns(trips)
-    count = np.diff(of_trip)
-    share = whole // np.maximum(count, 1)
-    key = cells(here, then, to)
-    kept = key >= 0
-    return SparseCounts.of_keys(universe, key[kept], np.repeat(share, count)[kept])
+
+    cells: HopCells
+    universe: int
+    whole: int
+
+    def of(self, trips: Trips) -> tuple[Ints, Ints]:
+        here, then, to, _, of_trip = hop_columns(trips)
+        count = np.diff(of_trip)
+        share = self.whole // np.maximum(count, 1)
+        key = self.cells(here, then, to)
+        kept = key >= 0
+        return key[kept], np.repeat(share, count)[kept]
 
 
-def trips_by_zone_and_hour(trips: Trips, zone: Ints, zones: int) -> SparseCounts:
+@dataclass(frozen=True, eq=False)
+class CountStarts:
     """Trips by the zone in which they begin and the hour of the day: each is in one cell."""
-    filled = trips.lengths > 0
-    key = zone[trips.origins()[filled]] * HOURS + start_hours(trips)[filled]
-    return SparseCounts.of_keys(zones * HOURS, key)
+
+    zone: Ints
+    zones: int
+
+    @property
+    def universe(self) -> int:
+        return self.zones * HOURS
+
+    def of(self, trips: Trips) -> tuple[Ints, Ints]:
+        filled = trips.lengths > 0
+        return self.zone[trips.origins()[filled]] * HOURS + start_hours(trips)[filled], ONE

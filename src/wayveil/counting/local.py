@@ -1,89 +1,48 @@
-"""Exact counts on this machine, with arrays and compiled loops."""
+"""The engine `memory`: exact counts of trips that are held in memory, with arrays and compiled loops."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.counting.blocks import block_counts
-from wayveil.counting.hops import (
-    HopCells,
-    end_examples,
-    hop_examples,
-    hop_weights,
-    trips_by_zone_and_hour,
-)
-from wayveil.counting.ngrams import capped_ngrams, normalised_ngrams
-from wayveil.counting.prefixes import LocalPrefixes
-from wayveil.counting.protocol import Encoding
-from wayveil.counting.quadtree import pair_counts
-from wayveil.counting.runs import LocalRuns
-from wayveil.privacy.bits import Bits
+from wayveil.counting.counter import EngineCounter
+from wayveil.counting.hops import end_examples, hop_examples
+from wayveil.counting.levels import Start
+from wayveil.counting.protocol import Frontier, LevelCounter
+from wayveil.counting.tally import WORKERS, Count, total
 from wayveil.privacy.gate import SparseCounts
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
 
-if TYPE_CHECKING:
-    from wayveil.world.marked_ngrams import MarkedNgrams
-    from wayveil.world.ngrams import NgramUniverse
-    from wayveil.world.timebins import TimeBins
-    from wayveil.world.walk_blocks import Block
-    from wayveil.world.zones import Zones
+# Visits counted at a time.
+PIECE = 1 << 18
+# Fewer trips than this are not worth a thread of their own.
+TRIPS_PER_THREAD = 100_000
 
-# n-grams are ranked in pieces of this many visits, so that memory does not grow with the dataset.
-PIECE = 4_000_000
+Result = TypeVar("Result")
 
 
-class LocalCounter:
+class LocalCounter(EngineCounter):
     """Counts one bounded dataset held in memory."""
 
     def __init__(self, trips: Trips) -> None:
         self.world = trips.world
+        self.timed = trips.time is not None
         self._trips = trips
 
-    def prefixes(self, encoding: Encoding | None = None) -> LocalPrefixes:
-        return LocalPrefixes(self._trips, encoding)
+    def total(self, count: Count) -> SparseCounts:
+        pieces = 1 + self._trips.visits // PIECE
+        # Threads cost more than a few pieces do, and a table of a large universe more than a piece.
+        workers = WORKERS if pieces > 2 * WORKERS else 1
+        return total(count, pieces_of(self._trips, PIECE), self._trips.visits, workers)
 
-    def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
-        trips = self._trips if most is None else self._trips.cut(most)
-        (symbol,) = encoding.encode(trips.location, trips.time)
-        return SparseCounts.of_keys(universe, symbol[symbol >= 0].astype(np.int64))
-
-    def lengths(self) -> NDArray[np.int64]:
-        return self._trips.lengths
-
-    def ngrams(self, universe: "NgramUniverse") -> SparseCounts:
-        found, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        for piece in _windows(self._trips, universe.n):
-            rank = universe.rank(piece)
-            part = SparseCounts.of_keys(universe.size, rank[rank >= 0])
-            keys = np.concatenate([found, part.keys])
-            found, inverse = np.unique(keys, return_inverse=True)
-            counts = np.bincount(inverse, np.concatenate([counts, part.counts]), len(found)).astype(np.int64)
-        return SparseCounts(universe.size, found, counts)
-
-    def capped_ngrams(self, universe: "MarkedNgrams", most: int, bits: Bits) -> SparseCounts:
-        return capped_ngrams(self._trips, universe, most, bits)
-
-    def normalised_ngrams(self, universe: "MarkedNgrams", whole: int) -> SparseCounts:
-        return normalised_ngrams(self._trips, universe, whole)
-
-    def runs(self, moves: int) -> LocalRuns:
-        return LocalRuns(self._trips, moves)
-
-    def trips(self) -> SparseCounts:
-        return SparseCounts.dense(np.array([np.count_nonzero(self._trips.lengths)]))
-
-    @property
-    def timed(self) -> bool:
-        return self._trips.time is not None
-
-    def block(self, block: "Block", whole: int, bins: "TimeBins | None" = None) -> SparseCounts:
-        return block_counts(self._trips, block, whole, bins)
-
-    def pairs(self, zones: "Zones") -> SparseCounts:
-        return pair_counts(self._trips, zones)
+    def levels(self, start: Start) -> "LocalLevels":
+        threads = max(1, min(WORKERS, len(self._trips) // TRIPS_PER_THREAD))
+        return LocalLevels(start.shares(self._trips, threads))
 
     def hop_examples(self, unit: Unit) -> Examples:
         return hop_examples(self._trips, unit)
@@ -91,15 +50,33 @@ class LocalCounter:
     def end_examples(self, unit: Unit) -> Examples:
         return end_examples(self._trips, unit)
 
-    def hop_weights(self, cells: HopCells, universe: int, whole: int) -> SparseCounts:
-        return hop_weights(self._trips, cells, universe, whole)
 
-    def starts(self, zone: NDArray[np.int64], zones: int) -> SparseCounts:
-        return trips_by_zone_and_hour(self._trips, zone, zones)
+class LocalLevels:
+    """A tree walked by the trips of each core."""
+
+    def __init__(self, walks: Sequence[LevelCounter]) -> None:
+        self._walks = walks
+        self._pool = ThreadPoolExecutor(len(walks))
+
+    def count(self, frontier: Frontier) -> SparseCounts:
+        found = self._all(lambda walk: walk.count(frontier))
+        if len(found) == 1:
+            return found[0]
+        keys = np.concatenate([part.keys for part in found])
+        return SparseCounts.of_keys(frontier.universe, keys, np.concatenate([part.counts for part in found]))
+
+    def descend(self, kept: NDArray[np.int64]) -> None:
+        self._all(lambda walk: walk.descend(kept))
+
+    def _all(self, work: Callable[[LevelCounter], Result]) -> list[Result]:
+        if len(self._walks) == 1:
+            return [work(self._walks[0])]
+        return list(self._pool.map(work, self._walks))
 
 
-def _windows(trips: Trips, n: int):  # type: ignore[no-untyped-def]
-    """All runs of n consecutive visits of one trip, as rows, a piece at a time."""
-    starts = np.flatnonzero(np.arange(trips.visits) + n <= np.repeat(trips.offsets[1:], trips.lengths))
-    for begin in range(0, len(starts), PIECE):
-        yield trips.location[starts[begin : begin + PIECE, None] + np.arange(n)]
+def pieces_of(trips: Trips, visits: int) -> Iterator[Trips]:
+    """The trips in pieces of about so many visits."""
+    cuts = np.searchsorted(trips.offsets, np.arange(0, trips.visits + visits, visits), side="left")
+    cuts = np.unique(np.append(np.minimum(cuts, len(trips)), [0, len(trips)]))
+    for first, last in pairwise(cuts.tolist()):
+        yield trips.part(first, last)

@@ -1,117 +1,73 @@
 """Exact counts of the n-grams of marked trips, with what one trip may add bounded trip by trip.
 
 Two bounds, both a rule per trip that looks at nothing else. *Capped*: a trip counts for at most so many distinct
-n-grams, chosen at random with secure bits, one each. *Normalised*: a trip has a fixed whole to give and spreads it
-evenly over its n-grams, repeats included, so that no length has to be cut off. Trips are read in pieces, so that memory
-does not grow with the dataset; n-grams outside the public universe are not counted.
+n-grams, chosen by words that come from the trip's name and a secret key, one each. *Normalised*: a trip has a fixed
+whole to give and spreads it evenly over its n-grams, repeats included, so that no length has to be cut off. N-grams
+outside the public universe are not counted.
 """
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from threading import Lock
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from wayveil.arrays import Ints
-from wayveil.privacy.bits import Bits
-from wayveil.privacy.gate import SparseCounts
+from wayveil.counting.tally import ONE
+from wayveil.trips.identity import Words, keyed_words
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
 
-# Visits read at a time, and the largest universe that is counted in a table of all its cells.
-PIECE = 1 << 17
-TABLE_CELLS = 1 << 26
-WORKERS = min(os.cpu_count() or 1, 8)
 
-ONE = np.ones(1, np.int64)
-
-
-def capped_ngrams(trips: Trips, universe: MarkedNgrams, most: int, bits: Bits) -> SparseCounts:
+@dataclass(frozen=True)
+class CountCappedNgrams:
     """In how many trips each n-gram occurs, when a trip counts for at most `most` of its distinct n-grams.
 
-    One trip more or less moves at most `most` counts by one each. The choice in one trip depends on nothing outside.
+    One trip more or less moves at most `most` counts by one each. The choice in one trip depends on nothing outside,
+    and is the same whenever the trip is counted with the same key.
     """
-    return _count(trips, universe, lambda part: _capped(trips, part, universe, most, bits))
+
+    ngrams: MarkedNgrams
+    most: int
+    key: Words
+
+    @property
+    def universe(self) -> int:
+        return self.ngrams.size
+
+    def of(self, trips: Trips) -> tuple[Ints, Ints]:
+        keys, sizes = _windows(trips, self.ngrams, distinct=True)
+        return _choose(keys, sizes, self.most, keyed_words(self.key, trips.names())), ONE
 
 
-def normalised_ngrams(trips: Trips, universe: MarkedNgrams, whole: int) -> SparseCounts:
+@dataclass(frozen=True)
+class CountNormalisedNgrams:
     """How much weight each n-gram has, when a trip with w n-grams gives floor(whole / w) to each occurrence.
 
     One trip more or less moves the counts by at most `whole` in all.
     """
-    return _count(trips, universe, lambda part: _normalised(trips, part, universe, whole))
+
+    ngrams: MarkedNgrams
+    whole: int
+
+    @property
+    def universe(self) -> int:
+        return self.ngrams.size
+
+    def of(self, trips: Trips) -> tuple[Ints, Ints]:
+        keys, sizes = _windows(trips, self.ngrams, distinct=False)
+        return keys, np.repeat(self.whole // np.maximum(sizes, 1), sizes)
 
 
-Piece = Callable[[], tuple[Ints, Ints]]
-
-
-def _capped(trips: Trips, part: Ints, universe: MarkedNgrams, most: int, bits: Bits) -> Piece:
-    lengths = np.diff(part)
-    # Drawn here, in the order of the trips, and not by the workers: half a word for each choice, and some to reject.
-    words = bits.words(int(np.minimum(lengths + universe.begins, most).sum()) // 2 + 64)
-
-    def work() -> tuple[Ints, Ints]:
-        keys, sizes = _windows(trips, part, universe, distinct=True)
-        kept, trip = _choose(keys, sizes, most, words.view(np.uint32))
-        while trip < len(sizes):  # so many rejections that the words ran out: go on with more
-            rest = bits.words(max(1 << 12, int(sizes[trip])))
-            more, done = _choose(keys[sizes[:trip].sum() :], sizes[trip:], most, rest.view(np.uint32))
-            kept, trip = np.concatenate([kept, more]), trip + done
-        return kept, ONE
-
-    return work
-
-
-def _normalised(trips: Trips, part: Ints, universe: MarkedNgrams, whole: int) -> Piece:
-    def work() -> tuple[Ints, Ints]:
-        keys, sizes = _windows(trips, part, universe, distinct=False)
-        return keys, np.repeat(whole // np.maximum(sizes, 1), sizes)
-
-    return work
-
-
-def _count(trips: Trips, universe: MarkedNgrams, piece: Callable[[Ints], Piece]) -> SparseCounts:
-    """Add up the pieces, each worker in a table of its own."""
-    cuts = np.unique(np.searchsorted(trips.offsets, np.arange(0, trips.visits + PIECE, PIECE), side="left"))
-    cuts = np.unique(np.append(np.minimum(cuts, len(trips)), [0, len(trips)]))
-    works = (piece(trips.offsets[first : last + 1]) for first, last in pairwise(cuts))
-    # Threads cost more than a few pieces do, and a table of a large universe more than a piece.
-    workers = WORKERS if len(cuts) > 2 * WORKERS else 1
-    tallies = [_tally(universe.size, trips.visits) for _ in range(workers)]
-    lock = Lock()
-
-    def run(tally: "_Table | _Sorted") -> None:
-        while True:
-            with lock:
-                work = next(works, None)
-            if work is None:
-                return
-            tally.add(*work())
-
-    if workers == 1:
-        run(tallies[0])
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(run, tallies))
-    for other in tallies[1:]:
-        counts = other.counts()
-        tallies[0].add(counts.keys, counts.counts)
-    return tallies[0].counts()
-
-
-def _windows(trips: Trips, part: Ints, universe: MarkedNgrams, *, distinct: bool) -> tuple[Ints, Ints]:
+def _windows(trips: Trips, universe: MarkedNgrams, *, distinct: bool) -> tuple[Ints, Ints]:
     """The ranks of the n-grams of the trips, trip after trip, and how many there are of each trip."""
-    lengths = np.diff(part)
+    lengths = trips.lengths
     longest = int(lengths.max(initial=0)) + universe.begins + 1
     keys = np.empty(int(lengths.sum()) + len(lengths) * (universe.begins + 1), np.int64)
     sizes = np.empty(len(lengths), np.int64)
     slots = 1 << int(2 * longest).bit_length() if distinct else 0
     used = _rank_windows(
         trips.location,
-        part,
+        trips.offsets,
         universe.n,
         universe.locations,
         universe.tables.packed,
@@ -125,24 +81,25 @@ def _windows(trips: Trips, part: Ints, universe: MarkedNgrams, *, distinct: bool
 
 @njit(cache=True, nogil=True)
 def _choose(keys, sizes, most, words):  # type: ignore[no-untyped-def]
-    """At most `most` keys of every trip, each choice of that many with the same probability, moved to the front.
+    """At most `most` keys of every trip, each choice of that many with the same probability.
 
-    The first places of a random permutation (Fisher and Yates), with exact uniform draws from 32-bit words (Lemire).
-    Returns the kept keys and the number of trips done: fewer than all if the words ran out.
+    The first places of a random permutation (Fisher and Yates), with even draws from 32 bits (Lemire). A trip's bits
+    follow from its own word, by the steps of SplitMix64: which trip has which word is what nobody can foretell.
     """
     kept = np.empty(keys.size, np.int64)
-    used = first = word = 0
+    used = first = 0
     for trip in range(sizes.size):
         size = sizes[trip]
         if size > most:
+            state = words[trip]
             for i in range(most):
                 bound = np.uint64(size - i)
-                limit = (np.uint64(1 << 32) - bound) % bound if bound else np.uint64(0)
+                limit = (np.uint64(1 << 32) - bound) % bound
                 while True:
-                    if word == words.size:
-                        return kept[:used], trip
-                    product = np.uint64(words[word]) * bound
-                    word += 1
+                    state += np.uint64(0x9E3779B97F4A7C15)
+                    mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                    product = ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(32)) * bound
                     if (product & np.uint64(0xFFFFFFFF)) >= limit:
                         break
                 place = first + i + np.int64(product >> np.uint64(32))
@@ -151,7 +108,7 @@ def _choose(keys, sizes, most, words):  # type: ignore[no-untyped-def]
             kept[used + i] = keys[first + i]
         used += min(size, most)
         first += size
-    return kept[:used], sizes.size
+    return kept[:used]
 
 
 @njit(cache=True, nogil=True)
@@ -216,49 +173,3 @@ def _rank_windows(location, offsets, n, size, tables, keys, sizes, slots, longes
             used += 1
         sizes[trip] = used - start
     return used
-
-
-class _Table:
-    """Counts in an array of all cells."""
-
-    def __init__(self, universe: int) -> None:
-        self._cells = np.zeros(universe, np.int64)
-
-    def add(self, keys: Ints, weights: Ints) -> None:
-        _add(self._cells, keys, weights)
-
-    def counts(self) -> SparseCounts:
-        keys = np.flatnonzero(self._cells)
-        return SparseCounts(len(self._cells), keys, self._cells[keys])
-
-
-class _Sorted:
-    """Counts of the cells that occur, merged piece by piece."""
-
-    def __init__(self, universe: int) -> None:
-        self._universe = universe
-        self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
-
-    def add(self, keys: Ints, weights: Ints) -> None:
-        together = np.concatenate([self._keys, keys])
-        counts = np.concatenate([self._counts, np.broadcast_to(weights, len(keys))])
-        self._keys, place = np.unique(together, return_inverse=True)
-        self._counts = np.zeros(len(self._keys), np.int64)
-        _add(self._counts, place, counts)
-
-    def counts(self) -> SparseCounts:
-        return SparseCounts(self._universe, self._keys, self._counts)
-
-
-def _tally(universe: int, visits: int) -> "_Table | _Sorted":
-    """A table of all cells, unless they are too many at all or far more than there is to count."""
-    dense = universe <= TABLE_CELLS and universe <= max(16 * visits, 1 << 16)
-    return _Table(universe) if dense else _Sorted(universe)
-
-
-@njit(cache=True, nogil=True)
-def _add(cells, keys, weights):  # type: ignore[no-untyped-def]
-    """Add a weight per key, or one weight for all."""
-    alone = weights.size == 1
-    for i in range(keys.size):
-        cells[keys[i]] += weights[0] if alone else weights[i]

@@ -1,90 +1,114 @@
-"""Exact prefix counts on this machine: trips walk down the tree, those that go the same way as one."""
-
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from typing import TypeVar
+"""Exact prefix counts of a piece of trips: trips walk down the tree, those that go on alike as one."""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.counting.companies import companies, staying
+from wayveil.counting.alike import group_alike, setting_out, still_walking
 from wayveil.counting.protocol import Encoding, Frontier
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors
+from wayveil.world.world import World
 
 # How many visits ahead trips are compared. More makes fewer passes over the trips, and fewer of them go together.
 AHEAD = 12
-# Fewer trips than this are not worth a thread of their own.
-TRIPS_PER_THREAD = 100_000
-
-Result = TypeVar("Result")
 
 
-class LocalPrefixes:
-    """A cursor through the tree of prefixes, with a walking party for each core."""
+class PrefixWalk:
+    """Some trips on their way down the tree of prefixes.
 
-    def __init__(self, trips: Trips, encoding: Encoding | None = None) -> None:
-        threads = max(1, min(os.cpu_count() or 1, len(trips) // TRIPS_PER_THREAD))
-        bounds = np.linspace(0, len(trips), threads + 1).astype(np.int64)
-        self._parties = [_Party(trips, begin, end, encoding) for begin, end in pairwise(bounds.tolist())]
-
-    def count(self, frontier: Frontier) -> SparseCounts:
-        found = self._all(lambda party: party.count(frontier))
-        if len(found) == 1:
-            return found[0]
-        keys = np.concatenate([part.keys for part in found])
-        return SparseCounts.of_keys(frontier.universe, keys, np.concatenate([part.counts for part in found]))
-
-    def descend(self, kept: NDArray[np.int64]) -> None:
-        self._all(lambda party: party.descend(kept))
-
-    def _all(self, work: Callable[["_Party"], Result]) -> list[Result]:
-        if len(self._parties) == 1:
-            return [work(self._parties[0])]
-        with ThreadPoolExecutor(len(self._parties)) as pool:
-            return list(pool.map(work, self._parties))
-
-
-class _Party:
-    """Some of the trips, walking as companies.
-
-    Companies are formed once for a few levels, in one pass over the trips that are still inside the tree; each level
-    then moves companies, which are far fewer than trips. Visits are encoded when they are reached and only for the
-    trips that reach them: memory stays that of the trips themselves.
+    Trips that go on alike are grouped once for a few levels, in one pass over those that are still inside the tree;
+    each level then moves groups, which are far fewer than trips. Visits are encoded when they are reached and only for
+    the trips that reach them: memory stays that of the trips themselves.
     """
 
-    def __init__(self, trips: Trips, begin: int, end: int, encoding: Encoding | None) -> None:
+    def __init__(
+        self, trips: Trips, encoding: Encoding | None = None, share: int = 0, shares: int = 1
+    ) -> None:
         self._trips = trips
         self._encoding = encoding
-        self._position = trips.offsets[begin:end]
-        self._end = trips.offsets[begin + 1 : end + 1]
-        self._company = np.zeros(end - begin, np.int32)
-        # Of each company: its node (-1: it has left the tree), trips, cell, and symbols to come, the next one last.
+        self._share = share, shares
+        # Of each trip: its next visit, its end, and its group. Nobody has set out yet.
+        self._position = self._end = np.zeros(0, np.int64)
+        self._group: NDArray[np.int32] | None = None
+        # Of each group: its node (-1: it has left the tree), trips, cell, and symbols to come, the next one last.
         self._node = np.zeros(1, np.int32)
         self._size = np.zeros(1, np.int64)
         self._cell = np.zeros(0, np.int64)
         self._symbols: list[NDArray[np.int32]] = []
         self._starts = np.zeros(2, np.int64)
 
+    @classmethod
+    def of_groups(
+        cls, node: NDArray[np.int32], symbols: NDArray[np.int32], size: NDArray[np.int64]
+    ) -> "PrefixWalk":
+        """Groups alone, without the trips behind them: node, symbols to come (a row each) and number of trips."""
+        walk = cls(_NOBODY)
+        walk._node, walk._size = node, size
+        walk._symbols = [np.ascontiguousarray(column) for column in symbols.T[::-1]]
+        return walk
+
+    def groups(self) -> "PrefixWalk":
+        """The walk's groups alone, newly made. Those of several pieces can be merged; they walk until symbols end."""
+        self._group_trips()
+        return PrefixWalk.of_groups(self.nodes, self.symbols, self.sizes)
+
+    @property
+    def nodes(self) -> NDArray[np.int32]:
+        return self._node
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        return self._size
+
+    @property
+    def symbols(self) -> NDArray[np.int32]:
+        """The symbols to come of each group, -1 after its end."""
+        return np.column_stack(self._symbols[::-1])
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """What groups need to go on later (see `of_arrays`)."""
+        symbols = np.column_stack([*self._symbols, np.zeros((len(self._node), 0), np.int32)])
+        return {
+            "node": self._node,
+            "size": self._size,
+            "cell": self._cell,
+            "starts": self._starts,
+            "symbols": symbols,
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[np.generic]]) -> "PrefixWalk":
+        walk = cls(_NOBODY)
+        walk._node, walk._size = arrays["node"], arrays["size"]  # type: ignore[assignment]
+        walk._cell, walk._starts = arrays["cell"], arrays["starts"]  # type: ignore[assignment]
+        walk._symbols = list(arrays["symbols"].T)
+        return walk
+
     def count(self, frontier: Frontier) -> SparseCounts:
+        """How many trips reach each candidate of the next level."""
         if not self._symbols:
-            self._form_companies()
+            self._group_trips()
         self._cell = _cells(frontier, self._node, self._symbols.pop())
         self._starts = frontier.starts
-        # Where the public alphabet has no such move a company ends here, whatever else is in the data.
+        # Where the public alphabet has no such move a group ends here, whatever else is in the data.
         legal = np.flatnonzero(self._cell >= 0)
         return SparseCounts.of_keys(frontier.universe, self._cell[legal], self._size[legal])
 
     def descend(self, kept: NDArray[np.int64]) -> None:
-        # The kept children of a node lie side by side: a company looks among its own node's children only.
+        """Make the kept candidates the nodes of the next level."""
+        # The kept children of a node lie side by side: a group looks among its own node's children only.
         self._node = _child(kept, np.searchsorted(kept, self._starts), self._node, self._cell)
 
-    def _form_companies(self) -> None:
-        self._position, self._end, node = staying(self._position, self._end, self._company, self._node)
+    def _group_trips(self) -> None:
+        if self._group is None:
+            self._position, self._end = setting_out(self._trips.offsets, self._trips.location, *self._share)
+            node = np.zeros(len(self._position), np.int32)
+        else:
+            self._position, self._end, node = still_walking(
+                self._position, self._end, self._group, self._node
+            )
         if self._encoding is None:
             symbols, begin, end, visits, width = self._trips.location, self._position, self._end, AHEAD, AHEAD
         else:
@@ -94,23 +118,18 @@ class _Party:
             visits, width = 1, self._encoding.width
             begin = np.arange(len(node), dtype=np.int64) * width
             end = begin + width
-        self._company, first = companies(node, symbols, begin, end, width)
+        self._group, first, ahead = group_alike(node, symbols, begin, end, width)
         self._node = node[first]
-        self._size = np.bincount(self._company, minlength=len(first))
-        columns = [_column(symbols, begin[first] + j, end[first]) for j in range(width)]
-        self._symbols = columns[::-1]
+        self._size = np.bincount(self._group, minlength=len(first))
+        self._symbols = list(np.ascontiguousarray(ahead.T[::-1]))
         self._position = self._position + visits
 
 
-def _column(
-    symbols: NDArray[np.int32], place: NDArray[np.int64], end: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """The symbols at the places, -1 after the end."""
-    return np.where(place < end, symbols[np.minimum(place, len(symbols) - 1)], -1).astype(np.int32)
+_NOBODY = Trips.of_lists([], World.of_symbols(["nowhere"]))
 
 
 def _cells(frontier: Frontier, node: NDArray[np.int32], symbol: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The cell of the frontier that each company moves to, -1 where there is none."""
+    """The cell of the frontier that each group moves to, -1 where there is none."""
     moves = frontier.successors
     if isinstance(moves, SparseSuccessors):  # most trips on networks: worth a loop of its own
         return _edge_cells(moves.indptr, moves.indices, frontier.states, frontier.starts, node, symbol)

@@ -67,24 +67,14 @@ class Encoding(Protocol):
         """
 
 
-class PrefixCounter(Protocol):
-    """Walks a prefix tree level by level: count the candidates, keep some, count their children, and so on."""
+class LevelCounter(Protocol):
+    """Walks a tree level by level: count the candidates, keep some, count their children, and so on."""
 
     def count(self, frontier: Frontier) -> SparseCounts:
-        """How many trips reach each candidate of the next level."""
+        """How many trips (or places of trips) reach each candidate of the next level."""
 
     def descend(self, kept: NDArray[np.int64]) -> None:
         """Make the kept candidates (ascending cells of the last frontier) the nodes of the next one."""
-
-
-class RunCounter(Protocol):
-    """Walks a tree of contexts level by level, from every place of every trip at once."""
-
-    def cells(self, frontier: Frontier) -> NDArray[np.int64]:
-        """The candidate that each remaining place goes on to."""
-
-    def descend(self, cells: NDArray[np.int64], kept: NDArray[np.int64]) -> None:
-        """Make the kept candidates the nodes of the next level."""
 
 
 class Counter(Protocol):
@@ -92,7 +82,7 @@ class Counter(Protocol):
 
     world: World
 
-    def prefixes(self, encoding: Encoding | None = None) -> PrefixCounter:
+    def prefixes(self, encoding: Encoding | None = None) -> LevelCounter:
         """Start at the root of the tree of all prefixes. Each trip adds one to one node per level.
 
         Symbols are locations, or what the encoding makes of each visit. A trip is counted up to the first symbol
@@ -105,8 +95,8 @@ class Counter(Protocol):
         Every visit adds one to one cell; of each trip only the first `most` visits count (None: all).
         """
 
-    def lengths(self) -> NDArray[np.int64]:
-        """Visits of every trip."""
+    def lengths(self, most: int) -> SparseCounts:
+        """Trips by their number of visits, empty ones included; those with more than `most` count as `most`."""
 
     def ngrams(self, universe: "NgramUniverse") -> SparseCounts:
         """Occurrences of every n-gram of the public universe, repeats included; other n-grams are not counted."""
@@ -120,8 +110,11 @@ class Counter(Protocol):
     def trips(self) -> SparseCounts:
         """How many trips there are that visit anything: a histogram of one cell."""
 
-    def runs(self, moves: int) -> RunCounter:
-        """Runs of symbols that start anywhere in the first `moves` moves of a marked trip."""
+    def runs(self, moves: int) -> LevelCounter:
+        """Runs of symbols that start anywhere in the first `moves` moves of a marked trip.
+
+        Start with every symbol as a node. Each place of a trip adds one to one node per level.
+        """
 
     @property
     def timed(self) -> bool:

@@ -4,11 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.protocol import Frontier
+from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
 
 
-class LocalRuns:
-    """A cursor through a tree of contexts: for every place of every trip that is still inside, the node it has reached.
+class RunWalk:
+    """Some trips on their way down a tree of contexts: for every place that is still inside, the node it has reached.
 
     A trip a b c is read as ^ a b c $ and makes one move more than it has stops. Of a longer trip only the first `moves`
     are counted, and it then has no end: where it would have ended is not known. So a trip has at most `moves` places
@@ -37,18 +38,20 @@ class LocalRuns:
         self._last = last
         self._place = np.flatnonzero(~last)
         self._node = self._symbol[self._place].astype(np.int64)
+        self._cells = np.zeros(0, np.int64)
 
-    def cells(self, frontier: Frontier) -> NDArray[np.int64]:
-        """The candidate that each remaining place goes on to. Places that leave the public world are dropped."""
+    def count(self, frontier: Frontier) -> SparseCounts:
+        """How many places go on to each candidate. Places that leave the public world are dropped."""
         rank = frontier.successors.rank(frontier.states[self._node], self._symbol[self._place + 1])
         self._keep(rank >= 0)
-        return frontier.starts[self._node] + rank[rank >= 0]
+        self._cells = frontier.starts[self._node] + rank[rank >= 0]
+        return SparseCounts.of_keys(frontier.universe, self._cells)
 
-    def descend(self, cells: NDArray[np.int64], kept: NDArray[np.int64]) -> None:
-        """Make the kept candidates (ascending) the nodes of the next level; `cells` is what `cells` returned."""
-        node = np.searchsorted(kept, cells)
+    def descend(self, kept: NDArray[np.int64]) -> None:
+        """Make the kept candidates (ascending) the nodes of the next level."""
+        node = np.searchsorted(kept, self._cells)
         inside = node < len(kept)
-        inside[inside] = kept[node[inside]] == cells[inside]
+        inside[inside] = kept[node[inside]] == self._cells[inside]
         self._node = node
         self._place = self._place + 1
         inside &= ~self._last[self._place]

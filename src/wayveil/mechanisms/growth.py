@@ -13,7 +13,7 @@ from math import ceil, exp
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.counting.protocol import Frontier, PrefixCounter
+from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.privacy.gate import Gate
@@ -81,7 +81,7 @@ class LevelPlan:
 
 
 def grow(
-    counter: PrefixCounter,
+    counter: LevelCounter,
     plans: Sequence[LevelPlan],
     threshold: Threshold,
     gate: Gate,

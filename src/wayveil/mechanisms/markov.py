@@ -152,6 +152,8 @@ class Markov(Mechanism):
 def noisy_lengths(counter: Counter, gate: Gate, longest: int, price: Fraction) -> NoisyLengths:
     """Trips by classes of their length: every trip is in one class."""
     classes = LengthClasses.up_to(longest)
-    exact = SparseCounts.of_keys(len(classes), classes.of(counter.lengths()))
+    lengths = counter.lengths(longest)
+    some = lengths.keys > 0
+    exact = SparseCounts.of_keys(len(classes), classes.of(lengths.keys), lengths.counts[some])
     answer = gate.histogram("trips by length", exact, ONE_TRIP, price)
     return NoisyLengths(classes, answer.counts, answer.question.scale)

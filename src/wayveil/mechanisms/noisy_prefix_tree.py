@@ -98,12 +98,14 @@ class NoisyPrefixTree(Mechanism):
     def _height(self, counter: Counter, gate: Gate) -> int:
         if not self.private_height:
             return self.height
+        lengths = counter.lengths(self.height)
         return gate.quantile(
             "height of the tree",
-            counter.lengths(),
+            lengths.keys,
             self.height_quantile,
             low=1,
             high=self.height,
             contribution=Contribution(per_trip=1),
             price=gate.budget.remaining * self.height_share,
+            times=lengths.counts,
         )

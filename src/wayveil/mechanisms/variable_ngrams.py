@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from wayveil.arrays import Floats, Ints
-from wayveil.counting.protocol import Counter, Frontier, RunCounter
+from wayveil.counting.protocol import Counter, Frontier, LevelCounter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths
 from wayveil.mechanisms.mechanism import Mechanism
@@ -164,17 +164,25 @@ class VariableNgrams(Mechanism):
     def _moves(self, counter: Counter, gate: Gate, price: Fraction) -> int:
         if not self.private_moves:
             return self.moves
+        lengths = counter.lengths(self.moves)
         return gate.quantile(
-            "moves of a trip", counter.lengths() + 1, self.moves_quantile, 1, self.moves, ONE_TRIP, price
+            "moves of a trip",
+            lengths.keys + 1,
+            self.moves_quantile,
+            1,
+            self.moves,
+            ONE_TRIP,
+            price,
+            times=lengths.counts,
         )
 
 
 class _Asker:
     """Asks for the counts of one level after the other, each cell with its own share of one price."""
 
-    def __init__(self, gate: Gate, price: Fraction, moves: int, runs: RunCounter) -> None:
+    def __init__(self, gate: Gate, price: Fraction, moves: int, runs: LevelCounter) -> None:
         self._gate, self._price, self._moves, self._runs = gate, price, moves, runs
-        self._cells: Ints = np.zeros(0, np.int64)
+        self._exact = SparseCounts(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def contribution(self, units: int) -> Contribution:
         """Runs from `moves` places, blown up by what is missing to the whole price: noise for a share of it."""
@@ -189,30 +197,33 @@ class _Asker:
 
     def ask(self, length: int, frontier: Frontier, units: Ints) -> Ints:
         """Noisy counts of the cells with units; one question for all cells with the same number of them."""
-        if length > 2:  # the cells of the first level are known from the singles
-            self._cells = self._runs.cells(frontier)
+        if length > 2:  # the counts of the first level are known from the singles
+            self._exact = self._runs.count(frontier)
         noisy = np.full(frontier.universe, NOT_ASKED, np.int64)
         for each in np.unique(units[units > 0]).tolist():
             wanted = np.flatnonzero(units == each)
             place = np.full(frontier.universe, -1, np.int64)
             place[wanted] = np.arange(len(wanted))
-            found = place[self._cells]
-            noisy[wanted] = self._histogram(length, len(wanted), found[found >= 0], each)
+            found = place[self._exact.keys]
+            inside = found >= 0
+            exact = SparseCounts(len(wanted), found[inside], self._exact.counts[inside])
+            noisy[wanted] = self._histogram(length, exact, each)
         return noisy
 
     def ask_singles(self, frontier: Frontier, units: int) -> Ints:
         """How often trips come to each location, and to the end, within the moves that count."""
-        self._cells = self._runs.cells(frontier)
+        self._exact = self._runs.count(frontier)
         size = len(frontier.states)  # the begin mark, which nothing comes to, gives its number to the end
-        arrivals = frontier.children(self._cells)[1].astype(np.int64)
-        return self._histogram(1, size, np.minimum(arrivals, size - 1), units)
+        arrivals = frontier.children(self._exact.keys)[1].astype(np.int64)
+        return self._histogram(
+            1, SparseCounts.of_keys(size, np.minimum(arrivals, size - 1), self._exact.counts), units
+        )
 
-    def _histogram(self, length: int, universe: int, keys: Ints, units: int) -> Ints:
+    def _histogram(self, length: int, exact: SparseCounts, units: int) -> Ints:
         label = f"{length}-grams for {units}/{UNITS} of the price"
-        exact = SparseCounts.of_keys(universe, keys)
         return self._gate.histogram(
             label, exact, self.contribution(units), self._price, group="n-grams"
         ).counts
 
     def descend(self, cells: Ints) -> None:
-        self._runs.descend(self._cells, cells)
+        self._runs.descend(cells)

@@ -31,6 +31,8 @@ from wayveil.privacy.survivors import most_survivors, survivors
 from wayveil.privacy.training import Examples, Trainings, check_trainable
 from wayveil.privacy.units import Contribution, Unit
 from wayveil.privacy.zcdp import pure_epsilon
+from wayveil.trips.history import Stability
+from wayveil.trips.identity import Words
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
@@ -119,7 +121,7 @@ class Gate:
         self._kept = 0
         self.budget = budget
         self.bits = secure_bits() if bits is None else bits
-        self._before_first_answer = before_first_answer
+        self.before_first_answer = before_first_answer
 
     @property
     def private(self) -> bool:
@@ -132,11 +134,18 @@ class Gate:
         From here on the unit pays for what the rule, and what reading did before, can move.
         """
         before = trips.history.stability
+        self.pay_for(before if rule is None else before.then(rule.stability(trips.world)))
         if rule is None:
-            self.unit = self.unit.after(before)
             return self.unit.bound(trips, self.bits)
-        self.unit = self.unit.after(before.then(rule.stability(trips.world)))
-        return self.unit.counted(trips, rule, self.bits)
+        return self.unit.counted(trips, rule, self.choice_key())
+
+    def choice_key(self) -> Words:
+        """The key by which engines that read trips in pieces bound each of them; drawn once a run."""
+        return self.unit.choice_key(self.bits)
+
+    def pay_for(self, steps: Stability) -> None:
+        """From here on the unit pays for what these steps before the counts can move."""
+        self.unit = self.unit.after(steps)
 
     def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         """The noise that such a question needs: Laplace scale for epsilon, Gaussian variance for rho."""
@@ -242,12 +251,15 @@ class Gate:
         high: int,
         contribution: Contribution,
         price: Fraction,
+        *,
+        times: NDArray[np.integer] | None = None,
     ) -> int:
         """A number of the public range low..high near the q-quantile of the values.
 
-        `contribution` says how far one trip moves the histogram of the values.
+        `contribution` says how far one trip moves the histogram of the values. With `times`, the i-th value stands for
+        so many of them.
         """
-        utilities = quantile_utilities(values, q, low, high)
+        utilities = quantile_utilities(values, q, low, high, times)
         return low + self.select(label, utilities, utility_contribution(contribution, q), price)
 
     def tree(self, label: str, exact: SparseCounts, contribution: Contribution, price: Fraction) -> Leaves:
@@ -297,9 +309,9 @@ class Gate:
 
     def open(self) -> None:
         """From here on noise has been drawn and the budget cannot come back."""
-        if self._before_first_answer is not None:
-            self._before_first_answer()
-            self._before_first_answer = None
+        if self.before_first_answer is not None:
+            self.before_first_answer()
+            self.before_first_answer = None
 
     def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
         """Draw the noise. Audits replace this step to record and to replay."""

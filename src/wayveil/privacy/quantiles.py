@@ -24,17 +24,27 @@ MAX_DENOMINATOR = 1_000_000
 MAX_CANDIDATES = 10_000_000
 
 
-def quantile_utilities(values: NDArray[np.integer], q: Fraction, low: int, high: int) -> NDArray[np.int64]:
-    """u(x) for x = low .. high. Values outside the range count as its nearest end, a rule per value."""
+def quantile_utilities(
+    values: NDArray[np.integer],
+    q: Fraction,
+    low: int,
+    high: int,
+    times: NDArray[np.integer] | None = None,
+) -> NDArray[np.int64]:
+    """u(x) for x = low .. high. Values outside the range count as its nearest end, a rule per value.
+
+    With `times`, the i-th value stands for so many of them.
+    """
     a, b = _ratio(q)
     if not 1 <= high - low + 1 <= MAX_CANDIDATES:
         raise ParameterError(
             f"a quantile needs a public range of 1 to {MAX_CANDIDATES:,} whole numbers, not {low}..{high}"
         )
     clipped = np.clip(np.asarray(values, np.int64), low, high) - low
-    at = np.bincount(clipped, minlength=high - low + 1).astype(np.int64)
+    # Weighted sums are floats, exact below 2^53.
+    at = np.bincount(clipped, times, high - low + 1).astype(np.int64)
     up_to = np.cumsum(at)
-    wanted = a * len(clipped)
+    wanted = a * int(at.sum())
     too_high, too_low = b * (up_to - at) - wanted, wanted - b * up_to
     missed: NDArray[np.int64] = np.maximum(0, np.maximum(too_high, too_low))
     return -missed

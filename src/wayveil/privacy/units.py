@@ -5,9 +5,11 @@ down to its bound before anything is counted (`bound`), and turns "how one trip 
 (`Contribution`) into the sensitivity that the noise must cover (`sensitivity`). No mechanism types a
 sensitivity in by hand.
 
-Choosing which contributions stay is a rule per unit that uses random words drawn for that unit's own trips,
-so bounding keeps the distance between neighbours: fix the words of the common units, and only the changed
-unit differs.
+Choosing which contributions stay is a rule per unit that looks at keyed words of that unit's own trips (`identity`),
+so bounding keeps the distance between neighbours: whatever the key, only the changed unit differs. The key comes from
+the secure bits, lives for one run and is never stored. Work that is done again, in another piece of the data or on
+another machine, chooses the same: a choice that is drawn again would count other trips of a unit the second time, and
+what was counted of it would have no bound.
 
 A rule per trip stands between the file and the counts (`LegalityRule`). Units of trips apply it first and bound what
 it leaves. Units of visits bound first, because a rule can carry a change out of the window that is bounded; what the
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.trips.history import UNMOVED, Stability
+from wayveil.trips.identity import PUBLIC_KEY, Words, keyed_words
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
@@ -119,6 +122,8 @@ class Unit(ABC):
     """Base of all privacy units. `stability` is that of the steps before counting; `after` sets it."""
 
     name: ClassVar[str]
+    # Whether some of a unit's contributions are chosen, which takes a key.
+    chooses: ClassVar[bool] = True
     stability: Stability = field(default=UNMOVED, kw_only=True, repr=False)
 
     @property
@@ -126,17 +131,27 @@ class Unit(ABC):
     def neighbours(self) -> str:
         """Which two datasets the guarantee compares, in a sentence."""
 
-    @abstractmethod
+    def choice_key(self, bits: Bits) -> Words:
+        """The key of one run, for all its trips."""
+        return bits.words(2).copy() if self.chooses else np.zeros(2, np.uint64)
+
     def bound(self, trips: Trips, bits: Bits) -> Trips:
         """Cut every unit's contribution to its bound. The output is as sensitive as the input: count it."""
+        return self.cut(trips, self.choice_key(bits))
+
+    @abstractmethod
+    def cut(self, trips: Trips, key: Words) -> Trips:
+        """The same with the key of the run, for all trips of some units: a piece may hold any units, but whole ones."""
 
     @abstractmethod
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
         """How far one unit can move such a count after bounding and the steps before it."""
 
     @abstractmethod
-    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
-        """The trips that are counted: bounded and as the rule leaves them, in the order that is sound."""
+    def counted(self, trips: Trips, rule: LegalityRule, key: Words) -> Trips:
+        """The trips that are counted: bounded and as the rule leaves them, in the order that is sound. A piece may hold
+        any units, but whole ones.
+        """
 
     def check(self, trips: Trips) -> None:  # noqa: B027 (trips and events need nothing)
         """Refuse trips that lack what the unit needs to know, before anything is spent."""
@@ -172,8 +187,8 @@ class _TripsUnit(Unit):
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
         return contribution.after(self.stability).of_trips(self.max_trips, cells=self.max_trips)
 
-    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
-        return self.bound(rule.apply(trips), bits)
+    def counted(self, trips: Trips, rule: LegalityRule, key: Words) -> Trips:
+        return self.cut(rule.apply(trips), key)
 
 
 @dataclass(frozen=True)
@@ -181,6 +196,7 @@ class Trip(_TripsUnit):
     """One trip. Somebody who made ten trips is protected ten times less than the stated epsilon."""
 
     name = "trip"
+    chooses: ClassVar[bool] = False
     max_trips: int = 1
 
     def __post_init__(self) -> None:
@@ -191,7 +207,7 @@ class Trip(_TripsUnit):
     def neighbours(self) -> str:
         return "two datasets of which one has one trip more"
 
-    def bound(self, trips: Trips, bits: Bits) -> Trips:
+    def cut(self, trips: Trips, key: Words) -> Trips:
         return trips
 
 
@@ -234,9 +250,9 @@ class Rider(_TripsUnit):
         # A rider is bounded behind the rule: however many trips it makes of one, max_trips of them are counted.
         return self
 
-    def bound(self, trips: Trips, bits: Bits) -> Trips:
+    def cut(self, trips: Trips, key: Words) -> Trips:
         groups = self.groups(trips)
-        kept = _at_most(groups, self.max_trips, bits)
+        kept = _at_most(groups, self.max_trips, keyed_words(key, trips.names()))
         if self.without_id == "drop":
             kept &= groups >= 0
         return trips if kept.all() else trips.take(kept)
@@ -282,6 +298,7 @@ class Points(Unit):
     """Any `length` consecutive visits of one trip; `length=1` protects single events only."""
 
     name = "points"
+    chooses: ClassVar[bool] = False
     length: int = 1
 
     def __post_init__(self) -> None:
@@ -292,11 +309,11 @@ class Points(Unit):
     def neighbours(self) -> str:
         return f"two datasets of which one has up to {self.length} consecutive visits more in one trip"
 
-    def bound(self, trips: Trips, bits: Bits) -> Trips:
+    def cut(self, trips: Trips, key: Words) -> Trips:
         return _with_visits(trips)
 
-    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
-        return _with_visits(rule.apply(self.bound(trips, bits)))
+    def counted(self, trips: Trips, rule: LegalityRule, key: Words) -> Trips:
+        return _with_visits(rule.apply(self.cut(trips, key)))
 
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
         contribution = contribution.after(self.stability)
@@ -372,20 +389,21 @@ class Window(Unit):
                 "window can move others outside. Read them with repeats='keep', on_unknown='error' and local times"
             )
 
-    def bound(self, trips: Trips, bits: Bits) -> Trips:
+    def cut(self, trips: Trips, key: Words) -> Trips:
         self.check(trips)
         assert trips.time is not None
         owner = np.full(len(trips), -1) if trips.rider is None else trips.rider
         # A trip without id is its own rider: give it a code that no rider has.
         code = np.where(owner >= 0, owner, -2 - np.arange(len(trips)))
-        window = _pair_codes(np.repeat(code, trips.lengths), trips.time // self.seconds)
-        kept = _at_most(window, self.max_visits, bits)
+        clock = trips.time // self.seconds
+        window = _pair_codes(np.repeat(code, trips.lengths), clock)
+        kept = _at_most(window, self.max_visits, _words_within(trips, clock, key))
         if self.without_id == "drop":
             kept &= np.repeat(owner >= 0, trips.lengths)
         return _with_visits(trips.keep_visits(kept))
 
-    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
-        return _with_visits(rule.apply(self.bound(trips, bits)))
+    def counted(self, trips: Trips, rule: LegalityRule, key: Words) -> Trips:
+        return _with_visits(rule.apply(self.cut(trips, key)))
 
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
         visits, contribution = 4 * self.max_visits, contribution.after(self.stability)
@@ -423,16 +441,31 @@ def _pair_codes(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np
     return left_code * max(len(names), 1) + right_code
 
 
-def _at_most(groups: NDArray[np.integer], limit: int, bits: Bits) -> NDArray[np.bool_]:
-    """A mask that keeps a random choice of at most `limit` members of each group; group -1 is kept whole.
+def _words_within(trips: Trips, clock: NDArray[np.int64], key: Words) -> Words:
+    """A word for each visit, by the stretch of its trip inside one window and by its place in that.
 
-    Every member gets a random word and the smallest words stay: which members of a group stay depends on
-    nothing outside the group.
+    Visits more in one window change no word in another.
+    """
+    trip = trips.trip_of_visit()
+    first = np.flatnonzero(np.r_[True, (trip[1:] != trip[:-1]) | (clock[1:] != clock[:-1])][: len(trip)])
+    offsets = np.append(first, len(trip))
+    if trips.name is None:
+        rider = None if trips.rider is None else trips.rider[trip[first]]
+        names = replace(trips, offsets=offsets, rider=rider).names()
+    else:
+        names = keyed_words(PUBLIC_KEY, trips.name[trip[first]], clock[first])
+    lengths = np.diff(offsets)
+    return keyed_words(key, np.repeat(names, lengths), np.arange(len(trip)) - np.repeat(first, lengths))
+
+
+def _at_most(groups: NDArray[np.integer], limit: int, words: Words) -> NDArray[np.bool_]:
+    """A mask that keeps the members with the smallest words, at most `limit` of each group; group -1 is kept whole.
+
+    Which members of a group stay depends on nothing outside the group.
     """
     kept = np.ones(len(groups), bool)
     if len(groups) == 0:
         return kept
-    words = bits.words(len(groups))
     order = np.lexsort((words, groups))
     ordered = groups[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])

@@ -12,6 +12,7 @@ from shlex import quote
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.ledger import POLICY_UNITS, Ledger, LedgerError, Policy, Reservation, open_ledger
+from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
 
@@ -89,7 +90,7 @@ def require_policy(
     unit: Unit,
     *,
     actor: str,
-    rows: Trips | None = None,
+    rows: Trips | Fingerprint | None = None,
     policy_epsilon: str | None = None,
     ask: Callable[[str], str | None] | None = None,
 ) -> None:
@@ -195,6 +196,11 @@ class Hold:
         return {**facts, "spent_so_far": plain(ledger.spent(dataset))}
 
 
+def opened_ledger(ledger: Ledger | str | Path | None) -> Ledger | None:
+    """The ledger itself, or the one that lies there already."""
+    return ledger if ledger is None or isinstance(ledger, Ledger) else open_ledger(ledger, create=False)
+
+
 @contextmanager
 def held(
     ledger: Ledger | str | Path | None,
@@ -202,7 +208,7 @@ def held(
     epsilon: Fraction,
     *,
     unit: Unit,
-    rows: Trips,
+    rows: Trips | Fingerprint | None,
     actor: str,
     mechanism: str,
     delta: Fraction = Fraction(0),
@@ -215,10 +221,12 @@ def held(
 
     The dataset must have a policy, and the rows must not be known under another name.
     """
+    ledger = opened_ledger(ledger)
     if ledger is None:
         yield None
         return
-    ledger = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, create=False)
+    if rows is None:
+        raise ParameterError("a ledger knows a dataset by its rows, and there are none to know it by")
     require_policy(ledger, dataset, unit, actor=actor, rows=None if new_people else rows)
     content = ledger.take_in(dataset, rows, actor=actor, new_people=new_people)
     reservation = ledger.reserve(

@@ -102,6 +102,8 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
     trips = release.trips
     if "rewritten_by" in release.datasheet or mechanism_of(release.datasheet).trained:
         return Accuracy({}, (), None)  # made twice: nobody knows; trained: once more would take too long
+    if "drawn_trips" in release.datasheet:
+        return Accuracy({}, (), None)  # another number of trips, or too many to make again: nobody knows
     if isinstance(release.model, OfTaps):
         return Accuracy({}, tuple(_judge_counted(release)), None)
     if len(trips) == 0:

@@ -10,6 +10,7 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit
+from wayveil.trips.files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -32,7 +33,7 @@ def choose_mechanism(given: Mechanism | str | None, world: World) -> Mechanism:
 
 
 def choose_unit(
-    given: Unit | str | None, trips: Trips, max_trips: int | None = None, no_rider: str = "refuse"
+    given: Unit | str | None, trips: Trips | TripFiles, max_trips: int | None = None, no_rider: str = "refuse"
 ) -> Unit:
     """The unit, made from its name where that is given; by default a rider where the data knows riders, else a trip.
 
@@ -40,7 +41,8 @@ def choose_unit(
     """
     if given is not None and not isinstance(given, str):
         return given
-    name = given or ("trip" if trips.rider is None else "rider")
+    riders_known = trips.has_riders if isinstance(trips, TripFiles) else trips.rider is not None
+    name = given or ("rider" if riders_known else "trip")
     if name not in UNITS:
         raise ParameterError(f"there is no unit {name!r}; there are {', '.join(UNITS)}")
     if name in ("trip", "event"):
@@ -50,6 +52,11 @@ def choose_unit(
             )
         return Trip() if name == "trip" else Event()
     if max_trips is None:
+        if name == "rider" and isinstance(trips, TripFiles):
+            raise ParameterError(
+                "in files that are counted in pieces it must be said how many of a rider's trips count: --max-trips "
+                "(in Python, unit=Rider(max_trips=...)). Fewer lose trips, more add noise. Nothing was spent"
+            )
         if name == "rider" and _have_several(trips):
             # Trips without a rider come first: leaving them out may leave one trip each.
             Rider(max_trips=DEFAULT_TRIPS_PER_RIDER, without_id=no_rider).check(trips)  # type: ignore[arg-type]
@@ -63,8 +70,8 @@ def choose_unit(
     return Rider(**riders) if name == "rider" else RiderDay(**riders)
 
 
-def _have_several(trips: Trips) -> bool:
-    if trips.rider is None:
+def _have_several(trips: Trips | TripFiles) -> bool:
+    if isinstance(trips, TripFiles) or trips.rider is None:
         return False
     known = trips.rider[trips.rider >= 0]
     return len(known) > 0 and int(np.bincount(known).max()) > 1

@@ -202,6 +202,20 @@ def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
     return Datasheet({**datasheet, "source": source, "guarantee": guarantee})
 
 
+def declare_drawn(datasheet: Datasheet, trips: int | None) -> Datasheet:
+    """The datasheet of a release with another number of trips than its model stands for, or with too many to look at
+    together; None: with its own.
+    """
+    if trips is None:
+        return datasheet
+    drawn = (
+        f"{trips:,} trips were drawn from the model. Numbers counted in them have no interval: how far off they are is "
+        "not known. The model can draw others."
+    )
+    limitations = [*datasheet["limitations"], drawn]
+    return Datasheet({**datasheet, "drawn_trips": trips, "limitations": limitations})
+
+
 def declare_rows(datasheet: Datasheet, ways: Ways, *, said: bool) -> Datasheet:
     """The datasheet with what a row of the data was, and what stands for the ways that nobody wrote down."""
     rows = describe_rows(datasheet["visits"], ways)

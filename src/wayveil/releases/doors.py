@@ -17,6 +17,7 @@ from wayveil.releases.exports import export as write_export
 from wayveil.releases.release import Release
 from wayveil.releases.release import release as release_trips
 from wayveil.synthesis.model import DrawsMore
+from wayveil.trips.files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.opening import open_world
 from wayveil.world.world import World
@@ -27,7 +28,7 @@ DEFAULT_LEDGER = "default"
 
 
 def release(
-    trips: Trips,
+    trips: Trips | TripFiles,
     mechanism: Mechanism | str | None = None,
     *,
     epsilon: Rational,
@@ -50,7 +51,9 @@ def release(
     elif isinstance(ledger, str | Path):
         ledger = open_ledger(ledger)
     if ledger is not None:
-        rows = None if options.get("new_people") else options.get("rows") or trips
+        rows = None if options.get("new_people") else options.get("rows")
+        if rows is None and isinstance(trips, Trips) and not options.get("new_people"):
+            rows = trips  # what is in files is known, and held against the ledger, once they are read
         said = None if policy_epsilon is None else str(policy_epsilon)
         actor = options.get("actor") or getpass.getuser()
         try:

@@ -6,7 +6,7 @@ it from here. The folder `.NAME.paid` beside the release holds noisy numbers and
 
 import json
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from wayveil.privacy.ledger import Head, Reservation, open_ledger
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.release import Release, history_of_release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
+from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import Model
 from wayveil.world.world import World
 
@@ -44,15 +45,21 @@ class Paid:
                 "no measured model waits for this release; nothing was paid for it yet", file=self.out
             )
 
-    def keep(self, model: Model, datasheet: Datasheet, reservation: Reservation | None) -> None:
+    def keep(
+        self,
+        model: Model,
+        datasheet: Datasheet,
+        reservation: Reservation | None,
+        wanted: Wanted,
+    ) -> None:
         """Write everything that `resume` needs, the reservation last: a folder with it is whole."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         model.save(self.folder)
         (self.folder / DATASHEET).write_text(json.dumps(datasheet, indent=2, ensure_ascii=False))
-        held: dict[str, Any] = {"ledger": None}
+        held: dict[str, Any] = {"ledger": None, "wanted": asdict(wanted)}
         if reservation is not None:
-            held = {
+            held |= {
                 "ledger": reservation.ledger.name,
                 "id": reservation.id,
                 "dataset": reservation.dataset,
@@ -82,21 +89,23 @@ def resume_release(
     datasheet = load_datasheet(paid.folder)
     world = world_of_release(datasheet, world, paid.folder)
     model = load_saved_model(paid.folder, world, datasheet)
-    trips = model.generate(seed)
-    trips = replace(trips, history=history_of_release(datasheet))
-    made = Release(trips, model, datasheet, _reservation(paid.folder / RESERVATION, ledger))
+    wanted, reservation = _waiting(paid.folder / RESERVATION, ledger)
+    trips, drawing = draw(model, seed, wanted, history_of_release(datasheet))
+    made = Release(trips, model, datasheet, reservation, drawing=drawing)
     made.save(out)
     paid.forget()
     return made
 
 
-def _reservation(path: Path, place: str | Path | None) -> Reservation | None:
+def _waiting(path: Path, place: str | Path | None) -> tuple[Wanted, Reservation | None]:
+    """How many trips are to be drawn, and what is held for them."""
     try:
         held = json.loads(path.read_text())
+        wanted = Wanted(**held["wanted"])
         if held["ledger"] is None:
-            return None
+            return wanted, None
         ledger = open_ledger(place or held["ledger"], create=False)
-        return Reservation(
+        return wanted, Reservation(
             held["id"],
             held["dataset"],
             Fraction(held["epsilon"]),
@@ -105,5 +114,5 @@ def _reservation(path: Path, place: str | Path | None) -> Reservation | None:
             Head.parse(held["head"]),
             ledger,
         )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"is not a readable reservation ({error})", file=path) from error

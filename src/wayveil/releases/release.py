@@ -1,30 +1,35 @@
 """`release`: the one way from raw trips to something that may leave the building."""
 
 import getpass
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from wayveil.counting.local import LocalCounter
+from wayveil.counting.counter import TRAINED
+from wayveil.counting.engines import Engine, engine_for, read_files
+from wayveil.counting.steps import Steps
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.accounting import require_accounting
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget, Rational, exact, release_epsilon
 from wayveil.privacy.gate import MEMORY_LIMIT, Gate
+from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.training import check_trainable
 from wayveil.privacy.units import Unit
 from wayveil.privacy.zcdp import rho_for
 from wayveil.progress import step
-from wayveil.releases.accounts import held
+from wayveil.releases.accounts import held, opened_ledger
 from wayveil.releases.accuracy import Accuracy, find_accuracy
 from wayveil.releases.answers import SEATS, Answer, answer_question
 from wayveil.releases.choices import choose_mechanism, choose_unit
 from wayveil.releases.datasheet import (
     NO_LEDGER,
     Datasheet,
+    declare_drawn,
     declare_marks,
     declare_rows,
     disclaim,
@@ -36,12 +41,13 @@ from wayveil.releases.tallies import kind_of
 from wayveil.releases.trip_periods import Period
 from wayveil.releases.trip_questions import TRIP_QUESTIONS, answer_trips, refuse_additions
 from wayveil.showing import draw_map, show
+from wayveil.synthesis.drawing import Drawing, Wanted, draw
 from wayveil.synthesis.estimates import Estimate, Question, count_in_trips
 from wayveil.synthesis.model import Estimates, ExpectedError, Model, OfTaps
-from wayveil.trips.fit import require_fit
+from wayveil.trips.files import TripFiles
 from wayveil.trips.history import NOT_PRIVATE, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
-from wayveil.trips.legs import VisitKind, Ways, put_on_ways
+from wayveil.trips.legs import VisitKind, Ways, counted_world, default_ways, require_words
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -54,18 +60,27 @@ DEFAULT_DELTA = Fraction(1, 1_000_000)
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Private trips, the private model behind them, and the datasheet. All of it may be published."""
+    """Private trips, the private model behind them, and the datasheet. All of it may be published.
+
+    Of a release with millions of trips they are not in memory: `drawing` makes them while it is saved.
+    """
 
     trips: Trips
     model: Model
     datasheet: Datasheet
     reservation: "Reservation | None" = None
     known_accuracy: Accuracy | None = None
+    drawing: Drawing | None = None
 
     @property
     def world(self) -> World:
         """The public world of the released trips."""
         return self.trips.world
+
+    @property
+    def released_trips(self) -> int:
+        """How many private trips it has, also those that are drawn only when it is saved."""
+        return len(self.trips) if self.drawing is None else self.drawing.count
 
     @property
     def visits_are_taps(self) -> bool:
@@ -136,14 +151,14 @@ class Release:
         return draw_map(self)
 
     def __repr__(self) -> str:
-        return f"<Release of {len(self.trips):,} trips: {self.datasheet['guarantee']['sentence']}>"
+        return f"<Release of {self.released_trips:,} trips: {self.datasheet['guarantee']['sentence']}>"
 
     def _repr_html_(self) -> str:
         return show(self)
 
 
 def release(
-    trips: Trips,
+    trips: Trips | TripFiles,
     mechanism: Mechanism | str | None = None,
     *,
     epsilon: Rational,
@@ -153,7 +168,7 @@ def release(
     rule: LegalityRule | None = None,
     ledger: "Ledger | str | Path | None" = None,
     dataset: str = "trips",
-    rows: Trips | None = None,
+    rows: Trips | Fingerprint | None = None,
     new_people: bool = False,
     memory: int = MEMORY_LIMIT,
     actor: str | None = None,
@@ -166,6 +181,8 @@ def release(
     not_private: str | None = None,
     bits: Bits | None = None,
     seed: int | None = None,
+    counter: Engine | str | None = None,
+    trips_out: int | None = None,
 ) -> Release:
     """Release trips under epsilon-differential privacy, or under (epsilon, delta) where the mechanism is trained or the
     budget is counted in rho (zCDP: Gaussian noise, which suits mechanisms with many small counts, such as Weave).
@@ -185,76 +202,112 @@ def release(
     of their moves. What was paid for is kept with `keep` before trips are drawn. `bits` is for tests: seeded noise
     makes a release that says it is not private. `seed` only fixes the generation of trips from the private model,
     which is post-processing.
+
+    `counter` is the engine that counts: `memory` (default for trips), `stream` (default for files) or `spark`; all give
+    the same release. `trips_out` is how many private trips are drawn (None: as many as the model says there are).
     """
     epsilon = release_epsilon(epsilon)
-    if len(trips) == 0:
+    engine = engine_for(trips, counter)
+    if isinstance(trips, TripFiles) and engine.name == "memory":
+        trips = read_files(trips)
+    if isinstance(trips, Trips) and len(trips) == 0:
         raise ParameterError("there are no trips to release")
     if not_private is None:
         trips.history.refuse_unsound()
     unit = choose_unit(unit, trips)
-    unit.check(trips)
-    rows = trips if rows is None else rows
-    if rule is None and visits is not None:
-        trips, ways = put_on_ways(trips, visits, ways)
-    mechanism = choose_mechanism(mechanism, trips.world)
+    if isinstance(trips, Trips):
+        unit.check(trips)
+    steps, mechanism = _steps(trips.world, mechanism, rule, visits, ways)
+    world, ways = steps.world(trips.world), steps.ways or ways
     budget = budget_for(mechanism, epsilon, delta, currency)
     if mechanism.trained:
         check_trainable(unit)
-    if rule is None:
-        rule = mechanism.rule(trips.world)
-        if visits is None and rule.impossible not in ("keep", "route"):
-            require_fit(trips)
+        if engine.name != "memory":
+            raise ParameterError(f"{mechanism.name}: {TRAINED}. Nothing was spent")
+    account = opened_ledger(ledger)
+    prints = None
+    if isinstance(trips, TripFiles) and account is not None:
+        prints = account.fingerprinter(trips.world)
     actor = getpass.getuser() if actor is None else actor
-    with held(
-        ledger,
-        dataset,
-        epsilon,
-        delta=budget.delta,
-        rho=budget.total if budget.currency == "rho" else None,
-        unit=unit,
-        rows=rows,
-        actor=actor,
-        mechanism=mechanism.name,
-        purpose=_purpose(purpose, trips),
-        private=not_private is None and trips.world.public and (bits is None or bits.private),
-        new_people=new_people,
-    ) as hold:
-        start = None if hold is None else hold.start
-        gate = Gate(unit, budget, bits, before_first_answer=start, memory=memory)
-        if hold is not None:
-            hold.budget = gate.budget
-        with step("cutting trips to their bounds"):
-            counter = LocalCounter(gate.bound(trips, rule))
-        model = mechanism.measure(counter, gate)
-        datasheet = make_datasheet(
-            name=dataset,
-            curator=curator,
-            mechanism=mechanism,
-            gate=gate,
-            world=trips.world,
-            released_over=trips.world,
-            visits="taps" if isinstance(model, OfTaps) else visits or "calls",
-            rule=rule,
-            purpose=purpose,
-            tuned_on_data=tuned_on_data,
-            ledger=None if hold is None else hold.describe(),
-            claim=None if budget.currency == "epsilon" else epsilon,
-        )
-        datasheet = declare_marks(datasheet, trips.history)
-        datasheet = declare_rows(datasheet, ways or "as-read", said=visits is not None)
-        if hold is None:
-            datasheet["limitations"].append(NO_LEDGER)
-        if not_private is not None:
-            datasheet = disclaim(datasheet, not_private)
-        if keep is not None:
-            keep.keep(model, datasheet, None if hold is None else hold.reservation)
+    gate = Gate(unit, budget, bits, memory=memory)
+    with ExitStack() as reading:
+        read = reading.enter_context(engine.open(trips, steps, gate, prints))
+        if rows is None:
+            rows = trips if isinstance(trips, Trips) else read.content
+        with held(
+            account,
+            dataset,
+            epsilon,
+            delta=budget.delta,
+            rho=budget.total if budget.currency == "rho" else None,
+            unit=unit,
+            rows=rows,
+            actor=actor,
+            mechanism=mechanism.name,
+            purpose=_purpose(purpose, trips.history),
+            private=not_private is None and world.public and (bits is None or bits.private),
+            new_people=new_people,
+        ) as hold:
             if hold is not None:
-                hold.kept = True
-        with step("writing private trips"):
-            private = model.generate(seed)
-        datasheet["public_inputs"] = [*public_worlds(private.world, trips.world), *public_files(mechanism)]
-        private = replace(private, history=history_of_release(datasheet))
-    return Release(private, model, datasheet, None if hold is None else hold.reservation)
+                gate.before_first_answer = hold.start
+                hold.budget = gate.budget
+            model = mechanism.measure(read.counter(), gate)
+            wanted = Wanted(trips_out, in_memory=isinstance(trips, Trips))
+            reading.close()  # no raw row is left when trips are drawn
+            datasheet = make_datasheet(
+                name=dataset,
+                curator=curator,
+                mechanism=mechanism,
+                gate=gate,
+                world=world,
+                released_over=world,
+                visits="taps" if isinstance(model, OfTaps) else visits or "calls",
+                rule=steps.rule,
+                purpose=purpose,
+                tuned_on_data=tuned_on_data,
+                ledger=None if hold is None else hold.describe(),
+                claim=None if budget.currency == "epsilon" else epsilon,
+            )
+            datasheet = declare_marks(datasheet, trips.history)
+            datasheet = declare_rows(datasheet, ways or "as-read", said=visits is not None)
+            datasheet = declare_drawn(datasheet, wanted.in_part(model))
+            if hold is None:
+                datasheet["limitations"].append(NO_LEDGER)
+            if not_private is not None:
+                datasheet = disclaim(datasheet, not_private)
+            if keep is not None:
+                keep.keep(model, datasheet, None if hold is None else hold.reservation, wanted)
+                if hold is not None:
+                    hold.kept = True
+            with step("writing private trips"):
+                private, drawing = draw(model, seed, wanted, history_of_release(datasheet))
+            datasheet["public_inputs"] = [*public_worlds(private.world, world), *public_files(mechanism)]
+    reservation = None if hold is None else hold.reservation
+    return Release(private, model, datasheet, reservation, drawing=drawing)
+
+
+def _steps(
+    world: World,
+    mechanism: Mechanism | str | None,
+    rule: LegalityRule | None,
+    visits: VisitKind | None,
+    ways: Ways | None,
+) -> tuple[Steps, Mechanism]:
+    """What trips go through before they are counted, and the mechanism that counts them then.
+
+    A rule that the caller gives stands for everything that is done to trips; ways are then not looked for.
+    """
+    if rule is not None:
+        return Steps(rule), choose_mechanism(mechanism, world)
+    if visits is None:
+        chosen = choose_mechanism(mechanism, world)
+        own = chosen.rule(world)
+        return Steps(own, must_fit=own.impossible not in ("keep", "route")), chosen
+    require_words(visits, ways)
+    ways = default_ways(visits, world) if ways is None else ways
+    counted_over = counted_world(world, visits, ways)
+    chosen = choose_mechanism(mechanism, counted_over)
+    return Steps(chosen.rule(counted_over), visits, ways), chosen
 
 
 def budget_for(mechanism: Mechanism, epsilon: Fraction, delta: Rational | None, currency: str) -> Budget:
@@ -276,9 +329,9 @@ def budget_for(mechanism: Mechanism, epsilon: Fraction, delta: Rational | None, 
     return Budget(epsilon, delta=chance)
 
 
-def _purpose(purpose: str, trips: Trips) -> str:
+def _purpose(purpose: str, history: History) -> str:
     """The purpose with the marks of the data, so that the ledger's page shows them."""
-    return " ".join([*([purpose] if purpose else []), *(f"[{mark}]" for mark in trips.history.words)])
+    return " ".join([*([purpose] if purpose else []), *(f"[{mark}]" for mark in history.words)])
 
 
 def history_of_release(datasheet: Datasheet) -> History:

@@ -14,7 +14,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanism
-from wayveil.privacy.bits import Bits, SeededBits
+from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import (
@@ -30,6 +30,7 @@ from wayveil.privacy.units import (
 )
 from wayveil.releases.datasheet import Datasheet
 from wayveil.synthesis.model import Replica, Replicates
+from wayveil.trips.identity import Words
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
@@ -44,16 +45,17 @@ class AlreadyBounded(Unit):
     """The unit of a release over trips that were cut to its bounds before: the same noise, nothing left to cut."""
 
     name: ClassVar[str] = "already bounded"
+    chooses: ClassVar[bool] = False
     unit: Unit
 
     @property
     def neighbours(self) -> str:
         return self.unit.neighbours
 
-    def bound(self, trips: Trips, bits: Bits) -> Trips:
+    def cut(self, trips: Trips, key: Words) -> Trips:
         return trips
 
-    def counted(self, trips: Trips, rule: LegalityRule, bits: Bits) -> Trips:
+    def counted(self, trips: Trips, rule: LegalityRule, key: Words) -> Trips:
         return trips
 
     def sensitivity(self, contribution: Contribution) -> Sensitivity:

@@ -26,7 +26,7 @@ from wayveil.releases.signing import public_text, signing_key
 from wayveil.releases.verification import FORMAT, MANIFEST, SIGNATURE, hash_file, verify_release
 from wayveil.synthesis.model import Model, load_model
 from wayveil.trips.trips import Trips
-from wayveil.trips.visits import read_visits, write_visits
+from wayveil.trips.visits import read_visits, write_joined, write_visits
 from wayveil.world.network import Network
 from wayveil.world.places import PlaceList
 from wayveil.world.world import World
@@ -49,7 +49,10 @@ def save_release(release: "Release", folder: Path, key: str | Path | None = None
     _sweep(folder)
     draft.mkdir()
     try:
-        write_visits(release.trips, draft / TRIPS)
+        if release.drawing is None:
+            write_visits(release.trips, draft / TRIPS)
+        else:
+            write_joined(release.drawing.pieces(), draft / TRIPS, release.drawing.count)
         release.model.save(draft)
         (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
         (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))

@@ -172,6 +172,16 @@ class _SameSurvivors(_BrokenGate):
         return NoisyCounts(question, keys[order], np.concatenate([counted[over], value])[order])
 
 
+class _DrawnAgain(_BrokenGate):
+    """A lost task is run again and draws anew which trips of a rider count; what it had sent before counts too."""
+
+    def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
+        named = replace(trips, name=trips.names())
+        attempts = [super(_DrawnAgain, self).bound(named, rule).names() for _ in range(2)]
+        everybody = named if rule is None else rule.apply(named)
+        return everybody.take(np.isin(everybody.names(), np.concatenate(attempts)))
+
+
 class _PeekingThreshold(_BrokenGate):
     """Chooses its threshold after a look at the counts."""
 
@@ -230,7 +240,7 @@ class _TotalInModel:
 
     def measure(self, counter: Counter, gate: Gate) -> Any:
         only_in_audits(gate)
-        return {"model": self.mechanism.measure(counter, gate), "trips": len(counter.lengths())}
+        return {"model": self.mechanism.measure(counter, gate), "trips": int(counter.lengths(1).counts.sum())}
 
 
 def observed_world(trips: Trips) -> Counter:
@@ -259,6 +269,7 @@ HEAVY_UNBOUNDED = Mutation(
     "riders with more than 8 trips not bounded", _gate(_HeavyUnbounded), (GREY,), HEAVY_RIDER
 )
 NOISE_PER_TRIP = Mutation("noise divided by max_trips", _gate(_NoisePerTrip), (LAW,), HEAVY_RIDER)
+DRAWN_AGAIN = Mutation("bound drawn again on retry", _gate(_DrawnAgain), (GREY,), HEAVY_RIDER)
 PEEKING = Mutation("threshold after a look at the counts", _gate(_PeekingThreshold), (GREY, GAME))
 SHARED_NOISE = Mutation("one draw for all cells", _gate(_SharedNoise), (LAW,))
 SAME_NOISE = Mutation("noise reused across questions", _gate(_SameNoiseAgain), (LAW,))

@@ -5,8 +5,8 @@ A few random stops are hotspots. A rider starts at any stop with equal chance an
 so the generator is an ordinary seeded one.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
@@ -64,16 +64,63 @@ def simulate_city(
     rng = np.random.default_rng(seed)
     stops = eligible_stops(network, bbox)
     attracting = _choose_hotspots(rng, network, stops, hotspots)
-    origin, destination = _draw_pairs(rng, stops, attracting, riders, trips_per_rider)
-    departure = draw_departures(rng, (riders, trips_per_rider)) if times else None
+    day = 0 if service_date is None else (service_date - date(1970, 1, 1)).days
+    trips = _simulate(rng, network, stops, attracting, riders, trips_per_rider, cost, day if times else None)
+    return CityRiders(trips, attracting)
+
+
+def simulate_city_in_parts(
+    network: Network,
+    trips: int,
+    *,
+    seed: int,
+    cost: Cost = "metres",
+    hotspots: int | Sequence[str] | None = None,
+    trips_per_rider: int = 1,
+    times: bool = True,
+    service_date: date | None = None,
+    bbox: BoundingBox | str | tuple[float, float, float, float] | None = None,
+    at_once: int = 500_000,
+) -> Iterator[Trips]:
+    """The same city, for any number of trips: about `at_once` of them at a time, so that memory does not grow.
+
+    All parts share hotspots and have riders of their own. Which riders they are depends on `at_once` too.
+    """
+    if trips < 1 or trips_per_rider < 1 or at_once < trips_per_rider:
+        raise ParameterError(f"a simulation needs at least one trip, and one of each rider, not {trips}")
+    stops = eligible_stops(network, bbox)
+    attracting = _choose_hotspots(np.random.default_rng(seed), network, stops, hotspots)
+    day = None if not times else 0 if service_date is None else (service_date - date(1970, 1, 1)).days
+    riders, most = -(-trips // trips_per_rider), at_once // trips_per_rider
+    for part, first in enumerate(range(0, riders, most)):
+        count = min(most, riders - first)
+        rng = np.random.default_rng([seed, part])
+        made = _simulate(rng, network, stops, attracting, count, trips_per_rider, cost, day)
+        made = replace(made, rider=np.repeat(np.arange(first, first + count), trips_per_rider))
+        left = trips - first * trips_per_rider
+        yield made if left >= len(made) else made.part(0, left)
+
+
+def _simulate(
+    rng: np.random.Generator,
+    network: Network,
+    stops: NDArray[np.int32],
+    hotspots: NDArray[np.int32],
+    riders: int,
+    trips_per_rider: int,
+    cost: Cost,
+    day: int | None,
+) -> Trips:
+    """The trips of some riders; without a day they have no times."""
+    origin, destination = _draw_pairs(rng, stops, hotspots, riders, trips_per_rider)
+    departure = draw_departures(rng, (riders, trips_per_rider)) if day is not None else None
     paths = shortest_paths(network, origin, destination, cost)
     time = None
-    if departure is not None:
-        day = 0 if service_date is None else (service_date - date(1970, 1, 1)).days
+    if departure is not None and day is not None:
         time = travel_times(network, paths.location, paths.offsets, departure)
         time += day * 86_400
     rider = np.repeat(np.arange(riders, dtype=np.int64), trips_per_rider)
-    return CityRiders(Trips(paths.location, paths.offsets, network, time, rider, MADE_UP), attracting)
+    return Trips(paths.location, paths.offsets, network, time, rider, MADE_UP)
 
 
 def eligible_stops(

@@ -177,7 +177,9 @@ def scale_down(parent: Parents, count: Counts, above: Counts) -> Counts:
 
 
 def _subtract_equally(parent: Parents, count: Counts, above: Counts) -> Counts:
-    order = np.lexsort((-count, parent))
+    if (parent[1:] >= parent[:-1]).all():  # as trees grow: siblings stand together
+        return _water_fill(parent, count, above)
+    order = np.argsort(parent, kind="stable")
     settled = np.empty_like(count)
     settled[order] = _water_fill(parent[order], count[order], above)
     return settled
@@ -185,7 +187,7 @@ def _subtract_equally(parent: Parents, count: Counts, above: Counts) -> Counts:
 
 @njit(cache=True)
 def _water_fill(parent: Parents, count: Counts, above: Counts) -> Counts:
-    """Children sorted by parent, largest first: max(count - t, 0) with the t that makes them fit the parent."""
+    """Children that stand with their siblings: max(count - t, 0) with the t that makes them fit the parent."""
     out = count.copy()
     start = 0
     while start < len(count):
@@ -196,12 +198,13 @@ def _water_fill(parent: Parents, count: Counts, above: Counts) -> Counts:
             end += 1
         limit = above[parent[start]]
         if together > limit:
+            falling = np.sort(count[start:end])[::-1]
             largest = 0.0
-            cut = count[start]  # a parent with nothing leaves nothing
-            for i in range(start, end):
-                largest += count[i]
-                t = (largest - limit) / (i - start + 1)
-                if t >= count[i]:
+            cut = falling[0]  # a parent with nothing leaves nothing
+            for i in range(len(falling)):
+                largest += falling[i]
+                t = (largest - limit) / (i + 1)
+                if t >= falling[i]:
                     break
                 cut = t
             for i in range(start, end):

@@ -81,15 +81,28 @@ class NoisyTree(Model):
             for depth, left in enumerate(ending)
         ]
 
-    def generate(self, seed: int | None = None) -> Trips:
-        """Trips with the tree's counts."""
+    def generate(self, seed: int | None = None, *, trips: int | None = None) -> Trips:
+        """Trips with the tree's counts, or as many as asked for, drawn by them."""
         rng = np.random.default_rng(seed)
         sizes = np.array([len(level) for level in self.levels], np.int64)
-        copies = round_keeping_total(np.concatenate([np.zeros(0), *self.ending()]), rng)
+        ending = np.concatenate([np.zeros(0), *self.ending()])
+        if trips is None or ending.sum() <= 0:
+            copies = round_keeping_total(ending, rng)
+        else:
+            copies = rng.multinomial(trips, ending / ending.sum())
         depth = np.repeat(np.arange(len(sizes)), sizes)
         node = np.concatenate([np.zeros(0, np.int64), *(np.arange(size) for size in sizes)])
         ends = np.repeat(np.flatnonzero(copies), copies[copies > 0])
         return self.decode(*self._paths(depth[ends], node[ends]), rng)
+
+    @property
+    def trips(self) -> float:
+        """How many trips the tree stands for."""
+        return float(sum(left.sum() for left in self.ending()))
+
+    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
+        """So many trips, or as many as the tree stands for."""
+        return self.generate(seed, trips=trips)
 
     def _paths(
         self, depth: NDArray[np.int64], node: NDArray[np.int64]

@@ -88,9 +88,26 @@ def lacks_walks(trips: Trips) -> bool:
 
 def require_fit(trips: Trips) -> None:
     """Refuse trips of which nobody said what a row is, where most of them would be cut short without a word."""
-    if trips.world.restricts_moves and not (fit := fit_moves(trips)).fits:
+    if trips.world.restricts_moves:
+        refuse_misfit(*count_lacking(trips))
+
+
+def count_lacking(trips: Trips) -> tuple[int, int]:
+    """How many moves between different stops there are, and how many of them the network lacks."""
+    before, here = trips.location[:-1], trips.location[1:]
+    moved = before != here
+    starts = trips.offsets[1:-1]
+    moved[starts[(starts > 0) & (starts < trips.visits)] - 1] = False
+    lacking = ~trips.world.successors.contains(before[moved], here[moved])
+    return int(moved.sum()), int(lacking.sum())
+
+
+def refuse_misfit(moves: int, lacking: int) -> None:
+    """The same for trips that were counted already, in any number of pieces."""
+    share = lacking / max(moves, 1)
+    if share > MOST_BROKEN:
         raise ParameterError(
-            f"{_percent(fit.share)} of the moves in these trips are not in the network, so most trips would be cut "
+            f"{_percent(share)} of the moves in these trips are not in the network, so most trips would be cut "
             "short. Say what a row is: --visits legs (where people board and alight), pairs, taps (boardings only), or "
             "calls (every stop passed; trips are then cut before the first such move). `wayveil check` looks closer. "
             "This sentence is about the raw trips: keep it inside. Nothing was spent"

@@ -42,6 +42,10 @@ class Stability:
         """Of two steps, one after the other."""
         return Stability(_times(self.trips, following.trips), _times(self.visits, following.visits))
 
+    def joined(self, other: "Stability") -> "Stability":
+        """Of parts of one dataset: the part that spreads a change further."""
+        return Stability(_worse(self.trips, other.trips), _worse(self.visits, other.visits))
+
 
 UNMOVED = Stability()
 # A rule that looks at one trip and may change all of it.
@@ -106,6 +110,10 @@ def marks_text(history: History) -> str | None:
 def marks_in(column: pl.Series) -> frozenset[str]:
     """The marks that any row of a column carries."""
     return marks_of(column.cast(pl.String).unique().drop_nulls().to_list())
+
+
+def _worse(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else max(one, other)
 
 
 def _times(one: int | None, other: int | None) -> int | None:

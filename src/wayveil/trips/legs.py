@@ -9,6 +9,7 @@ Between the ends of a leg nobody wrote the way. Either the public shortest path 
 are released over the places alone (`ends`). Both look at one trip and at public facts: one trip more is one trip more.
 """
 
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -91,9 +92,7 @@ def over_places(trips: Trips) -> Trips:
     if not isinstance(trips.world, Network):
         return trips
     places = PlaceList.of_network(trips.world)
-    return Trips(
-        trips.location, trips.offsets, places, trips.time, trips.rider, trips.history, trips.rider_ids
-    )
+    return replace(trips, world=places)
 
 
 def route_legs(trips: Trips) -> Trips:
@@ -130,7 +129,7 @@ def route_legs(trips: Trips) -> Trips:
             share = passed[stand] / whole[visit]
             time = before[visit] + np.floor((trips.time - before)[visit] * share).astype(np.int64)
         history = trips.history.then(PER_TRIP)
-        return Trips(stops[stand], ends[trips.offsets], network, time, trips.rider, history, trips.rider_ids)
+        return replace(trips, location=stops[stand], offsets=ends[trips.offsets], time=time, history=history)
 
 
 def _first_visits(trips: Trips) -> NDArray[np.bool_]:

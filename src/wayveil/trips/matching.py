@@ -64,7 +64,7 @@ def match_stops(
             f"visits to one of {unknown:,} stops that {_called(world)} does not have",
             row[visit],
             lambda row: f"stop {examples[row]!r}",
-            lambda: _unknown_stop(
+            lambda: unknown_stop(
                 name[0], findings.row_number(int(row[visit[0]])), unknown, len(distinct), world, findings.file
             ),
         )
@@ -81,7 +81,7 @@ def find_stops(named: pl.Series, world: World) -> NDArray[np.int32]:
     return index
 
 
-def _unknown_stop(
+def unknown_stop(
     stop: str, row: int, unknown: int, distinct: int, world: World, file: Path | str
 ) -> InputError:
     """The sentence for the first unknown stop, or for a world that belongs to another city."""
@@ -116,10 +116,12 @@ def assemble(
     time: NDArray[np.int64] | None = None,
     rider: NDArray[np.int64] | None = None,
     history: History = AS_READ,
+    name: NDArray[np.uint64] | None = None,
 ) -> Trips:
     """Trips from ordered columns, without those that visit an unknown location (-1)."""
     unknown = location < 0
+    trips = Trips(np.maximum(location, 0), offsets, world, time, rider, history, name=name)
     if not unknown.any():
-        return Trips(location, offsets, world, time, rider, history)
+        return trips
     lost = np.diff(np.concatenate([[0], np.cumsum(unknown)])[offsets]) > 0
-    return Trips(np.maximum(location, 0), offsets, world, time, rider, history).take(~lost)
+    return trips.take(~lost)

@@ -21,7 +21,7 @@ class VisitOrder:
     def __init__(self, table: pl.DataFrame, findings: Findings) -> None:
         trip = table["trip_id"]
         findings.rows("visits without trip_id", null_rows(trip), lambda row: "has no trip_id")
-        run_trip, run_length = _runs(trip)
+        run_trip, run_length = runs_of(trip)
         lengths = np.bincount(run_trip, run_length).astype(np.int64)
         self.offsets = np.concatenate([[0], np.cumsum(lengths)])
         together = len(lengths) == len(run_trip)
@@ -43,6 +43,11 @@ class VisitOrder:
         """One value per row of the table, put into the order of trips and visits."""
         return values if self._rows is None else values[self._rows]
 
+    def first_rows(self) -> NDArray[np.int64]:
+        """The row of the table behind the first visit of every trip."""
+        first = self.offsets[:-1]
+        return first if self._rows is None else self._rows[first]
+
     def rows_where(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The rows of the table, ascending, behind the ordered visits where the mask is true."""
         found = np.flatnonzero(mask)
@@ -60,7 +65,7 @@ def null_rows(column: pl.Series) -> NDArray[np.int64]:
     return np.flatnonzero(column.is_null().to_numpy()) if column.null_count() else np.empty(0, np.int64)
 
 
-def _runs(trip: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def runs_of(trip: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Stretches of rows of one trip: the number of the trip (0 = the first one named) and their rows."""
     if not trip.dtype.is_integer():
         text = trip if trip.dtype == pl.Categorical else trip.cast(pl.String).cast(pl.Categorical)

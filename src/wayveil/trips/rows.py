@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from wayveil.trips.trips import Trips
 
 
-def visit_rows(trips: "Trips", *, riders: bool = True) -> pl.LazyFrame:
+def visit_rows(trips: "Trips", *, riders: bool = True, first_trip: int = 1) -> pl.LazyFrame:
     """The visits as a lazy frame, so that text is made a piece at a time while the file is written."""
     stop = pl.col("stop_id").replace_strict(
         np.arange(trips.world.size, dtype=np.int32), trips.world.ids.tolist(), return_dtype=pl.String
     )
     columns: dict[str, NDArray[np.generic]] = {
-        "trip_id": np.repeat(np.arange(1, len(trips) + 1, dtype=np.int32), trips.lengths),
+        "trip_id": np.repeat(np.arange(len(trips), dtype=np.int32), trips.lengths),
         "seq": (np.arange(trips.visits) - np.repeat(trips.offsets[:-1], trips.lengths) + 1).astype(np.int32),
         "stop_id": trips.location,
     }
     expressions = [
-        pl.col("trip_id").cast(pl.Int64),
+        pl.col("trip_id").cast(pl.Int64) + first_trip,
         pl.col("seq"),
         stop,
     ]

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,7 +49,7 @@ def read_marked_table(
         require_file(Path(source))
     with step(f"Reading {name.name if isinstance(name, Path) else name}"):
         header = table_header(source)
-        theirs = _their_names(name, header, columns or {}, [*required, *optional])
+        theirs = their_names(name, header, columns or {}, [*required, *optional])
         missing = [repr(column) for column in required if column not in theirs]
         if missing:
             raise InputError(
@@ -56,7 +57,7 @@ def read_marked_table(
                 file=name,
             )
         wanted = list(theirs.values()) + [MARKS_NAME] * (MARKS_NAME in header)
-        table = _read(Path(source), wanted) if frame is None else _columns(frame.read(wanted), name)
+        table = _read(Path(source), wanted) if frame is None else tidy_columns(frame.read(wanted), name)
         marks = _metadata_marks(name) if isinstance(name, Path) else frozenset()
         if MARKS_NAME in table.columns:
             marks |= marks_in(table[MARKS_NAME])
@@ -94,14 +95,14 @@ def _read(path: Path, names: list[str]) -> pl.DataFrame:
         if table_suffix(path) == ".parquet":
             text = pl.selectors.string().cast(pl.Categorical)
             columns = pl.scan_parquet(path).select(names).with_columns(text)
-            return _columns(columns.collect(engine="streaming"), path)
+            return tidy_columns(columns.collect(engine="streaming"), path)
         as_codes = dict.fromkeys(names, pl.Categorical)
         return pl.read_csv(
             path, separator=separator_of(path), columns=names, schema_overrides=as_codes
         ).select(names)
 
 
-def _columns(table: pl.DataFrame, source: Path | str) -> pl.DataFrame:
+def tidy_columns(table: pl.DataFrame, source: Path | str) -> pl.DataFrame:
     """Texts as categories. Fractions become texts too, 7.0 being "7": a gap in any row makes whole numbers fractions
     in many tools, and must not change how the other rows are read.
     """
@@ -118,6 +119,19 @@ def _columns(table: pl.DataFrame, source: Path | str) -> pl.DataFrame:
     return table.with_columns(
         pl.when(fraction == whole).then(whole.cast(pl.String)).otherwise(number).name.keep()
     ).with_columns(text.cast(pl.Categorical))
+
+
+def file_marks(path: Path) -> frozenset[str]:
+    """The marks that a file carries in a column or in its metadata, found without holding its rows."""
+    if MARKS_NAME not in table_header(path):
+        return _metadata_marks(path)
+    with readable(path):
+        if table_suffix(path) == ".parquet":
+            table = pl.scan_parquet(path)
+        else:
+            table = pl.scan_csv(path, separator=separator_of(path), infer_schema=False)
+        column = table.select(pl.col(MARKS_NAME).unique()).collect(engine="streaming").to_series()
+    return _metadata_marks(path) | marks_in(column)
 
 
 def _metadata_marks(path: Path) -> frozenset[str]:
@@ -157,7 +171,7 @@ def separator_of(path: Path, *, spaces: bool = False) -> str:
     return " " if spaces and not header.count(best) else best
 
 
-def _their_names(
+def their_names(
     path: Path | str, header: Sequence[str], columns: Mapping[str, str], wanted: Sequence[str]
 ) -> dict[str, str]:
     """Our name to theirs, for the wanted columns that the file has."""
@@ -225,3 +239,17 @@ def write_table(table: pl.DataFrame, path: Path, history: History) -> None:
             table.write_parquet(draft, metadata=None if mark is None else {MARKS_NAME: mark})
         else:
             table.write_csv(draft, separator="\t" if suffix == ".tsv" else ",")
+
+
+@contextmanager
+def replacing_folder(folder: Path) -> Iterator[Path]:
+    """A folder to write into that becomes `folder` when the block ends well, and is removed when it does not."""
+    if not folder.parent.is_dir():
+        raise InputError("cannot be written: its parent folder does not exist", file=folder)
+    draft = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}.part")
+    draft.mkdir()
+    try:
+        yield draft
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -48,15 +48,21 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Times:
-    """One column of times: `wall` seconds, zone `offset` in seconds (0 without zone), `form` of each row."""
+    """One column of times: `wall` seconds, zone `offset` in seconds (0 without zone), `form` of each row.
+
+    `given` is the form that the file began with, where the column is a later piece of it.
+    """
 
     wall: NDArray[np.int64]
     offset: NDArray[np.int32]
     form: NDArray[np.uint8]
+    given: Form | None = None
 
     @property
     def expected(self) -> Form:
         """The form of the first row that can be read, which all others must share."""
+        if self.given is not None:
+            return self.given
         readable = self.form > Form.UNREADABLE
         return Form(int(self.form[int(np.argmax(readable))])) if readable.any() else Form.UNREADABLE
 

@@ -1,7 +1,8 @@
 """`Trips`: a dataset of trips as flat columns."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -27,6 +28,8 @@ class Trips:
     rider     int64 code, one per trip; -1 where a trip has no rider id
     rider_ids the id behind each code, as the file has it, where a reader kept it: for fingerprints, never for output
     history   what reading did to the trips, and the marks they carry (simulated, reconstructed, ...)
+    name      uint64, one per trip: how a file calls it, wherever it stands; without it, trips are called by rider and
+              visits (see `identity`)
     """
 
     location: NDArray[np.int32]
@@ -36,6 +39,9 @@ class Trips:
     rider: NDArray[np.int64] | None = None
     history: History = AS_READ
     rider_ids: pl.Series | None = None
+    name: NDArray[np.uint64] | None = None
+    # The trips that a piece was taken from, and where it begins in them.
+    _whole: ClassVar["tuple[Trips, int] | None"] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "location", np.ascontiguousarray(self.location, np.int32))
@@ -54,6 +60,8 @@ class Trips:
             object.__setattr__(self, "rider", np.ascontiguousarray(self.rider, np.int64))
             if len(self.rider) != len(self):
                 raise ValueError("rider needs one value per trip")
+        if self.name is not None and len(self.name) != len(self):
+            raise ValueError("name needs one value per trip")
 
     @classmethod
     def of_lists(cls, lists: list[list[int]], world: World, **columns: Any) -> "Trips":
@@ -74,6 +82,20 @@ class Trips:
     def lengths(self) -> NDArray[np.int64]:
         """Visits of each trip."""
         return np.diff(self.offsets)
+
+    def names(self) -> NDArray[np.uint64]:
+        """How each trip is called: nobody else's trips have a say in it."""
+        return self._made_names if self.name is None else self.name
+
+    @cached_property
+    def _made_names(self) -> NDArray[np.uint64]:
+        from wayveil.trips.identity import name_alike, name_riders
+
+        if self._whole is not None:
+            whole, first = self._whole
+            return whole.names()[first : first + len(self)]
+        riders = name_riders(self.rider, self.rider_ids, len(self))
+        return name_alike(riders, self.location, self.time, self.offsets)
 
     def to_lists(self) -> list[list[int]]:
         """One list of location indices per trip, for small data and tests."""
@@ -96,7 +118,26 @@ class Trips:
             if time is not None and self.time is not None:
                 time[visits] = self.time[source]
         rider = None if self.rider is None else self.rider[index]
-        return Trips(location, offsets, self.world, time, rider, self.history, self.rider_ids)
+        name = None if self.name is None else self.name[index]
+        return replace(self, location=location, offsets=offsets, time=time, rider=rider, name=name)
+
+    def part(self, first: int, last: int) -> "Trips":
+        """The trips first .. last - 1, as a view: a piece that is counted by itself."""
+        visits = slice(self.offsets[first], self.offsets[last])
+        columns = {
+            "location": self.location[visits],
+            "offsets": self.offsets[first : last + 1] - self.offsets[first],
+            "time": None if self.time is None else self.time[visits],
+            "rider": None if self.rider is None else self.rider[first:last],
+            "name": None if self.name is None else self.name[first:last],
+            # Names are made for the whole, and only where something is chosen by them.
+            "_whole": (self, first),
+        }
+        # What was checked as a whole need not be checked again: pieces are made at every count.
+        piece = object.__new__(Trips)
+        piece.__dict__.update(self.__dict__ | columns)
+        piece.__dict__.pop("_made_names", None)
+        return piece
 
     def head(self, trips: int = 5) -> "Trips":
         """The first few trips, for a look."""
@@ -107,7 +148,7 @@ class Trips:
         lengths = np.minimum(self.lengths, length)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         source = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
-        return self._with_visits(source, offsets, self.rider)
+        return self._with_visits(source, offsets)
 
     def merged(self) -> "Trips":
         """Consecutive visits to the same location merged into the first of them (also a rule per trip).
@@ -123,30 +164,20 @@ class Trips:
     def keep_visits(self, keep: NDArray[np.bool_]) -> "Trips":
         """The same trips without the visits where the mask is false; a trip may become empty."""
         offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]
-        return self._with_visits(np.flatnonzero(keep), offsets, self.rider)
+        return self._with_visits(np.flatnonzero(keep), offsets)
 
     def without_times(self) -> "Trips":
         """The same trips as plain sequences."""
         return replace(self, time=None)
 
     def single_visits(self) -> "Trips":
-        """Every visit as a trip of its own."""
+        """Every visit as a trip of its own, with a name of its own."""
         rider = None if self.rider is None else np.repeat(self.rider, self.lengths)
-        return Trips(
-            self.location,
-            np.arange(self.visits + 1),
-            self.world,
-            self.time,
-            rider,
-            self.history,
-            self.rider_ids,
-        )
+        return replace(self, offsets=np.arange(self.visits + 1), rider=rider, name=None)
 
-    def _with_visits(
-        self, source: NDArray[np.int64], offsets: NDArray[np.int64], rider: NDArray[np.int64] | None
-    ) -> "Trips":
+    def _with_visits(self, source: NDArray[np.int64], offsets: NDArray[np.int64]) -> "Trips":
         time = None if self.time is None else self.time[source]
-        return Trips(self.location[source], offsets, self.world, time, rider, self.history, self.rider_ids)
+        return replace(self, location=self.location[source], offsets=offsets, time=time)
 
     def trip_of_visit(self) -> NDArray[np.int64]:
         """The trip index of every visit."""

@@ -7,7 +7,7 @@ scikit-mobility's names are understood: `uid`, `tid` (counted anew for every uid
 
 import gzip
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,10 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
-from wayveil.progress import step
+from wayveil.progress import meter, step
 from wayveil.trips.findings import Findings
 from wayveil.trips.frames import Source, source_name
 from wayveil.trips.history import MARKS_NAME, PER_TRIP, History, marks_text
+from wayveil.trips.identity import name_trips
 from wayveil.trips.matching import (
     OnUnknown,
     Repeats,
@@ -29,13 +30,14 @@ from wayveil.trips.matching import (
     reading_history,
     universe_of,
 )
-from wayveil.trips.ordering import VisitOrder
+from wayveil.trips.ordering import VisitOrder, runs_of
 from wayveil.trips.rows import visit_rows
 from wayveil.trips.tables import (
     TABLE_SUFFIXES,
     distinct_values,
     read_marked_table,
     replacing,
+    replacing_folder,
     require_file,
     table_header,
     table_suffix,
@@ -77,28 +79,46 @@ def read_visits(
     findings = Findings(name, strict=True) if findings is None else findings
     if isinstance(name, Path):
         require_file(name)
-    columns = _column_map(name, table_header(source), columns)
+    columns = column_map(name, table_header(source), columns)
     table, marks = read_marked_table(source, columns, REQUIRED, OPTIONAL)
     if columns.get("tid") == "trip_id" and "rider_id" in table.columns:
         table = table.with_columns(trip_id=_trips_of_each_rider(table))
     history = reading_history(on_unknown, repeats, marks)
     with step("Ordering visits"):
-        order = VisitOrder(table, findings)
-        distinct, code = distinct_values(_as_codes(table["stop_id"]))
-        world = universe_of(distinct) if world is None else world
-        location = match_stops(distinct, code, world, findings, report_unknown=on_unknown == "error")
-        time, history = _times(table, order, findings, history)
-        rider, rider_ids, history = _riders(table, order, findings, history)
-        trips = assemble(order.sorted(location), order.offsets, world, time, rider, history)
-        trips = replace(trips, rider_ids=rider_ids)
+        trips = trips_of_table(table, world, findings, history, on_unknown)
     return trips.merged() if repeats == "merge" else trips
 
 
-def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> None:
+def trips_of_table(
+    table: pl.DataFrame,
+    world: World | None,
+    findings: Findings,
+    history: History,
+    on_unknown: OnUnknown = "error",
+    form: Form | None = None,
+) -> Trips:
+    """The trips of a table of visits under our names, or of a piece of one that holds whole trips.
+
+    `history` is what reading does to them, and `form` how the table writes its times, where a piece cannot tell by
+    itself.
+    """
+    order = VisitOrder(table, findings)
+    distinct, code = distinct_values(as_codes(table["stop_id"]))
+    world = universe_of(distinct) if world is None else world
+    location = match_stops(distinct, code, world, findings, report_unknown=on_unknown == "error")
+    time, history = _times(table, order, findings, history, form)
+    rider, ids, history = _riders(table, order, findings, history)
+    whose = None if rider is None or ids is None else ids.gather(pl.Series(rider).replace(-1, None))
+    name = name_trips(whose, table["trip_id"].gather(order.first_rows()))
+    trips = assemble(order.sorted(location), order.offsets, world, time, rider, history, name)
+    return replace(trips, rider_ids=ids)
+
+
+def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_trip: int = 1) -> None:
     """Write one row per visit to .parquet, .csv or .csv.gz, the whole file or nothing.
 
-    Trips and visits are numbered from 1; a trip without visits leaves no row. Times are moments (undated
-    ones on 1970-01-01; in csv they are clock times). Rider ids link the trips of a person, so they are
+    Trips are numbered from `first_trip` and visits from 1; a trip without visits leaves no row. Times are moments
+    (undated ones on 1970-01-01; in csv they are clock times). Rider ids link the trips of a person, so they are
     written only if asked for. Marks are written as a column and, in parquet, as metadata.
     """
     path = Path(path)
@@ -107,7 +127,7 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> Non
     if riders and trips.rider is None:
         raise ParameterError("these trips have no rider ids to write")
     with step(f"Writing {path.name}"), replacing(path) as draft:
-        rows = visit_rows(trips, riders=riders)
+        rows = visit_rows(trips, riders=riders, first_trip=first_trip)
         if table_suffix(path) == ".parquet":
             mark = marks_text(trips.history)
             rows.sink_parquet(draft, metadata=None if mark is None else {MARKS_NAME: mark})
@@ -119,7 +139,39 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False) -> Non
             _pack(draft)
 
 
-def _column_map(name: Path | str, header: list[str], given: Mapping[str, str] | None) -> Mapping[str, str]:
+def write_joined(pieces: Iterable[Trips], path: Path, total: int) -> None:
+    """Write trips that come in pieces as one Parquet file, numbered through, without holding them all."""
+    parts = path.with_name(f".{path.stem}-parts")
+    try:
+        write_parts(pieces, parts, total=total)
+        pl.scan_parquet(parts / "*.parquet").sink_parquet(path)
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
+
+
+def write_parts(
+    parts: Iterable[Trips], folder: str | Path, *, riders: bool = False, total: int | None = None
+) -> dict[str, int]:
+    """Write trips that come in parts as Parquet files of one folder, which appears whole or not at all.
+
+    Trips are numbered through. Returns how many trips and visits there were.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise InputError("already exists; parts are written into a folder of their own", file=folder)
+    written = {"trips": 0, "visits": 0, "parts": 0}
+    with replacing_folder(folder) as draft, meter("Writing trips", total or 0, "trips") as advance:
+        for number, part in enumerate(parts):
+            path = draft / f"part-{number:06}.parquet"
+            write_visits(part, path, riders=riders, first_trip=written["trips"] + 1)
+            written["trips"] += len(part)
+            written["visits"] += part.visits
+            written["parts"] += 1
+            advance(len(part))
+    return written
+
+
+def column_map(name: Path | str, header: list[str], given: Mapping[str, str] | None) -> Mapping[str, str]:
     """The columns as given, or, where ours are not there, as scikit-mobility calls them."""
     if given:
         return given
@@ -134,12 +186,12 @@ def _column_map(name: Path | str, header: list[str], given: Mapping[str, str] | 
 
 
 def _trips_of_each_rider(table: pl.DataFrame) -> pl.Series:
-    """One number per pair of rider and trip; none where there is no trip."""
-    pair = pl.struct("rider_id", "trip_id").rank("dense").cast(pl.Int64)
-    return table.select(pl.when(pl.col("trip_id").is_not_null()).then(pair)).to_series()
+    """Rider and number as the id of a trip; none where there is no number. Other riders have no say in it."""
+    rider = pl.col("rider_id").cast(pl.String).fill_null("")
+    return table.select(pl.concat_str([rider, pl.col("trip_id").cast(pl.String)], separator=" ")).to_series()
 
 
-def _as_codes(column: pl.Series, missing: tuple[str, ...] = ("",)) -> pl.Series:
+def as_codes(column: pl.Series, missing: tuple[str, ...] = ("",)) -> pl.Series:
     """A column of ids as categories, whatever type the file gave them; an empty id counts as missing."""
     if column.dtype != pl.Categorical:
         column = column.cast(pl.String).cast(pl.Categorical)
@@ -151,12 +203,14 @@ def _as_codes(column: pl.Series, missing: tuple[str, ...] = ("",)) -> pl.Series:
 
 
 def _times(
-    table: pl.DataFrame, order: VisitOrder, findings: Findings, history: History
+    table: pl.DataFrame, order: VisitOrder, findings: Findings, history: History, form: Form | None = None
 ) -> tuple[NDArray[np.int64] | None, History]:
-    if "event_time" not in table.columns or table["event_time"].null_count() == table.height:
+    if "event_time" not in table.columns:
+        return None, history
+    if form is None and table["event_time"].null_count() == table.height:
         return None, history
     column = table["event_time"]
-    times = read_times(column)
+    times = replace(read_times(column), given=form)
     wrong = times.wrong_rows()
     findings.rows("visits without a usable event_time", wrong, lambda row: times.say(row, column[row]))
     findings.rows(
@@ -196,7 +250,7 @@ def _riders(
     """One code per trip, counted in the order in which the file names the riders, and the id behind each code."""
     if "rider_id" not in table.columns:
         return None, None, history
-    ids, code = distinct_values(_as_codes(table["rider_id"], NO_ID))
+    ids, code = _distinct_ids(table["rider_id"])
     visit = order.sorted(code)
     nobody = np.int32(len(code))
     rider = np.minimum.reduceat(np.where(visit < 0, nobody, visit), order.offsets[:-1])
@@ -211,6 +265,20 @@ def _riders(
     borrowed = bool(((visit < 0) & (whole != nobody)).any())
     known = np.where(rider == nobody, -1, rider).astype(np.int64)
     return known, ids, history.then(PER_TRIP) if borrowed else history
+
+
+def _distinct_ids(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
+    """The distinct ids as text and, per row, the position of its id (-1 for none).
+
+    Whole numbers become text once for each distinct one, not once a row.
+    """
+    if not column.dtype.is_integer() or column.null_count():
+        return distinct_values(as_codes(column, NO_ID))
+    run, length = runs_of(column)
+    starts = np.cumsum(length) - length
+    distinct = np.empty(int(run.max(initial=-1)) + 1, np.int64)
+    distinct[run] = starts
+    return column.gather(distinct).cast(pl.String), np.repeat(run, length).astype(np.int32)
 
 
 def _time_text(time: NDArray[np.int64]) -> pl.Expr:

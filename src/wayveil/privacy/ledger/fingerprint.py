@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
+from wayveil.world.world import World
 
 Hashes = NDArray[np.uint64]
 
@@ -140,6 +141,11 @@ class Fingerprint:
             samples[of] = samples[of].merged(sample) if of in samples else sample
         return Fingerprint(self.totals, samples)
 
+    def joined(self, other: "Fingerprint") -> "Fingerprint":
+        """Of two parts of one dataset that share no trip: totals add up."""
+        totals = {of: _added(total, other.totals[of]) for of, total in self.totals.items()}
+        return Fingerprint(totals, self.merged(other).samples)
+
     def likeness(self, new: "Fingerprint") -> str | None:
         """In words, why the new dataset has people of this one; None if nothing shows it."""
         riders = self._compared(new, "riders")
@@ -169,20 +175,32 @@ class Fingerprint:
 
 def fingerprint(trips: Trips, key: bytes) -> Fingerprint:
     """The fingerprint of trips under this key; about a second for a million trips with as many riders."""
-    if len(key) != KEY_BYTES:
-        raise ParameterError(f"the key of fingerprints has {KEY_BYTES} bytes")
-    names = np.array([_word(str(name), key) for name in trips.world.ids.tolist()], np.uint64)
-    totals, samples = {}, {}
-    kinds = {"places": None} | ({} if trips.time is None else {"timed": trips.time})
-    for of, time in kinds.items():
-        identity = _identities(trips.location, trips.offsets, names, time)
-        words = sip_hash(identity, _key_for(of, key))
-        totals[of] = f"{_sum(words):016x}{_sum(words ^ (words >> np.uint64(29))):016x}"
-        samples[of] = Sample.of(words)
-    if trips.rider is not None and trips.rider_ids is not None:
-        present = np.flatnonzero(np.bincount(trips.rider[trips.rider >= 0]))
-        samples["riders"] = Sample.of(_texts(trips.rider_ids.gather(present), _key_for("riders", key)))
-    return Fingerprint(totals, samples)
+    return Fingerprinter(trips.world, key).of(trips)
+
+
+class Fingerprinter:
+    """Makes fingerprints of trips over one world under one key; also of a dataset in parts (`Fingerprint.joined`)."""
+
+    def __init__(self, world: World, key: bytes) -> None:
+        if len(key) != KEY_BYTES:
+            raise ParameterError(f"the key of fingerprints has {KEY_BYTES} bytes")
+        self._key = key
+        self._names = np.array([_word(str(name), key) for name in world.ids.tolist()], np.uint64)
+
+    def of(self, trips: Trips) -> Fingerprint:
+        """The fingerprint of these trips."""
+        totals, samples = {}, {}
+        kinds = {"places": None} | ({} if trips.time is None else {"timed": trips.time})
+        for of, time in kinds.items():
+            identity = _identities(trips.location, trips.offsets, self._names, time)
+            words = sip_hash(identity, _key_for(of, self._key))
+            totals[of] = f"{_sum(words):016x}{_sum(words ^ (words >> np.uint64(29))):016x}"
+            samples[of] = Sample.of(words)
+        if trips.rider is not None and trips.rider_ids is not None:
+            present = np.flatnonzero(np.bincount(trips.rider[trips.rider >= 0]))
+            riders = _texts(trips.rider_ids.gather(present), _key_for("riders", self._key))
+            samples["riders"] = Sample.of(riders)
+        return Fingerprint(totals, samples)
 
 
 def sip_hash(values: Hashes, key: bytes) -> Hashes:
@@ -241,6 +259,12 @@ def _distinct(words: Hashes) -> Hashes:
 
 def _sum(words: Hashes) -> int:
     return int(words.sum(dtype=np.uint64))
+
+
+def _added(one: str, other: str) -> str:
+    """Two totals of two words each, word by word."""
+    words = [int(one[i : i + 16], 16) + int(other[i : i + 16], 16) for i in (0, 16)]
+    return "".join(f"{word % (1 << 64):016x}" for word in words)
 
 
 def _percent(share: float) -> str:

@@ -29,7 +29,7 @@ from wayveil.privacy.ledger.facts import (
     replay,
     upgrade,
 )
-from wayveil.privacy.ledger.fingerprint import Fingerprint, fingerprint
+from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter, fingerprint
 from wayveil.privacy.ledger.lines import (
     BrokenLedgerError,
     Head,
@@ -53,6 +53,7 @@ from wayveil.privacy.units import Unit
 from wayveil.privacy.without_guarantee import refuse_without_guarantee
 from wayveil.showing import show
 from wayveil.trips.trips import Trips
+from wayveil.world.world import World
 
 Clock = Callable[[], datetime]
 
@@ -180,7 +181,13 @@ class Ledger:
         )
         return self._handle(line)
 
-    def take_in(self, dataset: str, trips: Trips, *, actor: str, new_people: bool = False) -> str:
+    def fingerprinter(self, world: World) -> Fingerprinter:
+        """For rows that are never in memory together: fingerprint their parts, join them, and bring that."""
+        return Fingerprinter(world, key_bytes(self._content_key()))
+
+    def take_in(
+        self, dataset: str, trips: "Trips | Fingerprint", *, actor: str, new_people: bool = False
+    ) -> str:
         """Book that these rows belong to a dataset, and return their name (see `fingerprint`).
 
         Refused if the same people are known under another name, unless somebody confirms that they are `new_people`:
@@ -194,7 +201,7 @@ class Ledger:
         self._append_rows("content", actor, dataset, found, {"key": key, **confirmed})
         return found.name
 
-    def refuse_known(self, dataset: str, trips: Trips) -> None:
+    def refuse_known(self, dataset: str, trips: "Trips | Fingerprint") -> None:
         """Raise if these rows are known under another name. Writes nothing."""
         found, _ = self._fingerprint(trips)
         with self._reading() as book:
@@ -373,15 +380,20 @@ class Ledger:
         payload = {"content": found.name, **payload, **described}
         return self._append(kind, actor, dataset=dataset, payload=payload, **fields).head
 
-    def _fingerprint(self, trips: Trips) -> tuple[Fingerprint, str]:
+    def _fingerprint(self, trips: "Trips | Fingerprint") -> tuple[Fingerprint, str]:
         """The rows under this ledger's key, and the digest of the key."""
+        key = self._content_key()
+        found = trips if isinstance(trips, Fingerprint) else fingerprint(trips, key_bytes(key))
+        return found, digest(key)
+
+    def _content_key(self) -> str:
         with self._broken_named(), self._storage.transaction(write=False) as session:
             key = read_facts(session).get("content_key")
         if key is None:
             with self._lock, self._broken_named(), self._storage.transaction(write=True) as session:
                 upgrade(session)
                 key = read_facts(session)["content_key"]
-        return fingerprint(trips, key_bytes(key)), digest(key)
+        return key
 
     @contextmanager
     def _reading(self) -> Iterator[Book]:

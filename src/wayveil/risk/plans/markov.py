@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.ngrams import normalised_ngrams
+from wayveil.counting.ngrams import CountNormalisedNgrams
+from wayveil.counting.tally import counted
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.gate import SparseCounts
@@ -22,13 +23,13 @@ class _StopsAtTwelve(LocalCounter):
 
     def normalised_ngrams(self, universe: MarkedNgrams, whole: int) -> SparseCounts:
         moves = self._trips.lengths + universe.begins
-        counts = normalised_ngrams(self._trips.take(moves <= MOST_MOVES), universe, whole)
+        counts = counted(CountNormalisedNgrams(universe, whole), self._trips.take(moves <= MOST_MOVES))
         table = np.zeros(universe.size, np.int64)
         table[counts.keys] = counts.counts
         for trip in np.flatnonzero(moves > MOST_MOVES):
             # As if it had so much to give that a twelfth of what others have is left for every move.
-            alone = self._trips.take(np.array([trip]))
-            counts = normalised_ngrams(alone, universe, whole // MOST_MOVES * int(moves[trip]))
+            alone, heavier = self._trips.take(np.array([trip])), whole // MOST_MOVES * int(moves[trip])
+            counts = counted(CountNormalisedNgrams(universe, heavier), alone)
             table[counts.keys] += counts.counts
         found = np.flatnonzero(table)
         return SparseCounts(universe.size, found, table[found])

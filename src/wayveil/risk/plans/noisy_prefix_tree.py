@@ -6,6 +6,7 @@ from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.gate import Gate
 from wayveil.risk.mutants import (
+    DRAWN_AGAIN,
     EVERYWHERE,
     GAME,
     GREY,
@@ -28,7 +29,7 @@ class _HeightFromData:
 
     def measure(self, counter: Counter, gate: Gate) -> PrefixTree:
         only_in_audits(gate)
-        height = max(1, int(counter.lengths().max(initial=1)))
+        height = max(1, int(counter.lengths(1 << 20).keys.max(initial=1)))
         return self.mechanism.model_copy(update={"height": height}).measure(counter, gate)
 
 
@@ -48,6 +49,7 @@ PLAN = AuditPlan(
     ),
     mutations=(
         *EVERYWHERE,
+        DRAWN_AGAIN,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
         *WITH_THRESHOLDS,

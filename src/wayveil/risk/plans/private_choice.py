@@ -45,7 +45,7 @@ class _Favourite(PrivateChoice):
 
     def _pick(self, counter: Counter, gate: Gate) -> int:
         only_in_audits(gate)
-        return len(counter.lengths()) % len(self.candidates)
+        return int(counter.lengths(1).counts.sum()) % len(self.candidates)
 
 
 class _ToleranceFromData(PrivateChoice):
@@ -53,7 +53,7 @@ class _ToleranceFromData(PrivateChoice):
 
     def measure(self, counter: Counter, gate: Gate) -> Model:
         only_in_audits(gate)
-        half = len(counter.lengths()) // 2
+        half = int(counter.lengths(1).counts.sum()) // 2
         return PrivateChoice(**{**dict(self), "tolerance": half}).measure(counter, gate)
 
 

@@ -7,7 +7,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Encoding
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.gate import SparseCounts
-from wayveil.risk.mutants import EVERYWHERE, GAME, GREY, OBSERVED_WORLD, WITH_QUESTIONS, Mutation
+from wayveil.risk.mutants import DRAWN_AGAIN, EVERYWHERE, GAME, GREY, OBSERVED_WORLD, WITH_QUESTIONS, Mutation
 from wayveil.risk.registry import AuditPlan
 
 
@@ -27,6 +27,7 @@ PLAN = AuditPlan(
     epsilon=Fraction(3),
     mutations=(
         *EVERYWHERE,
+        DRAWN_AGAIN,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
         Mutation(

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.protocol import Counter
-from wayveil.counting.runs import LocalRuns
+from wayveil.counting.protocol import Counter, LevelCounter
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.gate import Gate
 from wayveil.risk.mutants import (
@@ -25,7 +24,7 @@ from wayveil.synthesis.ngram_model import NgramModel
 class _NotCut(LocalCounter):
     """Counts the whole of every trip, however long."""
 
-    def runs(self, moves: int) -> LocalRuns:
+    def runs(self, moves: int) -> LevelCounter:
         return super().runs(1 << 20)
 
 
@@ -37,7 +36,7 @@ class _CutFromData:
 
     def measure(self, counter: Counter, gate: Gate) -> NgramModel:
         only_in_audits(gate)
-        moves = 1 + int(counter.lengths().max(initial=1))
+        moves = 1 + int(counter.lengths(1 << 20).keys.max(initial=1))
         return self.mechanism.model_copy(update={"moves": moves}).measure(counter, gate)
 
 

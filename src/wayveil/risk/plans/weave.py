@@ -16,6 +16,7 @@ from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.privtree import Leaves, decay, depth_of, partition
 from wayveil.risk.mutants import (
     BLOCKS,
+    DRAWN_AGAIN,
     EVERYWHERE,
     GAME,
     GREY,
@@ -50,7 +51,8 @@ class _StopsAtTwelve(LocalCounter):
         if block.parts is None or block.euclidean:
             return super().block(block, whole, bins)
         table = np.zeros(block.cells, np.int64)
-        for walks in walks_of(self._trips, bins):
+        walks = walks_of(self._trips, bins)
+        if len(walks):
             parts, cells = block.parts(walks), block.of(walks)
             weight = np.repeat(whole // np.clip(parts, 1, 12), parts)
             np.add.at(table, cells[cells >= 0], weight[cells >= 0])
@@ -71,10 +73,10 @@ class _RepeatsForgotten(LocalCounter):
         if block.parts is None or not block.euclidean:
             return super().block(block, whole, bins)
         table = np.zeros(block.cells, np.int64)
-        for walks in walks_of(self._trips, bins):
-            parts, cells = block.parts(walks), block.of(walks)
-            weight = np.repeat((whole / np.sqrt(np.maximum(parts, 1))).astype(np.int64), parts)
-            np.add.at(table, cells[cells >= 0], weight[cells >= 0])
+        walks = walks_of(self._trips, bins)
+        parts, cells = block.parts(walks), block.of(walks)
+        weight = np.repeat((whole / np.sqrt(np.maximum(parts, 1))).astype(np.int64), parts)
+        np.add.at(table, cells[cells >= 0], weight[cells >= 0])
         return SparseCounts.dense(table)
 
 
@@ -179,6 +181,7 @@ PLAN = AuditPlan(
     largest=1_500,
     mutations=(
         *EVERYWHERE,
+        DRAWN_AGAIN,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
         Mutation("moves not normalised", _counter(_WholeMoves), (GREY, BLOCKS), "the longest trip"),

@@ -114,6 +114,14 @@ class Measurements(Model):
 
         return compare_weavings(self, trips, again, seed=0)
 
+    def pieces(self, seed: int | None = None, *, trips: int, at_once: int) -> Iterator[Trips]:
+        """The same, so many at a time: for numbers that do not fit in memory. Weaves once."""
+        rng = np.random.default_rng(seed)
+        with _whole_model():
+            woven = weave(self, rng)
+            for first in range(0, trips, at_once):
+                yield woven.sample(min(at_once, trips - first), rng)
+
     def table(self) -> pl.DataFrame:
         """One row per cell: block, cell, noisy count, what a trip counts, variance of the noise.
 

@@ -1,0 +1,118 @@
+"""Groups of trips that stand at the same node of a tree and go on alike: each is walked as one."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True)
+def still_walking(
+    position: NDArray[np.int64], end: NDArray[np.int64], group: NDArray[np.int32], node: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """Position, end and node of the trips whose group has a node and that have visits to come."""
+    positions, ends, nodes = np.empty_like(position), np.empty_like(end), np.empty_like(group)
+    count = 0
+    for i in range(len(group)):
+        at = node[group[i]]
+        positions[count], ends[count], nodes[count] = position[i], end[i], at
+        count += (at >= 0) & (position[i] < end[i])
+    return positions[:count].copy(), ends[:count].copy(), nodes[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def setting_out(
+    offsets: NDArray[np.int64], location: NDArray[np.int32], share: int, shares: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First visit and end of the trips of one of several shares, by the place where they begin."""
+    begin, end = np.empty(len(offsets), np.int64), np.empty(len(offsets), np.int64)
+    count = 0
+    for i in range(len(offsets) - 1):
+        if offsets[i] < offsets[i + 1] and location[offsets[i]] % shares == share:
+            begin[count], end[count] = offsets[i], offsets[i + 1]
+            count += 1
+    return begin[:count].copy(), end[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def group_alike(
+    node: NDArray[np.int32],
+    symbols: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    ahead: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """The group of each trip, the first trip of each group, and the symbols of each group, -1 after its end.
+
+    Trip i is at `node[i]` and its next symbols are `symbols[begin[i]:end[i]]`, of which `ahead` at most are compared.
+    A hash table with open addressing, never more than half full. It grows with the groups, not with the trips, and
+    so stays in the processor's cache. An entry holds half of the hash beside the group, so that a look elsewhere is
+    nearly always a look at the right group.
+    """
+    bits = 12
+    table = np.zeros(1 << bits, np.uint64)
+    group = np.empty(len(node), np.int32)
+    first = np.empty(1 << (bits - 1), np.int64)
+    hashes = np.empty(1 << (bits - 1), np.uint64)
+    # What the groups have in common, side by side: their first trips lie all over the memory.
+    common = np.full((1 << (bits - 1), ahead + 2), -1, np.int32)
+    count = 0
+    for i in range(len(node)):
+        start = begin[i]
+        width = min(ahead, end[i] - start)
+        value = np.uint64(node[i] + 1) * _FACTOR
+        j = 0
+        while j + 1 < width:
+            pair = np.uint64(np.uint32(symbols[start + j])) | np.uint64(
+                np.uint32(symbols[start + j + 1])
+            ) << np.uint64(32)
+            value = (value ^ pair) * _FACTOR
+            value ^= value >> np.uint64(32)
+            j += 2
+        if j < width:
+            value = (value ^ np.uint64(np.uint32(symbols[start + j]))) * _FACTOR
+            value ^= value >> np.uint64(29)
+        if count == len(first):
+            bits += 1
+            table = _larger(hashes, bits)
+            first = np.concatenate((first, np.empty_like(first)))
+            hashes = np.concatenate((hashes, np.empty_like(hashes)))
+            common = np.concatenate((common, np.full_like(common, -1)))
+        mask = np.uint64((1 << bits) - 1)
+        place, tag = value & mask, value >> np.uint64(32)
+        known = np.int64(-1)
+        while table[place] != 0:
+            if table[place] >> np.uint64(32) == tag:
+                known = np.int64(table[place] & np.uint64(0xFFFFFFFF)) - 1
+                same = common[known, 0] == node[i] and common[known, 1] == width
+                if same:
+                    for k in range(width):
+                        same &= common[known, k + 2] == symbols[start + k]
+                if same:
+                    break
+                known = np.int64(-1)
+            place = (place + np.uint64(1)) & mask
+        if known < 0:
+            known = np.int64(count)
+            table[place] = tag << np.uint64(32) | np.uint64(count + 1)
+            first[count], hashes[count] = i, value
+            common[count, 0], common[count, 1] = node[i], width
+            for k in range(width):
+                common[count, k + 2] = symbols[start + k]
+            count += 1
+        group[i] = known
+    return group, first[:count].copy(), common[:count, 2:]
+
+
+@njit(cache=True, nogil=True)
+def _larger(hashes: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    """A larger table with all groups so far."""
+    table = np.zeros(1 << bits, np.uint64)
+    mask = np.uint64((1 << bits) - 1)
+    for k in range(len(hashes)):
+        place = hashes[k] & mask
+        while table[place] != 0:
+            place = (place + np.uint64(1)) & mask
+        table[place] = hashes[k] >> np.uint64(32) << np.uint64(32) | np.uint64(k + 1)
+    return table

@@ -1,0 +1,92 @@
+"""The counter of every engine: which function each count is, and nothing about where the trips are."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wayveil.arrays import Ints
+from wayveil.counting.blocks import CountBlock
+from wayveil.counting.counts import CountLengths, CountNgrams, CountPairs, CountTrips, CountVisits
+from wayveil.counting.hops import CountHopWeights, CountStarts
+from wayveil.counting.levels import Prefixes, Runs, Start
+from wayveil.counting.ngrams import CountCappedNgrams, CountNormalisedNgrams
+from wayveil.counting.protocol import Encoding, LevelCounter
+from wayveil.counting.tally import Count
+from wayveil.errors import ParameterError
+from wayveil.privacy.bits import Bits
+from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.training import Examples
+from wayveil.privacy.units import Unit
+from wayveil.world.world import World
+
+if TYPE_CHECKING:
+    from wayveil.counting.hops import HopCells
+    from wayveil.world.marked_ngrams import MarkedNgrams
+    from wayveil.world.ngrams import NgramUniverse
+    from wayveil.world.timebins import TimeBins
+    from wayveil.world.walk_blocks import Block
+    from wayveil.world.zones import Zones
+
+
+TRAINED = (
+    "a mechanism that is trained looks at single hops again and again: only the engine `memory` has them"
+)
+
+
+class EngineCounter(ABC):
+    """Exact counts of one bounded dataset. An engine says how a function is summed over the pieces of its trips."""
+
+    world: World
+    timed: bool
+
+    @abstractmethod
+    def total(self, count: Count) -> SparseCounts:
+        """The sum of the function over all pieces."""
+
+    @abstractmethod
+    def levels(self, start: Start) -> LevelCounter:
+        """A tree, counted level by level."""
+
+    def prefixes(self, encoding: Encoding | None = None) -> LevelCounter:
+        return self.levels(Prefixes(encoding))
+
+    def runs(self, moves: int) -> LevelCounter:
+        return self.levels(Runs(moves))
+
+    def trips(self) -> SparseCounts:
+        counted = self.total(CountTrips())
+        return SparseCounts.dense(np.array([counted.counts.sum()]))
+
+    def lengths(self, most: int) -> SparseCounts:
+        return self.total(CountLengths(most))
+
+    def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
+        return self.total(CountVisits(encoding, universe, most))
+
+    def ngrams(self, universe: "NgramUniverse") -> SparseCounts:
+        return self.total(CountNgrams(universe))
+
+    def capped_ngrams(self, universe: "MarkedNgrams", most: int, bits: Bits) -> SparseCounts:
+        return self.total(CountCappedNgrams(universe, most, bits.words(2).copy()))
+
+    def normalised_ngrams(self, universe: "MarkedNgrams", whole: int) -> SparseCounts:
+        return self.total(CountNormalisedNgrams(universe, whole))
+
+    def block(self, block: "Block", whole: int, bins: "TimeBins | None" = None) -> SparseCounts:
+        return self.total(CountBlock(block, whole, bins))
+
+    def pairs(self, zones: "Zones") -> SparseCounts:
+        return self.total(CountPairs(zones))
+
+    def hop_weights(self, cells: "HopCells", universe: int, whole: int) -> SparseCounts:
+        return self.total(CountHopWeights(cells, universe, whole))
+
+    def starts(self, zone: Ints, zones: int) -> SparseCounts:
+        return self.total(CountStarts(zone, zones))
+
+    def hop_examples(self, unit: Unit) -> Examples:
+        raise ParameterError(TRAINED)
+
+    def end_examples(self, unit: Unit) -> Examples:
+        raise ParameterError(TRAINED)

@@ -1,0 +1,179 @@
+"""Where trips are counted: in memory, piece by piece from files, or on Spark. All engines give the same answers."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from wayveil.counting.file_pieces import row_counts
+from wayveil.counting.local import LocalCounter
+from wayveil.counting.steps import Opened, Steps
+from wayveil.counting.stream import StreamEngine
+from wayveil.errors import ParameterError
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.ledger.fingerprint import Fingerprinter
+from wayveil.progress import step
+from wayveil.trips.files import TripFiles, trip_parts
+from wayveil.trips.read import VISITS, kind_of, read_trips
+from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix
+from wayveil.trips.trips import Trips
+from wayveil.trips.visits import column_map, read_visits
+from wayveil.world.world import World
+
+ENGINES = ("auto", "memory", "stream", "spark")
+# Reading takes about so many bytes of memory a row while it lasts, and a row of csv about so many of the file.
+READING = 120
+CSV_ROW = 20
+
+
+class Engine(Protocol):
+    """A way to count."""
+
+    @property
+    def name(self) -> str:
+        """As the command line calls it."""
+
+    def open(
+        self, trips: Trips | TripFiles, steps: Steps, gate: Gate, prints: Fingerprinter | None = None
+    ) -> AbstractContextManager[Opened]:
+        """The trips, read and checked, and a counter of them after all steps and the bound of the gate's unit.
+
+        What it needs beside them is gone when the block ends.
+        """
+
+
+@dataclass(frozen=True)
+class MemoryEngine:
+    """Counts trips that are held in memory."""
+
+    name = "memory"
+
+    @contextmanager
+    def open(
+        self, trips: Trips | TripFiles, steps: Steps, gate: Gate, prints: Fingerprinter | None = None
+    ) -> Iterator[Opened]:
+        raw = trips if isinstance(trips, Trips) else read_files(trips)
+        seen = steps.look(raw, prints)
+        seen.require()
+        on_ways = steps.on_ways(raw)
+
+        def counter() -> LocalCounter:
+            with step("cutting trips to their bounds"):
+                return LocalCounter(gate.bound(on_ways, steps.rule))
+
+        yield Opened(counter, seen.content)
+
+
+def engine_for(trips: Trips | TripFiles, wish: "str | Engine | None" = None) -> Engine:
+    """The engine that was asked for; else memory for trips that are there already, and streaming for files."""
+    if wish is None:
+        return MemoryEngine() if isinstance(trips, Trips) else StreamEngine()
+    return make_engine(wish) if isinstance(wish, str) else wish
+
+
+def make_engine(name: str, *, spark: str | None = None, scratch: str | Path | None = None) -> Engine:
+    """An engine by its name. `spark` is the address of a cluster, `scratch` a folder for temporary files."""
+    if spark is not None and name != "spark":
+        raise ParameterError(f"--spark gives the address of a cluster, but the engine is `{name}`")
+    if name == "memory":
+        if scratch is not None:
+            raise ParameterError("the engine `memory` writes no temporary files; leave --scratch away")
+        return MemoryEngine()
+    if name == "stream":
+        return StreamEngine(scratch)
+    if name == "spark":
+        from wayveil.counting.spark import SparkEngine
+
+        return SparkEngine(spark or "local[*]", scratch)
+    raise ParameterError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+
+
+def choose_engine(files: TripFiles, *, scratch: str | Path | None = None) -> tuple[Engine, str]:
+    """Memory where the files fit well, else streaming; and why, in a sentence. Spark only when asked for."""
+    rows = sum(row_counts(files.paths)) if files.parquet else files.bytes // CSV_ROW
+    needed, free = rows * READING, free_memory()
+    sizes = (
+        f"about {rows:,} visits need {needed / 2**30:.1f} GB to be read, and {free / 2**30:.1f} GB are free"
+    )
+    if len(files.paths) == 1 and needed <= free // 2:
+        return MemoryEngine(), f"engine: memory, as {sizes}"
+    parts = "" if len(files.paths) == 1 else f"there are {len(files.paths)} files, and "
+    return StreamEngine(scratch), f"engine: stream, as {parts}{sizes}"
+
+
+def open_source(
+    path: Path,
+    world: World,
+    engine: str = "auto",
+    *,
+    columns: Mapping[str, str] | None = None,
+    spark: str | None = None,
+    scratch: str | Path | None = None,
+) -> tuple[Trips | TripFiles, Engine, str]:
+    """What to release, the engine that counts it, and a sentence on why that one was chosen (empty if it was named).
+
+    Into memory come the files that are counted there, and sequence files, which no other engine reads.
+    """
+    chosen = None if engine == "auto" else make_engine(engine, spark=spark, scratch=scratch)
+    if chosen is None and spark is not None:
+        chosen = make_engine("spark", spark=spark, scratch=scratch)
+    options = {} if columns is None else {"columns": columns}
+    if not path.is_dir() and (isinstance(chosen, MemoryEngine) or not in_pieces(path, columns)):
+        if chosen is not None and not isinstance(chosen, MemoryEngine):
+            raise ParameterError(
+                f"the engine `{chosen.name}` reads tables of visits whose trips have ids of their own; {path} is none"
+            )
+        return read_trips(path, world, **options), MemoryEngine(), ""
+    files, why = TripFiles.at(path, world, columns=columns), ""
+    if chosen is None:
+        chosen, why = choose_engine(files, scratch=scratch)
+    if isinstance(chosen, MemoryEngine) and not path.is_dir():
+        return read_trips(path, world, **options), chosen, why
+    return (read_files(files) if isinstance(chosen, MemoryEngine) else files), chosen, why
+
+
+def in_pieces(path: Path, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether a file can be counted without being held: a table of visits whose trips have ids of their own."""
+    if table_suffix(path) not in TABLE_SUFFIXES or kind_of(path, columns) != VISITS:
+        return False
+    return column_map(path, table_header(path), columns).get("tid") != "trip_id"
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file of trips or of a folder of parts; refuses what is neither."""
+    if not path.is_dir():
+        require_file(path)
+        return path.stat().st_size
+    parts = trip_parts(path)
+    return sum(part.stat().st_size for part in parts)
+
+
+def free_memory() -> int:
+    """Bytes that programs may still take, in this container where it has a limit of its own."""
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        with open("/proc/meminfo") as file:
+            known = dict(line.split(":", 1) for line in file)
+        free = int(known["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        pass  # not Linux: pages that are free now, which is less
+    try:
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        free = min(free, max(limit - used, 0))
+    except (OSError, ValueError):
+        pass  # no limit
+    return free
+
+
+def read_files(files: TripFiles) -> Trips:
+    """All trips of the files, into memory."""
+    if len(files.paths) > 1:
+        raise ParameterError(
+            "trips in several files are counted where they are: use the engine `stream` or `spark`"
+        )
+    return read_visits(
+        files.paths[0], files.world, columns=files.columns or None, on_unknown=files.on_unknown
+    )

@@ -1,0 +1,64 @@
+"""Private trips beside the model: all, some, none, or so many that they are written in pieces."""
+
+import json
+
+import numpy as np
+import pytest
+
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.markov import Markov
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.bits import SeededBits
+from wayveil.releases.release import Release, release
+from wayveil.risk.tiny_worlds import small_network
+from wayveil.simulate.city import simulate_city
+from wayveil.synthesis import drawing
+from wayveil.synthesis.drawing import trips_wanted
+
+CITY = small_network(2)
+TRIPS = simulate_city(CITY, 2000, seed=1).trips
+
+
+def made(mechanism, count):
+    return release(TRIPS, mechanism, epsilon=4, bits=SeededBits(1), seed=1, trips_out=count)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [NoisyPrefixTree(height=3), Markov(), TapCounts(max_visits=3)], ids=lambda m: m.name
+)
+def test_as_many_trips_are_drawn_as_wanted(mechanism):
+    assert len(made(mechanism, 0).trips) == 0
+    assert len(made(mechanism, 37).trips) == 37
+    assert len(made(mechanism, None).trips) > 500
+
+
+def test_the_model_is_the_same_however_many_trips_are_drawn():
+    tables = [made(NoisyPrefixTree(height=3), count).model.table() for count in (None, 0, 5)]
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+
+
+@pytest.mark.parametrize(
+    "mechanism", [Weave(weakest=0), Markov(), NoisyPrefixTree(height=3)], ids=lambda m: m.name
+)
+def test_many_trips_are_written_in_pieces_that_read_as_one_file(tmp_path, monkeypatch, mechanism):
+    monkeypatch.setattr(drawing, "AT_ONCE", 100)
+    large = made(mechanism, 350)
+    assert len(large.trips) == 0
+    assert large.released_trips == 350
+    folder = large.save(tmp_path / "release")
+    read = Release.load(folder, CITY)
+    assert len(read.trips) == 350
+    assert np.array_equal(np.unique(read.trips.names()), np.sort(read.trips.names()))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert sorted(path.name for path in folder.iterdir() if "manifest" not in path.name) == sorted(
+        manifest["files"]
+    )
+
+
+def test_a_number_of_trips_is_none_all_or_a_number():
+    assert [trips_wanted(text) for text in ("all", "none", "12")] == [None, 0, 12]
+    with pytest.raises(ParameterError, match="none, all or a number"):
+        trips_wanted("-1")
