@@ -29,6 +29,8 @@ from wayveil.world.world import World
 ABCDE = World.of_symbols(list("abcde"))
 trip_lists = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=5), min_size=1, max_size=10)
 SETTINGS = wv.RiskSettings(targets=400, strap=False)
+# One bound in twenty is above zero where nothing is revealed; none is by so much.
+BY_LUCK = 0.02
 
 
 def attacked(release, holdout=True):
@@ -53,7 +55,7 @@ def test_fresh_riders_as_a_release_reveal_nothing_about_members():
     found = attacked(thirds()[2])
     assert abs(found.membership.auc - 0.5) <= 0.08  # 400 targets; the longer run below holds it to 0.05
     for finding in found.findings:
-        assert finding.risk.low <= 0.02
+        assert finding.risk.low <= BY_LUCK
 
 
 def test_a_tenth_of_the_raw_trips_is_found():
@@ -78,7 +80,7 @@ def test_raw_trips_planted_in_a_private_release_are_found():
         ].risk
         for release in (private, both)
     ]
-    assert risks[0].low == 0 < risks[1].low
+    assert risks[0].low <= BY_LUCK < risks[1].low
 
 
 @pytest.mark.audit
