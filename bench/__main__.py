@@ -31,6 +31,7 @@ SUITES = (
     "front_door",
     "report_speed",
     "weave_speed",
+    "gps",
     "scale",
     "tap_study",
     "risk",

@@ -91,8 +91,9 @@ def _write_sprawl(file: Path, trips: int, seed: int, *, wandering: bool) -> None
         box = f"{low[0]:.4f},{low[1]:.4f},{low[0] + high:.4f},{low[1] + wide:.4f}"
         drivers = "wandering" if wandering != (number == 2) else "streets"
         simulate_taxis(int(trips * share), drivers=drivers, box=box, seed=10 * seed + number).write(file)
-        first = sum(part["tid"].n_unique() for part in parts)
-        parts.append(pl.read_parquet(file).with_columns(pl.col("tid") + first))
+        town = pl.read_parquet(file)
+        last = parts[-1]["tid"].max() if parts else 0
+        parts.append(town.with_columns(pl.col("tid") + last))
     pl.concat(parts).write_parquet(file)
 
 

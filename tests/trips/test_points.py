@@ -11,6 +11,7 @@ from wayveil.trips.point_rules import PointRules
 from wayveil.trips.points import Split, read_points, read_tracks
 from wayveil.trips.read import check, read_trips
 from wayveil.trips.tracks import Tracks
+from wayveil.trips.trips import Trips
 from wayveil.utility.gps import GpsFigures
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.world import World
@@ -264,3 +265,17 @@ def test_tracks_are_the_points_that_the_trips_were_made_of(tmp_path):
     assert GRID.cell_of(spread.lat, spread.lon).tolist() == trips.location.tolist()
     same = {m.key: m.value for m in GpsFigures(tracks).measure(tracks)}
     assert same["gps/query"] == same["gps/length_jsd"] == same["gps/trip_jsd_nats"] == 0
+
+
+def test_spread_points_are_uniform_in_their_cells_and_go_straight_where_trips_do():
+    row = [[10 * 5 + column for column in range(10)]] * 4_000
+    trips = Trips.of_lists([*row, []], GRID)
+    made = Tracks.spread(trips, seed=3)
+    assert GRID.cell_of(made.lat, made.lon).tolist() == trips.location.tolist()
+    layout = GRID.layout
+    within = ((made.lat - layout.box.south) / layout.lat_step % 1).reshape(4_000, 10)
+    for visit in (0, 9):
+        shares = np.histogram(within[:, visit], 10, (0, 1))[0] / 4_000
+        assert np.abs(shares - 0.1).max() < 0.02
+    # Drawn anew in every cell, neighbours would be a third of a cell apart.
+    assert np.abs(np.diff(within, axis=1)).mean() < 0.15

@@ -11,7 +11,6 @@ Norms come from the factors: the norm of an outer product is the product of the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numba import njit
@@ -70,16 +69,14 @@ def clipped_sum(parts: Sequence[Part], clip: float) -> list[NDArray[np.float64]]
     factors = clip_factors(squares, clip)
     sums = []
     for part, whole in zip(parts, inputs, strict=True):
-        # The unit that makes products with inputs units of the grid; cut off towards zero.
-        unit = CLIP / clip / (INPUT_UNIT if isinstance(part, Outer) else 1)
-        scaled = np.empty(part.errors.shape)
-        flat = len(factors), prod(part.errors.shape[1:])
-        _cut_off(part.errors.reshape(flat), factors * unit, scaled.reshape(flat))
         if isinstance(part, Outer):
+            # The unit that makes products with inputs units of the grid; cut off towards zero.
+            scaled = np.empty(part.errors.shape)
+            _cut_off(part.errors, factors * (CLIP / clip / INPUT_UNIT), scaled)
             sums.append(whole.T @ scaled)
         else:
             total = np.zeros(part.shape)
-            add_rows(part.index, scaled, total)
+            _add_cut_rows(part.index, part.errors, factors * (CLIP / clip), total)
             sums.append(total)
     return sums
 
@@ -95,35 +92,54 @@ def clip_factors(squares: NDArray[np.float64], clip: float) -> NDArray[np.float6
 
 @njit(cache=True, fastmath={"reassoc"})
 def _add_outer_squares(inputs, errors, whole, squares):  # type: ignore[no-untyped-def]
-    """Whole inputs, and the squared norm of each outer product. What is no number counts as zero, here and below."""
+    """Whole inputs, and the squared norm of each outer product. What is no number counts as zero, here and below.
+
+    Rows are gone through without asking what is no number, as compilers like it, and once more where something is.
+    """
     for i in range(len(squares)):
-        own = 0.0
+        own, odd = 0.0, 0.0
         for j in range(inputs.shape[1]):
             value = np.rint(np.float64(inputs[i, j]) * INPUT_UNIT)
-            rounded = min(max(value, -LARGEST_INPUT), LARGEST_INPUT) if np.isfinite(value) else 0.0
+            rounded = min(max(value, -LARGEST_INPUT), LARGEST_INPUT)
             whole[i, j] = rounded
             own += rounded * rounded
-        wrong = 0.0
-        for j in range(errors.shape[1]):
-            value = np.float64(errors[i, j])
-            if np.isfinite(value):
-                wrong += value * value
-        squares[i] += own / INPUT_UNIT**2 * wrong
+            odd += value - value  # 0 of a number
+        if odd != 0.0:
+            own = 0.0
+            for j in range(inputs.shape[1]):
+                if np.isfinite(inputs[i, j]):
+                    own += whole[i, j] * whole[i, j]
+                else:
+                    whole[i, j] = 0.0
+        squares[i] += own / INPUT_UNIT**2 * _square(errors[i])
 
 
 @njit(cache=True, fastmath={"reassoc"})
 def _add_row_squares(errors, squares):  # type: ignore[no-untyped-def]
     """Rows that come twice add up before they are squared; the triangle inequality bounds them."""
+    if errors.shape[1] == 1:
+        for i in range(len(squares)):
+            squares[i] += _square(errors[i, 0])
+        return
     for i in range(len(squares)):
         norms = 0.0
         for k in range(errors.shape[1]):
-            own = 0.0
-            for j in range(errors.shape[2]):
-                value = np.float64(errors[i, k, j])
-                if np.isfinite(value):
-                    own += value * value
-            norms += np.sqrt(own)
+            norms += np.sqrt(_square(errors[i, k]))
         squares[i] += norms * norms
+
+
+@njit(cache=True, fastmath={"reassoc"})
+def _square(values):  # type: ignore[no-untyped-def]
+    """The squared norm of a row."""
+    total = 0.0
+    for j in range(len(values)):
+        total += np.float64(values[j]) * np.float64(values[j])
+    if not np.isfinite(total):
+        total = 0.0
+        for j in range(len(values)):
+            if np.isfinite(values[j]):
+                total += np.float64(values[j]) * np.float64(values[j])
+    return total
 
 
 @njit(cache=True)
@@ -135,10 +151,11 @@ def _cut_off(errors, factors, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def add_rows(index, values, total):  # type: ignore[no-untyped-def]
-    """Add values[i, k] to row index[i, k] of a total."""
+def _add_cut_rows(index, errors, factors, total):  # type: ignore[no-untyped-def]
+    """Add errors[i, k], scaled and cut off, to row index[i, k] of a total."""
     for i in range(index.shape[0]):
         for k in range(index.shape[1]):
-            row = index[i, k]
-            for j in range(values.shape[2]):
-                total[row, j] += values[i, k, j]
+            row = total[index[i, k]]
+            for j in range(errors.shape[2]):
+                value = np.float64(errors[i, k, j])
+                row[j] += np.trunc(value * factors[i]) if np.isfinite(value) else 0.0
