@@ -23,7 +23,10 @@ def mechanisms(
     from wayveil.mechanisms.registry import mechanisms as all_mechanisms
 
     if name is None:
-        listed = [{"mechanism": key, "releases": kind.summary} for key, kind in all_mechanisms().items()]
+        listed = [
+            {"mechanism": key, "releases": kind.summary, "takes --prior": "yes" if kind.follows else ""}
+            for key, kind in all_mechanisms().items()
+        ]
         present_rows(listed, as_json=as_json)
         return
     about = manual(mechanism(name))

@@ -55,6 +55,21 @@ TripColumns = Annotated[
     list[str] | None,
     typer.Option("--map", help="A column with another name, ours=theirs (stop_id=STATION); repeatable."),
 ]
+PriorFolders = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--prior",
+        help="Folder of an earlier release of the same kind that this one follows; repeatable, the oldest first. Costs "
+        "nothing: it is public. For weave, tap-counts and tap-margins.",
+    ),
+]
+PriorWorld = Annotated[
+    Path | None,
+    typer.Option(
+        help="The feed of earlier releases (--prior) that were made over another version of it: counts of taps are "
+        "matched by stop and route id."
+    ),
+]
 NoRider = Annotated[
     str,
     typer.Option(

@@ -19,6 +19,8 @@ from wayveil.cli.options import (
     NewPeople,
     NoRider,
     PolicyEpsilon,
+    PriorFolders,
+    PriorWorld,
     Quiet,
     ServiceDate,
     TripColumns,
@@ -132,6 +134,8 @@ def release(
         str,
         typer.Option(help="How many private trips to draw: all, none, or a number. The model can draw more."),
     ] = "all",
+    prior: PriorFolders = None,
+    prior_world: PriorWorld = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -148,6 +152,7 @@ def release(
     from wayveil.releases.choices import choose_unit
     from wayveil.releases.paid import Paid
     from wayveil.releases.preflight import claimed
+    from wayveil.releases.priors import open_priors
     from wayveil.releases.release import release as release_trips
     from wayveil.synthesis.drawing import trips_wanted
     from wayveil.trips.columns import parse_map, refuse_hidden_riders
@@ -169,6 +174,12 @@ def release(
         )
     with shown(not quiet and not as_json), claimed(out, size=size):
         universe = open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
+        other = (
+            None
+            if prior_world is None
+            else open_world(prior_world, bbox=bbox, walk_radius_metres=walk_radius)
+        )
+        priors = open_priors(prior or [], universe, other)
         raw, counter, why = open_source(
             trips, universe, engine, columns=columns or None, spark=spark, scratch=scratch
         )
@@ -203,6 +214,7 @@ def release(
                 keep=paid,
                 counter=counter,
                 trips_out=wanted,
+                prior=priors,
             )
             with settled_if_lost(None if paid.kept else made.reservation, out):
                 folder = made.save(out)

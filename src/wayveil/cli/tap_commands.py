@@ -16,6 +16,8 @@ from wayveil.cli.options import (
     NewPeople,
     NoRider,
     PolicyEpsilon,
+    PriorFolders,
+    PriorWorld,
     Quiet,
     WalkRadius,
     present,
@@ -244,6 +246,8 @@ def release(
     memory: MemoryLimit = 6,
     purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
     curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
+    prior: PriorFolders = None,
+    prior_world: PriorWorld = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -252,6 +256,7 @@ def release(
     from wayveil.cli.release import require_dataset
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
+    from wayveil.releases.priors import open_priors
     from wayveil.releases.tap_ways import release_taps, unit_of_way
 
     budget = release_epsilon(epsilon)
@@ -262,6 +267,8 @@ def release(
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):
         taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell, zone)
+        other = None if prior_world is None else open_places(prior_world, None, cell, None)
+        priors = open_priors(prior or [], taps.world, other)
         name = dataset or file.name
         account = open_account(ledger, file)
         rows = None if new_people else taps.as_single_visits()
@@ -285,6 +292,7 @@ def release(
             memory=int(memory * 2**30),
             purpose=purpose,
             curator=curator,
+            prior=priors,
         )
         with settled_if_lost(made.reservation, out):
             folder = made.save(out)

@@ -1,11 +1,11 @@
 """The contract that every mechanism keeps. `wayveil.mechanisms.registry` lists those there are."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
@@ -41,6 +41,13 @@ class Mechanism(BaseModel):
     steps: ClassVar[bool] = True
     # Whether it is trained through the gate, which costs (epsilon, delta) instead of pure epsilon.
     trained: ClassVar[bool] = False
+    # Whether it uses the models of earlier releases; see `following`.
+    follows: ClassVar[bool] = False
+    # Parameters that a release it follows must share, as they decide what is counted.
+    same_as_prior: ClassVar[tuple[str, ...]] = ()
+
+    # Models of earlier releases, the oldest first: public like all parameters, and named on the datasheet by a hash.
+    _earlier: tuple[Model, ...] = PrivateAttr(())
 
     def __init__(self, **parameters: Any) -> None:
         try:
@@ -54,6 +61,26 @@ class Mechanism(BaseModel):
     def public_files(self) -> dict[str, Path]:
         """Files that the parameters name, by what they hold: public inputs, which the datasheet states with a hash."""
         return {}
+
+    def following(self, earlier: Sequence[Model]) -> Self:
+        """The same mechanism, which also uses the models of earlier releases (the oldest first). They cost nothing.
+
+        What `measure` does with them must be a function of them and of noisy answers.
+        """
+        if not self.follows:
+            raise ParameterError(
+                f"{self.name} does not use earlier releases: leave the prior out, or choose a mechanism that does "
+                f"(`wayveil mechanisms` says which). Nothing was spent"
+            )
+        for model in earlier:
+            if not isinstance(model, self.makes):
+                raise ParameterError(
+                    f"{self.name} can only follow releases of its own kind; a prior holds a {type(model).__name__}. "
+                    f"Nothing was spent"
+                )
+        follower = self.model_copy()
+        follower._earlier = tuple(earlier)
+        return follower
 
     @abstractmethod
     def measure(self, counter: Counter, gate: Gate) -> Model:

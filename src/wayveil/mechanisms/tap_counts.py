@@ -5,6 +5,7 @@ Guarantee
     Reason: one visit adds one to one cell of each histogram. A unit of visits (event, points, window) moves a
     histogram by as many visits as it has; a unit of trips by at most `max_visits` per trip, since only the first
     `max_visits` visits of a trip are counted. The three histograms are paid with their shares of epsilon.
+    Earlier releases that it follows are public: the filter over them is post-processing.
     Attacked by the audits registered for `tap-counts`.
 
 What it cannot do: nothing that connects two visits survives. It releases single taps, not trips.
@@ -38,6 +39,8 @@ class TapCounts(Mechanism):
     makes: ClassVar[type[Model]] = TapTable
     summary: ClassVar[str] = "noisy numbers of visits per stop, per hour, and per stop and hour"
     steps: ClassVar[bool] = False
+    follows: ClassVar[bool] = True
+    same_as_prior: ClassVar[tuple[str, ...]] = ("max_visits",)
 
     time: TimeAxis = "hour-of-day"
     max_visits: MaxVisits = None
@@ -59,6 +62,11 @@ class TapCounts(Mechanism):
     def measure(self, counter: Counter, gate: Gate) -> TapTable:
         """Three histograms of the same visits."""
         bins = time_bins(self.time)
+        earlier = tuple(
+            _require_bins(model, bins).as_earlier(counter.world)
+            for model in self._earlier
+            if isinstance(model, TapTable)
+        )
         contribution = visit_contribution(self.name, gate.unit, self.max_visits)
         both_share = 1 - self.stops_share - self.times_share
         if both_share <= 0:
@@ -89,7 +97,18 @@ class TapCounts(Mechanism):
             cells.counts,
             (stops.question.scale, times.question.scale, cells.question.scale),
             limit,
+            earlier,
         )
+
+
+def _require_bins(model: TapTable, bins: TimeBins) -> TapTable:
+    """Refuse an earlier release that counted other hours."""
+    if model.bins.labels != bins.labels:
+        raise ParameterError(
+            f"a prior counted other time bins ({model.bins.count}) than this release does ({bins.count}); give the "
+            f"same `time`. Nothing was spent"
+        )
+    return model
 
 
 class _Stops:

@@ -7,6 +7,7 @@ Guarantee
     it has; a unit of trips by at most `max_visits` per trip, since only the first `max_visits` visits of a trip are
     counted. Each histogram is noised over all its cells and paid with its share of epsilon. Fitting a table to the
     three, drawing taps from it and giving those taps to riders never sees the data.
+    Earlier releases that it follows are public: the filter over them is post-processing.
     Attacked by the audits registered for `tap-margins`.
 
 With the unit `event`, somebody who taps k times is protected with k times epsilon.
@@ -56,6 +57,8 @@ class TapMargins(Mechanism):
         "noisy numbers of taps by stop, route and time, and riders made from taps drawn from them"
     )
     steps: ClassVar[bool] = False
+    follows: ClassVar[bool] = True
+    same_as_prior: ClassVar[tuple[str, ...]] = ("max_visits",)
 
     first_day: date | None = Field(
         None,
@@ -91,6 +94,11 @@ class TapMargins(Mechanism):
             raise ParameterError(
                 "riders move on a network; open the world from a GTFS feed, or set riders to false for single taps"
             )
+        earlier = tuple(
+            _require_days(model, cells).as_earlier(cells)
+            for model in self._earlier
+            if isinstance(model, TapModel)
+        )
         noisy = []
         for margin, price in zip(cells.margins(), gate.budget.split(list(self.shares)), strict=True):
             exact = counter.visits(margin, margin.cells, self.max_visits)
@@ -101,4 +109,20 @@ class TapMargins(Mechanism):
             tuple(answer.question.scale for answer in noisy),
             (self.rules or RiderRules()) if self.riders else None,
             self.period,
+            earlier,
         )
+
+
+def _require_days(model: TapModel, cells: TapCells) -> TapModel:
+    """Refuse an earlier release over another number of days, or with other days of the week in their places."""
+    if model.cells.days != cells.days:
+        raise ParameterError(
+            f"a prior counted {model.cells.days} days, and this release counts {cells.days}: their days cannot be "
+            f"compared. Give releases over periods of the same length. Nothing was spent"
+        )
+    if cells.days > 1 and (model.cells.first - cells.first) % 7:
+        raise ParameterError(
+            "a prior begins on another day of the week than this release: their days cannot be compared. "
+            "Nothing was spent"
+        )
+    return model

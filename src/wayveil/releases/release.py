@@ -1,6 +1,7 @@
 """`release`: the one way from raw trips to something that may leave the building."""
 
 import getpass
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,6 +38,7 @@ from wayveil.releases.datasheet import (
     public_files,
     public_worlds,
 )
+from wayveil.releases.priors import UNSOUND, declare_priors, read_priors
 from wayveil.releases.tallies import kind_of
 from wayveil.releases.trip_periods import Period
 from wayveil.releases.trip_questions import TRIP_QUESTIONS, answer_trips, refuse_additions
@@ -183,6 +185,7 @@ def release(
     seed: int | None = None,
     counter: Engine | str | None = None,
     trips_out: int | None = None,
+    prior: Sequence["Release | str | Path"] = (),
 ) -> Release:
     """Release trips under epsilon-differential privacy, or under (epsilon, delta) where the mechanism is trained or the
     budget is counted in rho (zCDP: Gaussian noise, which suits mechanisms with many small counts, such as Weave).
@@ -205,6 +208,9 @@ def release(
 
     `counter` is the engine that counts: `memory` (default for trips), `stream` (default for files) or `spark`; all give
     the same release. `trips_out` is how many private trips are drawn (None: as many as the model says there are).
+
+    `prior` are earlier releases of the same kind, or their folders, the oldest first: public, so that following them
+    costs nothing. A mechanism that cannot follow releases refuses them.
     """
     epsilon = release_epsilon(epsilon)
     engine = engine_for(trips, counter)
@@ -219,6 +225,11 @@ def release(
         unit.check(trips)
     steps, mechanism = _steps(trips.world, mechanism, rule, visits, ways)
     world, ways = steps.world(trips.world), steps.ways or ways
+    priors = read_priors(prior, trips.world, mechanism, unit)
+    if priors:
+        mechanism = mechanism.following([each.model for each in priors])
+    if not_private is None and not all(each.private for each in priors):
+        not_private = UNSOUND
     budget = budget_for(mechanism, epsilon, delta, currency)
     if mechanism.trained:
         check_trainable(unit)
@@ -269,6 +280,7 @@ def release(
                 claim=None if budget.currency == "epsilon" else epsilon,
             )
             datasheet = declare_marks(datasheet, trips.history)
+            datasheet = declare_priors(datasheet, priors)
             datasheet = declare_rows(datasheet, ways or "as-read", said=visits is not None)
             datasheet = declare_drawn(datasheet, wanted.in_part(model))
             if hold is None:
@@ -281,7 +293,11 @@ def release(
                     hold.kept = True
             with step("writing private trips"):
                 private, drawing = draw(model, seed, wanted, history_of_release(datasheet))
-            datasheet["public_inputs"] = [*public_worlds(private.world, world), *public_files(mechanism)]
+            datasheet["public_inputs"] = [
+                *public_worlds(private.world, world),
+                *public_files(mechanism),
+                *(each.as_public_input() for each in priors),
+            ]
     reservation = None if hold is None else hold.reservation
     return Release(private, model, datasheet, reservation, drawing=drawing)
 

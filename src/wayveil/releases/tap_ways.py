@@ -75,7 +75,7 @@ def release_taps(
     first_day, days   the public period, needed by `counts-first`
     alightings  `cards` only: trips with the stops where riders get off
     rules, seed how riders are reconstructed
-    options     go to `release`: ledger, dataset, curator, purpose, bits, ...
+    options     go to `release`: ledger, dataset, curator, purpose, prior, bits, ...
     """
     if way not in get_args(Way):
         raise ParameterError(f"there is no way {way!r}; there are {', '.join(get_args(Way))}")

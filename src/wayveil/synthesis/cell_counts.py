@@ -1,5 +1,7 @@
 """Numbers of taps straight from noisy histograms, and how far noise may have moved them.
 
+Where earlier releases told the same numbers, those of this one follow them (see `following`).
+
 Every cell is an exact count plus independent noise around zero, so sums of cells are right on average, and their noise
 has a known law. Where several histograms tell the same number, they are averaged with the weights that leave the least
 noise. The released taps are drawn from a table fitted to all histograms, without negative cells: close to these
@@ -8,11 +10,14 @@ numbers, but with errors that no law tells. The bars belong to the numbers here.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.synthesis.estimates import HOURS, Estimate, Key, Visits
+from wayveil.synthesis.following import Known, follow
 from wayveil.synthesis.noise_sums import half_width
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, HOUR, TimeBins
@@ -21,15 +26,76 @@ from wayveil.world.world import World
 
 @dataclass(frozen=True, eq=False)
 class CellCounts:
-    """One noisy histogram: what each cell belongs to (-1: nothing that is asked for), and the scale of the noise."""
+    """One noisy histogram: what each cell belongs to (-1: nothing that is asked for), and the scale of the noise.
+
+    told   which cells were counted at all; None: every one
+    """
 
     keys: Mapping[Key, NDArray[np.int64]]
     counts: NDArray[np.int64]
     scale: float
+    told: NDArray[np.bool_] | None = None
+
+    def known(self) -> Known:
+        """Every cell by itself."""
+        variance = np.full(len(self.counts), 2 * self.scale**2)
+        if self.told is not None:
+            variance[~self.told] = np.inf
+        fourth = np.full(len(self.counts), 12 * self.scale**4)
+        return Known(self.counts.astype(np.float64), variance, fourth)
 
 
-def estimate_visits(histograms: Sequence[CellCounts], question: Visits, world: World) -> Estimate | None:
-    """Taps per stop, route or hour, or per several of them; None where no histogram tells."""
+@dataclass(frozen=True, eq=False)
+class EarlierCounts:
+    """The noisy histograms of an earlier release, cell by cell as this release has them; public like all of it.
+
+    told   which cells that release had: another version of the feed may have other stops and routes
+    """
+
+    counts: tuple[NDArray[np.int64], ...]
+    scales: tuple[Fraction, ...]
+    told: tuple[NDArray[np.bool_], ...]
+
+    @classmethod
+    def at(
+        cls, counts: Sequence[Ints], scales: tuple[Fraction, ...], places: Sequence[Ints]
+    ) -> "EarlierCounts":
+        """Of every histogram the cells at these places, in this order; -1: a cell that it does not have."""
+        picked = (
+            np.where(place >= 0, cells[np.maximum(place, 0)], 0)
+            if len(cells)
+            else np.zeros(len(place), np.int64)
+            for cells, place in zip(counts, places, strict=True)
+        )
+        return cls(tuple(picked), scales, tuple(place >= 0 for place in places))
+
+
+def find_places(ids: Sequence[str | None], among: Sequence[str | None]) -> Ints:
+    """Where each id stands among others; -1 where it does not."""
+    at = {each: place for place, each in enumerate(among)}
+    return np.array([at.get(each, -1) for each in ids], np.int64)
+
+
+def estimate_visits(
+    histograms: Sequence[CellCounts],
+    question: Visits,
+    world: World,
+    earlier: Sequence[Sequence[CellCounts]] = (),
+) -> Estimate | None:
+    """Taps per stop, route or hour, or per several of them; None where no histogram tells.
+
+    `earlier` are the histograms of earlier releases, the oldest first.
+    """
+    known = know_visits(histograms, question, world)
+    if known is None or not known.told.all():
+        return None
+    before = [know_visits(week, question, world) for week in earlier]
+    found = follow([*(week for week in before if week is not None), known])
+    return Estimate.within(found.value, half_width(found.variance, found.fourth))
+
+
+def know_visits(histograms: Sequence[CellCounts], question: Visits, world: World) -> Known | None:
+    """What the histograms of one release tell; None where the world has no such cells."""
     sizes: dict[Key, int] = {"stop": world.size, "hour": HOURS}
     if isinstance(world, Network):
         sizes["route"] = len(world.route_ids)
@@ -45,13 +111,15 @@ def estimate_visits(histograms: Sequence[CellCounts], question: Visits, world: W
             at = at * sizes[key] + histogram.keys[key]
             known &= histogram.keys[key] >= 0
         many = np.bincount(at[known], minlength=size)
+        if histogram.told is not None:  # of a sum of which a part is missing, nothing is known
+            many[np.bincount(at[known & ~histogram.told], minlength=size) > 0] = 0
         precision = np.divide(1.0, many * 2 * histogram.scale**2, out=np.zeros(size), where=many > 0)
         value += precision * np.bincount(at[known], histogram.counts[known], size)
         fourth += precision**4 * many * 12 * histogram.scale**4
         weight += precision
-    if not weight.all():
-        return None
-    return Estimate.within(value / weight, half_width(1 / weight, fourth / weight**4))
+    told = weight > 0
+    sure = np.where(told, weight, 1.0)
+    return Known(value / sure, np.where(told, 1 / sure, np.inf), fourth / sure**4)
 
 
 def hour_of_bins(bins: TimeBins) -> NDArray[np.int64] | None:

@@ -6,7 +6,7 @@ Nothing is executed on the way back (no pickle), and whatever does not fit the d
 """
 
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import date
 from fractions import Fraction
 from types import NoneType, UnionType
@@ -95,8 +95,10 @@ def _unpack_plain(value: Any, hint: Any, arrays: Arrays, world: World) -> Any:
             raise ValueError(f"what stands for {hint.__name__} does not fit it") from None
     if is_dataclass(hint):
         hints, made = get_type_hints(hint), cast(type, hint)
+        # A field that has a default may be younger than the model.
+        said = [each for each in fields(hint) if each.default is MISSING or each.name in value]
         return made(
-            **{each.name: _unpack(value[each.name], hints[each.name], arrays, world) for each in fields(hint)}
+            **{each.name: _unpack(value[each.name], hints[each.name], arrays, world) for each in said}
         )
     if hint is Fraction:
         return Fraction(value)

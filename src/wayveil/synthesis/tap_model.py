@@ -9,9 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats
-from wayveil.synthesis.cell_counts import CellCounts, estimate_visits
+from wayveil.synthesis.cell_counts import CellCounts, EarlierCounts, estimate_visits, find_places
 from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
 from wayveil.synthesis.fitting import Sums, fit_sums
+from wayveil.synthesis.following import follow
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
@@ -35,6 +36,7 @@ class TapModel(Model):
 
     rules, period   how riders are made of the drawn taps, and whether a trip is a rider's day or week. Without rules
                     every drawn tap is a trip of its own
+    earlier         the same histograms of earlier releases, the oldest first, which the numbers follow
     """
 
     cells: TapCells
@@ -42,6 +44,7 @@ class TapModel(Model):
     scales: tuple[Fraction, ...]
     rules: RiderRules | None = None
     period: Period = "day"
+    earlier: tuple[EarlierCounts, ...] = ()
 
     @cached_property
     def _sides(self) -> tuple[dict[Key, NDArray[np.int64]], ...]:
@@ -54,14 +57,24 @@ class TapModel(Model):
             {"stop": np.repeat(np.arange(stops), HOURS), "hour": np.tile(np.arange(HOURS), stops)},
         )
 
+    @cached_property
+    def _believed(self) -> list[tuple[Floats, float]]:
+        """The cells of the histograms, as far as earlier releases go along with them, and the mean variance."""
+        found = []
+        for at, (counts, scale) in enumerate(zip(self.noisy, self.scales, strict=True)):
+            weeks = [
+                CellCounts({}, week.counts[at], float(week.scales[at]), week.told[at])
+                for week in self.earlier
+            ]
+            known = follow([week.known() for week in (*weeks, CellCounts({}, counts, float(scale)))])
+            found.append((known.value, float(known.variance.mean())))
+        return found
+
     def total(self) -> float:
         """Whole taps in all: the three sums, weighted by how little noise each has."""
-        variance = [
-            len(cells) * float(scale) ** 2 for cells, scale in zip(self.noisy, self.scales, strict=True)
-        ]
-        weight = 1 / np.array(variance)
-        sums = [cells.sum() for cells in self.noisy]
-        return max(float(np.rint(np.dot(weight, sums) / weight.sum())), 1.0)
+        known = self._estimate(Visits())
+        assert known is not None  # every histogram tells it
+        return max(float(np.rint(known.values[0])), 1.0)
 
     def taps(self) -> float:
         """How many there are."""
@@ -69,27 +82,61 @@ class TapModel(Model):
 
     def estimate(self, question: Question, trips: Trips) -> Estimate | None:
         """Numbers of taps straight from the noisy counts; which tap follows which was not counted."""
+        return self._estimate(question) if isinstance(question, Visits) else None
+
+    def _estimate(self, question: Visits) -> Estimate | None:
+        earlier = [self._histograms(week.counts, week.scales, week.told) for week in self.earlier]
+        return estimate_visits(self.histograms(), question, self.cells.places, earlier)
+
+    def own_estimate(self, question: Question) -> Estimate | None:
+        """The same from this release's own noise alone, whatever earlier releases told."""
         if not isinstance(question, Visits):
             return None
+        return estimate_visits(self.histograms(), question, self.cells.places)
+
+    def histograms(self) -> list[CellCounts]:
+        """The three noisy histograms."""
+        return self._histograms(self.noisy, self.scales, None)
+
+    def _histograms(
+        self,
+        counts: tuple[NDArray[np.int64], ...],
+        scales: tuple[Fraction, ...],
+        told: tuple[NDArray[np.bool_], ...] | None,
+    ) -> list[CellCounts]:
         known = len(self.cells.route_ids) - 1  # the last route is the unknown one, which nobody asks for
-        histograms = [
+        return [
             CellCounts(
                 {key: np.where(at < known, at, -1) if key == "route" else at for key, at in sides.items()},
                 cells,
                 float(scale),
+                None if told is None else told[place],
             )
-            for sides, cells, scale in zip(self._sides, self.noisy, self.scales, strict=True)
+            for place, (sides, cells, scale) in enumerate(zip(self._sides, counts, scales, strict=True))
         ]
-        return estimate_visits(histograms, question, self.cells.places)
+
+    def as_earlier(self, cells: TapCells) -> EarlierCounts:
+        """Its own counts on the stops and routes of this or another version of its feed, by their ids."""
+        stop = find_places(cells.places.ids.tolist(), self.cells.places.ids.tolist())
+        route = find_places(cells.route_ids, self.cells.route_ids)
+        routes = len(self.cells.route_ids)
+        both = (stop[cells.stop] >= 0) & (route[cells.route] >= 0)
+        mine = self.cells.stop * routes + self.cells.route  # ascending, as pairs are
+        wanted = np.where(both, stop[cells.stop] * routes + route[cells.route], -1)
+        at = np.minimum(np.searchsorted(mine, wanted), len(mine) - 1)
+        pair = np.where(both & (mine[at] == wanted), at, -1)
+        by_route = np.where(route[:, None] >= 0, route[:, None] * cells.slots + np.arange(cells.slots), -1)
+        by_stop = np.where(stop[:, None] >= 0, stop[:, None] * HOURS + np.arange(HOURS), -1)
+        return EarlierCounts.at(self.noisy, self.scales, (pair, by_route.ravel(), by_stop.ravel()))
 
     def agreed(self, side: Key) -> Floats:
         """Taps per `stop`, `route` or `hour`, not negative: two histograms tell each, weighted by their noise."""
         size = {"stop": self.cells.places.size, "route": len(self.cells.route_ids), "hour": HOURS}[side]
         value, weight = np.zeros(size), np.zeros(size)
-        for sides, cells, scale in zip(self._sides, self.noisy, self.scales, strict=True):
+        for sides, (cells, variance) in zip(self._sides, self._believed, strict=True):
             if side in sides:
                 many = np.bincount(sides[side], minlength=size)
-                precision = 1 / (np.maximum(many, 1) * float(scale) ** 2) * (many > 0)
+                precision = 1 / (np.maximum(many, 1) * variance) * (many > 0)
                 value += precision * np.bincount(sides[side], cells, size)
                 weight += precision
         return onto_total(value / weight, self.total())
@@ -103,7 +150,7 @@ class TapModel(Model):
         total = self.total()
         agreed = {side: self.agreed(side) for side in ("stop", "route", "hour")}
         goals = []
-        for sides, noisy in zip(self._sides, self.noisy, strict=True):
+        for sides, (noisy, _) in zip(self._sides, self._believed, strict=True):
             even = np.prod([agreed[side][index] / total for side, index in sides.items()], axis=0)
             start = onto_total(noisy, total) + TRACE * total * even
             goals.append(fit_sums(start, [Sums(sides[side], agreed[side]) for side in sides], rounds))

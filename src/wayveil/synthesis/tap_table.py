@@ -8,9 +8,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.synthesis.cell_counts import CellCounts, estimate_visits, hour_of_bins
+from wayveil.synthesis.cell_counts import (
+    CellCounts,
+    EarlierCounts,
+    estimate_visits,
+    find_places,
+    hour_of_bins,
+)
 from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
 from wayveil.synthesis.fitting import Sums, fit_sums
+from wayveil.synthesis.following import follow
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.rounding import round_keeping_total
@@ -27,7 +34,8 @@ TRACE = 1e-3
 class TapTable(Model):
     """Noisy visits per stop, per time bin, and per pair of both (`counts` at the cells `keys`, stop x bins + bin).
 
-    `scales` are the noise scales of the three. With a `threshold`, pairs that are not listed fell below it.
+    `scales` are the noise scales of the three. With a `threshold`, pairs that are not listed fell below it. `earlier`
+    are the same counts of earlier releases, the oldest first, which the numbers follow.
     """
 
     world: World
@@ -38,11 +46,12 @@ class TapTable(Model):
     counts: NDArray[np.int64]
     scales: tuple[Fraction, Fraction, Fraction]
     threshold: int | None = None
+    earlier: tuple[EarlierCounts, ...] = ()
 
     @cached_property
     def total(self) -> float:
         """The whole number of taps that the histograms tell together: the answer to how many there are in all."""
-        known = estimate_visits(self.histograms(), Visits(), self.world)
+        known = self._estimate(Visits())
         assert known is not None  # the margins tell it
         return max(float(np.rint(known.values[0])), 0.0)
 
@@ -59,19 +68,35 @@ class TapTable(Model):
         weighted by the inverse of their variances.
         """
         places = np.divmod(self.keys, self.bins.count)
+        (stops, of_stops), (times, of_times), (cells, of_cells) = self._believed
         merged = []
-        for margin, scale, place, others in (
-            (self.stops, self.scales[0], places[0], len(self.times)),
-            (self.times, self.scales[1], places[1], len(self.stops)),
+        for margin, noise_of_one, place, others in (
+            (stops, of_stops, places[0], len(self.times)),
+            (times, of_times, places[1], len(self.stops)),
         ):
-            value, variance = margin.astype(np.float64), float(scale) ** 2
+            value, variance = margin, noise_of_one
             if self.threshold is None:
-                summed = np.bincount(place, self.counts, len(margin))
-                noise = others * float(self.scales[2]) ** 2
+                summed = np.bincount(place, cells, len(margin))
+                noise = others * of_cells
                 value = (value / variance + summed / noise) / (1 / variance + 1 / noise)
                 variance = 1 / (1 / variance + 1 / noise)
             merged.append((value, variance))
         return merged
+
+    @cached_property
+    def _believed(self) -> list[tuple[NDArray[np.float64], float]]:
+        """The cells of the three histograms, as far as earlier releases go along with them, and the mean variance."""
+        own = [self.stops, self.times, self.counts]
+        found = []
+        for at, (counts, scale) in enumerate(zip(own, self.scales, strict=True)):
+            weeks = [
+                CellCounts({}, week.counts[at], float(week.scales[at]), week.told[at])
+                for week in self.earlier
+                if len(week.counts[at]) == len(counts)
+            ]
+            known = follow([week.known() for week in (*weeks, CellCounts({}, counts, float(scale)))])
+            found.append((known.value, float(known.variance.mean()) if len(counts) else 1.0))
+        return found
 
     def consistent(self) -> NDArray[np.float64]:
         """Non-negative numbers per listed pair that agree with the margins, as far as the listed pairs can.
@@ -85,7 +110,7 @@ class TapTable(Model):
         margins = self.margins()
         # A trace of "stop and time are independent" keeps cells open that a margin needs and noise has closed.
         trace = TRACE * margins[0][stop] * margins[1][bin_] / self.total
-        cells = onto_total(self.counts, self.total) + trace
+        cells = onto_total(self._believed[2][0], self.total) + trace
         cells = fit_sums(cells, [Sums(stop, margins[0]), Sums(bin_, margins[1])], ROUNDS)
         have = cells.sum()
         return cells * (self.total / have) if have > 0 else cells
@@ -96,25 +121,57 @@ class TapTable(Model):
 
     def estimate(self, question: Question, trips: Trips) -> Estimate | None:
         """Numbers of taps straight from the noisy counts; which tap follows which was not counted."""
-        return (
-            estimate_visits(self.histograms(), question, self.world) if isinstance(question, Visits) else None
-        )
+        return self._estimate(question) if isinstance(question, Visits) else None
+
+    def own_estimate(self, question: Question) -> Estimate | None:
+        """The same from this release's own noise alone, whatever earlier releases told."""
+        if not isinstance(question, Visits):
+            return None
+        return estimate_visits(self.histograms(), question, self.world)
+
+    def _estimate(self, question: Visits) -> Estimate | None:
+        earlier = [
+            self._histograms(week.counts, week.scales, week.told, np.arange(len(week.counts[2])))
+            for week in self.earlier
+        ]
+        return estimate_visits(self.histograms(), question, self.world, earlier)
 
     def histograms(self) -> list[CellCounts]:
         """The noisy histograms of which sums of all cells are known."""
+        return self._histograms((self.stops, self.times, self.counts), self.scales, None, self.keys)
+
+    def _histograms(
+        self,
+        counts: tuple[NDArray[np.int64], ...],
+        scales: tuple[Fraction, ...],
+        told: tuple[NDArray[np.bool_], ...] | None,
+        pairs: NDArray[np.int64],
+    ) -> list[CellCounts]:
         hours = hour_of_bins(self.bins)
-        times: dict[Key, NDArray[np.int64]] = {} if hours is None else {"hour": hours}
+        stop, bin_ = np.divmod(pairs, self.bins.count)
+        sides: list[dict[Key, NDArray[np.int64]]] = [{"stop": np.arange(self.world.size)}, {}, {"stop": stop}]
+        if hours is not None:
+            sides[1]["hour"], sides[2]["hour"] = hours, hours[bin_]
         found = [
-            CellCounts({"stop": np.arange(self.world.size)}, self.stops, float(self.scales[0])),
-            CellCounts(times, self.times, float(self.scales[1])),
+            CellCounts(keys, counts[at], float(scales[at]), None if told is None else told[at])
+            for at, keys in enumerate(sides)
         ]
-        if len(self.counts) == self.world.size * self.bins.count:  # else cells below a threshold are missing
-            stop, bin_ = np.divmod(self.keys, self.bins.count)
-            keys: dict[Key, NDArray[np.int64]] = {"stop": stop}
-            if hours is not None:
-                keys["hour"] = hours[bin_]
-            found.append(CellCounts(keys, self.counts, float(self.scales[2])))
-        return found
+        # Where cells below a threshold are missing, their sums are not known.
+        return found if len(counts[2]) == self.world.size * self.bins.count else found[:2]
+
+    def as_earlier(self, world: World) -> EarlierCounts:
+        """Its own counts on the stops of this or another version of its world, by stop id."""
+        bins = self.bins.count
+        stop = (
+            np.arange(world.size)
+            if world.ids is self.world.ids
+            else find_places(world.ids.tolist(), self.world.ids.tolist())
+        )
+        pair = np.where(stop[:, None] >= 0, stop[:, None] * bins + np.arange(bins), -1).ravel()
+        if len(self.counts) < self.world.size * bins:
+            pair = np.full(len(pair), -1)
+        counts = (self.stops, self.times, self.counts)
+        return EarlierCounts.at(counts, self.scales, (stop, np.arange(bins), pair))
 
     def generate(self, seed: int | None = None) -> Trips:
         """One trip with one visit per tap."""

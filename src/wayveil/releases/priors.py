@@ -1,0 +1,136 @@
+"""Earlier releases as prior: public, so they cost nothing; held against this release, and named by a hash.
+
+A mechanism that follows earlier releases (`Mechanism.follows`) is given their models. Only what each release measured
+itself is used, never what it took over from others: so nothing is counted twice, whichever releases are given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wayveil.errors import InputError, ParameterError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.units import Unit
+from wayveil.releases.datasheet import Datasheet
+from wayveil.synthesis.model import Model
+from wayveil.synthesis.packing import pack
+from wayveil.taps.boardings import Boardings
+from wayveil.world.world import World
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+
+PRIOR = "prior"
+UNSOUND = "not private: a release that it takes as prior is not private"
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """One earlier release: its model, the hash that names it, and whether it was private itself."""
+
+    title: str
+    sha256: str
+    model: Model
+    private: bool
+
+    def as_public_input(self) -> dict[str, object]:
+        """For the datasheet."""
+        return {"name": PRIOR, "title": self.title, "sha256": self.sha256}
+
+
+def read_priors(
+    prior: "Sequence[Release | str | Path] | Release | str | Path | None",
+    world: World,
+    mechanism: Mechanism,
+    unit: Unit,
+) -> tuple[Prior, ...]:
+    """Open earlier releases (the oldest first) and refuse those that counted something else."""
+    from wayveil.releases.release import Release
+
+    given = [] if prior is None else [prior] if isinstance(prior, Release | str | Path) else list(prior)
+    found: list[Prior] = []
+    for each in given:
+        places = world.network if isinstance(world, Boardings) else world
+        made = each if isinstance(each, Release) else Release.load(each, places)
+        title = str(made.datasheet["deployment"]["basic"]["name"])
+        if not isinstance(each, Release):
+            title = f"{title} ({Path(each).name})"
+        _refuse_other_counts(made.datasheet, mechanism, unit, title)
+        print_ = fingerprint_of(made.model)
+        if any(print_ == known.sha256 for known in found):
+            raise ParameterError(f"the prior {title} was given twice. Nothing was spent")
+        found.append(Prior(title, print_, made.model, bool(made.datasheet["private"])))
+    return tuple(found)
+
+
+def open_priors(folders: Sequence[Path], world: World, other: World | None = None) -> "list[Release]":
+    """The releases in these folders over a world, or over another version of it."""
+    from wayveil.releases.release import Release
+
+    found = []
+    for folder in folders:
+        try:
+            found.append(Release.load(folder, world))
+        except InputError:
+            if other is None:
+                raise
+            found.append(Release.load(folder, other))
+    return found
+
+
+def fingerprint_of(model: Model) -> str:
+    """A hash of everything that a model holds, the same in memory and in a folder."""
+    digest = sha256(type(model).__name__.encode())
+    for name, array in sorted(pack(model).items()):
+        digest.update(f"{name}:{array.dtype}:{array.shape};".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def declare_priors(datasheet: Datasheet, priors: Sequence[Prior]) -> Datasheet:
+    """The datasheet with the earlier releases among the public inputs, and with what their use means."""
+    if not priors:
+        return datasheet
+    many = "1 earlier release" if len(priors) == 1 else f"{len(priors)} earlier releases"
+    said = (
+        f"Numbers follow {many} (see the public inputs), which cost nothing. Their errors are therefore not "
+        f"independent of those of the releases that they follow."
+    )
+    inputs = [*datasheet["public_inputs"], *(prior.as_public_input() for prior in priors)]
+    limitations = [*datasheet["limitations"], said]
+    return Datasheet({**datasheet, "public_inputs": inputs, "limitations": limitations})
+
+
+def followed_by(datasheet: Datasheet) -> set[str]:
+    """The hashes of the releases that this one follows."""
+    return {str(each["sha256"]) for each in datasheet["public_inputs"] if each["name"] == PRIOR}
+
+
+def _refuse_other_counts(datasheet: Datasheet, mechanism: Mechanism, unit: Unit, title: str) -> None:
+    """Counts of others, or bounded otherwise, are no guess at the counts of this release."""
+    stated, wanted = datasheet["guarantee"], unit.describe()
+    if (stated["unit"], stated["bounds"]) != (wanted["unit"], wanted["bounds"]):
+        raise ParameterError(
+            f"the prior {title} counts the unit {_say(stated)}, and this release {_say(wanted)}: their numbers "
+            f"cannot be compared. Nothing was spent"
+        )
+    made_by = datasheet["mechanism"]
+    if made_by["name"] != mechanism.name:
+        raise ParameterError(
+            f"the prior {title} was made by {made_by['name']}, and this release is by {mechanism.name}: only a release "
+            f"of the same mechanism can be followed. Nothing was spent"
+        )
+    now: Any = mechanism.describe()["parameters"]
+    for name in mechanism.same_as_prior:
+        if made_by["parameters"].get(name) != now.get(name):
+            raise ParameterError(
+                f"the prior {title} has {name}={made_by['parameters'].get(name)}, and this release {now.get(name)}: "
+                f"they count different things. Nothing was spent"
+            )
+
+
+def _say(stated: Any) -> str:
+    bounds = ", ".join(f"{key}={value}" for key, value in stated["bounds"].items())
+    return f"`{stated['unit']}`" + (f" ({bounds})" if bounds else "")
