@@ -16,7 +16,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider, Trip
 from wayveil.releases.accuracy import ALL_NOISE, Accuracy, find_accuracy
 from wayveil.releases.bands import find_bands
-from wayveil.releases.exports import export
+from wayveil.releases.exports.write import export
 from wayveil.releases.release import Release, release
 from wayveil.releases.replicas import budget_of, draw_replicas, mechanism_of, unit_of
 from wayveil.releases.tallies import KINDS, Tally, kind_of, kinds_for, tally

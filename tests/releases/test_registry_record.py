@@ -9,7 +9,7 @@ from ring_networks import ring_of_stops
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.releases.exports import export
+from wayveil.releases.exports.write import export
 from wayveil.releases.release import release
 from wayveil.simulate.week import simulate_week
 

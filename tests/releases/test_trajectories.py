@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 
 from wayveil.mechanisms.markov import Markov
-from wayveil.releases.exports import export, trajectories
+from wayveil.releases.exports.trajectories import trajectories
+from wayveil.releases.exports.write import export
 from wayveil.releases.release import release
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout

@@ -9,7 +9,7 @@ from wayveil.errors import ParameterError
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.exports import export
+from wayveil.releases.exports.write import export
 from wayveil.releases.release import Release, release
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World

@@ -24,7 +24,7 @@ from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Points, RiderDay, Trip, Window
 from wayveil.releases.answer_sheet import answer_sheet
 from wayveil.releases.answers import COUNTED, route_boardings, top_patterns
-from wayveil.releases.exports import station_activities
+from wayveil.releases.exports.station_activities import station_activities
 from wayveil.releases.release import Release, release
 from wayveil.releases.tap_ways import ANY_MOVE, release_taps
 from wayveil.simulate.fare_boxes import simulate_taps

@@ -22,6 +22,7 @@ from wayveil.cli.risk import attack_beside, risk_page_beside
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
+from wayveil.releases.exports.menu import MENU, menu_text
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -183,21 +184,24 @@ def verify(
 def export(
     release: ReleaseFolder,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The file to write; a flowmap is two files beside it.")
-    ],
-    kind: Annotated[
-        str,
+        Path,
         typer.Option(
-            "--format",
-            "-f",
-            help="station-activities (TIDES), od, stop-flows, edge-flows, flowmap; trajectories (scikit-mobility; "
-            "points of a grid are uniform in their cells); trie (JSON, of n-grams); registry (a draft for the "
-            "registry of differential-privacy deployments).",
+            "--out", "-o", help="The file to write; a folder for tides and gtfs-ride, two files for flowmap."
         ),
-    ] = "od",
+    ],
+    kind: Annotated[str, typer.Option("--format", "-f", help=menu_text())] = "od",
     put_on: Annotated[
         str | None,
-        typer.Option(help="A date, YYYY-MM-DD, for released trips that have none. Default: that of --date."),
+        typer.Option(
+            help="A date, YYYY-MM-DD, for released trips that have none, in formats with dates. Default: that of "
+            "--date."
+        ),
+    ] = None,
+    feed: Annotated[
+        Path | None,
+        typer.Option(
+            help="GTFS feed whose runs gtfs-ride names. Default: --world, if that is a feed and not a saved network."
+        ),
     ] = None,
     anyway: Anyway = False,
     world: OptionalWorld = None,
@@ -211,22 +215,23 @@ def export(
 ) -> None:
     """Write a release in a format that other tools read. Costs nothing: the release is already private.
 
-    TIDES wants dates, and most releases have times of day only: --put-on gives them one.
+    All formats of a release have the same totals, and whole numbers that are not negative. Formats with dates (tides,
+    gtfs-ride, od-month) want them, and most releases have times of day only: --put-on gives them one. docs/exports.md
+    says what each format holds.
     """
-    from dataclasses import replace
-
-    from wayveil.releases.exports import export as write
-    from wayveil.releases.exports import verdict_on
-    from wayveil.releases.trip_periods import put_on_date
-    from wayveil.world.gtfs.service import parse_date
+    from wayveil.releases.exports.write import export as write
+    from wayveil.releases.exports.write import verdict_on
+    from wayveil.releases.trip_periods import is_dated
 
     private = open_release(
         release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
     )
-    day = put_on or date
-    if day is not None:
-        private = replace(private, trips=put_on_date(private.trips, parse_date(day)))
-    files = write(private, kind, out, anyway=anyway)
+    entry = MENU.get(kind)
+    if entry is not None and entry.feed and feed is None and world is not None and world.suffix != ".npz":
+        feed = world
+    if entry is not None and entry.dated and put_on is None and not is_dated(private.trips):
+        put_on = date
+    files = write(private, kind, out, anyway=anyway, put_on=put_on, feed=feed)
     verdict = verdict_on(private, kind)
     facts = {"format": kind, "written_to": [str(file) for file in files]}
     present(facts if verdict is None else {**facts, "verdict": verdict}, as_json=as_json)

@@ -1,6 +1,7 @@
 """`release`, `ask`, `export` and `sample` for Python, as the commands of the same names do it."""
 
 import getpass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from wayveil.privacy.units import Unit
 from wayveil.releases.accounts import UnknownDatasetError, open_account, require_policy
 from wayveil.releases.answers import Answer
 from wayveil.releases.choices import choose_unit
-from wayveil.releases.exports import export as write_export
+from wayveil.releases.exports.menu import MENU
+from wayveil.releases.exports.write import export as write_export
 from wayveil.releases.release import Release
 from wayveil.releases.release import release as release_trips
 from wayveil.synthesis.model import DrawsMore
@@ -83,9 +85,18 @@ def export(
     *,
     world: World | str | Path | None = None,
     anyway: bool = False,
+    put_on: date | str | None = None,
+    feed: str | Path | None = None,
 ) -> list[Path]:
-    """Write a release in a format that other tools read; gives the files. Numbers that are noise only if `anyway`."""
-    return list(write_export(opened(release, world), kind, Path(path), anyway=anyway))
+    """Write a release in a format that other tools read; gives the files. Numbers that are noise only if `anyway`.
+
+    `put_on` dates trips that have no date, `feed` is the timetable of `gtfs-ride` (by default the world, if it is
+    given as a feed). `wayveil.releases.exports.menu.MENU` has the formats.
+    """
+    entry = MENU.get(kind)
+    if feed is None and entry is not None and entry.feed and isinstance(world, str | Path):
+        feed = world
+    return write_export(opened(release, world), kind, Path(path), anyway=anyway, put_on=put_on, feed=feed)
 
 
 def sample(

@@ -21,13 +21,16 @@ class Calls:
     """One row per call; the calls of a trip are together, by stop_sequence.
 
     `trip` is a row of the trips table, `location` a candidate location; `arrival` and `departure` are seconds
-    of the service day (they pass 24:00:00), `UNKNOWN` where no timepoint around them gives any.
+    of the service day (they pass 24:00:00), `UNKNOWN` where no timepoint around them gives any. `sequence` is
+    the stop_sequence, and `row` the row of stop_times.txt.
     """
 
     trip: NDArray[np.int32]
     location: NDArray[np.int32]
     arrival: NDArray[np.int32]
     departure: NDArray[np.int32]
+    sequence: NDArray[np.int64]
+    row: NDArray[np.int64]
 
 
 def read_calls(feed: Feed, trips: pl.DataFrame, locations: Locations, *, all_trips: bool = True) -> Calls:
@@ -63,7 +66,7 @@ def read_calls(feed: Feed, trips: pl.DataFrame, locations: Locations, *, all_tri
 
     order = _order(trip, sequence)
     if order is not None:
-        trip, location, sequence = trip[order], location[order], sequence[order]
+        trip, location, sequence, kept = trip[order], location[order], sequence[order], kept[order]
         arrival, departure = arrival[order], departure[order]
     repeats = int(np.sum((trip[1:] == trip[:-1]) & (sequence[1:] == sequence[:-1])))
     feed.warn(
@@ -72,7 +75,7 @@ def read_calls(feed: Feed, trips: pl.DataFrame, locations: Locations, *, all_tri
         "of stop_times.txt repeated a stop_sequence of its trip: the order of the file counts.",
     )
     arrival, departure = _fill(feed, trip, location, arrival, departure, locations)
-    return Calls(trip, location, arrival, departure)
+    return Calls(trip, location, arrival, departure, sequence, kept)
 
 
 def _count_unusable(

@@ -1,0 +1,59 @@
+"""The formats, what each is good for, and what it needs. Light, so that the help of a command can show it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a format is good for.
+
+    about  the kind of question that its numbers answer, on which the release has a verdict; None: no numbers
+    dated  it has dates, so that trips without one have to be put on one
+    feed   it names runs of the timetable, so that it needs the feed itself
+    """
+
+    good_for: str
+    about: str | None = None
+    dated: bool = False
+    feed: bool = False
+
+
+MENU: Final = {
+    "od": Entry("a table of trips from stop to stop and hour, with intervals, for spreadsheets", "journeys"),
+    "od-month": Entry(
+        "the table that New York publishes: month, weekday, hour, origin, destination, trips, with intervals",
+        "journeys",
+        dated=True,
+    ),
+    "omx": Entry(
+        "matrices for travel demand models (OMX; needs h5py: pip install 'wayveil[omx]')", "journeys"
+    ),
+    "geoparquet": Entry("flows from stop to stop as lines, for QGIS, DuckDB and geopandas", "journeys"),
+    "flowmap": Entry("two tables for flowmap.blue: locations and flows", "journeys"),
+    "matsim": Entry("a MATSim population (plans.xml.gz): one person with one journey per trip", "journeys"),
+    "tides": Entry(
+        "a TIDES data package (folder): synthetic fare_transactions, station_activities, devices",
+        "boardings",
+        dated=True,
+    ),
+    "station-activities": Entry(
+        "the one TIDES table with entries and exits per stop and hour", "boardings", dated=True
+    ),
+    "gtfs-ride": Entry(
+        "GTFS-ride (folder): board_alight, ridership, rider_trip, ride_feed_info, to lay beside a feed",
+        "boardings",
+        dated=True,
+        feed=True,
+    ),
+    "stop-flows": Entry("visits, entries and exits per stop as points on a map (GeoJSON)", "stops"),
+    "edge-flows": Entry("trips over each step of the network as lines on a map (GeoJSON)", "edges"),
+    "trajectories": Entry("trips as points for scikit-mobility; points of a grid are uniform in their cells"),
+    "trie": Entry("the n-grams of a release as nested JSON"),
+    "registry": Entry("a draft for the public registry of differential-privacy deployments"),
+}
+
+
+def menu_text() -> str:
+    """One line for help: every format and what it is good for."""
+    return "; ".join(f"{name}: {entry.good_for}" for name, entry in MENU.items()) + "."

@@ -1,0 +1,45 @@
+"""The shape of scikit-mobility's TrajDataFrame."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from wayveil.errors import ParameterError
+from wayveil.releases.exports.parts import moment
+from wayveil.releases.spreadsheets import write_csv
+from wayveil.trips.tracks import Tracks
+from wayveil.world.grid import Grid
+from wayveil.world.network import Network
+from wayveil.world.timebins import TimeBins
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+
+
+def trajectories(release: "Release", seed: int | None = None) -> pl.DataFrame:
+    """uid, tid, datetime, lat, lng, and how the place was chosen.
+
+    Every trip has a uid of its own: nothing links released trips. On a grid a point is uniform in its cell
+    (`placed` says so): where in a cell it lies says nothing. Elsewhere it is the place of the stop.
+    """
+    trips = release.trips
+    if not isinstance(trips.world, Network):
+        raise ParameterError("trajectories need coordinates; this release is over a plain list")
+    grid = isinstance(trips.world, Grid)
+    points = Tracks.spread(trips, seed) if grid else Tracks.centres(trips)
+    trip = np.repeat(np.arange(1, len(trips) + 1), trips.lengths)
+    when = pl.lit(None, pl.Datetime("us")) if trips.time is None else moment(trips.time)
+    return pl.DataFrame({"uid": trip, "tid": trip}).with_columns(
+        datetime=when,
+        lat=pl.Series(np.round(points.lat, 6)),
+        lng=pl.Series(np.round(points.lon, 6)),
+        placed=pl.lit("uniform in its cell" if grid else "at its stop"),
+    )
+
+
+def write_trajectories(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+    """One csv."""
+    write_csv(trajectories(release), out)
+    return [out]

@@ -1,0 +1,113 @@
+"""`Timetable`: which vehicles run on which day and hour, and which run leaves a stop next."""
+
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.arrays import Ints
+from wayveil.errors import InputError, ParameterError
+from wayveil.progress import step
+from wayveil.world.gtfs.calls import Calls, read_calls
+from wayveil.world.gtfs.service import covered_dates, services_on
+from wayveil.world.gtfs.stops import read_locations
+from wayveil.world.gtfs.tables import Feed
+from wayveil.world.network import Network
+from wayveil.world.timebins import DAY
+
+
+@dataclass(frozen=True, eq=False)
+class Timetable:
+    """The runs of a feed over the places of a network.
+
+    trips   trip_id, route_id, service_id, direction_id; `calls.trip` are its rows
+    stop    the row of stop_times.txt of each call, with `stop_id` as the feed has it
+    place   the location of each call in the network, -1 outside it: the feed may be of another period or area
+    """
+
+    feed: Feed
+    trips: pl.DataFrame
+    calls: Calls
+    stop_ids: pl.Series
+    place: Ints
+    _running: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
+
+    @cached_property
+    def covered(self) -> tuple[str, str] | None:
+        """First and last date of the calendars; None: the feed has none, and every trip runs every day."""
+        return covered_dates(self.feed)
+
+    def covers(self, day: int) -> bool:
+        """Whether the calendars tell what runs on a day (days since 1970)."""
+        return self.covered is None or self.covered[0] <= str(_date(day)) <= self.covered[1]
+
+    def running(self, day: int) -> NDArray[np.bool_]:
+        """Which trips run on a day; all of them where the calendars do not say."""
+        if day not in self._running:
+            if self.covered is None or not self.covers(day):
+                self._running[day] = np.ones(len(self.trips), bool)
+            else:
+                services = services_on(self.feed, _date(day))
+                self._running[day] = self.trips["service_id"].is_in(services.implode()).to_numpy()
+        return self._running[day]
+
+    def next_calls(self, day: int, place: Ints, second: Ints, *, leaving: bool) -> Ints:
+        """The call of the first run that leaves (or reaches) each place at or after a second of the day.
+
+        After the last run of the day it is that last one; -1 where none stops there on that day.
+        """
+        calls, runs = self.calls, self.running(day)
+        same = calls.trip[1:] == calls.trip[:-1]
+        # Nobody boards at the last call of a run or alights at the first.
+        inner = np.append(same, False) if leaving else np.append(False, same)
+        at = calls.departure if leaving else calls.arrival
+        usable = np.flatnonzero(inner & (self.place >= 0) & (at >= 0) & runs[calls.trip])
+        key = self.place[usable] * DAY + at[usable] % DAY
+        order = np.argsort(key, kind="stable")
+        usable, key = usable[order], key[order]
+        found = np.searchsorted(key, place * DAY + second)
+        later = np.minimum(found, max(len(key) - 1, 0))
+        earlier = np.maximum(found - 1, 0)
+        if len(key) == 0:
+            return np.full(len(place), -1, np.int64)
+        here = key[later] // DAY == place
+        before = key[earlier] // DAY == place
+        return np.where(
+            (found < len(key)) & here, usable[later], np.where((found > 0) & before, usable[earlier], -1)
+        )
+
+    def describe_calls(self, call: Ints) -> pl.DataFrame:
+        """trip_id, stop_id and stop_sequence of these calls, as the feed has them."""
+        trip = self.trips["trip_id"].gather(self.calls.trip[call])
+        return pl.DataFrame(
+            {
+                "trip_id": trip,
+                "stop_id": self.stop_ids.gather(call),
+                "stop_sequence": pl.Series(self.calls.sequence[call]),
+            }
+        )
+
+
+def read_timetable(path: str | Path, world: Network) -> Timetable:
+    """The timetable of a feed (zip or folder) over the places of a network."""
+    path = Path(path)
+    if not (path.is_dir() or path.suffix.lower() == ".zip"):
+        raise ParameterError(f"{path} is no GTFS feed: a timetable is a zip file or a folder of tables")
+    with step("reading the timetable"):
+        feed = Feed(path)
+        columns = ["trip_id", "route_id", "service_id"]
+        trips = feed.read_small("trips", columns, ["direction_id"]).filter(pl.col("trip_id").is_not_null())
+        trips = trips.unique("trip_id", keep="first", maintain_order=True)
+        if trips.is_empty():
+            raise InputError("trips.txt has no trip in it", file=feed.path)
+        calls = read_calls(feed, trips, read_locations(feed, stations=False))
+        named = feed.read("stop_times", ["stop_id"])["stop_id"].str.strip_chars().gather(calls.row)
+    return Timetable(feed, trips, calls, named, world.index_of(named).astype(np.int64))
+
+
+def _date(day: int) -> date:
+    return date.fromordinal(date(1970, 1, 1).toordinal() + day)
