@@ -42,12 +42,15 @@ def answer_tables(
 
 def _table(question: str, data: pl.DataFrame, note: str) -> AnswerTable:
     shown = [name for name in _HEADS if name in data.columns and data[name].null_count() < data.height]
+    barred = data["high"].null_count() < data.height
     rows = []
     for row in data.iter_rows(named=True):
-        known = row["high"] is not None and row["high"] > row["low"]
-        bar = f"{_number(row['low'])} – {_number(row['high'])}" if known else "–"
-        rows.append((row["what"], _number(row["answer"]), bar, *(_beside(name, row[name]) for name in shown)))
-    heads = ("", "Answer", "95 % interval", *(_HEADS[name] for name in shown))
+        bar = "–" if row["high"] is None else f"{_number(row['low'])} – {_number(row['high'])}"
+        bars = (bar,) if barred else ()
+        rows.append(
+            (row["what"], _number(row["answer"]), *bars, *(_beside(name, row[name]) for name in shown))
+        )
+    heads = ("", "Answer", *(("95 % interval",) if barred else ()), *(_HEADS[name] for name in shown))
     title = QUESTIONS[question]
     return AnswerTable(question, title[:1].upper() + title[1:], heads, rows, note, data)
 

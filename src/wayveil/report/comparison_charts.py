@@ -25,7 +25,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h")
 DASHES = ("-", "--", "-.", ":")
 REFERENCE_STYLE = {CEILING: "-", FLOOR: "--", EMPTY: ":"}
 GREY = "#6b6b6b"
-_LEAST_FOR_A_BAND = 3  # the interval of two values is wider than any picture
+LEAST_FOR_A_BAND = 3  # the interval of two values is wider than any picture
 
 
 def error_against_epsilon(comparison: Comparison, key: str, *, name: str, title: str = "") -> Chart:
@@ -42,7 +42,7 @@ def error_against_epsilon(comparison: Comparison, key: str, *, name: str, title:
             else {"color": GREY, "marker": "x", "linestyle": "-."}
         )
         axes.plot(*np.array([(p.epsilon, p.value) for p in points], np.float64).T, label=label, **style)
-        banded = [(p.epsilon, p.low, p.high) for p in points if p.repetitions >= _LEAST_FOR_A_BAND]
+        banded = [(p.epsilon, p.low, p.high) for p in points if p.repetitions >= LEAST_FOR_A_BAND]
         if banded:
             axes.fill_between(*np.array(banded, np.float64).T, color=style["color"], alpha=0.15, lw=0)
         rows += [vars(point) for point in points]
@@ -59,7 +59,7 @@ def error_against_epsilon(comparison: Comparison, key: str, *, name: str, title:
     axes.set_title(title, fontsize=10, loc="left")
     axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.08, 0.5))
     best = _best(lines, figure["better"])
-    alt = f"{title + ': ' if title else ''}{figure['label']} against epsilon for {len(lines)} mechanisms. {best}"
+    alt = f"{title + ': ' if title else ''}{figure['label']} against epsilon for {_count(lines)}. {best}"
     return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
 
 
@@ -140,6 +140,14 @@ def _value_axis(axes: Axes, values: list[float]) -> None:
     else:
         margin = 0.06 * (high - low) or 0.5
         axes.set_ylim(low - margin, high + margin)
+
+
+def _count(lines: dict[str, list[Point]]) -> str:
+    """The curves in words: plain Laplace noise answers one question and is no mechanism."""
+    many = len(lines.keys() - {PLAIN_LAPLACE})
+    return f"{many} mechanism{'s' * (many != 1)}" + (
+        " and plain Laplace noise" if PLAIN_LAPLACE in lines else ""
+    )
 
 
 def _best(lines: dict[str, list[Point]], better: str) -> str:

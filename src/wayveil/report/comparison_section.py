@@ -3,19 +3,28 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 from markupsafe import Markup
 
 from wayveil.comparison.recommend import HEADLINES, Recommendation, recommend
 from wayveil.comparison.results import Comparison
 from wayveil.report.chart import Chart
-from wayveil.report.comparison_charts import error_against_epsilon, privacy_utility
+from wayveil.report.comparison_charts import LEAST_FOR_A_BAND, error_against_epsilon, privacy_utility
+from wayveil.utility.reference import CEILING, EMPTY, FLOOR
+
+LINES = {
+    CEILING: "Ceiling: a resample of the raw trips.",
+    FLOOR: "Floor: public knowledge only.",
+    EMPTY: "Empty: no trips at all.",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonSection:
-    """What both the report and the page of a comparison show."""
+    """What both the report and the page of a comparison show; `key` explains the lines of its charts."""
 
     scope: str
+    key: str
     pictures: list[Chart]
     choices: list[Recommendation]
     gaps: list[tuple[str, str]]
@@ -25,8 +34,10 @@ class ComparisonSection:
         """Draw the charts and find the best."""
         epsilons = ", ".join(f"{epsilon:g}" for epsilon in comparison.epsilons)
         repetitions = (comparison.table["repetition"].max() or 0) + 1  # type: ignore[operator]
-        scope = f"{len(comparison.mechanisms)} mechanisms, epsilon {epsilons}, {repetitions} releases of each"
-        return cls(scope, headline_charts(comparison), recommend(comparison), list(comparison.gaps()))
+        releases = "1 release" if repetitions == 1 else f"{repetitions} releases"
+        scope = f"{len(comparison.mechanisms)} mechanisms, epsilon {epsilons}, {releases} of each"
+        charts = headline_charts(comparison)
+        return cls(scope, explain_lines(charts), charts, recommend(comparison), list(comparison.gaps()))
 
     def charts(self, folder: str | None) -> list[tuple[str, Markup, str | None]]:
         """Text, picture, and where its numbers lie."""
@@ -38,6 +49,15 @@ class ComparisonSection:
     def save(self, folder: str | Path) -> list[Path]:
         """Every chart as SVG and csv."""
         return [path for chart in self.pictures for path in chart.save(folder)]
+
+
+def explain_lines(charts: list[Chart]) -> str:
+    """What is drawn beside the curves, and nothing that is not."""
+    drawn = pl.concat([chart.data for chart in charts], how="diagonal_relaxed")
+    banded = "repetitions" in drawn.columns and (drawn["repetitions"] >= LEAST_FOR_A_BAND).any()
+    bands = "Bands are 95 % intervals over repetitions." if banded else "Too few repetitions for intervals."
+    names = set(drawn["name"])
+    return " ".join([bands, *(words for line, words in LINES.items() if line in names)])
 
 
 def headline_charts(comparison: Comparison) -> list[Chart]:

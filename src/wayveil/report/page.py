@@ -17,6 +17,7 @@ from wayveil.report.contents import Contents
 from wayveil.report.page_files import environment, write_page
 from wayveil.report.rankings import interval_words
 from wayveil.report.unmeasured import unmeasured
+from wayveil.synthesis.model import OfTaps
 from wayveil.trips.history import SIMULATED
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import Scorecard
@@ -122,6 +123,8 @@ def _report(
         "moving": len(private) == 0 or bool(private.lengths.max() > 1),
         "bars": contents.bars.known,
         "hour_bars": contents.bars.hours() is not None,
+        "raw_hours": raw is not None and raw.time is not None,
+        "counted": isinstance(release.model, OfTaps),
         "card": scorecard,
         "accuracy": None if scorecard is None else accuracy.accuracy_rows(scorecard),
         "verdict": None if scorecard is None else accuracy.verdict(scorecard),
