@@ -43,8 +43,11 @@ def tree():
 @pytest.mark.parametrize(("kind", "shown"), [("boardings", False), ("stops", True)])
 def test_intervals_are_explained_where_the_table_has_them(tree, kind, shown):
     known = replace(tree, known_accuracy=Accuracy({kind: WIDE}, (), None))
-    stops = section(report_html(release=known), "stops")
-    assert ("95 % interval</th>" in stops, HELD in stops) == (shown, shown)
+    visits, begins = section(report_html(release=known), "stops").split("<details")
+    assert ("95 % interval</th>" in visits, HELD in visits) == (shown, shown)
+    assert ("95 % interval</th>" in begins, "with intervals that hold" in begins) == (True, True)
+    bare = section(report_html(release=bare_release(tree.trips, tree.datasheet)), "stops")
+    assert ("95 % interval</th>" in bare, "hold the true number" in bare) == (False, False)
 
 
 @pytest.mark.parametrize("raw_times", [False, True])

@@ -9,6 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from wayveil.arrays import Floats, Ints
 from wayveil.counting.counter import TRAINED
 from wayveil.counting.engines import Engine, engine_for, read_files
 from wayveil.counting.steps import Steps
@@ -43,8 +46,9 @@ from wayveil.releases.tallies import kind_of
 from wayveil.releases.trip_periods import Period
 from wayveil.releases.trip_questions import TRIP_QUESTIONS, answer_trips, refuse_additions
 from wayveil.showing import draw_map, show
+from wayveil.synthesis.counted import CountsCells
 from wayveil.synthesis.drawing import Drawing, Wanted, draw
-from wayveil.synthesis.estimates import Estimate, Question, count_in_trips
+from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_trips
 from wayveil.synthesis.model import Estimates, ExpectedError, Model, OfTaps
 from wayveil.trips.files import TripFiles
 from wayveil.trips.history import NOT_PRIVATE, SIMULATED, History
@@ -110,6 +114,22 @@ class Release:
         kind = kind_of(question)
         bands = None if kind is None else self.accuracy.bands.get(kind)
         return Estimate(values) if bands is None else Estimate(values, *bands.ends(values))
+
+    def interval(self, kind: str, cells: Ints, values: Floats) -> Interval | None:
+        """Both ends of 95 % intervals of cells (see `releases.tallies`) for which the release shows these numbers.
+
+        By the law of the noise where the cells were counted, else from replicas. They always hold what is shown. Not a
+        number where nothing is known of a cell, None where nothing is known of the kind.
+        """
+        as_counted = "rewritten_by" not in self.datasheet and "drawn_trips" not in self.datasheet
+        counted = None
+        if as_counted and isinstance(self.model, CountsCells):
+            counted = self.model.counted(kind)
+        if counted is not None:
+            low, high = counted.ends(cells)
+            return np.minimum(low, values), np.maximum(high, values)
+        bands = self.accuracy.bands.get(kind)
+        return None if bands is None else bands.ends(values)
 
     def ask(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.releases.answers import MADE_AGAIN, Answer
@@ -73,12 +74,14 @@ def answer_trips(
         )
     known = None if districts is None else read_districts(districts, world)
     asked = Asked(question, known, over, release.visits_are_taps)
-    table = make_table(asked, trips, _count(asked, trips, by), by)
+    counts = _count(asked, trips, by)
+    table = make_table(asked, trips, counts, by)
     keys = [name for name in table.columns if name != "answer"]
     if raw is not None:
         table = _beside(release, asked, table, raw, by, bits)
     kind = trip_kind(release, question, by)
-    ends = _interval(release, kind, table["answer"])
+    cells = counts["cell"].to_numpy() if question == "journeys" else np.arange(len(table))
+    ends = _interval(release, kind, cells, table["answer"])
     order = [
         *keys,
         "answer",
@@ -107,14 +110,18 @@ def trip_kind(release: "Release", question: str, by: Period | None = None) -> st
     return TRIP_KINDS.get(question) if by is None else None
 
 
-def _interval(release: "Release", kind: str | None, answer: pl.Series) -> tuple[pl.Series, pl.Series]:
+def _interval(
+    release: "Release", kind: str | None, cells: Ints, answer: pl.Series
+) -> tuple[pl.Series, pl.Series]:
     """Both ends of 95 % intervals in whole trips; empty where nothing is known."""
-    bands = None if kind is None else release.accuracy.bands.get(kind)
-    if bands is None:
+    ends = None if kind is None else release.interval(kind, cells, answer.to_numpy().astype(np.float64))
+    if ends is None:
         nothing = pl.Series([None] * len(answer), dtype=answer.dtype)
         return nothing, nothing
-    low, high = bands.ends(answer.to_numpy().astype(np.float64))
-    return pl.Series(np.floor(low)).cast(pl.Int64), pl.Series(np.ceil(high)).cast(pl.Int64)
+    low, high = (
+        pl.Series(whole).fill_nan(None).cast(pl.Int64) for whole in (np.floor(ends[0]), np.ceil(ends[1]))
+    )
+    return low, high
 
 
 def refuse_additions(question: str, **given: Any) -> None:

@@ -28,7 +28,7 @@ from wayveil.synthesis.model import Nests
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import edge_flows
 from wayveil.utility.figures import check_comparable
-from wayveil.utility.stops import stop_counts
+from wayveil.utility.stops import origin_counts, stop_counts
 from wayveil.world.network import Network
 
 TOP = 20
@@ -65,6 +65,7 @@ class Contents:
     lengths: Chart
     trie: Chart | None
     stops: list[Row]
+    origins: list[Row]
     moves: list[Row]
     journeys: list[Row]
     patterns: list[PatternTable]
@@ -96,12 +97,12 @@ class Contents:
         trie = None
         if release is not None and isinstance(release.model, Nests):
             trie = trie_chart(release.model.nested(), world)
-        ends = bars.stops()
+        ends, begins = bars.stops(), bars.boardings()
         return cls(
             maps=flow_maps(world, private, raw) if isinstance(world, Network) else None,
             matrices=od_matrices(private, raw),
             hours=hour_chart(private, raw, bars),
-            lengths=length_chart(private, raw),
+            lengths=length_chart(private, raw, bars),
             trie=trie,
             stops=ranking(
                 lambda i: str(names[i]),
@@ -109,6 +110,13 @@ class Contents:
                 None if raw is None else stop_counts(raw),
                 top,
                 None if ends is None else lambda shown: (ends[0][shown], ends[1][shown]),
+            ),
+            origins=ranking(
+                lambda i: str(names[i]),
+                origin_counts(private),
+                None if raw is None else origin_counts(raw),
+                top,
+                None if begins is None else lambda shown: (begins[0][shown], begins[1][shown]),
             ),
             moves=move_ranking(
                 names,
@@ -138,6 +146,7 @@ class Contents:
         written = [path for chart in self.charts() for path in chart.save(folder)]
         tables = {
             "stops": ranking_table(self.stops, "stop"),
+            "origins": ranking_table(self.origins, "stop"),
             "moves": ranking_table(self.moves, "stops"),
             "journeys": ranking_table(self.journeys, "from_and_to"),
             **{f"top-{table.kind}": table.data for table in self.patterns},

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from wayveil.releases.release import Release
 from wayveil.synthesis.estimates import Ends, Interval, Key, Runs, Visits
+from wayveil.utility.stops import origin_counts
 
 
 class NoiseBars:
@@ -21,7 +22,8 @@ class NoiseBars:
         """Whether anything at all has a bar."""
         if self.release is None:
             return False
-        return self.stops() is not None or bool(self.release.accuracy.bands)
+        counted = (self.trips(), self.boardings(), self.stops())
+        return any(ends is not None for ends in counted) or bool(self.release.accuracy.bands)
 
     def stops(self) -> Interval | None:
         """Of visits per stop."""
@@ -31,6 +33,31 @@ class NoiseBars:
         """Of visits per hour of the day, where the release has times."""
         timed = self.release is not None and self.release.trips.time is not None
         return self._visits("hour") if timed else None
+
+    def trips(self) -> tuple[float, float] | None:
+        """Of the number of trips."""
+        if self.release is None:
+            return None
+        ends = self.release.interval(
+            "total", np.zeros(1, np.int64), np.array([float(len(self.release.trips))])
+        )
+        return None if ends is None else (float(ends[0][0]), float(ends[1][0]))
+
+    def boardings(self) -> Interval | None:
+        """Of trips that begin at each stop."""
+        if self.release is None:
+            return None
+        shown = origin_counts(self.release.trips)
+        return self.release.interval("boardings", np.arange(len(shown)), shown.astype(np.float64))
+
+    def lengths(self, trips: NDArray[np.int64]) -> Interval | None:
+        """Of trips with 0, 1, 2 ... stops, of which the release has so many; None where one of these is not known."""
+        if self.release is None:
+            return None
+        ends = self.release.interval("lengths", np.arange(len(trips)), trips.astype(np.float64))
+        if ends is None or np.isnan(np.stack(ends)[:, trips > 0]).any():
+            return None
+        return np.nan_to_num(ends[0]), np.nan_to_num(ends[1])
 
     def total(self) -> tuple[float, float] | None:
         """Of all visits."""

@@ -14,6 +14,7 @@ from wayveil.releases.release import Release
 from wayveil.report import accuracy
 from wayveil.report.comparison_section import ComparisonSection, number
 from wayveil.report.contents import Contents
+from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.page_files import environment, write_page
 from wayveil.report.rankings import interval_words
 from wayveil.report.unmeasured import unmeasured
@@ -117,12 +118,13 @@ def _report(
         "internal": raw is not None,
         "journeys_judged": release.accuracy.of("journeys") is not None,
         "notice": "" if raw is None else _notice(raw),
-        "facts": _facts(world, private, raw, contents.bars.total()),
+        "facts": _facts(world, private, raw, contents.bars),
         "datasheet": DatasheetView.of(sheet),
         "version": sheet.get("wayveil", {}).get("version", ""),
         "moving": len(private) == 0 or bool(private.lengths.max() > 1),
         "bars": contents.bars.known,
         "hour_bars": contents.bars.hours() is not None,
+        "length_bars": "high" in contents.lengths.data.columns,
         "raw_hours": raw is not None and raw.time is not None,
         "counted": isinstance(release.model, OfTaps),
         "card": scorecard,
@@ -155,12 +157,14 @@ def _title(world: World) -> str:
     return f"Private trips in {world.name}" if isinstance(world, Network) else "Private trips"
 
 
-def _facts(
-    world: World, private: Trips, raw: Trips | None, total: tuple[float, float] | None
-) -> list[tuple[str, str, str]]:
+def _facts(world: World, private: Trips, raw: Trips | None, known: NoiseBars) -> list[tuple[str, str, str]]:
     """The tiles at the head: what, how many, and beside it the interval and the raw number where it may be shown."""
     labels = ("released trips", "visits in them", "stops per trip", "stops with visits")
-    bars = ["", "" if total is None else f"95 % interval {interval_words(*total)}", "", ""]
+    trips, visits = (
+        "" if ends is None else f"95 % interval {interval_words(*ends)}"
+        for ends in (known.trips(), known.total())
+    )
+    bars = [trips, visits, "", ""]
     beside = [""] * 4 if raw is None else [f"raw: {count}" for count in _numbers(raw)]
     words = ["; ".join(filter(None, both)) for both in zip(beside, bars, strict=True)]
     words[-1] = "; ".join(filter(None, [words[-1], f"of {world.size:,} in the public world"]))

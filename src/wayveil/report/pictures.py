@@ -13,6 +13,7 @@ from wayveil.report.chart import Chart
 from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.svg_histogram import LengthBins, column_chart, shares
 from wayveil.report.svg_matrix import class_labels, matrix_svg
+from wayveil.synthesis.estimates import Interval
 from wayveil.trips.trips import Trips
 from wayveil.utility.grid import Grid
 from wayveil.utility.lengths import length_histogram
@@ -38,13 +39,15 @@ class Matrices:
     difference: list[tuple[int, str]]
 
 
-def length_chart(private: Trips, raw: Trips | None = None) -> Chart:
+def length_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None = None) -> Chart:
     """Trips by number of stops."""
     sides = _sides(private, raw)
     histograms = {label: length_histogram(trips) for label, trips in sides.items()}
     bins = LengthBins.over(*histograms.values())
     counts = {label: bins.counts(histogram) for label, histogram in histograms.items()}
     labels = [bins.label(i) for i in range(bins.count)]
+    ends = None if bars is None or bins.step > 1 else bars.lengths(histograms["private"])
+    size = max(float(histograms["private"].sum()), 1.0)
     title = "Histogram of stops per trip"
     svg = column_chart(
         labels,
@@ -54,10 +57,11 @@ def length_chart(private: Trips, raw: Trips | None = None) -> Chart:
         title=title,
         axis="stops per trip",
         what="trips",
+        ends=None if ends is None else (_in_bins(bins, ends[0]) / size, _in_bins(bins, ends[1]) / size),
     )
     wide = max(len(histogram) for histogram in histograms.values())
     padded = {label: np.pad(histogram, (0, wide - len(histogram))) for label, histogram in histograms.items()}
-    data = _shares_table("stops_per_trip", np.arange(wide), "trips", padded)
+    data = _with_ends(_shares_table("stops_per_trip", np.arange(wide), "trips", padded), ends)
     return Chart("lengths", svg, data, title, plain=True)
 
 
@@ -80,10 +84,7 @@ def hour_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None 
         what="visits",
         ends=None if ends is None else (ends[0] / size, ends[1] / size),
     )
-    data = _shares_table("hour", np.arange(24), "visits", counts)
-    for name, side in zip(("low", "high"), ends or (), strict=False):
-        column = np.concatenate([side if label == "private" else np.full(24, np.nan) for label in counts])
-        data = data.with_columns(pl.Series(name, column).fill_nan(None))
+    data = _with_ends(_shares_table("hour", np.arange(24), "visits", counts), ends)
     return Chart("hours", svg, data, title, plain=True)
 
 
@@ -191,3 +192,21 @@ def _shares_table(
         )
         for label, counts in sides.items()
     )
+
+
+def _with_ends(data: pl.DataFrame, ends: Interval | None) -> pl.DataFrame:
+    """The table with the ends of the intervals of the release, where they are known."""
+    private = np.flatnonzero((data["side"] == "private").to_numpy())
+    for name, side in zip(("low", "high"), ends or (), strict=False):
+        column = np.full(len(data), np.nan)
+        column[private[: len(side)]] = side
+        data = data.with_columns(pl.Series(name, column).fill_nan(None))
+    return data
+
+
+def _in_bins(bins: LengthBins, ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ends by number of stops as ends of columns that have one number of stops each."""
+    out = np.zeros(bins.count)
+    some = ends[bins.first : bins.first + bins.count]
+    out[: len(some)] = some
+    return out

@@ -17,6 +17,10 @@ class TimedTree(NoisyTree):
 
     bins: TimeBins = TimeBins.hour_of_day()  # noqa: RUF009 - immutable, and every caller names its own
 
+    @property
+    def first_stops(self) -> None:
+        """A node stands for a stop at a time, and a stop for several nodes."""
+
     def decode(
         self, symbol: NDArray[np.int32], offsets: NDArray[np.int64], rng: np.random.Generator
     ) -> Trips:
@@ -43,6 +47,10 @@ class TaxonomyTree(NoisyTree):
     bins: TimeBins = TimeBins.hour_of_day()  # noqa: RUF009 - immutable, and every caller names its own
     location_levels: int = 0
     time_levels: int = 0
+
+    @property
+    def first_stops(self) -> int:
+        return self.location_levels
 
     @property
     def width(self) -> int:

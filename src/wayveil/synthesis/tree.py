@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.synthesis.consistency import Consistency, consistent_counts, settle_visits
+from wayveil.synthesis.counted import KeptCounted
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.trips.trips import Trips
@@ -59,6 +60,21 @@ class NoisyTree(Model):
     def bins(self) -> TimeBins | None:
         """The time bins of its symbols, where they have any."""
         return None
+
+    @property
+    def first_stops(self) -> int | None:
+        """The level whose nodes stand for the first stop of trips, one node each; None if there is none."""
+        return 0
+
+    def counted(self, kind: str) -> KeptCounted | None:
+        """Trips by origin: nodes of one level, kept by their own noisy count once the nodes above them are kept."""
+        place = self.first_stops
+        if kind != "boardings" or place is None or place >= len(self.levels):
+            return None
+        level = self.levels[place]
+        order = np.argsort(level.symbol)
+        cells, values = level.symbol[order].astype(np.int64), level.count[order].astype(np.float64)
+        return KeptCounted(cells, values, float(level.scale), level.threshold, every=place == 0)
 
     def consistent(self) -> list[NDArray[np.float64]]:
         """Non-negative counts in which no node has less than its children together, and none inside a visit more."""

@@ -16,6 +16,12 @@ def stop_counts(trips: Trips) -> NDArray[np.int64]:
     return np.bincount(trips.location, minlength=trips.world.size).astype(np.int64)
 
 
+def origin_counts(trips: Trips) -> NDArray[np.int64]:
+    """Trips that begin at every stop of the world."""
+    first = trips.origins()
+    return np.bincount(first[first >= 0], minlength=trips.world.size).astype(np.int64)
+
+
 def busiest(counts: Counts, top: int) -> NDArray[np.int64]:
     """Positions of the `top` largest counts, largest first; ties go to the lower position on every side, and
     a count of zero is never among the busiest, so that there may be fewer.

@@ -11,14 +11,15 @@ from math import sqrt
 import numpy as np
 import polars as pl
 
-from wayveil.arrays import Ints
+from wayveil.arrays import Floats, Ints
 from wayveil.errors import InputError
+from wayveil.synthesis.counted import AllCounted
 from wayveil.synthesis.model import ExpectedError, Model, Replica
 from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.synthesis.weave.weaving import Woven, weave
 from wayveil.trips.trips import Trips
-from wayveil.world.walk_blocks import Resolution, WalkBlocks
+from wayveil.world.walk_blocks import Resolution, WalkBlocks, length_edges
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
@@ -101,6 +102,32 @@ class Measurements(Model):
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many private trips, or as many as the noisy total says."""
         return self.generate(seed, trips=trips)
+
+    def counted(self, kind: str) -> AllCounted | None:
+        """Trips in all, and by origin, destination or number of visits, as far as that was asked.
+
+        Edges and moves were asked of trips that spread a weight of one over them: how many trips pass there does not
+        follow from it.
+        """
+        if kind == "total":
+            return self._with_noise(np.array([float(self.total)]), self.variance)
+        block = self.noisy.get(
+            {"boardings": "origin", "alightings": "destination", "lengths": "length"}.get(kind, "")
+        )
+        if block is None:
+            return None
+        value = block.in_trips().value
+        if kind != "lengths":
+            return self._with_noise(value, block.variance)
+        # Lengths were asked by distance; bins of one length each come first, and wider ones tell no single length.
+        by_distance = value.reshape(self.resolution.distances, -1)
+        single = int(np.argmax(np.diff(length_edges(self.resolution.growth)) > 1))
+        shown = np.concatenate([[np.nan], by_distance[:, :single].sum(axis=0)])
+        return self._with_noise(shown, block.variance, len(by_distance))
+
+    def _with_noise(self, value: Floats, variance: float, many: int = 1) -> AllCounted:
+        """Sums of so many counts with noise of this variance each; Laplace noise has a fourth cumulant of 3 v^2."""
+        return AllCounted(value, many * variance, 0.0 if self.gaussian else many * 3 * variance**2)
 
     def replicate(self, trips: Trips, seed: int) -> Replica:
         """Measured and woven once more, as if the released trips were the truth."""
