@@ -33,7 +33,7 @@ ROUNDS = 1
 # A replica with so much fewer or more visits or trips than its release shows that the mechanism loses as much.
 MOST_LOST = 0.1
 # Public knowledge is drawn as often as there are trips, up to so many; the rest is scaled.
-MOST_PUBLIC = 100_000
+MOST_PUBLIC = 20_000
 # Kinds that count trips and not their visits.
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
@@ -219,5 +219,4 @@ def _judge(
 
 
 def _distance(left: Tally, right: Tally) -> float:
-    cells = np.union1d(left.cells, right.cells)
-    return float(np.abs(left.at(cells) - right.at(cells)).sum())
+    return float(np.abs(np.subtract(*left.beside(right))).sum())

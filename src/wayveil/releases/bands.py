@@ -76,10 +76,7 @@ class Bands:
 
 def find_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
     """Intervals from what replicas show of the truth; None where replicas show too little."""
-    pairs = []
-    for replica in replicas:
-        cells = np.union1d(truth.cells, replica.cells)
-        pairs.append(np.stack([replica.at(cells), truth.at(cells)]))
+    pairs = [np.stack(replica.beside(truth)) for replica in replicas]
     if not pairs:
         return None
     shown, true = np.concatenate(pairs, axis=1)
@@ -113,8 +110,7 @@ def find_sum_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
     total = float(truth.values.sum())
     parts = []
     for replica in replicas:
-        cells = np.union1d(truth.cells, replica.cells)
-        off = truth.at(cells) - replica.at(cells)
+        off = np.subtract(*truth.beside(replica))
         parts.append(max(float(np.sum(off**2)), float(np.sum(off)) ** 2))
     if not parts or len(truth.cells) < FEWEST:
         return None

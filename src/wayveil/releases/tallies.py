@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.estimates import HOURS, Key, Question, Runs, Visits
 from wayveil.trips.trips import Trips
-from wayveil.trips.windows import window_starts
 from wayveil.world.timebins import DAY, HOUR, TimeBins
+
+# So many cells are counted in one pass, however few are full.
+FEW = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +29,11 @@ class Tally:
 
     @classmethod
     def of(cls, cells: Ints) -> "Tally":
-        """Count how often each cell occurs."""
+        """Count how often each cell occurs: in one pass where there are few, else by sorting."""
+        if int(cells.max(initial=0)) < max(FEW, 4 * len(cells)):
+            dense = np.bincount(cells)
+            found = np.flatnonzero(dense)
+            return cls(found, dense[found].astype(np.float64))
         found, count = np.unique(cells, return_counts=True)
         return cls(found.astype(np.int64), count.astype(np.float64))
 
@@ -37,6 +43,15 @@ class Tally:
             return np.zeros(len(cells))
         place = np.minimum(np.searchsorted(self.cells, cells), len(self.cells) - 1)
         return np.where(self.cells[place] == cells, self.values[place], 0.0)
+
+    def beside(self, other: "Tally") -> tuple[Floats, Floats]:
+        """Both numbers of every cell in which either has one: its own cells first."""
+        there = other.at(self.cells)
+        alone = self.at(other.cells) == 0
+        return (
+            np.concatenate([self.values, np.zeros(int(alone.sum()))]),
+            np.concatenate([there, other.values[alone]]),
+        )
 
 
 def _trips(trips: Trips) -> Ints:
@@ -83,28 +98,31 @@ def _lengths(trips: Trips) -> Ints:
 
 def _runs(length: int) -> Callable[[Trips], Ints]:
     def count(trips: Trips) -> Ints:
-        starts, size = window_starts(trips, length), trips.world.size
-        cells = np.zeros(len(starts), np.int64)
-        for step in range(length):
-            cells = cells * size + trips.location[starts + step]
-        windows = np.maximum(trips.lengths - length + 1, 0)
-        return cells[_first_of_trip(cells, np.concatenate([[0], np.cumsum(windows)]))]
+        return _first_runs(trips.location, trips.offsets, trips.world.size, length)
 
     return count
 
 
 @njit(cache=True)
-def _first_of_trip(cells: Ints, offsets: Ints) -> NDArray[np.bool_]:
-    """Whether a cell is new in its trip: a trip that runs there twice is one trip."""
-    new = np.ones(len(cells), np.bool_)
+def _first_runs(location: NDArray[np.int32], offsets: Ints, size: int, length: int) -> Ints:
+    """The cell of every run of so many stops, once per trip: a trip that runs there twice is one trip."""
+    cells = np.empty(len(location), np.int64)
+    count = 0
     for trip in range(len(offsets) - 1):
-        start = offsets[trip]
-        for here in range(start + 1, offsets[trip + 1]):
-            for before in range(start, here):
-                if cells[before] == cells[here]:
-                    new[here] = False
+        first = count
+        for start in range(offsets[trip], offsets[trip + 1] - length + 1):
+            cell = np.int64(0)
+            for step in range(length):
+                cell = cell * size + location[start + step]
+            new = True
+            for before in range(first, count):
+                if cells[before] == cell:
+                    new = False
                     break
-    return new
+            if new:
+                cells[count] = cell
+                count += 1
+    return cells[:count]
 
 
 @dataclass(frozen=True)
