@@ -62,6 +62,7 @@ def _register() -> None:
         release,
         releases,
         risk,
+        study,
         tap_commands,
     )
 
@@ -75,6 +76,7 @@ def _register() -> None:
         risk,
         anonymise,
         compare,
+        study,
         tap_commands,
         gps,
     ):

@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from wayveil.errors import InputError
 from wayveil.synthesis.estimates import Estimate, Question
@@ -143,6 +144,14 @@ class Nests(Protocol):
 
     def nested(self, widest: int | None = None) -> dict[str, Any]:
         """`count` and `children`; each child has `stop`, `count` and `children`, at most `widest` of them."""
+
+
+@runtime_checkable
+class HoldsNgrams(Protocol):
+    """Holds n-grams of places, which can be judged without drawing a trip."""
+
+    def ngrams(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Those of n places in a row (no marks), one row each, and their counts; None: it has none of that length."""
 
 
 @runtime_checkable

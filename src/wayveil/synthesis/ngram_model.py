@@ -42,6 +42,11 @@ class NgramTable:
     def __len__(self) -> int:
         return len(self.noisy)
 
+    def of_places(self, locations: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The n-grams without marks, and their counts."""
+        plain = (self.symbols < locations).all(axis=1)
+        return self.symbols[plain], self.count[plain]
+
 
 @dataclass(frozen=True, eq=False)
 class NgramModel(Model):
@@ -84,6 +89,10 @@ class NgramModel(Model):
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many walks; None for as many as there are trips."""
         return (self if trips is None else replace(self, trips=float(trips))).generate(seed)
+
+    def ngrams(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """The n-grams of n places that were released."""
+        return next((table.of_places(self.world.size) for table in self.tables if table.n == n), None)
 
     def nested(self, widest: int | None = None) -> dict[str, Any]:
         """The longest n-grams as nodes within nodes."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from wayveil.errors import RefusedError
 from wayveil.synthesis.model import Model
@@ -79,6 +80,10 @@ class Trie(Model):
             first = symbols[:, 0] == self.world.size
             steps.append(Steps(symbols[first, : n - 2], symbols[first, n - 2], weight[first]))
         return steps
+
+    def ngrams(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """The n-grams of n places that were kept."""
+        return self.grams.of_places(self.world.size) if n == self.grams.n else None
 
     def table(self) -> pl.DataFrame:
         """One row per n-gram: its length, its stops with ^ and $ for the marks, noisy and cleaned count."""

@@ -1,0 +1,95 @@
+"""`wayveil study`: run a published study, ours beside theirs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, present_rows, remark
+from wayveil.errors import ParameterError
+from wayveil.progress import shown
+
+if TYPE_CHECKING:
+    from wayveil.studies.lab import Scale
+
+
+def study(
+    name: Annotated[
+        str, typer.Argument(help="Which: see the list below; `list` prints the names.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder of the page; a run that was stopped goes on in it."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Minutes: few repetitions on small data (default).")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="As often as the study did, on as much data: hours.")
+    ] = False,
+    tiny: Annotated[
+        bool, typer.Option("--tiny", help="Seconds: shows that everything runs; its figures say nothing.")
+    ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with public data sets (msnbc/, berlin/, ...; docs/studies.md lists them). Without it, or "
+            "where a file is missing, data is simulated."
+        ),
+    ] = None,
+    world: Annotated[
+        Path | None,
+        typer.Option("--world", "-w", help="Your own city (GTFS or a saved network) for simulated riders."),
+    ] = None,
+    trips: Annotated[
+        Path | None,
+        typer.Option(help="Your own trips on --world. The page then shows figures of raw trips: internal."),
+    ] = None,
+    bbox: BoundingBox = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; default: one per core.")] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Repeat a published study: its tables and figures, ours beside what it printed, and where and why ours differ.
+
+        wayveil study mobitrie --quick --out page/
+
+        wayveil study mobitrie --full --data public-data/ --out mobitrie/
+
+    The folder gets one page (`index.html`), every figure as svg and csv, `results.csv` with every run, and
+    `figures.json`: reached, not reached, or not reproducible, for every published table and figure.
+    """
+    from wayveil.studies.registry import studies
+
+    if name == "list":
+        present_rows([{"study": one} for one in studies()], as_json=as_json)
+        return
+    if out is None:
+        raise ParameterError("name a folder for the page: --out page/")
+    if quick + full + tiny > 1:
+        raise ParameterError("choose one of --quick, --full and --tiny")
+    if trips is not None and world is None:
+        raise ParameterError("--trips need the public places that they are about: add --world")
+    if bbox is not None and world is None:
+        raise ParameterError("--bbox cuts your own city: add --world")
+    if data is not None and not data.is_dir():
+        raise ParameterError(f"--data takes a folder, and {data} is none")
+    from wayveil.studies.lab import Lab
+    from wayveil.studies.page import study_page, summary_rows
+
+    scale: Scale = "full" if full else "tiny" if tiny else "quick"
+    lab = Lab(scale=scale, data=data, world=world, trips=trips, bbox=bbox, out=out)
+    with shown(not quiet and not as_json):
+        page, verdicts, results = study_page(name, lab, workers=workers)
+    present_rows(summary_rows(verdicts), as_json=as_json, title=f"{name}, {scale}")
+    for place, reason in results.gaps():
+        remark(f"{place}: {reason}", quiet=quiet or as_json)
+    notice = "Not for publication: it shows figures of raw trips. " if lab.internal else ""
+    remark(f"Page: {page}. {notice}", quiet=quiet or as_json)
+    if any(cell["status"] == "failed" for cell in results.cells):
+        raise typer.Exit(1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(study)

@@ -1,0 +1,86 @@
+"""Lines of an exhibit: ours with bands of one standard deviation, the study's dashed with crosses."""
+
+import re
+
+import numpy as np
+import polars as pl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from wayveil.report.chart import Chart
+from wayveil.report.comparison_charts import COLOURS, DASHES, GREY, MARKERS, draw_svg
+from wayveil.studies.results import Results
+from wayveil.studies.study import FIGURE, STUDY, Exhibit
+
+
+def line_charts(exhibit: Exhibit, results: Results) -> list[Chart]:
+    """One chart for every column: its values against `down`, a line per series."""
+    places = results.places(exhibit)
+    columns = exhibit.columns or tuple(dict.fromkeys(across for _, across, _ in places))
+    names = list(dict.fromkeys(series for _, _, series in places))
+    charts = []
+    for column in columns:
+        rows: list[dict[str, object]] = []
+        for (down, across, series), value in places.items():
+            if across == column:
+                rows.append({exhibit.down: down, "series": series, **vars(value)})
+        for (down, across), theirs in exhibit.printed.items():
+            if across == column:
+                spread = exhibit.spread.get((down, across))
+                rows.append({exhibit.down: down, "series": STUDY, "mean": theirs, "deviation": spread})
+        if rows:
+            charts.append(_chart(exhibit, column, names, pl.DataFrame(rows, infer_schema_length=None)))
+    return charts
+
+
+def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) -> Chart:
+    picture = Figure(figsize=(5.6, 3.2), layout="constrained")
+    FigureCanvasSVG(picture)
+    axes = picture.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+    axes.grid(axis="y", color="#e5e5e5", lw=0.6)
+    ticks = list(dict.fromkeys(data[exhibit.down].to_list()))
+    numeric = all(_is_number(tick) for tick in ticks)
+    if numeric:
+        ticks.sort(key=float)
+    place = {tick: float(tick) if numeric else float(at) for at, tick in enumerate(ticks)}
+    for series in [*names, STUDY]:
+        own = data.filter(pl.col("series") == series)
+        if own.is_empty():
+            continue
+        x = np.array([place[tick] for tick in own[exhibit.down].to_list()])
+        order = np.argsort(x, kind="stable")
+        mean = own["mean"].to_numpy()[order]
+        spread = own["deviation"].cast(pl.Float64).fill_null(0.0).to_numpy()[order]
+        number = names.index(series) if series in names else 0
+        if series == STUDY:
+            axes.plot(x[order], mean, color=GREY, marker="x", ms=5, lw=1.2, linestyle="--", label="the study")
+        else:
+            colour = COLOURS[number % len(COLOURS)]
+            dashes = DASHES[number // len(COLOURS) % len(DASHES)]
+            marker = MARKERS[number % len(MARKERS)]
+            axes.plot(
+                x[order], mean, color=colour, marker=marker, ms=4, lw=1.3, linestyle=dashes, label=series
+            )
+            axes.fill_between(x[order], mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
+    if numeric and min(place.values()) > 0 and max(place.values()) / min(place.values()) >= 10:
+        axes.set_xscale("log")
+    axes.set_xticks([place[tick] for tick in ticks], ticks)
+    axes.minorticks_off()
+    axes.set_xlabel(exhibit.down, fontsize=9)
+    title = column if exhibit.across == FIGURE else f"{exhibit.across} {column}"
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.legend(fontsize=8, frameon=False)
+    name = re.sub(r"[^\w]+", "-", f"{exhibit.label} {title}".lower()).strip("-")
+    alt = f"{exhibit.label}: {title} against {exhibit.down}, {len(names)} lines of ours"
+    alt += " and the study's." if STUDY in data["series"] else "."
+    return Chart(name, draw_svg(picture, name), data, alt)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

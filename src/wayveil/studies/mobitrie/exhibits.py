@@ -1,0 +1,138 @@
+"""The tables and figures of the study, each with what it prints and the sentence about where ours differ."""
+
+from wayveil.studies.mobitrie.printed import (
+    BETTER,
+    CELLS,
+    DATA_FACTS,
+    EPSILONS,
+    F1,
+    FIGURES,
+    FITNESS,
+    LARGE,
+    PAGES,
+    PRECISION,
+    RECALL,
+    SMALL,
+    TABLE_7_1,
+    errors,
+    found_share,
+    metrics,
+    used_share,
+)
+from wayveil.studies.mobitrie.trials import BY_TRIE, UNIVERSE
+from wayveil.studies.results import Results
+from wayveil.studies.study import Better, Exhibit
+
+OURS = "mobitrie-lt"
+NUMBERS = {SMALL: ("7.5", "7.9", "a"), LARGE: ("7.6", "7.10", "b"), PAGES: ("7.7", "7.11", "c")}
+DIRECTIONS: dict[str, Better] = {**dict.fromkeys(FIGURES, "higher"), **BETTER, "TN": "same"}  # type: ignore[dict-item]
+CHARTS = {
+    "7.2": ("F1, fitness, precision and recall", (F1, FITNESS, PRECISION, RECALL)),
+    "7.3": ("accuracy, Jaccard index and false negative rate", ("accuracy", "Jaccard", "FNR")),
+    "7.4": ("TP, FP, FN and TN", CELLS),
+}
+BY_LENGTH = "7.8"
+
+
+def exhibits() -> tuple[Exhibit, ...]:
+    """All of them, in the order of the study."""
+    made = [_data()]
+    for data in NUMBERS:
+        made += [_metrics(data), *(_chart(number, data) for number in CHARTS)]
+    for data in NUMBERS:
+        made += [_errors(data, "table"), _errors(data, "lines")]
+    return tuple(made)
+
+
+def _data() -> Exhibit:
+    return Exhibit(
+        label="Table 7.1",
+        title="the datasets",
+        part="data",
+        down="data",
+        columns=DATA_FACTS,
+        printed={
+            (data, fact): float(value)
+            for data, row in TABLE_7_1.items()
+            for fact, value in zip(DATA_FACTS, row, strict=True)
+        },
+        ours="ours",
+        tolerance=0.1,
+    )
+
+
+def _metrics(data: str) -> Exhibit:
+    number = NUMBERS[data][0]
+    return Exhibit(
+        label=f"Table {number}",
+        title=f"figures of the tries, {data}",
+        part=("lines", "trials"),
+        where={"data": data},
+        columns=FIGURES,
+        printed=metrics(data),
+        ours=OURS,
+        better=DIRECTIONS,
+        why=lambda results: why_metrics(results, data),
+        note="Ours are means over the tries that were found; the study's count a run that found none as zeros. "
+        "That it does is an inference: its recall and false negative rate do not add up to one.",
+    )
+
+
+def _chart(number: str, data: str) -> Exhibit:
+    words, columns = CHARTS[number]
+    return Exhibit(
+        label=f"Figure {number}{NUMBERS[data][2]}",
+        title=f"{words}, {data}",
+        part=("lines", "trials"),
+        shape="lines",
+        where={"data": data},
+        columns=columns,
+        printed=metrics(data, columns),
+        ours=OURS,
+        better=DIRECTIONS,
+        why=lambda results: why_metrics(results, data),
+    )
+
+
+def _errors(data: str, shape: str) -> Exhibit:
+    table = shape == "table"
+    label = f"Table {NUMBERS[data][1]}" if table else f"Figure {BY_LENGTH}{NUMBERS[data][2]}"
+    return Exhibit(
+        label=label,
+        title=f"subsequence error by length, {data}",
+        part=("lines", "trials"),
+        shape="table" if table else "lines",
+        down="length",
+        across="epsilon",
+        series="answered",
+        columns=EPSILONS,
+        where={"data": data, "figure": "error"},
+        printed=errors(data),
+        spread=errors(data, 1),
+        ours=f"{OURS} {BY_TRIE}",
+        better="lower",
+        why=lambda results: why_errors(results, data),
+        note="A trie of depth 3 has no node for a longer query and answers 0; that the study does the same is an "
+        "inference from its curves, which fall like one over the length.",
+    )
+
+
+def why_metrics(results: Results, data: str) -> str:
+    """Why figures of tries differ: the universe is not the study's, and noise lifts what nobody visited."""
+    everything = results.mean("lines", PRECISION, data=data, mechanism=UNIVERSE, epsilon="1")
+    return (
+        f"In the study {used_share(data, '1'):.0%} of all possible 3-grams occur in the trips, here {everything:.0%}: "
+        "any choice of 3-grams has that precision on average, with data or without. "
+        f"At epsilon 0.1 the study found a trie in {found_share(data, '0.1'):.0%} of its runs, ours in "
+        f"{results.mean('trials', 'found', data=data, mechanism=OURS, epsilon='0.1'):.0%}."
+    )
+
+
+def why_errors(results: Results, data: str) -> str:
+    """Why errors differ: the baseline tells what the trie cannot answer at all."""
+    least = results.mean(
+        "lines", "error", data=data, length="4", epsilon="1", answered=f"baseline (no privacy) {BY_TRIE}"
+    )
+    return (
+        f"The trie of all 3-grams without any noise has an error of {least:.3f} at length 4 on these trips."
+    )

@@ -1,0 +1,148 @@
+"""The page of a study: what was reached, every table and figure with ours beside theirs, and a csv of everything."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from wayveil import __version__
+from wayveil.releases.datasheet_page import templates
+from wayveil.report.chart import Chart
+from wayveil.report.page_files import write_page
+from wayveil.studies.charts import line_charts
+from wayveil.studies.lab import Lab
+from wayveil.studies.results import Results, Value
+from wayveil.studies.run import run_study, write_whole
+from wayveil.studies.study import FIGURE, Exhibit, Study
+from wayveil.studies.verdicts import Verdict, figures_json, judge, number
+
+INTERNAL = "This page shows figures computed from raw trips."
+SCALES = {
+    "tiny": "tiny: shows that everything runs; its figures say nothing",
+    "quick": "quick: few repetitions on small data",
+    "full": "full: repeated as often as in the study",
+}
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row: the place, whose it is, and its cells."""
+
+    head: str
+    series: str
+    cells: list[str]
+    theirs: bool = False
+
+
+def study_page(name: str, lab: Lab, *, workers: int | None = None) -> tuple[Path, list[Verdict], Results]:
+    """Run a study and write `index.html`, `figures/`, `results.csv` and `figures.json` into the lab's folder."""
+    study, results = run_study(name, lab, workers=workers)
+    folder = lab.out or Path()
+    verdicts = judge(study, results)
+    charts = {exhibit.label: _charts(exhibit, results) for exhibit in study.exhibits}
+    for chart in (chart for found in charts.values() for chart in found):
+        chart.save(folder / "figures")
+    write_whole(folder / "results.csv", results.table.write_csv)
+    sources = [source.words for source in lab.sources.values()]
+    record = json.dumps(figures_json(study, verdicts, lab.scale, sources), indent=1)
+    write_whole(folder / "figures.json", lambda draft: draft.write_text(record + "\n"))
+    page = write_page(folder / "index.html", _html(study, lab, results, verdicts, charts))
+    return page, verdicts, results
+
+
+def _html(
+    study: Study, lab: Lab, results: Results, verdicts: list[Verdict], charts: dict[str, list[Chart]]
+) -> str:
+    exhibits = [
+        {
+            "id": f"e{at}",
+            "about": exhibit,
+            "heads": _heads(exhibit, results),
+            "rows": _rows(exhibit, results) if exhibit.shape == "table" else [],
+            "charts": [
+                (chart.alt, Markup(chart.svg), f"figures/{chart.name}.csv") for chart in charts[exhibit.label]
+            ],
+            "verdict": next((one for one in verdicts if one.label == exhibit.label), None),
+        }
+        for at, exhibit in enumerate(study.exhibits)
+    ]
+    reached = sum(verdict.status == "reached" for verdict in verdicts)
+    tiles = [
+        ("tables and figures reached", f"{reached} of {len(verdicts)}"),
+        ("cells run", f"{len(results.cells):,}"),
+        ("time of all cells", f"{results.seconds:,.0f} s"),
+        ("scale", lab.scale),
+    ]
+    environment = templates("wayveil.studies", "wayveil.report", "wayveil.releases")
+    return environment.get_template("study.html.j2").render(
+        study=study,
+        internal=INTERNAL if lab.internal else "",
+        scale=SCALES[lab.scale],
+        sources=list(lab.sources.values()),
+        tiles=tiles,
+        verdicts=verdicts,
+        exhibits=exhibits,
+        gaps=results.gaps(),
+        version=__version__,
+    )
+
+
+def _charts(exhibit: Exhibit, results: Results) -> list[Chart]:
+    if exhibit.shape == "lines":
+        return line_charts(exhibit, results)
+    return results.pictures(exhibit) if exhibit.shape == "pictures" else []
+
+
+def _columns(exhibit: Exhibit, results: Results) -> tuple[str, ...]:
+    return exhibit.columns or tuple(
+        dict.fromkeys(
+            [across for _, across in exhibit.printed] + [across for _, across, _ in results.places(exhibit)]
+        )
+    )
+
+
+def _heads(exhibit: Exhibit, results: Results) -> list[str]:
+    columns = _columns(exhibit, results)
+    return list(columns) if exhibit.across == FIGURE else [f"{exhibit.across} {one}" for one in columns]
+
+
+def _rows(exhibit: Exhibit, results: Results) -> list[TableRow]:
+    """For every place down: the study's row where it printed one, then ours."""
+    columns, places = _columns(exhibit, results), results.places(exhibit)
+    downs = dict.fromkeys([down for down, _ in exhibit.printed] + [down for down, _, _ in places])
+    names = dict.fromkeys(series for _, _, series in places)
+    made = []
+    for down in downs:
+        theirs = [_theirs(exhibit, down, column) for column in columns]
+        rows = [TableRow(down, "the study", theirs, theirs=True)] if any(theirs) else []
+        for name in names:
+            ours = [_ours(places.get((down, column, name))) for column in columns]
+            rows += [TableRow(down, name, ours)] if any(ours) else []
+        made += [row if at == 0 else TableRow("", row.series, row.cells) for at, row in enumerate(rows)]
+    return made
+
+
+def _theirs(exhibit: Exhibit, down: str, column: str) -> str:
+    value, spread = exhibit.printed.get((down, column)), exhibit.spread.get((down, column))
+    return "" if value is None else number(value) + ("" if spread is None else f" ± {number(spread)}")
+
+
+def _ours(value: Value | None) -> str:
+    if value is None:
+        return ""
+    return number(value.mean) + ("" if value.deviation is None else f" ± {number(value.deviation)}")
+
+
+def summary_rows(verdicts: list[Verdict]) -> list[dict[str, Any]]:
+    """For a terminal."""
+    return [
+        {
+            "figure": one.label,
+            "what": one.title,
+            "status": one.status,
+            "values": f"{one.reached} of {one.judged}",
+        }
+        for one in verdicts
+    ]

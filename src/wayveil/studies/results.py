@@ -1,0 +1,123 @@
+"""What a study's cells gave: one long table, and the means and spreads that exhibits show."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from wayveil.report.chart import Chart
+from wayveil.studies.study import FIGURE, Exhibit
+from wayveil.utility.scorecard import mean_and_interval
+
+_OWN = ("part", "repetition", "status", "message", FIGURE, "value")
+
+
+@dataclass(frozen=True)
+class Value:
+    """The mean of one place over repetitions, its 95 % interval, the standard deviation, and how many there were."""
+
+    mean: float
+    low: float
+    high: float
+    deviation: float | None
+    runs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """A row per cell and figure: `part`, coordinates as text, `repetition`, `figure`, `value`."""
+
+    table: pl.DataFrame
+    cells: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, cells: Sequence[Mapping[str, Any]]) -> "Results":
+        """Put the cells together; one that was refused or failed is a row with its message."""
+        rows: list[dict[str, Any]] = []
+        for cell in cells:
+            about = {"part": cell["part"], **cell["setting"], "repetition": cell["repetition"]}
+            about |= {"status": cell["status"], "message": cell["message"]}
+            rows += [about] if not cell["rows"] else [{**about, **row} for row in cell["rows"]]
+        named = dict.fromkeys(name for row in rows for name in row if name not in _OWN)
+        schema: dict[str, Any] = {
+            "part": pl.String,
+            **dict.fromkeys(named, pl.String),
+            "repetition": pl.Int64,
+        }
+        schema |= {"status": pl.String, "message": pl.String, FIGURE: pl.String, "value": pl.Float64}
+        table = pl.DataFrame(rows, schema=schema, infer_schema_length=None).with_columns(
+            pl.col("value").fill_nan(None)
+        )
+        return cls(table, cells)
+
+    @cached_property
+    def seconds(self) -> float:
+        """Time of all cells together."""
+        return float(sum(cell.get("seconds", 0.0) for cell in self.cells))
+
+    def rows(self, part: str | Sequence[str], **where: str) -> pl.DataFrame:
+        """The measured rows of a part (or of several) with these coordinates."""
+        names = [part] if isinstance(part, str) else list(part)
+        found = self.table.filter(pl.col("part").is_in(names) & pl.col("value").is_not_null())
+        for name, value in where.items():
+            if name not in found.columns:
+                return found.clear()
+            found = found.filter(pl.col(name) == value)
+        return found
+
+    def value(self, part: str, figure: str, **where: str) -> Value | None:
+        """One figure at one place, over the repetitions that have it."""
+        return summarise(self.rows(part, **{**where, FIGURE: figure})["value"].to_numpy())
+
+    def mean(self, part: str, figure: str, **where: str) -> float:
+        """The mean of one figure; not a number where it was not measured."""
+        found = self.value(part, figure, **where)
+        return float("nan") if found is None else found.mean
+
+    def places(self, exhibit: Exhibit) -> dict[tuple[str, str, str], Value]:
+        """(down, across, series) -> value, of everything that an exhibit shows, in the order of the cells."""
+        found = self.rows(exhibit.parts, **exhibit.where)
+        by = [exhibit.down, exhibit.across, exhibit.series]
+        if found.is_empty() or any(name not in found.columns for name in by):
+            return {}
+        if exhibit.columns:
+            found = found.filter(pl.col(exhibit.across).is_in(exhibit.columns))
+        groups = found.drop_nulls(by).group_by(by, maintain_order=True).agg(pl.col("value"))
+        made = {}
+        for down, across, series, values in groups.iter_rows():
+            summary = summarise(np.asarray(values))
+            if summary is not None:
+                made[down, across, series] = summary
+        return made
+
+    def pictures(self, exhibit: Exhibit) -> list[Chart]:
+        """The pictures that the cells of an exhibit drew."""
+        return [
+            Chart(**{**picture, "data": pl.read_csv(StringIO(picture["data"]))})
+            for cell in self.cells
+            if cell["part"] in exhibit.parts
+            and all(cell["setting"].get(name) == value for name, value in exhibit.where.items())
+            for picture in cell["pictures"]
+        ]
+
+    def gaps(self) -> list[tuple[str, str]]:
+        """Cells without figures, with the reason, each once."""
+        found = {}
+        for cell in self.cells:
+            if cell["status"] != "measured":
+                words = ", ".join(f"{name} {value}" for name, value in cell["setting"].items())
+                found[f"{cell['part']}: {words}"] = f"{cell['status']}: {cell['message']}"
+        return list(found.items())
+
+
+def summarise(values: Any) -> Value | None:
+    """Mean, interval and deviation of repetitions; None of nothing."""
+    if len(values) == 0:
+        return None
+    mean, low, high = mean_and_interval(values)
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return Value(mean, mean if low is None else low, mean if high is None else high, spread, len(values))

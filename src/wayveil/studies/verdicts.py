@@ -1,0 +1,134 @@
+"""Which published tables and figures were reached: counted, with the farthest value and its reason, never typed."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from wayveil.studies.results import Results, Value
+from wayveil.studies.study import FIGURE, Better, Exhibit, Study
+
+Status = Literal["reached", "not reached", "not reproducible"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One published table or figure: how many of its values and claims hold, and a sentence with numbers."""
+
+    label: str
+    title: str
+    status: Status
+    reached: int
+    judged: int
+    words: str
+
+
+@dataclass(frozen=True)
+class Held:
+    """One printed value beside ours."""
+
+    down: str
+    across: str
+    theirs: float
+    ours: Value
+    reached: bool
+
+    @property
+    def gap(self) -> float:
+        """How far ours lies from theirs, relative to theirs (to one, where theirs is 0)."""
+        return (self.ours.mean - self.theirs) / (abs(self.theirs) or 1.0)
+
+
+def judge(study: Study, results: Results) -> list[Verdict]:
+    """Every published table and figure of the study, in its order."""
+    return [_judge(exhibit, results) for exhibit in study.exhibits if exhibit.published]
+
+
+def hold(exhibit: Exhibit, results: Results) -> list[Held]:
+    """Every printed value that ours has too."""
+    if exhibit.ours is None:
+        return []
+    places = results.places(exhibit)
+    held = []
+    for (down, across), theirs in exhibit.printed.items():
+        ours = places.get((down, across, exhibit.ours))
+        if ours is not None:
+            reached = reaches(ours, theirs, exhibit.direction(across), exhibit.tolerance)
+            held.append(Held(down, across, theirs, ours, reached))
+    return held
+
+
+def reaches(ours: Value, theirs: float, better: Better, tolerance: float) -> bool:
+    """Whether ours is as good as theirs, up to the tolerance and to chance (its 95 % interval)."""
+    slack = tolerance * abs(theirs)
+    not_above, not_below = ours.low <= theirs + slack, ours.high >= theirs - slack
+    if better == "lower":
+        return not_above
+    if better == "higher":
+        return not_below
+    return not_above and not_below
+
+
+def _judge(exhibit: Exhibit, results: Results) -> Verdict:
+    if exhibit.missing:
+        return Verdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, exhibit.missing)
+    held = hold(exhibit, results)
+    claims = [(claim.words, *claim.test(results)) for claim in exhibit.claims]
+    judged = len(held) + len(claims)
+    reached = sum(one.reached for one in held) + sum(holds for _, holds, _ in claims)
+    sentences = [*_about_values(exhibit, held), *_about_claims(claims)]
+    if judged == 0:
+        reasons = "; ".join(message for _, message in results.gaps()) or "it was not part of this run"
+        return Verdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, f"Not measured: {reasons}.")
+    if reached < judged and exhibit.why is not None:
+        sentences.append(exhibit.why(results))
+    status: Status = "reached" if reached == judged else "not reached"
+    return Verdict(exhibit.label, exhibit.title, status, reached, judged, " ".join(sentences))
+
+
+def _about_values(exhibit: Exhibit, held: Sequence[Held]) -> list[str]:
+    if not held:
+        return []
+    reached = sum(one.reached for one in held)
+    words = [f"{reached} of {len(held)} printed values reached."]
+    short = [one for one in held if not one.reached]
+    if short:
+        worst = max(short, key=lambda one: abs(one.gap))
+        place = worst.across if exhibit.across == FIGURE else f"{exhibit.across} {worst.across}"
+        words.append(
+            f"Farthest: {place} at {exhibit.down} {worst.down} is {number(worst.ours.mean)} here, "
+            f"{number(worst.theirs)} in the study ({_apart(worst)})."
+        )
+    return words
+
+
+def _apart(one: Held) -> str:
+    """Percent, or how many times as much where that would be a long number."""
+    if one.theirs and one.gap > 9:
+        return f"{number(one.ours.mean / one.theirs)} times as much"
+    return f"{100 * one.gap:+.0f} %" if one.theirs else f"{number(one.ours.mean)} more"
+
+
+def _about_claims(claims: Sequence[tuple[str, bool, str]]) -> list[str]:
+    return [f"{'Holds' if holds else 'Does not hold'}: {words} ({found})." for words, holds, found in claims]
+
+
+def number(value: float) -> str:
+    """Enough digits to tell two values of a table apart."""
+    return (
+        f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if abs(value) >= 0.001 else f"{value:.2g}"
+    )
+
+
+def figures_json(
+    study: Study, verdicts: Sequence[Verdict], scale: str, sources: Sequence[str]
+) -> dict[str, Any]:
+    """What `docs/studies.md` is generated from."""
+    return {
+        "study": study.name,
+        "title": study.title,
+        "source": study.source,
+        "scale": scale,
+        "data": list(sources),
+        "stand_in": study.stand_in,
+        "figures": [asdict(verdict) for verdict in verdicts],
+    }

@@ -1,0 +1,154 @@
+"""The frame of studies: cells that are kept, verdicts that are counted, pages that show ours beside theirs."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from wayveil.errors import ParameterError, WayveilError
+from wayveil.studies import page, run
+from wayveil.studies.lab import Lab, Source
+from wayveil.studies.page import study_page
+from wayveil.studies.registry import find_study, studies
+from wayveil.studies.results import Results, summarise
+from wayveil.studies.run import run_study
+from wayveil.studies.study import Claim, Exhibit, Outcome, Part, Study, figures
+from wayveil.studies.verdicts import judge, reaches
+
+calls = []
+
+
+def measure(setting, repetition):
+    calls.append((setting["epsilon"], setting["mechanism"], repetition))
+    if setting["mechanism"] == "refusing":
+        raise WayveilError("these trips carry no times")
+    if setting["mechanism"] == "broken":
+        raise ZeroDivisionError("a defect")
+    return Outcome(figures({"error": float(setting["epsilon"]) + repetition, "F1": 0.5}))
+
+
+def toy(lab, mechanisms=("ours", "refusing")):
+    settings = [{"epsilon": e, "mechanism": m} for e in ("1", "2") for m in mechanisms]
+    shown = Exhibit(
+        "Table 1",
+        "errors",
+        "runs",
+        printed={("1", "error"): 1.5, ("2", "error"): 0.25},
+        spread={("1", "error"): 0.1},
+        ours="ours",
+        better="lower",
+        why=lambda results: f"Because it is {results.mean('runs', 'F1', epsilon='1'):.1f}.",
+    )
+    lines = replace(shown, label="Figure 2", shape="lines", columns=("error",))
+    claim = Claim("error grows", lambda r: (r.mean("runs", "error", epsilon="2") > 2, "2.5 at 2"))
+    words = Exhibit("Figure 3", "a claim", "runs", claims=(claim,))
+    gone = Exhibit("Figure 4", "their own data", missing="The data is not public.")
+    return Study(
+        "toy",
+        "A toy",
+        "somebody, 2020",
+        (Part("runs", settings, measure, 2),),
+        (shown, lines, words, gone),
+        "It is smaller.",
+    )
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    calls.clear()
+    monkeypatch.setattr(run, "find_study", lambda name, lab: toy(lab))
+    return Lab(scale="tiny", out=tmp_path / "page")
+
+
+def test_a_rerun_does_only_what_is_missing(lab):
+    run_study("toy", lab, workers=1)
+    assert len(calls) == 8
+    calls.clear()
+    run_study("toy", lab, workers=1)
+    assert calls == []
+    next((lab.out / "cells").glob("*.json")).unlink()
+    run_study("toy", lab, workers=1)
+    assert len(calls) == 1
+
+
+def test_a_failure_is_told_and_tried_again(lab, monkeypatch):
+    monkeypatch.setattr(run, "find_study", lambda name, lab: toy(lab, ("ours", "broken")))
+    _, results = run_study("toy", lab, workers=1)
+    assert ("runs: epsilon 1, mechanism broken", "failed: ZeroDivisionError: a defect") in results.gaps()
+    calls.clear()
+    run_study("toy", lab, workers=1)
+    assert len(calls) == 4
+
+
+def test_another_setting_in_the_same_folder_is_refused(lab):
+    run_study("toy", lab, workers=1)
+    with pytest.raises(ParameterError, match=r"another scale \(tiny, not full\); choose another folder"):
+        run_study("toy", replace(lab, scale="full"), workers=1)
+    lab.sources["trips"] = Source("trips", "own", "trips of x.csv", "abc")
+    with pytest.raises(ParameterError, match="another sources"):
+        run_study("toy", lab, workers=1)
+
+
+def test_verdicts_are_counted_and_give_their_reason(lab):
+    study, results = run_study("toy", lab, workers=1)
+    table, lines, claim, gone = judge(study, results)
+    # Ours at epsilon 2 is 2.5 on average, with an interval that is far from 0.25 only on the right side.
+    assert (table.status, table.reached, table.judged) == ("reached", 2, 2)
+    assert (claim.status, claim.words) == ("reached", "Holds: error grows (2.5 at 2).")
+    assert (gone.status, gone.words) == ("not reproducible", "The data is not public.")
+    assert lines.status == "reached"
+    one_run = Results.of([cell for cell in results.cells if cell["repetition"] == 0])
+    table = judge(study, one_run)[0]
+    assert (table.status, table.reached) == ("not reached", 1)
+    assert "error at epsilon 2 is 2 here, 0.25 in the study (+700 %). Because it is 0.5." in table.words
+
+
+def test_reaching_knows_directions_tolerance_and_chance():
+    ours = summarise([1.0, 1.0])
+    assert reaches(ours, 0.5, "higher", 0)
+    assert not reaches(ours, 0.5, "lower", 0)
+    assert not reaches(ours, 0.9, "same", 0.05)
+    assert reaches(ours, 0.98, "same", 0.05)
+    assert reaches(summarise([0.0, 2.0]), 0.5, "lower", 0)
+
+
+def test_the_page_has_everything(lab, monkeypatch):
+    path, _, _ = study_page("toy", lab, workers=1)
+    html = path.read_text()
+    for words in (
+        "Table 1: errors",
+        "Figure 2",
+        "1.5 ± 0.1",
+        "The data is not public.",
+        "these trips carry no times",
+    ):
+        assert words in html
+    assert "1.5 ± 0.707" in html  # ours
+    assert "INTERNAL" not in html
+    assert {file.name for file in (lab.out / "figures").iterdir()} == {
+        "figure-2-error.csv",
+        "figure-2-error.svg",
+    }
+    record = json.loads((lab.out / "figures.json").read_text())
+    assert [one["label"] for one in record["figures"]] == ["Table 1", "Figure 2", "Figure 3", "Figure 4"]
+    assert (
+        (lab.out / "results.csv").read_text().startswith("part,epsilon,mechanism,repetition,status,message")
+    )
+
+
+def test_a_page_about_somebodys_trips_is_internal(lab, monkeypatch):
+    lab.sources["trips"] = Source("trips", "own", "trips of x.csv", "abc")
+    path, _, _ = study_page("toy", lab, workers=1)
+    assert "INTERNAL – NOT FOR PUBLICATION" in path.read_text()
+
+
+def test_studies_are_found_by_their_folders():
+    assert "mobitrie" in studies()
+    with pytest.raises(ParameterError, match="there is no study 'nothing'; there are "):
+        find_study("nothing", Lab())
+    assert page.SCALES.keys() == {"tiny", "quick", "full"}
+
+
+def test_an_exhibit_without_its_part_is_refused():
+    with pytest.raises(ParameterError, match="shows parts that are not there"):
+        Study("toy", "A toy", "x", (), (Exhibit("Table 1", "errors", "runs"),))
