@@ -88,15 +88,15 @@ class ModelNgrams:
 
     def score(self, grams: NDArray[np.integer]) -> ModelScore:
         """Distinct n-grams, one row of n locations each, as a model holds them."""
-        grams = np.unique(np.asarray(grams, np.int32).reshape(-1, self.n), axis=0)
-        held = GramCounts(grams, np.ones(len(grams), np.int64))
+        own: NDArray[np.int32] = np.unique(np.asarray(grams, np.int32).reshape(-1, self.n), axis=0)
+        held = GramCounts(own, np.ones(len(own), np.int64))
         hit = match_grams(held, self.grams) > 0
         true = int(np.count_nonzero(hit))
         outside = self.grams[~self.universe.contains(self.grams)] if len(self.grams) else self.grams
-        legal = int(np.count_nonzero(self.universe.contains(grams))) if len(grams) else 0
+        legal = int(np.count_nonzero(self.universe.contains(own))) if len(own) else 0
         # A legal n-gram is in the model, in the raw trips, in both or in none.
         legal_missed = int(np.count_nonzero(~hit)) - int(np.count_nonzero(match_grams(held, outside) == 0))
-        seen = Confusion(true, len(grams) - true, len(hit) - true, self.universe.size - legal - legal_missed)
+        seen = Confusion(true, len(own) - true, len(hit) - true, self.universe.size - legal - legal_missed)
         return ModelScore(seen, float(self.weight[hit].sum()))
 
     def everything(self) -> ModelScore:
