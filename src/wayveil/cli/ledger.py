@@ -11,7 +11,10 @@ from wayveil.cli.options import AsJson, present, present_rows
 from wayveil.errors import decimal, plain
 
 if TYPE_CHECKING:
-    from wayveil.privacy.ledger import Ledger
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from wayveil.privacy.ledger import Ledger, SpanStatement
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -112,6 +115,10 @@ def show(
             "not_private": state.not_private,
             "looks": state.looks,
         }
+        if state.spans:
+            row["by_span_of_data"] = ", ".join(
+                f"{span.label}: {_span_words(span, said)}" for span in state.spans
+            )
         if delta is not None and state.spent is not None:
             row[f"epsilon_at_delta_{delta}"] = f"{opened.composition(state.dataset, delta).epsilon:.4g}"
         rows.append(row)
@@ -197,6 +204,25 @@ def policy(
         str | None,
         typer.Option(help="State: the unit of releases that an earlier version booked without one."),
     ] = None,
+    trips_per_day: Annotated[
+        int | None, typer.Option(help="State: no rider makes more trips in one day. Converts `trip`.")
+    ] = None,
+    visits_per_day: Annotated[
+        int | None, typer.Option(help="State: no rider has more visits in one day. Converts `event`.")
+    ] = None,
+    data_span: Annotated[
+        str | None,
+        typer.Option(
+            help="Set, with --data-epsilon: limit what the data of one day, week, month, year or iso-year (whole "
+            "weeks) may cost. Releases then say which days they are of, as `wayveil series run` does."
+        ),
+    ] = None,
+    data_epsilon: Annotated[
+        str | None, typer.Option(help="Set, with --data-span: what one unit may lose from such a span.")
+    ] = None,
+    no_total: Annotated[
+        bool, typer.Option("--no-total", help="Set: no limit for ever, beside one per span of data time.")
+    ] = False,
     allow_not_private: Annotated[
         bool | None,
         typer.Option(help="Set: whether releases without a guarantee may be made; they are in no sum."),
@@ -207,7 +233,7 @@ def policy(
     from wayveil.errors import ParameterError
     from wayveil.privacy.ledger import LedgerError
 
-    given = {
+    given: dict[str, Any] = {
         "total_epsilon": total_epsilon,
         "unit": unit,
         "per_period_epsilon": per_period_epsilon,
@@ -219,11 +245,20 @@ def policy(
         "visits_per_rider": visits_per_rider,
         "earlier_unit": earlier_unit,
         "not_private": allow_not_private,
+        "trips_per_day": trips_per_day,
+        "visits_per_day": visits_per_day,
     }
+    if (data_span is None) != (data_epsilon is None):
+        raise ParameterError("a limit per span of data time needs both --data-span and --data-epsilon")
+    if data_span is not None:
+        given["data"] = {"span": data_span, "epsilon": data_epsilon}
+    if no_total and total_epsilon is not None:
+        raise ParameterError("give --total-epsilon or --no-total, not both")
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if (everybody and actor) or (no_period and (per_period_epsilon or period_days)):
         raise ParameterError("an option that takes a limit away cannot stand beside one that sets it")
     changes |= {"actors": None} if everybody else {}
+    changes |= {"total_epsilon": None} if no_total else {}
     changes |= {"per_period_epsilon": None, "period_days": None} if no_period else {}
     opened = _existing(ledger)
     current = opened.policy(dataset)
@@ -237,6 +272,12 @@ def policy(
         current = current.changed(**changes)
         opened.set_policy(dataset, current, actor=getpass.getuser())
     present({"dataset": dataset, **current.payload()}, as_json=as_json)
+
+
+def _span_words(span: "SpanStatement", said: "Callable[[Fraction], str]") -> str:
+    """What the data of a span has cost and what is left, in the currency of its limit."""
+    currency = "epsilon" if span.allowed.rho == 0 else "rho"
+    return f"{currency} {said(getattr(span.spent, currency))}, {said(getattr(span.remaining, currency))} left"
 
 
 def _existing(place: str | None) -> "Ledger":

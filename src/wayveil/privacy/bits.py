@@ -7,6 +7,9 @@ things that have broken buffered generators elsewhere are shut out by constructi
 - forks: a child notices that it is a child and takes a new key, so workers never repeat their parent's noise;
 - missing entropy: the failure is raised. There is no weaker generator to fall back to.
 
+`KeptBits` is for a run that may be killed and must go on as the same run: its key comes from the operating system too,
+and lies in a file until the answers are kept.
+
 `SeededBits` is for tests and experiments. It has to be made and passed on by name, and says that it is not
 private, which a release writes on its datasheet.
 """
@@ -27,6 +30,7 @@ from wayveil.errors import WayveilError
 # permutation.
 BYTES_PER_KEY = 1 << 30
 _BUFFER_WORDS = 4096
+KEPT_KEY_BYTES = 32
 _ZEROS = bytes(1 << 20)
 
 
@@ -123,6 +127,48 @@ class SeededBits:
     def words(self, count: int) -> NDArray[np.uint64]:
         with self._lock:
             return self._stream.words(count)
+
+
+class KeptBits:
+    """Words under a key that outlives the process, so that a run that was killed draws the same noise once more.
+
+    Why this is one draw and not two: noise that is a function of the key makes the second try give the first one's
+    answers, whatever stopped it. Drawn afresh, a run that is stopped *because* of its noise (too large for the memory,
+    say) and tried again until it ends would be another mechanism, with a worse guarantee. Whoever keeps a key sees to
+    it that answers under it leave once. It cannot be chosen: `new_key` is the only way to one.
+    """
+
+    private = True
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != KEPT_KEY_BYTES:
+            raise EntropyError(f"a kept key has {KEPT_KEY_BYTES} bytes, not {len(key)}")
+        self._key = key
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._streams = 0
+        self._stream = self._next_stream()
+
+    @staticmethod
+    def new_key() -> bytes:
+        """A key from the operating system."""
+        return _entropy(KEPT_KEY_BYTES)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        if os.getpid() != self._process:
+            raise EntropyError("noise that is kept belongs to one process; a fork of it would repeat it")
+        if 8 * count > BYTES_PER_KEY:
+            half = count // 2
+            return np.concatenate([self.words(half), self.words(count - half)])
+        with self._lock:
+            if self._stream.read + 8 * count > BYTES_PER_KEY:
+                self._stream = self._next_stream()
+            return self._stream.words(count)
+
+    def _next_stream(self) -> _Keystream:
+        self._streams += 1
+        word = b"wayveil kept bits %d" % self._streams
+        return _Keystream(hashlib.blake2b(word, key=self._key, digest_size=32).digest(), bytes(16))
 
 
 _SYSTEM = SecureBits()

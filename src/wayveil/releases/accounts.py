@@ -11,7 +11,15 @@ from shlex import quote
 
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.ledger import POLICY_UNITS, Ledger, LedgerError, Policy, Reservation, open_ledger
+from wayveil.privacy.ledger import (
+    POLICY_UNITS,
+    Days,
+    Ledger,
+    LedgerError,
+    Policy,
+    Reservation,
+    open_ledger,
+)
 from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
@@ -108,8 +116,10 @@ def require_policy(
     current = ledger.policy(dataset)
     if current is not None:
         if policy_epsilon is not None and current != Policy(policy_epsilon, unit=whose):
+            in_all = current.total_epsilon
+            amount = "per span of data time" if in_all is None else f"{plain(in_all)} in all"
             raise ParameterError(
-                f"{dataset} has a policy already ({plain(current.total_epsilon)} in all): leave --policy-epsilon out, "
+                f"{dataset} has a policy already ({amount}): leave --policy-epsilon out, "
                 f"or change the policy with `wayveil ledger policy --dataset {quote(dataset)}`"
             )
         return
@@ -190,9 +200,13 @@ class Hold:
             "head": str(self.reservation.head),
             "looks_before": self.looks,
         }
-        policy = ledger.policy(dataset)
+        policy, days = ledger.policy(dataset), self.reservation.days
         if policy is not None and policy.unit is not None:
             facts["spent_so_far_for"] = policy.unit
+        if days is not None:
+            facts["days"] = str(days)
+            for span in (span for span in ledger.spans(dataset) if span.days.meets(days)):
+                return {**facts, "data_of": span.label, "spent_so_far": plain(span.spent.epsilon)}
         return {**facts, "spent_so_far": plain(ledger.spent(dataset))}
 
 
@@ -216,10 +230,14 @@ def held(
     purpose: str = "",
     private: bool = True,
     new_people: bool = False,
+    days: Days | None = None,
+    same_noise: bool = False,
+    again: bool = False,
 ) -> Iterator[Hold | None]:
     """Hold epsilon in the ledger while a release runs, and see to it that a failure leaves nothing open.
 
-    The dataset must have a policy, and the rows must not be known under another name.
+    The dataset must have a policy, and the rows must not be known under another name. `days` says which days the rows
+    are of. A run whose noise is kept (`same_noise`) stays open when it is stopped; `again` takes up what it held.
     """
     ledger = opened_ledger(ledger)
     if ledger is None:
@@ -240,13 +258,16 @@ def held(
         unit=unit,
         private=private,
         content=content,
+        days=days,
+        again=again,
     )
     hold = Hold(reservation, len(ledger.looks(dataset, content)))
     try:
         yield hold
     except BaseException as error:
-        if hold.kept:
-            raise
+        taken_up = reservation.started and not hold.started
+        if hold.kept or (same_noise and (taken_up or not isinstance(error, Exception))):
+            raise  # a run that can go on with the same noise is not over when it is stopped
         try:
             hold.close(error)
         except LedgerError as problem:

@@ -2,17 +2,30 @@
 
 Drawing, saving and reporting need no raw trips and no budget. Whatever stops a run in these stages, `resume` finishes
 it from here. The folder `.NAME.paid` beside the release holds noisy numbers and the datasheet only.
+
+Before that, between the first noise and the whole model, a run may also keep the key of its noise (`same_noise`), in
+the file `.NAME.noise` that only its owner can read. A second try on the same rows then draws the same noise and is the
+same run: it takes up what the first one had reserved. The file goes when the model is kept, so answers under one key
+leave at most once. Together with the release the key would tell the exact counts: while it is there, it is as secret as
+the raw data beside it.
 """
 
 import json
+import os
 import shutil
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import wayveil
 from wayveil.errors import InputError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.bits import KeptBits
+from wayveil.privacy.budget import Budget
 from wayveil.privacy.ledger import Head, Reservation, open_ledger
+from wayveil.privacy.ledger.lines import canonical, digest
+from wayveil.privacy.units import Unit
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.release import Release, history_of_release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
@@ -28,6 +41,54 @@ class Paid:
     """Where the model of a release is kept until the release is whole."""
 
     out: Path
+    same_noise: bool = False
+
+    @property
+    def noise(self) -> Path:
+        """Where the key of the noise is kept until the model is."""
+        return self.out.with_name(f".{self.out.name}.noise")
+
+    def bits(
+        self, mechanism: Mechanism, world: World, budget: Budget, unit: Unit, earlier: list[dict[str, Any]]
+    ) -> tuple[KeptBits, bool]:
+        """The noise of this run, and whether an earlier try had begun with it.
+
+        Only for the same question: everything besides the rows that decides which exact counts meet which noise.
+        """
+        asked_now = {
+            "mechanism": mechanism.describe(),
+            "world": world.fingerprint(),
+            "budget": [budget.currency, str(budget.total), str(budget.delta)],
+            "unit": {name: str(said) for name, said in unit.describe().items()},
+            "earlier": earlier,
+            "version": wayveil.__version__,
+        }
+        question = digest(canonical(asked_now))
+        if self.noise.is_file():
+            try:
+                kept = json.loads(self.noise.read_text())
+                key, asked = bytes.fromhex(kept["key"]), kept["question"]
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise InputError(f"is not a readable key ({error})", file=self.noise) from error
+            if asked != question:
+                raise InputError(
+                    "is the noise of a run that was stopped and asked something else (other parameters, another world "
+                    "or another version); it must not be used twice. Go back to what it asked, or give that run up by "
+                    "removing this file: what it had reserved stays spent",
+                    file=self.noise,
+                )
+            return KeptBits(key), True
+        key = KeptBits.new_key()
+        draft = self.noise.with_name(f"{self.noise.name}.part")
+        self.noise.parent.mkdir(parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)
+        handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "w") as file:
+            json.dump({"key": key.hex(), "question": question}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.noise)
+        return KeptBits(key), False
 
     @property
     def folder(self) -> Path:
@@ -71,6 +132,7 @@ class Paid:
         draft = self.folder / f"{RESERVATION}.part"
         draft.write_text(json.dumps(held))
         draft.replace(self.folder / RESERVATION)
+        self.noise.unlink(missing_ok=True)
 
     def forget(self) -> None:
         """Once the release is whole."""

@@ -21,6 +21,7 @@ from wayveil.privacy.accounting import require_accounting
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget, Rational, exact, release_epsilon
 from wayveil.privacy.gate import MEMORY_LIMIT, Gate
+from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.training import check_trainable
 from wayveil.privacy.units import Unit
@@ -206,6 +207,7 @@ def release(
     counter: Engine | str | None = None,
     trips_out: int | None = None,
     prior: Sequence["Release | str | Path"] = (),
+    days: Days | None = None,
 ) -> Release:
     """Release trips under epsilon-differential privacy, or under (epsilon, delta) where the mechanism is trained or the
     budget is counted in rho (zCDP: Gaussian noise, which suits mechanisms with many small counts, such as Weave).
@@ -231,6 +233,8 @@ def release(
 
     `prior` are earlier releases of the same kind, or their folders, the oldest first: public, so that following them
     costs nothing. A mechanism that cannot follow releases refuses them.
+    `days` are the days of data that the trips are of; rows of other days must have been left out by a rule per row. The
+    ledger needs them where its policy is per span of data time.
     """
     epsilon = release_epsilon(epsilon)
     engine = engine_for(trips, counter)
@@ -260,6 +264,10 @@ def release(
     if isinstance(trips, TripFiles) and account is not None:
         prints = account.fingerprinter(trips.world)
     actor = getpass.getuser() if actor is None else actor
+    again = False
+    if keep is not None and keep.same_noise and bits is None:
+        earlier = [each.as_public_input() for each in priors]
+        bits, again = keep.bits(mechanism, world, budget, unit, earlier)
     gate = Gate(unit, budget, bits, memory=memory)
     with ExitStack() as reading:
         read = reading.enter_context(engine.open(trips, steps, gate, prints))
@@ -278,6 +286,9 @@ def release(
             purpose=_purpose(purpose, trips.history),
             private=not_private is None and world.public and (bits is None or bits.private),
             new_people=new_people,
+            days=days,
+            same_noise=keep is not None and keep.same_noise,
+            again=again,
         ) as hold:
             if hold is not None:
                 gate.before_first_answer = hold.start

@@ -18,9 +18,12 @@ INSERT on the lines and SELECT and UPDATE on the facts.
 
 from wayveil.privacy.ledger.composition import Composition, Cost, compose
 from wayveil.privacy.ledger.conversion import POLICY_UNITS
-from wayveil.privacy.ledger.ledger import Ledger, Reservation, open_ledger
+from wayveil.privacy.ledger.data_limit import DataLimit, SpanStatement
+from wayveil.privacy.ledger.data_time import Days
+from wayveil.privacy.ledger.ledger import Ledger, open_ledger
 from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, KnownRowsError, LedgerError, Line
 from wayveil.privacy.ledger.policy import Policy
+from wayveil.privacy.ledger.reservation import Reservation
 from wayveil.privacy.ledger.statements import DatasetSummary, OpenReservation, Verification
 
 __all__ = [
@@ -28,7 +31,9 @@ __all__ = [
     "BrokenLedgerError",
     "Composition",
     "Cost",
+    "DataLimit",
     "DatasetSummary",
+    "Days",
     "Head",
     "KnownRowsError",
     "Ledger",
@@ -37,6 +42,7 @@ __all__ = [
     "OpenReservation",
     "Policy",
     "Reservation",
+    "SpanStatement",
     "Verification",
     "compose",
     "open_ledger",

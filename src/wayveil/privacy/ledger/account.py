@@ -7,6 +7,8 @@ from fractions import Fraction
 from itertools import islice
 
 from wayveil.privacy.ledger.conversion import BookedUnit, steps
+from wayveil.privacy.ledger.data_limit import DataTimeSums, Loss
+from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.ledger.lines import Line
 from wayveil.privacy.ledger.policy import Policy
@@ -65,6 +67,15 @@ class Held:
         return self.spent * (self.factor or 0) if self.summed else ZERO
 
     @property
+    def loss(self) -> Loss:
+        """The same with its delta, and in rho: its own, or that of pure epsilon. Rho of a delta alone is not known, and
+        is never asked for: a policy in rho admits none.
+        """
+        if not self.summed or self.cancelled is not None:
+            return Loss()
+        return loss_of(self.line, self.charge)
+
+    @property
     def is_open(self) -> bool:
         return self.committed is None and self.cancelled is None and self.settled is None
 
@@ -88,6 +99,7 @@ class Account:
     contents: dict[str, Fingerprint] = field(default_factory=dict)
     people: Fingerprint | None = None
     looks: list[Line] = field(default_factory=list)
+    data_time: DataTimeSums | None = None
     _unsummed: list[Held] = field(default_factory=list)
 
     @property
@@ -109,7 +121,8 @@ class Account:
             unit = {"name": policy.earlier_unit, "bounds": {"max_trips": 1}}
         if policy.unit is None or unit is None:
             return 1 if policy.unit is None and unit is None else None
-        times = steps(BookedUnit.from_payload(unit), policy.unit, policy.stated)
+        days = None if line.days is None else len(line.days)
+        times = steps(BookedUnit.from_payload(unit), policy.unit, policy.stated, days)
         return times if times == 1 or not (line.delta or line.rho) else None
 
     def unsummed(self) -> Held | None:
@@ -129,8 +142,10 @@ class Account:
         """From now on sums are in the policy's unit."""
         self.policy, self.expired, self.expired_spent = policy, 0, ZERO
         self.spent = self.spent_delta = ZERO
+        self.data_time = None if policy.data is None else DataTimeSums(policy.data, policy.unit or "")
         for held in self.held:
             held.factor = self.factor(held.line)
+            self._change_data_time(held)
             self.spent += held.charge
             self.spent_delta += held.delta if held.summed and held.cancelled is None else ZERO
         # No new reservation is admitted that cannot be summed: only another policy can make such ones.
@@ -139,6 +154,7 @@ class Account:
     def reserve(self, held: Held) -> None:
         held.factor = self.factor(held.line)
         self.held.append(held)
+        self._change_data_time(held)
         if not held.summed:
             return
         self.spent += held.charge
@@ -151,11 +167,18 @@ class Account:
     def cancel(self, held: Held, line: Line) -> None:
         self.spent_delta -= held.delta if held.summed else ZERO
         self._give_back(held, held.epsilon)
+        self._change_data_time(held, -1)
         held.cancelled = line
 
     def settle(self, held: Held, line: Line) -> None:
         self._give_back(held, held.epsilon - (line.epsilon or ZERO))
+        self._change_data_time(held, -1)
         held.settled = line
+        self._change_data_time(held)
+
+    def _change_data_time(self, held: Held, sign: int = 1) -> None:
+        if self.data_time is not None:
+            self.data_time.change(held.line.days, held.loss, sign)
 
     def _give_back(self, held: Held, epsilon: Fraction) -> None:
         given = epsilon * (held.factor or 0) if held.summed else ZERO
@@ -182,7 +205,9 @@ class Account:
         return max(policy.per_period_epsilon - self.spent_since(now - policy.period), ZERO)
 
     def remaining_in_total(self) -> Fraction | None:
-        return None if self.policy is None else max(self.policy.total_epsilon - self.spent, ZERO)
+        if self.policy is None or self.policy.total_epsilon is None:
+            return None
+        return max(self.policy.total_epsilon - self.spent, ZERO)
 
     def remaining(self, now: datetime) -> Fraction | None:
         if self.policy is not None and self.unsummed() is not None:
@@ -191,7 +216,24 @@ class Account:
         return min((limit for limit in limits if limit is not None), default=None)
 
     def remaining_delta(self) -> Fraction | None:
-        return None if self.policy is None else max(self.policy.total_delta - self.spent_delta, ZERO)
+        if self.policy is None or self.policy.total_epsilon is None:
+            return None
+        return max(self.policy.total_delta - self.spent_delta, ZERO)
+
+    @property
+    def data_unit(self) -> str:
+        """Whose loss the limit per span of data time is about."""
+        return "" if self.data_time is None else self.data_time.unit
+
+    def remaining_of(self, days: Days) -> Loss | None:
+        """What may still be spent on these days of data, which lie in one span; None without such a limit."""
+        return None if self.data_time is None else self.data_time.remaining(days)
+
+
+def loss_of(line: Line, charge: Fraction) -> Loss:
+    """What a reservation costs that is charged so much epsilon."""
+    rho = charge**2 / 2 if line.rho is None else line.rho
+    return Loss(charge, line.delta or ZERO, rho)
 
 
 def _unit_name(line: Line) -> str | None:

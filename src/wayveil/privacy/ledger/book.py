@@ -4,14 +4,19 @@ The same rules admit a new line and replay an old one, so a ledger can be judged
 """
 
 from datetime import UTC, datetime
+from fractions import Fraction
 from shlex import quote
 
 from wayveil.errors import BudgetExceededError, ParameterError
-from wayveil.privacy.ledger.account import Account, Held
+from wayveil.privacy.ledger.account import Account, Held, loss_of
 from wayveil.privacy.ledger.conversion import BookedUnit, missing
+from wayveil.privacy.ledger.data_limit import DataLimit, Loss
+from wayveil.privacy.ledger.data_time import Days, label, spans_in
 from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, KnownRowsError, LedgerError, Line
 from wayveil.privacy.ledger.policy import Policy
+
+MOST_DAYS = 36_500
 
 
 class Book:
@@ -82,6 +87,8 @@ class Book:
             raise ParameterError("a reservation needs an epsilon of 0 or more and a delta from 0 to below 1")
         if line.epsilon == line.delta == 0:
             raise ParameterError("a reservation of epsilon 0 and delta 0 buys nothing")
+        if line.days is not None and len(line.days) > MOST_DAYS:
+            raise ParameterError(f"the rows of a release are of at most {MOST_DAYS} days")
         account = self.account(line.dataset)
         policy = account.policy
         if policy is not None and policy.actors is not None and line.actor not in policy.actors:
@@ -121,6 +128,37 @@ class Book:
                     where=where,
                     currency=currency,
                 )
+        if policy.data is not None:
+            self._admit_in_data_time(line, account, policy.data, factor)
+
+    def _admit_in_data_time(self, line: Line, account: Account, limit: DataLimit, factor: int) -> None:
+        """The limit per span of data time, for every span that the release has days of."""
+        if line.days is None:
+            raise LedgerError(
+                f"the policy of {line.dataset} limits what the data of one {limit.span} may cost: a release must say "
+                "which days its rows are of, and a rule per row must keep others out (`wayveil series run` does both)"
+            )
+        if limit.rho is not None and line.delta and line.rho is None:
+            raise LedgerError(
+                f"the policy of {line.dataset} counts in rho, and {line.mechanism or 'the release'} has a delta and no "
+                "rho: release in pure epsilon or with --currency rho"
+            )
+        loss = loss_of(line, factor * (line.epsilon or Fraction(0)))
+        for span in spans_in(limit.span, line.days):
+            inside = Days(max(span.first, line.days.first), min(span.last, line.days.last))
+            left = account.remaining_of(inside) or Loss()
+            in_epsilon = [("epsilon", loss.epsilon, left.epsilon), ("delta", loss.delta, left.delta)]
+            in_rho = [("rho", loss.rho, left.rho)]
+            for currency, requested, remaining in in_epsilon if limit.rho is None else in_rho:
+                if requested > remaining:
+                    counted = f" ({factor} x, for the unit `{account.data_unit}`)" if factor > 1 else ""
+                    raise BudgetExceededError(
+                        (line.mechanism or "the release") + counted,
+                        requested=requested,
+                        remaining=remaining,
+                        where=f"the ledger for {line.dataset}, in the data of {label(limit.span, span)},",
+                        currency=currency,
+                    )
 
     def _factor(self, line: Line, account: Account) -> int:
         """How often the account is charged, or why nobody can say."""

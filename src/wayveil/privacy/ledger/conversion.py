@@ -32,7 +32,9 @@ trip: again one goes and one comes. With rider-days the changed trip may begin o
 two days, each of which is a step of 2 trips.
 
 The `..._per_rider` are stated by the data holder in the policy and stand in its line. The sum then holds for riders who
-have at most so many. A trip without a rider id counts as a rider of its own.
+have at most so many. A trip without a rider id counts as a rider of its own. Where a release says that its rows are of
+d days, no rider has more than d days in it, nor more than d `trips_per_day` trips or d `visits_per_day` visits, if
+those are stated: the smallest number that is known counts.
 
 Deltas are not multiplied: a group of k loses more than k delta. A release with a delta (or in rho) is charged where
 k = 1 and refused elsewhere.
@@ -51,16 +53,28 @@ _KNOWN = (*POLICY_UNITS, "points", "window")
 
 @dataclass(frozen=True)
 class Stated:
-    """What the data holder says about the data: at most so many days, trips and visits of one rider."""
+    """What the data holder says about the data: at most so many days, trips and visits of one rider, or in one day."""
 
     days_per_rider: int | None = None
     trips_per_rider: int | None = None
     visits_per_rider: int | None = None
+    trips_per_day: int | None = None
+    visits_per_day: int | None = None
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if value is not None and (type(value) is not int or not 1 <= value <= 10**9):
                 raise ParameterError(f"{name} must be a whole number of 1 or more, not {value!r}")
+
+    def within(self, days: int | None) -> tuple[int | None, int | None, int | None]:
+        """Days, trips and visits that a rider has at most in the rows of so many days; None is any number of days."""
+        by_day = (1, self.trips_per_day, self.visits_per_day)
+        in_all = (self.days_per_rider, self.trips_per_rider, self.visits_per_rider)
+        found = []
+        for daily, total in zip(by_day, in_all, strict=True):
+            known = [total] if days is None or daily is None else [total, days * daily]
+            found.append(min((number for number in known if number is not None), default=None))
+        return found[0], found[1], found[2]
 
 
 @dataclass(frozen=True)
@@ -86,20 +100,25 @@ class BookedUnit:
         return self.name
 
 
-def steps(release: BookedUnit, policy_unit: str, stated: Stated) -> int | None:
-    """How many steps of the release's unit join two neighbours of the policy's unit; None where nobody knows."""
+def steps(release: BookedUnit, policy_unit: str, stated: Stated, days: int | None = None) -> int | None:
+    """How many steps of the release's unit join two neighbours of the policy's unit; None where nobody knows.
+
+    `days` is how many days the rows of the release are of, where that is said.
+    """
+    most_days, most_trips, most_visits = stated.within(days)
+    _, trips_a_day, visits_a_day = stated.within(1)
     source = "visits" if release.name in _OF_VISITS else release.name
     most = int(release.bounds.get("max_trips", 1))
     swap = 1 if most >= 2 else 2
     known: dict[tuple[str, str], int | None] = {
         ("rider", "rider"): 1,
-        ("rider-day", "rider"): stated.days_per_rider,
-        ("trip", "rider"): stated.trips_per_rider,
-        ("visits", "rider"): stated.visits_per_rider,
+        ("rider-day", "rider"): most_days,
+        ("trip", "rider"): most_trips,
+        ("visits", "rider"): most_visits,
         ("rider-day", "rider-day"): 1,
         ("rider", "rider-day"): 2,
-        ("trip", "rider-day"): stated.trips_per_rider,
-        ("visits", "rider-day"): stated.visits_per_rider,
+        ("trip", "rider-day"): trips_a_day,
+        ("visits", "rider-day"): visits_a_day,
         ("trip", "trip"): 1,
         ("rider", "trip"): swap,
         ("rider-day", "trip"): swap,

@@ -7,10 +7,6 @@ whole reservation and never creates budget.
 """
 
 import secrets
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -18,77 +14,22 @@ from typing import Any
 from uuid import uuid4
 
 from wayveil.privacy.budget import Rational, exact
-from wayveil.privacy.ledger.book import Book
+from wayveil.privacy.ledger.chain import Chain, Clock
 from wayveil.privacy.ledger.composition import Composition, Cost, compose
-from wayveil.privacy.ledger.facts import (
-    SCHEMA,
-    fresh_book,
-    key_bytes,
-    new_key,
-    read_facts,
-    replay,
-    upgrade,
-)
-from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter, fingerprint
-from wayveil.privacy.ledger.lines import (
-    BrokenLedgerError,
-    Head,
-    Kind,
-    LedgerError,
-    Line,
-    canonical,
-    digest,
-    moment_text,
-)
+from wayveil.privacy.ledger.data_limit import SpanStatement
+from wayveil.privacy.ledger.data_time import Days
+from wayveil.privacy.ledger.facts import SCHEMA, key_bytes, new_key
+from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
+from wayveil.privacy.ledger.lines import Head, LedgerError, Line, canonical, digest, moment_text
 from wayveil.privacy.ledger.policy import Policy, exact_or_zero
-from wayveil.privacy.ledger.statements import (
-    DatasetSummary,
-    OpenReservation,
-    Verification,
-    open_reservation,
-    summarise,
-)
-from wayveil.privacy.ledger.storage import PostgresStorage, Session, SqliteStorage, Storage
+from wayveil.privacy.ledger.reservation import Reservation
+from wayveil.privacy.ledger.statements import DatasetSummary, OpenReservation, open_reservation, summarise
+from wayveil.privacy.ledger.storage import PostgresStorage, SqliteStorage, Storage
 from wayveil.privacy.units import Unit
 from wayveil.privacy.without_guarantee import refuse_without_guarantee
 from wayveil.showing import show
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
-
-Clock = Callable[[], datetime]
-
-
-@dataclass(frozen=True)
-class Reservation:
-    """Budget set aside for one run. Call `start` right before the first noise, `commit` after publishing."""
-
-    id: str
-    dataset: str
-    epsilon: Fraction
-    delta: Fraction
-    actor: str
-    head: Head
-    ledger: "Ledger" = field(repr=False, compare=False)
-
-    def start(self) -> Head:
-        """From here on the budget is gone, whatever happens. A reservation pays for one run, so only once."""
-        return self.ledger.start(self.id, actor=self.actor)
-
-    def cancel(self, reason: str) -> Head:
-        """Give the budget back; refused after `start`."""
-        return self.ledger.cancel(self.id, actor=self.actor, reason=reason)
-
-    def settle(self, epsilon: Fraction, reason: str) -> Head:
-        """End a run that publishes nothing: it has bought noisy answers for so much, and gives back the rest.
-
-        Only for a run that stopped because of those answers. One that failed otherwise may have failed because of
-        the raw trips, and stays spent whole.
-        """
-        return self.ledger.settle(self.id, epsilon, actor=self.actor, reason=reason)
-
-    def commit(self, release_hash: str, summary: Any = None) -> Head:
-        """Say what was published with it."""
-        return self.ledger.commit(self.id, actor=self.actor, release_hash=release_hash, summary=summary)
 
 
 def open_ledger(place: str | Path, *, create: bool = True, clock: Clock | None = None) -> "Ledger":
@@ -114,29 +55,17 @@ def open_ledger(place: str | Path, *, create: bool = True, clock: Clock | None =
     return Ledger(storage, clock)
 
 
-class Ledger:
+class Ledger(Chain):
     """Every spend on every dataset, in order, for good. Safe to share between threads, forks and processes.
 
     A dataset without a policy has no limit: its spends are recorded and nothing is refused.
     """
-
-    def __init__(self, storage: Storage, clock: Clock) -> None:
-        self._storage = storage
-        self._clock = clock
-        self._lock = threading.RLock()
-        with self._broken_named(), storage.transaction(write=False) as session:
-            self._book = fresh_book(session)
 
     def __repr__(self) -> str:
         return f"Ledger({self._storage.name})"
 
     def _repr_html_(self) -> str:
         return show(self)
-
-    @property
-    def name(self) -> str:
-        """The file or the database, without password."""
-        return self._storage.name
 
     # --- spending
 
@@ -157,28 +86,39 @@ class Ledger:
         unit: Unit | None = None,
         private: bool = True,
         content: str | None = None,
+        days: Days | None = None,
+        again: bool = False,
     ) -> Reservation:
         """Set budget aside, or refuse with the requested, the remaining and the missing amount.
 
         A run that is accounted in zCDP names its `rho` beside the (epsilon, delta) that it is charged as. `unit` is
         whom the run protects; `private` is false for one that protects nobody, which is recorded and in no sum;
-        `content` names the rows, as `take_in` returned them.
+        `content` names the rows, as `take_in` returned them; `days` says which days of data they are of. With `again`,
+        the reservation of a run that died and was for exactly the same is taken up, if there is one: only for a run
+        that draws the very same noise.
         """
         refuse_without_guarantee(mechanism)
-        line = self._append(
-            "reserve",
-            actor,
-            dataset=dataset,
-            reservation=secrets.token_hex(8),
-            epsilon=exact_or_zero(epsilon, "epsilon"),
-            delta=exact_or_zero(delta, "delta"),
-            rho=None if rho is None else exact(rho, "rho"),
-            mechanism=mechanism,
-            purpose=purpose,
-            unit=None if unit is None else {"name": unit.name, "bounds": unit.describe()["bounds"]},
-            private=private,
-            payload=None if content is None else {"content": content},
-        )
+        payload = {"content": content, "days": None if days is None else str(days)}
+        fields: dict[str, Any] = {
+            "epsilon": exact_or_zero(epsilon, "epsilon"),
+            "delta": exact_or_zero(delta, "delta"),
+            "rho": None if rho is None else exact(rho, "rho"),
+            "mechanism": mechanism,
+            "purpose": purpose,
+            "unit": None if unit is None else {"name": unit.name, "bounds": unit.describe()["bounds"]},
+            "private": private,
+            "payload": {name: said for name, said in payload.items() if said is not None} or None,
+        }
+        if again:
+            with self._reading() as book:
+                for held in book.reservations.values():
+                    line = held.line
+                    same = all(
+                        canonical(_said(getattr(line, f))) == canonical(_said(v)) for f, v in fields.items()
+                    )
+                    if held.is_open and line.dataset == dataset and same:
+                        return self._handle(line, started=held.started is not None)
+        line = self._append("reserve", actor, dataset=dataset, reservation=secrets.token_hex(8), **fields)
         return self._handle(line)
 
     def fingerprinter(self, world: World) -> Fingerprinter:
@@ -255,6 +195,12 @@ class Ledger:
         with self._reading() as book:
             return book.account(dataset).remaining(book.clock(self._clock()))
 
+    def spans(self, dataset: str) -> list[SpanStatement]:
+        """What one unit has lost from the data of each span of data time; empty where the policy does not limit it."""
+        with self._reading() as book:
+            sums = book.account(dataset).data_time
+            return [] if sums is None else sums.statements()
+
     def policy(self, dataset: str) -> Policy | None:
         """The policy in force."""
         with self._reading() as book:
@@ -301,123 +247,7 @@ class Ledger:
             ]
         return compose(costs, delta)
 
-    def entries(self, dataset: str | None = None) -> list[Line]:
-        """The lines in order, of one dataset or of all."""
-        with self._broken_named(), self._storage.transaction(write=False) as session:
-            lines = list(replay(session, fresh_book(session)))
-        return [line for line in lines if dataset in (None, line.dataset)]
-
-    def head(self) -> Head:
-        """The number of lines and the last hash, to be noted elsewhere."""
-        with self._reading() as book:
-            return book.head
-
-    def verify(self, known_heads: Iterable[Head | str] = ()) -> Verification:
-        """Read everything again and report the first line that was edited, removed, re-ordered or cut off.
-
-        `known_heads` were noted earlier elsewhere (datasheets hold one); each must still be in the chain.
-        """
-        known = sorted(
-            (Head.parse(h) if isinstance(h, str) else h for h in known_heads), key=lambda h: h.count
-        )
-        head = Head(0, "")
-        try:
-            with self._storage.transaction(write=False) as session:
-                book = fresh_book(session)
-                hashes = [book.head.hash]
-                for line in replay(session, book):
-                    head = line.head
-                    hashes.append(line.hash)
-        except BrokenLedgerError as error:
-            return Verification(head, str(error))
-        for noted in known:
-            if noted.count >= len(hashes) or hashes[noted.count] != noted.hash:
-                problem = (
-                    f"the head noted at line {noted.count} is not in this ledger: it was rewritten or cut off"
-                )
-                return Verification(book.head, problem)
-        return Verification(book.head, None)
-
-    # --- the two ways to storage
-
-    def _append(
-        self,
-        kind: Kind,
-        actor: str,
-        *,
-        dataset: str | None = None,
-        reservation: str | None = None,
-        **fields: Any,
-    ) -> Line:
-        """Write one line if the book admits it. The book takes it over only after it is safely stored."""
-        with self._lock:
-            with self._broken_named(), self._storage.transaction(write=True) as session:
-                upgrade(session)
-                book = self._catch_up(session)
-                line = Line(
-                    sequence=book.head.count + 1,
-                    time=self._clock(),
-                    actor=actor,
-                    kind=kind,
-                    dataset=book.held(reservation).line.dataset if dataset is None else dataset,
-                    previous=book.head.hash,
-                    reservation=reservation,
-                    **fields,
-                )
-                book.admit(line)
-                session.append(line.sequence, line.text, line.hash)
-                session.change_fact("head", str(line.head))
-            book.apply(line)
-            return line
-
-    def _append_rows(
-        self, kind: Kind, actor: str, dataset: str, found: Fingerprint, payload: dict[str, Any], **fields: Any
-    ) -> Head:
-        """A line about rows. Their fingerprint is written once; later lines name it."""
-        with self._reading() as book:
-            known = found.name in book.contents
-        described = {} if known else {"fingerprint": found.payload()}
-        payload = {"content": found.name, **payload, **described}
-        return self._append(kind, actor, dataset=dataset, payload=payload, **fields).head
-
-    def _fingerprint(self, trips: "Trips | Fingerprint") -> tuple[Fingerprint, str]:
-        """The rows under this ledger's key, and the digest of the key."""
-        key = self._content_key()
-        found = trips if isinstance(trips, Fingerprint) else fingerprint(trips, key_bytes(key))
-        return found, digest(key)
-
-    def _content_key(self) -> str:
-        with self._broken_named(), self._storage.transaction(write=False) as session:
-            key = read_facts(session).get("content_key")
-        if key is None:
-            with self._lock, self._broken_named(), self._storage.transaction(write=True) as session:
-                upgrade(session)
-                key = read_facts(session)["content_key"]
-        return key
-
-    @contextmanager
-    def _reading(self) -> Iterator[Book]:
-        with self._lock:
-            with self._broken_named(), self._storage.transaction(write=False) as session:
-                book = self._catch_up(session)
-            yield book
-
-    def _catch_up(self, session: Session) -> Book:
-        """Replay what was written since the last look; refuse a ledger that does not hold together."""
-        for _ in replay(session, self._book):
-            pass
-        return self._book
-
-    @contextmanager
-    def _broken_named(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenLedgerError as error:
-            raise BrokenLedgerError(
-                f"{self.name}: {error}. Nothing may be spent from a broken ledger"
-            ) from error
-
-    def _handle(self, line: Line) -> Reservation:
+    def _handle(self, line: Line, *, started: bool = False) -> Reservation:
         return Reservation(
             id=line.reservation or "",
             dataset=line.dataset,
@@ -426,4 +256,11 @@ class Ledger:
             actor=line.actor,
             head=line.head,
             ledger=self,
+            days=line.days,
+            started=started,
         )
+
+
+def _said(value: Any) -> Any:
+    """A field as it stands on a line."""
+    return str(value) if isinstance(value, Fraction) else value

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
 from wayveil.errors import ParameterError, WayveilError
+from wayveil.privacy.ledger.data_time import Days
 
 Kind = Literal["policy", "content", "look", "reserve", "start", "settle", "commit", "cancel"]
 LINE_KINDS: tuple[str, ...] = get_args(Kind)
@@ -83,6 +84,12 @@ class Line:
     payload: Any = None
     unit: Any = None
     private: bool = True
+
+    @property
+    def days(self) -> Days | None:
+        """Which days the rows of a reservation are of, where it says so."""
+        said = self.payload.get("days") if isinstance(self.payload, dict) else None
+        return None if said is None else Days.parse(said)
 
     @cached_property
     def text(self) -> str:

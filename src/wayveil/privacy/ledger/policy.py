@@ -9,13 +9,14 @@ from typing import Any, Self
 from wayveil.errors import ParameterError
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.ledger.conversion import POLICY_UNITS, Stated
+from wayveil.privacy.ledger.data_limit import DataLimit
 
 
 @dataclass(frozen=True, init=False)
 class Policy:
     """Limits on the sum of everything ever reserved for a dataset and not cancelled before it started.
 
-    total_epsilon       for ever
+    total_epsilon       for ever; None where `data` limits what the data of a span may cost, and only then
     per_period_epsilon  within any `period_days` days in a row: a sliding window, so the turn of a month
                         doubles nothing
     actors              who may reserve; None is everybody. The ledger records names and checks no passports:
@@ -24,14 +25,16 @@ class Policy:
     unit                whose loss is limited: rider, rider-day, trip or event. Releases in other units are
                         converted where that is sound and refused where it is not (see `conversion`). A policy
                         without a unit, as earlier versions wrote them, admits no release that has one
-    days_per_rider, trips_per_rider, visits_per_rider
+    days_per_rider, trips_per_rider, visits_per_rider, trips_per_day, visits_per_day
                         what the data holder states about the data, for conversions
+    data                what one unit may lose from the data of one day, week, month or year of data time
+                        (see `data_limit`). Releases then say which days their rows are of
     earlier_unit        the unit of lines that an earlier version wrote without one, as the data holder states it;
                         without it they cannot be added up, and nothing more may be spent
     not_private         whether releases without a guarantee may be made of this dataset at all; they are never summed
     """
 
-    total_epsilon: Fraction
+    total_epsilon: Fraction | None
     per_period_epsilon: Fraction | None
     period_days: int | None
     actors: tuple[str, ...] | None
@@ -40,10 +43,11 @@ class Policy:
     stated: Stated = field(default_factory=Stated)
     earlier_unit: str | None = None
     not_private: bool = False
+    data: DataLimit | None = None
 
     def __init__(
         self,
-        total_epsilon: Rational,
+        total_epsilon: Rational | None,
         per_period_epsilon: Rational | None = None,
         period_days: int | None = None,
         actors: tuple[str, ...] | list[str] | None = None,
@@ -54,7 +58,15 @@ class Policy:
         visits_per_rider: int | None = None,
         earlier_unit: str | None = None,
         not_private: bool = False,
+        data: DataLimit | dict[str, Any] | None = None,
+        trips_per_day: int | None = None,
+        visits_per_day: int | None = None,
     ) -> None:
+        if total_epsilon is None and data is None:
+            raise ParameterError("a policy limits what is spent in all, or per span of data time, or both")
+        limit = DataLimit.from_payload(data) if isinstance(data, dict) else data
+        if limit is not None:
+            limit.check_unit(unit)
         if (per_period_epsilon is None) != (period_days is None):
             raise ParameterError("a limit per period needs both per_period_epsilon and period_days")
         if period_days is not None and (type(period_days) is not int or not 1 <= period_days <= 36_500):
@@ -72,7 +84,7 @@ class Policy:
             raise ParameterError(f"not_private is true or false, not {not_private!r}")
         per_period = per_period_epsilon
         for name, value in {
-            "total_epsilon": exact_or_zero(total_epsilon, "total_epsilon"),
+            "total_epsilon": None if total_epsilon is None else exact_or_zero(total_epsilon, "total_epsilon"),
             "per_period_epsilon": None
             if per_period is None
             else exact_or_zero(per_period, "per_period_epsilon"),
@@ -80,9 +92,12 @@ class Policy:
             "actors": None if actors is None else tuple(actors),
             "total_delta": exact_or_zero(total_delta, "total_delta"),
             "unit": unit,
-            "stated": Stated(days_per_rider, trips_per_rider, visits_per_rider),
+            "stated": Stated(
+                days_per_rider, trips_per_rider, visits_per_rider, trips_per_day, visits_per_day
+            ),
             "earlier_unit": earlier_unit,
             "not_private": not_private,
+            "data": limit,
         }.items():
             object.__setattr__(self, name, value)
         if self.total_delta >= 1:
@@ -100,9 +115,10 @@ class Policy:
             **vars(self.stated),
             "earlier_unit": self.earlier_unit,
             "not_private": self.not_private or None,
+            "data": None if self.data is None else self.data.payload(),
         }
         return {
-            "total_epsilon": str(self.total_epsilon),
+            "total_epsilon": None if self.total_epsilon is None else str(self.total_epsilon),
             "per_period_epsilon": None if per_period is None else str(per_period),
             "period_days": self.period_days,
             "actors": None if self.actors is None else list(self.actors),

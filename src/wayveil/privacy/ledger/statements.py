@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 
 from wayveil.privacy.ledger.account import Account, Held
+from wayveil.privacy.ledger.data_limit import SpanStatement
 from wayveil.privacy.ledger.lines import Head
 from wayveil.privacy.ledger.policy import Policy
 
@@ -37,6 +38,7 @@ class DatasetSummary:
     spent        what one `unit` has lost, converted from the units of the releases; None where no sum is sound
     by_unit      what was spent on releases for each unit, as they state it; not to be added up
     not_private  releases without any guarantee: in no sum
+    spans        what was lost from the data of each span of data time, where the policy limits that
     looks        comparisons with the raw data that were booked under this name
     """
 
@@ -50,6 +52,7 @@ class DatasetSummary:
     spent_delta: Fraction
     remaining: Fraction | None
     remaining_delta: Fraction | None
+    spans: tuple[SpanStatement, ...]
     committed: int
     open: int
     cancelled: int
@@ -102,6 +105,7 @@ def summarise(dataset: str, account: Account, now: datetime) -> DatasetSummary:
         spent_delta=account.spent_delta,
         remaining=account.remaining(now),
         remaining_delta=account.remaining_delta(),
+        spans=() if account.data_time is None else tuple(account.data_time.statements()),
         committed=sum(held.committed is not None for held in account.held),
         open=sum(held.is_open for held in account.held),
         cancelled=sum(held.cancelled is not None for held in account.held),
