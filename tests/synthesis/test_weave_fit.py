@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from wayveil.counting.local import LocalCounter
@@ -12,6 +14,7 @@ from wayveil.risk.tiny_worlds import small_network
 from wayveil.synthesis.weave.descent import minimise
 from wayveil.synthesis.weave.fit import Features, fit_weights
 from wayveil.synthesis.weave.settings import SolverSettings
+from wayveil.synthesis.weave.shared_ways import grow_forest
 from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
 from wayveil.world.zones import Geography
@@ -167,3 +170,42 @@ def test_a_start_that_puts_all_weight_on_few_trips_does_not_stop_the_fit():
     )
     assert warm.steps > 0
     assert np.allclose(warm.weight, cold.weight, atol=0.01 * total / features.size)
+
+
+@given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=6), min_size=1, max_size=30))
+def test_a_forest_holds_every_walk_once_and_its_runs_where_they_begin(lists):
+    offsets = np.concatenate([[0], np.cumsum([len(walk) for walk in lists])])
+    walks = Walks(np.array([stop for walk in lists for stop in walk], np.int32), offsets)
+    forest = grow_forest(walks)
+    rests = {tuple(walk[i:]) for walk in lists for i in range(len(walk))}
+    assert len(forest.parent) == len(rests)
+    assert np.all(forest.parent < np.arange(len(forest.parent)))
+
+    def way(node):
+        return [] if node < 0 else [int(forest.stop[node]), *way(forest.parent[node])]
+
+    assert [way(node) for node in forest.node] == lists
+    for visits in (1, 2, 3):
+        beginning, runs = forest.runs(visits)
+        assert {int(node) for node in beginning} == {
+            node for node in range(len(forest.parent)) if len(way(node)) >= visits
+        }
+        assert runs.location.reshape(-1, visits).tolist() == [way(node)[:visits] for node in beginning]
+    cuts = forest.cuts(3)
+    assert cuts[0] == 0
+    assert cuts[-1] == len(forest.parent)
+    assert all(cut == len(forest.parent) or forest.parent[cut] < 0 for cut in cuts)
+
+
+def test_trips_that_walk_alike_at_different_times_are_looked_up_once():
+    blocks, walks, _ = features_of()
+    twice = Walks(
+        np.concatenate([walks.location, walks.location]),
+        np.concatenate([walks.offsets, walks.offsets[-1] + walks.offsets[1:]]),
+        np.concatenate([walks.bins, (walks.bins + 1) % 4]),
+    )
+    features = Features(blocks, twice)
+    assert len(features.bounds) - 1 <= len(walks) < features.size
+    rows, x = dense(blocks, twice), np.random.default_rng(6).standard_normal(features.cells)
+    with ThreadPoolExecutor(2) as pool:
+        assert np.allclose(features.score_trips(x, pool), rows @ x)

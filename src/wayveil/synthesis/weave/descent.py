@@ -62,7 +62,8 @@ def _remember(move: Floats, turn: Floats, moves: Floats, turns: Floats, known: i
     return known + 1
 
 
-@njit(cache=True, nogil=True)
+# Sums in any order: several numbers at a time, which rounds differently and nothing else.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def dot(one: Floats, other: Floats) -> float:
     """The inner product, on one core."""
     total = 0.0
@@ -71,7 +72,7 @@ def dot(one: Floats, other: Floats) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _point_downhill(slope: Floats, moves: Floats, turns: Floats, known: int) -> Floats:
     """Minus the slope divided by the curvature, as far as the last steps tell (two-loop recursion)."""
     out = -slope

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats
 from wayveil.progress import step
 from wayveil.synthesis.model import ExpectedError, Replica
-from wayveil.synthesis.weave.fit import Features
+from wayveil.synthesis.weave.fit import Features, find_norms
 from wayveil.synthesis.weave.measurements import Measurements, NoisyBlock
 from wayveil.synthesis.weave.settings import ErrorSettings
 from wayveil.synthesis.weave.times import make_time_bins
@@ -99,11 +99,11 @@ def count_trips(measured: Measurements, trips: Trips) -> dict[str, Tally]:
     asked = {name: block for name, block in measured.blocks().all().items() if name in measured.noisy}
     for name, block in asked.items():
         features = Features({name: block}, walks)
-        with ThreadPoolExecutor(len(features.ranges)) as pool:
+        with ThreadPoolExecutor(len(features.shares)) as pool:
             value = features.add_up(np.ones(features.size), pool)
             riders = value
             if block.spread:
-                riders = features.add_up(1 / features.spread[0].share.astype(np.float64), pool)
+                riders = features.add_up(find_norms(block, walks), pool)
         found[name] = Tally(value, riders)
     return found
 

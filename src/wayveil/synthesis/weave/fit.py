@@ -24,6 +24,14 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.weave.descent import dot, minimise
 from wayveil.synthesis.weave.settings import SolverSettings
+from wayveil.synthesis.weave.shared_ways import (
+    Forest,
+    Stretches,
+    add_stretch_scores,
+    add_stretch_totals,
+    grow_forest,
+    look_up_cells,
+)
 from wayveil.world.spreading import count_parts, measure_norms
 from wayveil.world.walk_blocks import Block, Walks
 
@@ -31,18 +39,26 @@ from wayveil.world.walk_blocks import Block, Walks
 MOST_WORKERS = 8
 
 
+class Share(NamedTuple):
+    """What one thread works on: nodes of the forest from the first to before the second, and distinct walks."""
+
+    nodes: tuple[int, int]
+    walks: tuple[int, int]
+
+
 class Spread(NamedTuple):
-    """Cells that trips spread over: trip j over `cell[bounds[j]:bounds[j + 1]]`, with weight `share[j]` each."""
+    """Cells that walks spread over: walk j over `cell[bounds[j]:bounds[j + 1]]`, with weight `share[j]` each."""
 
     cell: NDArray[np.int32]
     bounds: Ints
-    share: NDArray[np.float32]
+    share: Floats
 
 
 class Features:
     """What every trip of a support adds to the cells of all blocks, laid end to end.
 
-    Only blocks that no other block refines are looked up trip by trip; the coarser ones follow from them.
+    Only blocks that no other block refines are looked up; the coarser ones follow from them. What a walk decides on is
+    looked up once for all trips that walk it, at whatever time. On a network walks share stretches besides.
     """
 
     def __init__(self, blocks: dict[str, Block], walks: Walks) -> None:
@@ -56,43 +72,60 @@ class Features:
         }
         self.coarse = [block for block in blocks.values() if block.finer in blocks]
         fine = [block for block in blocks.values() if block.finer not in blocks]
-        single = [block for block in fine if not block.spread]
-        self.single = np.empty((self.size, len(single)), np.int32)
-        for column, block in enumerate(single):
-            self.single[:, column] = block.of(walks) + self.place[block.name].start
-        self.spread = [
-            _look_up_spread(block, walks, self.place[block.name].start) for block in fine if block.spread
-        ]
-        workers = min(os.cpu_count() or 1, MOST_WORKERS)
-        cuts = np.linspace(0, self.size, workers + 1).astype(np.int64)
-        self.ranges = list(pairwise(cuts.tolist()))
+        spread = [block for block in fine if block.spread]
+        forest = grow_forest(walks) if spread and all(block.window for block in spread) else None
+        # Trips in the order of their walks, the trips of each walk in it, and one of them that stands for all.
+        self.trip = np.arange(self.size) if forest is None else np.argsort(forest.node, kind="stable")
+        self.bounds = _find_bounds(self.trip if forest is None else forest.node[self.trip])
+        some = self.trip[self.bounds[:-1]]
+        single = [block.of(walks) + self.place[block.name].start for block in fine if not block.spread]
+        own = np.repeat(some, np.diff(self.bounds))
+        alike = [bool((column[own] == column[self.trip]).all()) for column in single]
+        self.by_walk = _put_side_by_side(
+            [column[some] for column, same in zip(single, alike, strict=True) if same], len(some)
+        )
+        self.by_trip = _put_side_by_side(
+            [column[self.trip] for column, same in zip(single, alike, strict=True) if not same], self.size
+        )
+        self.spread = [] if forest is not None else [self._look_up(block, walks) for block in spread]
+        self.stretches = None if forest is None else self._put_on_stretches(forest, spread, walks, some)
+        self.shares = self._share_out(forest)
 
     def score_trips(self, x: Floats, pool: ThreadPoolExecutor) -> Floats:
         """A_j . x for every trip."""
-        x = x.copy()
+        x = np.append(x, 0.0)  # the last cell is nowhere
         for block in self.coarse:
             x[self.place[str(block.finer)]] += x[self.place[block.name]][block.union]
-        out = np.empty(self.size)
+        out, by_walk = np.empty(self.size), np.zeros(len(self.bounds) - 1)
 
-        def work(bounds: tuple[int, int]) -> None:
-            _set_single_scores(self.single, x, out, *bounds)
+        def work(share: Share) -> None:
             for part in self.spread:
-                _add_spread_scores(part, x, out, *bounds)
+                _add_spread_scores(part, x, by_walk, *share.walks)
+            if self.stretches is not None:
+                add_stretch_scores(self.stretches, x, by_walk, share.nodes, share.walks)
+            _hand_out_scores(
+                self.by_walk, self.by_trip, self.trip, self.bounds, x, by_walk, out, *share.walks
+            )
 
-        list(pool.map(work, self.ranges))
+        list(pool.map(work, self.shares))
         return out
 
     def add_up(self, weight: Floats, pool: ThreadPoolExecutor) -> Floats:
         """sum_j weight_j A_j: what weighted trips add to every cell."""
+        by_walk = np.empty(len(self.bounds) - 1)
 
-        def work(bounds: tuple[int, int]) -> Floats:
-            out = np.zeros(self.cells)
-            _add_single_totals(self.single, weight, out, *bounds)
+        def work(share: Share) -> Floats:
+            out = np.zeros(self.cells + 1)
+            _collect_totals(
+                self.by_walk, self.by_trip, self.trip, self.bounds, weight, by_walk, out, *share.walks
+            )
             for part in self.spread:
-                _add_spread_totals(part, weight, out, *bounds)
+                _add_spread_totals(part, by_walk, out, *share.walks)
+            if self.stretches is not None:
+                add_stretch_totals(self.stretches, by_walk, out, share.nodes, share.walks)
             return out
 
-        total = np.sum(list(pool.map(work, self.ranges)), axis=0)
+        total = np.sum(list(pool.map(work, self.shares)), axis=0)[:-1]
         for block in self.coarse:
             fine = total[self.place[str(block.finer)]]
             total[self.place[block.name]] = np.bincount(np.asarray(block.union), fine, block.cells)
@@ -100,8 +133,34 @@ class Features:
 
     def put_even(self, total: float, prior: Floats) -> Floats:
         """What trips with the prior weights, scaled to a total, add to every cell."""
-        with ThreadPoolExecutor(len(self.ranges)) as pool:
+        with ThreadPoolExecutor(len(self.shares)) as pool:
             return self.add_up(prior * (total / prior.sum()), pool)
+
+    def _look_up(self, block: Block, walks: Walks) -> Spread:
+        parts, cells = count_parts(block, walks), block.of(walks)
+        bounds = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
+        cell = (cells + self.place[block.name].start).astype(np.int32)
+        return Spread(cell, bounds, 1 / measure_norms(block, parts, cells))
+
+    def _put_on_stretches(self, forest: Forest, spread: list[Block], walks: Walks, some: Ints) -> Stretches:
+        cells = [look_up_cells(forest, block, self.place[block.name].start, self.cells) for block in spread]
+        shares = [1 / find_norms(block, walks)[some] for block in spread]
+        return Stretches(
+            forest.parent,
+            np.column_stack(cells),
+            forest.node[some],
+            np.column_stack(shares).astype(np.float64),
+        )
+
+    def _share_out(self, forest: Forest | None) -> list[Share]:
+        workers = min(os.cpu_count() or 1, MOST_WORKERS)
+        if forest is None:
+            cuts = np.linspace(0, self.size, workers + 1).astype(np.int64)
+            nodes = np.zeros_like(cuts)
+        else:
+            nodes = forest.cuts(workers)
+            cuts = np.searchsorted(forest.node[self.trip[self.bounds[:-1]]], nodes)
+        return [Share(*pair) for pair in zip(pairwise(nodes.tolist()), pairwise(cuts.tolist()), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +199,7 @@ def fit_weights(
     """
     prior = np.ones(features.size) if prior is None else prior
     prior = prior / prior.sum()
-    with ThreadPoolExecutor(len(features.ranges)) as pool:
+    with ThreadPoolExecutor(len(features.shares)) as pool:
         even = features.add_up(total * prior, pool)
         reached = even > 0
         wanted = np.where(reached, wanted, 0.0)
@@ -172,20 +231,50 @@ def fit_weights(
         return Fit(weight, x, features.add_up(weight, pool), even, steps)
 
 
-def _look_up_spread(block: Block, walks: Walks, first: int) -> Spread:
-    parts, cells = count_parts(block, walks), block.of(walks)
-    bounds = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
-    share = (1 / measure_norms(block, parts, cells)).astype(np.float32)
-    return Spread((cells + first).astype(np.int32), bounds, share)
+def find_norms(block: Block, walks: Walks) -> Floats:
+    """What one over the weight of each part of a walk is."""
+    # Only in a euclidean block it matters which cells the parts are in.
+    cells = block.of(walks) if block.euclidean else np.empty(0, np.int64)
+    return measure_norms(block, count_parts(block, walks), cells)
+
+
+def _find_bounds(ordered: NDArray[np.integer]) -> Ints:
+    """Where a new value begins, and the end."""
+    new = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    return np.concatenate([[0], new, [len(ordered)]])[int(len(ordered) == 0) :].astype(np.int64)
+
+
+def _put_side_by_side(columns: list[Ints], rows: int) -> NDArray[np.int32]:
+    return np.column_stack([np.empty((rows, 0), np.int32), *columns]).astype(np.int32)
 
 
 @njit(cache=True, nogil=True)
-def _set_single_scores(single, x, out, begin, end):  # type: ignore[no-untyped-def]
-    for j in range(begin, end):
-        score = 0.0
-        for column in range(single.shape[1]):
-            score += x[single[j, column]]
-        out[j] = score
+def _hand_out_scores(by_walk, by_trip, trip, bounds, x, score, out, begin, end):  # type: ignore[no-untyped-def]
+    """Scores of trips: what their walk scores, and what its trips do not have in common."""
+    for walk in range(begin, end):
+        common = score[walk]
+        for column in range(by_walk.shape[1]):
+            common += x[by_walk[walk, column]]
+        for j in range(bounds[walk], bounds[walk + 1]):
+            own = common
+            for column in range(by_trip.shape[1]):
+                own += x[by_trip[j, column]]
+            out[trip[j]] = own
+
+
+@njit(cache=True, nogil=True)
+def _collect_totals(by_walk, by_trip, trip, bounds, weight, total, out, begin, end):  # type: ignore[no-untyped-def]
+    """The weight of each walk, added to the cells that its trips have in common; to the others trip by trip."""
+    for walk in range(begin, end):
+        common = 0.0
+        for j in range(bounds[walk], bounds[walk + 1]):
+            own = weight[trip[j]]
+            common += own
+            for column in range(by_trip.shape[1]):
+                out[by_trip[j, column]] += own
+        for column in range(by_walk.shape[1]):
+            out[by_walk[walk, column]] += common
+        total[walk] = common
 
 
 @njit(cache=True, nogil=True)
@@ -196,13 +285,6 @@ def _add_spread_scores(part, x, out, begin, end):  # type: ignore[no-untyped-def
         for k in range(bounds[j], bounds[j + 1]):
             score += x[cell[k]]
         out[j] += score * part.share[j]
-
-
-@njit(cache=True, nogil=True)
-def _add_single_totals(single, weight, out, begin, end):  # type: ignore[no-untyped-def]
-    for j in range(begin, end):
-        for column in range(single.shape[1]):
-            out[single[j, column]] += weight[j]
 
 
 @njit(cache=True, nogil=True)
