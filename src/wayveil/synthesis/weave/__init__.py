@@ -6,7 +6,8 @@ on_network   the algorithm on a network      network_demand, routes, routed_supp
              on a grid, also                 grid_demand, drive_lengths, driven_support
 on_list      the algorithm on a plain list   list_demand, lengths, move_table, move_chain, repeating_walks,
                                              walked_support, shrinkage
-both         what they share                 cell_estimates, demand, support, support_fit, fit, shared_ways, descent, times
+both         what they share                 cell_estimates, demand, support, support_fit, fit,
+                                             shared_ways, descent, times
 
 `expected_error` says how far off the result will be.
 """
