@@ -1,5 +1,6 @@
 """Comparisons: planned whole, resumable, beside their references, and honest about what could not be run."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from wayveil.comparison.compare import compare
 from wayveil.comparison.recommend import recommend, stand_in_trips
 from wayveil.comparison.results import Comparison
 from wayveil.comparison.run_cells import Examiner, Settings, fingerprint
+from wayveil.comparison.varied import curves_over, varied_parameters
 from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -138,6 +140,38 @@ def test_a_folder_never_mixes_two_datasets_or_two_ways_of_measuring(tmp_path):
     with pytest.raises(ParameterError, match="other settings"):
         compare(TRIPS, [TREE], [1], repetitions=1, settings=other, out=tmp_path, workers=1)
     assert fingerprint(TRIPS) != fingerprint(TRIPS.take(np.arange(299)))
+
+
+def test_a_comparison_of_an_earlier_version_is_read_but_not_gone_on_with(tmp_path):
+    made = compare(TRIPS, [TREE], [1], repetitions=1, settings=QUICK, out=tmp_path, workers=1)
+    note = tmp_path / "comparison.json"
+    about = json.loads(note.read_text())
+    del about["settings"]["questions"]
+    note.write_text(json.dumps(about))
+    with pytest.raises(ParameterError, match="earlier version"):
+        compare(TRIPS, [TREE], [1], repetitions=1, settings=QUICK, out=tmp_path, workers=1)
+    assert Comparison.load(tmp_path).table.equals(made.table)
+
+
+def test_any_parameter_can_be_the_axis_and_a_default_is_one_of_its_values():
+    heights = [
+        NoisyPrefixTree(height=height) for height in (2, 4, 12)
+    ]  # 12 is the default, and is not written down
+    made = compare(TRIPS, [*heights, CHAIN], [1, 2], repetitions=1, settings=QUICK, workers=1)
+    assert varied_parameters(made) == ["height"]
+    lines = curves_over(made, "count_query_error/non-empty", "height")
+    assert sorted(lines) == ["noisy-prefix-tree, ε = 1", "noisy-prefix-tree, ε = 2"]
+    assert [place.x for place in lines["noisy-prefix-tree, ε = 1"]] == [2, 4, 12]
+    assert all(place.point.epsilon == 1 for place in lines["noisy-prefix-tree, ε = 1"])
+
+
+def test_timed_queries_are_asked_of_timed_trips_and_releases_without_times_have_no_figure():
+    timed = Trips(TRIPS.location, TRIPS.offsets, WORLD, np.arange(TRIPS.visits) * 700)
+    made = compare(timed, [TREE, SeqPT(height=2, time="720")], [4], repetitions=1, settings=QUICK, workers=1)
+    key = "timed_count_query_error/non-empty"
+    assert {point.mechanism for point in made.points if point.key == key} >= {"seqpt", "ceiling", "empty"}
+    assert "noisy-prefix-tree" not in {point.mechanism for point in made.points if point.key == key}
+    assert made.references(key)["empty"] == 1
 
 
 def test_a_mechanism_that_does_not_fit_is_a_result_and_one_that_breaks_is_tried_again(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from utility.utility_worlds import square_city, walks
 from wayveil.cli import _register, app
-from wayveil.cli.compare import parse_crowds
+from wayveil.cli.candidates import parse_crowds
 from wayveil.comparison.risk_curves import LINES, RiskComparison, compare_risk
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.markov import Markov

@@ -10,7 +10,7 @@ import pytest
 
 import wayveil as wv
 from outside_mechanism import FirstStops
-from wayveil.cli.compare import parse_candidates
+from wayveil.cli.candidates import parse_candidates
 from wayveil.cli.mechanisms import make_mechanism
 from wayveil.cli.mechanisms import mechanisms as list_mechanisms
 from wayveil.comparison.cells import grid

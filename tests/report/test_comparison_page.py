@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import polars as pl
 import pytest
 from report_world import grid_city, random_trips
@@ -10,6 +11,7 @@ from test_browser import BROWSER, open_in_browser
 from typer.testing import CliRunner
 
 from bare_release import bare_release
+from wayveil.cli import candidates as parsing
 from wayveil.cli import compare as commands
 from wayveil.comparison.compare import compare
 from wayveil.comparison.run_cells import Settings
@@ -17,10 +19,12 @@ from wayveil.errors import ParameterError
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.seqpt import SeqPT
+from wayveil.privacy.units import Rider, Trip
 from wayveil.report.comparison_charts import error_against_epsilon, privacy_utility
 from wayveil.report.comparison_page import figure_tables, write_comparison_page
 from wayveil.report.comparison_section import number
 from wayveil.report.page import report_html, write_report
+from wayveil.trips.trips import Trips
 
 CITY = grid_city(4)
 
@@ -116,14 +120,68 @@ def test_the_comparison_opens_from_a_file_without_a_console_message(found, tmp_p
 
 
 def test_mechanisms_and_grids_are_read_from_the_command_line():
-    made = commands.parse_candidates("markov, noisy-prefix-tree", ["noisy-prefix-tree.height=3,5"])
+    made = parsing.parse_candidates("markov, noisy-prefix-tree", ["noisy-prefix-tree.height=3,5"])
     assert [m.name for m in made] == ["markov", "noisy-prefix-tree", "noisy-prefix-tree"]
     assert [m.height for m in made[1:]] == [3, 5]
-    assert len(commands.parse_candidates("all", [])) > 3
+    assert len(parsing.parse_candidates("all", [])) > 3
     with pytest.raises(ParameterError, match="--grid takes"):
-        commands.parse_candidates("markov", ["markov=3"])
+        parsing.parse_candidates("markov", ["markov=3"])
     with pytest.raises(ParameterError, match="not among"):
-        commands.parse_candidates("markov", ["ppdp.height=3"])
+        parsing.parse_candidates("markov", ["ppdp.height=3"])
+
+
+def test_a_parameter_is_varied_for_all_who_have_it_and_refused_for_one_who_does_not():
+    every = parsing.parse_candidates("all", [], ["height=2,4"])
+    assert {m.name for m in every} == {"noisy-prefix-tree", "seqpt", "ppdp", "safepath", "dpt"}
+    assert sorted({m.height for m in every}) == [2, 4]
+    with pytest.raises(ParameterError, match="markov has no such parameter"):
+        parsing.parse_candidates("markov", [], ["height=2,4"])
+    with pytest.raises(ParameterError, match="--vary takes"):
+        parsing.parse_candidates("markov", [], ["height"])
+    with pytest.raises(ParameterError, match="name it once"):
+        parsing.parse_candidates("seqpt", ["seqpt.height=2"], ["height=2,4"])
+
+
+def test_presets_reach_comparisons():
+    made = parsing.parse_candidates("safepath", [], ["height=2,4"], "published")
+    assert [(m.height, m.published_thresholds) for m in made] == [(2, True), (4, True)]
+    every = parsing.parse_candidates("all", [], [], "published")
+    assert {"safepath", "seqpt", "ppdp", "noisy-prefix-tree"} <= {m.name for m in every}
+    assert "weave" not in {m.name for m in every}
+    with pytest.raises(ParameterError, match=r"markov has no preset .* safepath"):
+        parsing.parse_candidates("markov", [], [], "published")
+    with pytest.raises(ParameterError, match="there is no preset 'mine'"):
+        parsing.parse_candidates("markov", [], [], "mine")
+
+
+def test_a_unit_is_said_once_for_all_cells():
+    trips = random_trips(CITY, 60, seed=2)
+    assert parsing.chosen_unit(trips, None, None) is None
+    assert parsing.chosen_unit(trips, "trip", None) == Trip()
+    with pytest.raises(ParameterError, match="no meaning for the unit"):
+        parsing.chosen_unit(trips, "trip", 2)
+    with pytest.raises(ParameterError, match="have no riders"):
+        parsing.chosen_unit(trips, None, 2)
+    riders = Trips(trips.location, trips.offsets, CITY, rider=np.arange(60, dtype=np.int64) // 2)
+    assert parsing.chosen_unit(riders, "rider", 3) == Rider(max_trips=3)
+    assert parsing.chosen_unit(riders, None, 3) == Rider(max_trips=3)
+
+
+def test_a_varied_height_has_a_chart_of_every_figure(tmp_path):
+    made = compare(
+        random_trips(CITY, 200, seed=3),
+        [NoisyPrefixTree(height=height) for height in (2, 4, 6)],
+        [1],
+        repetitions=1,
+        settings=Settings(suite="core", queries=100),
+        workers=1,
+    )
+    page = write_comparison_page(tmp_path / "comparison.html", made).read_text()
+    chart = pl.read_csv(tmp_path / "charts" / "height-count-query-error-non-empty.csv")
+    assert chart["height"].to_list() == [2, 4, 6]
+    own = {p.parameters: p.value for p in made.points if p.key == "count_query_error/non-empty"}
+    assert chart["value"].to_list() == pytest.approx([own[f'{{"height": {h}}}'] for h in (2, 4, 6)])
+    assert "against height for 1 settings, from 2 to 6" in page
 
 
 def test_compare_and_recommend_run_from_the_command_line(tmp_path):

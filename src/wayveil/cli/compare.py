@@ -9,11 +9,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from wayveil.cli.candidates import chosen_unit, parse_candidates, parse_crowds, parse_prices
 from wayveil.cli.options import (
     AsJson,
     BoundingBox,
     DatasetName,
     LedgerPlace,
+    Preset,
     Quiet,
     WorldFile,
     present_rows,
@@ -23,8 +25,6 @@ from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from wayveil.comparison.cells import Cell
     from wayveil.comparison.results import Comparison
     from wayveil.mechanisms.mechanism import Mechanism
@@ -42,6 +42,25 @@ Repetitions = Annotated[int, typer.Option(min=1, help="Releases of each, for int
 Grid = Annotated[
     list[str] | None,
     typer.Option("--grid", help="Values of a parameter to try: mechanism.parameter=a,b,c; repeatable."),
+]
+Varied = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        help="A parameter and its values, of every mechanism: height=2,4,6. Each is drawn as an x axis of its own; "
+        "with `-m all` those take part that have it; repeatable.",
+    ),
+]
+UnitName = Annotated[
+    str | None,
+    typer.Option(
+        "--unit",
+        help="Who is protected: rider, rider-day, trip or event. Default: rider if there are riders.",
+    ),
+]
+MaxTrips = Annotated[
+    int | None,
+    typer.Option(min=1, help="Trips of one rider that are counted, with --unit rider or rider-day."),
 ]
 Folder = Annotated[
     Path, typer.Option("--out", "-o", help="Folder of the results; a run that was stopped goes on in it.")
@@ -73,6 +92,10 @@ def compare(
     epsilon: Epsilons = "0.1,0.5,1,2",
     repetitions: Repetitions = 5,
     grid: Grid = None,
+    vary: Varied = None,
+    preset: Preset = None,
+    unit: UnitName = None,
+    max_trips: MaxTrips = None,
     risk: AttackToo = False,
     crowd: Crowds = None,
     bbox: BoundingBox = None,
@@ -95,12 +118,13 @@ def compare(
 
     if crowd and not risk:
         raise ParameterError("--crowd names methods without epsilon, which are compared by risk: add --risk")
-    for name in ("queries", "workers") if risk else ():
+    for name in ("queries", "workers", "unit", "max_trips") if risk else ():
         if str(getattr(context.get_parameter_source(name), "name", "")) == "COMMANDLINE":
             raise ParameterError(
-                f"--{name} plays no part with --risk, which counts in boxes and attacks one by one"
+                f"--{name.replace('_', '-')} plays no part with --risk, which counts in boxes, attacks one by one "
+                "and protects riders where there are some"
             )
-    candidates = parse_candidates(mechanism, grid or [])
+    candidates = parse_candidates(mechanism, grid or [], vary or [], preset)
     # Said before anything is read or booked.
     parse_prices(epsilon)
     crowds = parse_crowds(crowd or [])
@@ -110,9 +134,8 @@ def compare(
     if risk:
         _compare_risk(raw, candidates, epsilon, crowds, repetitions, out, trips.name, as_json, quiet)
         return
-    found = _run(
-        raw, candidates, epsilon, repetitions, Settings(queries=queries), out, workers, quiet or as_json
-    )
+    settings = Settings(queries=queries, unit=chosen_unit(raw, unit, max_trips))
+    found = _run(raw, candidates, epsilon, repetitions, settings, out, workers, quiet or as_json)
     _present(found, out, f"Comparison on {trips.name}", "the raw trips", as_json=as_json, quiet=quiet)
 
 
@@ -130,6 +153,10 @@ def recommend(
     epsilon: Epsilons = "0.5,1,2",
     repetitions: Repetitions = 3,
     grid: Grid = None,
+    vary: Varied = None,
+    preset: Preset = None,
+    unit: UnitName = None,
+    max_trips: MaxTrips = None,
     bbox: BoundingBox = None,
     queries: Queries = 10_000,
     workers: Workers = None,
@@ -143,7 +170,7 @@ def recommend(
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
-    candidates = parse_candidates(mechanism, grid or [])
+    candidates = parse_candidates(mechanism, grid or [], vary or [], preset)
     with shown(not quiet and not as_json):
         city = open_world(world, bbox=bbox)
         simulated = public_trips is None
@@ -152,39 +179,10 @@ def recommend(
             if public_trips is None
             else read_trips(public_trips, city)
         )
-    found = _run(
-        trips, candidates, epsilon, repetitions, Settings(queries=queries), out, workers, quiet or as_json
-    )
+    settings = Settings(queries=queries, unit=chosen_unit(trips, unit, max_trips))
+    found = _run(trips, candidates, epsilon, repetitions, settings, out, workers, quiet or as_json)
     basis = f"{riders:,} simulated riders" if simulated else f"the public trips of {public_trips}"
     _present(found, out, "Recommendation", basis, as_json=as_json, quiet=quiet)
-
-
-def parse_candidates(names: str, grids: list[str]) -> "list[Mechanism]":
-    """Mechanisms by name, each with every combination of the values given for its parameters."""
-    from wayveil.comparison.cells import grid
-    from wayveil.mechanisms.registry import ready_mechanisms
-
-    named = [name.strip() for name in names.split(",") if name.strip()]
-    wanted = list(ready_mechanisms()) if names == "all" else named
-    choices: dict[str, dict[str, list[str]]] = {name: {} for name in wanted}
-    for setting in grids:
-        target, equals, values = setting.partition("=")
-        name, dot, parameter = target.partition(".")
-        if not (equals and dot):
-            raise ParameterError(f"--grid takes mechanism.parameter=a,b,c, not {setting!r}")
-        if name not in choices:
-            raise ParameterError(
-                f"--grid names {name!r}, which is not among the mechanisms of this comparison"
-            )
-        choices[name][parameter.replace("-", "_")] = [value.strip() for value in values.split(",")]
-    return [candidate for name, values in choices.items() for candidate in grid(name, values)]
-
-
-def parse_prices(epsilons: str) -> "list[Fraction]":
-    """Epsilons with commas between, each in the range of releases."""
-    from wayveil.privacy.budget import release_epsilon
-
-    return [release_epsilon(part.strip()) for part in epsilons.split(",") if part.strip()]
 
 
 def _run(
@@ -309,22 +307,6 @@ def _compare_risk(
     remark(
         f"Picture: {out / 'risk.svg'}; table: {out / 'risk.parquet'}. {found.notice}", quiet=quiet or as_json
     )
-
-
-def parse_crowds(texts: list[str]) -> "list[SyntacticMethod]":
-    """Methods without epsilon, each with the values of its k."""
-    from wayveil.syntactic.method import methods
-
-    known, made = methods(), []
-    for text in texts:
-        name, equals, values = text.partition("=")
-        if not equals or name not in known:
-            raise ParameterError(
-                f"--crowd takes a method and its k, such as glove=2,5,10 ({', '.join(known)}), not {text!r}"
-            )
-        key = "K" if "K" in known[name].model_fields else "k"
-        made += [known[name](**{key: value.strip()}) for value in values.split(",")]
-    return made
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, Quiet, present, remark
+from wayveil.cli.options import AsJson, Preset, Quiet, present, remark
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
@@ -134,6 +134,7 @@ def release(
     parameters: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the mechanism, name=value; repeatable.")
     ] = None,
+    preset: Preset = None,
     unit: Annotated[
         str | None, typer.Option(help="Who is protected: trip, rider or rider-day. Default: rider if known.")
     ] = None,
@@ -166,6 +167,7 @@ def release(
     """From points to a private release in one command: trips, model, signed datasheet, and reports."""
     from wayveil.cli.mechanisms import make_mechanism
     from wayveil.cli.release import require_dataset
+    from wayveil.mechanisms.presets import refuse_nameless
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.choices import choose_unit, default_mechanism
@@ -173,7 +175,9 @@ def release(
     from wayveil.world.opening import open_world
 
     budget = release_epsilon(epsilon)
-    chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
+    if not mechanism:
+        refuse_nameless(preset)
+    chosen = make_mechanism(mechanism, parameters or [], preset) if mechanism else None
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):

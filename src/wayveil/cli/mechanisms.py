@@ -42,7 +42,7 @@ def mechanisms(
             typer.echo(_wrapped(each.description.replace("`", ""), indent=6))
     if about.published is not None:
         preset = " ".join(f"--set {key}={value}" for key, value in about.published.items())
-        typer.echo("\n" + _wrapped(f"As published: {preset}"))
+        typer.echo("\n" + _wrapped(f"As published (--preset published): {preset}"))
     typer.echo(f"\nIn Python: wayveil.{about.class_name}. Page: {about.page}")
 
 
@@ -61,8 +61,12 @@ def _wrapped(text: str, indent: int = 0) -> str:
     )
 
 
-def make_mechanism(name: str, settings: list[str]) -> "Mechanism":
-    """The mechanism of this name with parameters given as name=value; a dot leads into a part, as in `shares.trips`."""
+def make_mechanism(name: str, settings: list[str], preset: str | None = None) -> "Mechanism":
+    """The mechanism of this name with parameters given as name=value; a dot leads into a part, as in `shares.trips`.
+
+    What is said here goes before what the preset sets.
+    """
+    from wayveil.mechanisms.presets import made_by
     from wayveil.mechanisms.registry import mechanism
 
     kind = mechanism(name)
@@ -78,7 +82,7 @@ def make_mechanism(name: str, settings: list[str]) -> "Mechanism":
             if not isinstance(within, dict):
                 raise ParameterError(f"--set names {part!r} both as a whole and in parts")
         within[last] = value.strip() if parts else _parsed(kind, last, value.strip())
-    return kind(**parameters)
+    return made_by(kind, preset, parameters)
 
 
 def _parsed(kind: "type[Mechanism]", name: str, text: str) -> str | list[str] | None:

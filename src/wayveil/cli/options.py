@@ -79,6 +79,13 @@ NoRider = Annotated[
 ]
 Stations = Annotated[bool, typer.Option(help="Merge platforms into their stations.")]
 
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help="`published`: parameters as the mechanism's authors set them (`wayveil mechanisms NAME` shows which); "
+        "what is set besides goes first. Mechanisms without one refuse."
+    ),
+]
 Epsilon = Annotated[
     str,
     typer.Option(

@@ -19,6 +19,7 @@ from wayveil.cli.options import (
     NewPeople,
     NoRider,
     PolicyEpsilon,
+    Preset,
     PriorFolders,
     PriorWorld,
     Quiet,
@@ -81,6 +82,7 @@ def release(
     parameters: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the mechanism, name=value; repeatable.")
     ] = None,
+    preset: Preset = None,
     unit: Annotated[
         str | None,
         typer.Option(
@@ -147,6 +149,7 @@ def release(
     `wayveil resume`, without spending again.
     """
     from wayveil.counting.engines import open_source, size_of
+    from wayveil.mechanisms.presets import refuse_nameless
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.choices import choose_unit
@@ -163,7 +166,9 @@ def release(
     budget, wanted = release_epsilon(epsilon), trips_wanted(trips_out)
     # A word that is wrong is said before a large feed is read.
     require_words(visits, ways)
-    chosen = make_mechanism(mechanism, parameters or []) if mechanism else None
+    if not mechanism:
+        refuse_nameless(preset)
+    chosen = make_mechanism(mechanism, parameters or [], preset) if mechanism else None
     columns = parse_map(mapped or [])
     size = size_of(trips)
     paid = Paid(out)

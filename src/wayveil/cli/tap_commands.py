@@ -16,6 +16,7 @@ from wayveil.cli.options import (
     NewPeople,
     NoRider,
     PolicyEpsilon,
+    Preset,
     PriorFolders,
     PriorWorld,
     Quiet,
@@ -222,6 +223,7 @@ def release(
     parameters: Annotated[
         list[str] | None, typer.Option("--set", help="Parameter of the mechanism, name=value.")
     ] = None,
+    preset: Preset = None,
     period: Annotated[
         str | None, typer.Option(help="A trip is a rider's `day` or `week`; not for counts. Default: day.")
     ] = None,
@@ -254,6 +256,7 @@ def release(
     """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
     from wayveil.cli.mechanisms import make_mechanism
     from wayveil.cli.release import require_dataset
+    from wayveil.mechanisms.presets import refuse_nameless
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.priors import open_priors
@@ -262,7 +265,9 @@ def release(
     budget = release_epsilon(epsilon)
     if parameters and mechanism is None:
         raise ParameterError("--set gives a parameter of a mechanism: name it with --mechanism")
-    chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [])
+    if mechanism is None:
+        refuse_nameless(preset)
+    chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [], preset)
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):

@@ -10,6 +10,7 @@ from typing import Any
 
 from wayveil.errors import ParameterError, plain
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.presets import made_by
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.privacy.budget import Rational, exact
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR, LINES
@@ -87,7 +88,10 @@ def plan(candidates: Sequence[Mechanism], epsilons: Iterable[Rational], repetiti
     return cells
 
 
-def grid(mechanism: str, choices: Mapping[str, Sequence[Any]]) -> list[Mechanism]:
-    """A mechanism with every combination of the given values of its parameters."""
+def grid(mechanism: str, choices: Mapping[str, Sequence[Any]], preset: str | None = None) -> list[Mechanism]:
+    """A mechanism with every combination of the given values of its parameters, over its defaults or a preset."""
     kind = find_mechanism(mechanism)
-    return [kind(**dict(zip(choices, values, strict=True))) for values in product(*choices.values())]
+    return [
+        made_by(kind, preset, dict(zip(choices, values, strict=True)))
+        for values in product(*choices.values())
+    ]

@@ -119,6 +119,11 @@ class CellStore:
         note = folder / "comparison.json"
         if note.exists():
             before = json.loads(note.read_text())
+            if before["settings"].get("questions") != settings.describe()["questions"]:
+                raise ParameterError(
+                    f"{folder} holds a comparison of an earlier version, which asked fewer questions: its results "
+                    "can be read as they are, but not gone on with; choose another folder"
+                )
             for part, what in (("dataset", "other trips or another world"), ("settings", "other settings")):
                 if before[part] != json.loads(json.dumps(about[part])):
                     raise ParameterError(f"{folder} holds a comparison of {what}; choose another folder")

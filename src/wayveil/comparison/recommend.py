@@ -22,6 +22,7 @@ from wayveil.world.world import World
 # One figure speaks for each question; a reader who cares about another one asks for it by its key.
 HEADLINES = {
     "how many trips visit these stops in this order": "count_query_error/non-empty",
+    "how many trips visit these stops in these hours": "timed_count_query_error/non-empty",
     "how busy are the stops": "stop_error",
     "how busy are the moves between stops": "edge_error",
     "which moves follow which, in shares": "ngram_tv_3",

@@ -40,6 +40,10 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+# Which questions a suite holds. Raised when one is added, so that no folder mixes cells that were asked differently.
+QUESTIONS = 2
+
+
 @dataclass(frozen=True)
 class Settings:
     """How cells are measured; the same for all cells of one folder.
@@ -58,7 +62,11 @@ class Settings:
 
     def describe(self) -> dict[str, object]:
         """As stored beside the results."""
-        return {**asdict(self), "unit": None if self.unit is None else repr(self.unit)}
+        return {
+            **asdict(self),
+            "unit": None if self.unit is None else repr(self.unit),
+            "questions": QUESTIONS,
+        }
 
 
 class Examiner:

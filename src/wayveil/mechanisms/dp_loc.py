@@ -92,6 +92,11 @@ class DpLoc(Mechanism):
     )
 
     @classmethod
+    def published(cls, **parameters: Any) -> "DpLoc":
+        """Both networks of the study over the full public grid."""
+        return cls(**({"preset": "published"} | parameters))
+
+    @classmethod
     def model_kinds(cls, described: Mapping[str, Any]) -> tuple[type[Model], ...]:
         """Either preset's."""
         return NetHopsModel, PublishedModel

@@ -24,7 +24,7 @@ def table(about: Manual) -> str:
         rows.append(f"| `{each.name}` | {each.values} | {default} | {each.description} |")
     if about.published is not None:
         preset = ", ".join(f"`{name}={value}`" for name, value in about.published.items())
-        rows += ["", f"`{about.class_name}.published()` is as published: {preset}."]
+        rows += ["", f"`{about.class_name}.published()` (`--preset published`) is as published: {preset}."]
     return "\n".join(rows)
 
 

@@ -33,11 +33,11 @@ def error_against_epsilon(comparison: Comparison, key: str, *, name: str, title:
     figure = next(one for one in comparison.figures if one["key"] == key)
     lines = comparison.curves(key)
     places = _places(comparison)
-    picture, axes = _canvas()
+    picture, axes = canvas()
     rows: list[dict[str, object]] = []
     for label, points in lines.items():
         style = (
-            _style(places[label])
+            line_style(places[label])
             if label != PLAIN_LAPLACE
             else {"color": GREY, "marker": "x", "linestyle": "-."}
         )
@@ -53,7 +53,7 @@ def error_against_epsilon(comparison: Comparison, key: str, *, name: str, title:
         )
         rows.append({"name": line, "mechanism": line, "parameters": "{}", "key": key, "value": value})
     values = [float(str(row["value"])) for row in rows]
-    _value_axis(axes, values)
+    value_axis(axes, values)
     _epsilon_axis(axes, comparison.epsilons)
     axes.set_ylabel(f"{figure['label']}\n({figure['better']} is better)", fontsize=8)
     axes.set_title(title, fontsize=10, loc="left")
@@ -81,11 +81,11 @@ def privacy_utility(comparison: Comparison, *, name: str, title: str = "") -> Ch
         {"name": label, "epsilon": epsilon, "skill": float(np.mean(found)), "figures": len(found)}
         for (label, epsilon), found in skills.items()
     ]
-    picture, axes = _canvas()
+    picture, axes = canvas()
     places = _places(comparison)
     for label in dict.fromkeys(str(row["name"]) for row in rows):
         own = sorted((r["epsilon"], r["skill"]) for r in rows if r["name"] == label)
-        axes.plot(*zip(*own, strict=True), label=label, **_style(places[label]))
+        axes.plot(*zip(*own, strict=True), label=label, **line_style(places[label]))
     axes.axhline(0, color=GREY, lw=1, linestyle="--")
     axes.annotate("public knowledge", (1, 0), xycoords=("axes fraction", "data"), fontsize=7, color=GREY)
     axes.axhline(1, color=GREY, lw=1)
@@ -101,7 +101,8 @@ def privacy_utility(comparison: Comparison, *, name: str, title: str = "") -> Ch
     return Chart(name, draw_svg(picture, name), data, alt)
 
 
-def _canvas() -> tuple[Figure, Axes]:
+def canvas() -> tuple[Figure, Axes]:
+    """An empty chart."""
     picture = Figure(figsize=(7.2, 3.4), layout="constrained")
     FigureCanvasSVG(picture)
     axes = picture.add_subplot()
@@ -116,7 +117,8 @@ def _places(comparison: Comparison) -> dict[str, int]:
     return {name: place for place, name in enumerate(comparison.mechanisms)}
 
 
-def _style(number: int) -> dict[str, Any]:
+def line_style(number: int) -> dict[str, Any]:
+    """Colour, marker and dashes of one line of many."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "marker": MARKERS[number % len(MARKERS)],
@@ -131,7 +133,7 @@ def _epsilon_axis(axes: Axes, epsilons: list[float]) -> None:
     axes.set_xlabel("epsilon", fontsize=8)
 
 
-def _value_axis(axes: Axes, values: list[float]) -> None:
+def value_axis(axes: Axes, values: list[float]) -> None:
     """Fit the values, not the bands: a wide band of a poor mechanism must not flatten the others."""
     low, high = min(values), max(values)
     if low > 0 and high / low > 30:

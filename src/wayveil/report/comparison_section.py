@@ -1,4 +1,6 @@
-"""A comparison as a part of a page: error against epsilon, who is best at what, what could not be run. Internal."""
+"""A comparison as a part of a page: error against epsilon and against every parameter that was varied, who is best at
+what, what could not be run. Internal.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +10,10 @@ from markupsafe import Markup
 
 from wayveil.comparison.recommend import HEADLINES, Recommendation, recommend
 from wayveil.comparison.results import Comparison
+from wayveil.comparison.varied import curves_over, varied_parameters
 from wayveil.report.chart import Chart
 from wayveil.report.comparison_charts import LEAST_FOR_A_BAND, error_against_epsilon, privacy_utility
+from wayveil.report.parameter_charts import error_against_parameter
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 
 LINES = {
@@ -61,14 +65,30 @@ def explain_lines(charts: list[Chart]) -> str:
 
 
 def headline_charts(comparison: Comparison) -> list[Chart]:
-    """The privacy-utility picture, then error against epsilon for each headline figure that was measured."""
+    """The privacy-utility picture, then each headline figure that was measured, against epsilon and what was varied."""
     measured = {figure["key"] for figure in comparison.figures}
     charts = [privacy_utility(comparison, name="privacy-utility", title="All headline figures together")]
     for question, key in HEADLINES.items():
         if key in measured and comparison.curves(key, plain_laplace=False):
             name = "epsilon-" + key.replace("/", "-").replace("_", "-")
             charts.append(error_against_epsilon(comparison, key, name=name, title=question.capitalize()))
+            charts += _parameter_charts(comparison, key, question.capitalize())
     return charts
+
+
+def _parameter_charts(comparison: Comparison, key: str, title: str) -> list[Chart]:
+    """The same figure against each parameter of which several values were tried."""
+    return [
+        error_against_parameter(
+            comparison,
+            key,
+            parameter,
+            name=f"{parameter.replace('_', '-')}-{key.replace('/', '-').replace('_', '-')}",
+            title=title,
+        )
+        for parameter in varied_parameters(comparison)
+        if curves_over(comparison, key, parameter)
+    ]
 
 
 def number(value: float) -> str:

@@ -8,6 +8,7 @@ the whole universe: most true answers are 0 there, and a release without any tri
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,10 +97,12 @@ class CountQueryError(Figures):
     """Mean relative error over both workloads, mixed and per exact query length.
 
     `unordered` asks for sets of items, as the first study of prefix trees did. The queries follow from `seed`
-    alone, so that every candidate answers the same ones.
+    alone, so that every candidate answers the same ones. With `bins`, trips without times have no figure.
     """
 
     title = "Count queries"
+    key = "count_query_error"
+    words = "queries"
 
     def __init__(
         self,
@@ -133,12 +136,27 @@ class CountQueryError(Figures):
 
     def measure(self, private: Trips) -> list[Measure]:
         check_comparable(self.raw, private)
+        silent = self.items.bins is not None and private.time is None and private.visits > 0
+        answers = [np.full(len(work), np.nan) for work in self.workloads] if silent else self.answers(private)
         measures = []
-        for work, true, answer in zip(self.workloads, self.true, self.answers(private), strict=True):
+        for work, true, answer in zip(self.workloads, self.true, answers, strict=True):
             errors = relative_errors(true, answer, self.sanity)
-            key, label = f"count_query_error/{work.name}", f"error, {work.name} queries"
+            key, label = f"{self.key}/{work.name}", f"error, {work.name} {self.words}"
             measures.append(Measure(key, label, float(errors.mean())))
             for length in np.unique(work.lengths):
                 mean = float(errors[work.lengths == length].mean())
                 measures.append(Measure(f"{key}/{length}", f"{label} of length {length}", mean))
         return measures
+
+
+class TimedCountQueryError(CountQueryError):
+    """The same for stops within public time bins, as the studies of timed trees ask them."""
+
+    title = "Timed count queries"
+    key = "timed_count_query_error"
+    words = "queries of stops and hours"
+
+    def __init__(self, raw: Trips, *, bins: TimeBins | None = None, **others: Any) -> None:
+        if raw.time is None:
+            raise ParameterError("queries of stops and times need trips with times")
+        super().__init__(raw, bins=TimeBins.hour_of_day() if bins is None else bins, **others)

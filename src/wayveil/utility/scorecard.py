@@ -141,7 +141,7 @@ def score(
             taps=any(not isinstance(one, Trips) and one.visits_are_taps for one in releases),
             seed=seed,
         )
-    if suite == "full" and trips.time is not None:
+    if trips.time is not None:
         bins = TimeBins.hour_of_day() if bins is None else bins  # the floor then knows of time as well
     subjects = len(candidates) + len(LINES)
     pairs = ((subject, one) for subject in _subjects(trips, candidates, bins, seed) for one in asked)

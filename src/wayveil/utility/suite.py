@@ -5,7 +5,12 @@ from typing import Literal
 
 from wayveil.progress import track
 from wayveil.trips.trips import Trips
-from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, CountQueryError
+from wayveil.utility.count_queries import (
+    DEFAULT_MAX_LENGTH,
+    DEFAULT_QUERIES,
+    CountQueryError,
+    TimedCountQueryError,
+)
 from wayveil.utility.edges import EdgeFigures
 from wayveil.utility.feasibility import Feasibility
 from wayveil.utility.figures import Figures
@@ -41,8 +46,9 @@ def questions(
 ) -> list[Figures]:
     """The questions, prepared with the raw trips.
 
-    `core` is count queries, lengths, stops and edges. `full` adds everything that fits: figures of time where the
-    trips carry times, figures of place where the world has coordinates. With `taps` every visit is a boarding, which
+    `core` is count queries (of stops and hours too, where the trips carry times), lengths, stops and edges. `full` adds
+    everything that fits: figures of time where the trips carry times, figures of place where the world has
+    coordinates. With `taps` every visit is a boarding, which
     trips alone do not tell. `most_pairs` bounds the sample of the earth mover's distance, which is the slowest figure
     by far.
     """
@@ -54,6 +60,13 @@ def questions(
         lambda: StopFigures(raw),
         lambda: EdgeFigures(raw),
     ]
+    if raw.time is not None and bins is None:  # with bins the count queries are timed already
+        made.insert(
+            1,
+            lambda: TimedCountQueryError(
+                raw, queries=queries, max_length=max_length, unordered=unordered, seed=seed
+            ),
+        )
     if suite == "full":
         made += [
             lambda: SubsequenceError(raw, queries=max(queries // 4, 1), seed=seed),
