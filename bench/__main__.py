@@ -22,6 +22,7 @@ SUITES = (
     "simulate",
     "city_laws",
     "prefix_tree",
+    "pair_ngrams",
     "tree_family",
     "tree_growth",
     "ngrams",

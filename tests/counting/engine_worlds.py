@@ -9,11 +9,11 @@ from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.risk.tiny_worlds import plain_world, small_network
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.marked_ngrams import MarkedNgrams
-from wayveil.world.marked_successors import MarkedSuccessors
+from wayveil.world.marked_successors import MarkedMoves, MarkedSuccessors
 from wayveil.world.ngrams import NgramUniverse
 from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timebins import TimeBins
-from wayveil.world.timed import TimedAlphabet
+from wayveil.world.timed import Later, TimedAlphabet
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.zones import Geography
 
@@ -82,6 +82,10 @@ def every_count(counter, *, levels_deep=14):
     note("capped", counter.capped_ngrams(marked, 2, SeededBits(7)))
     note("normalised", counter.normalised_ngrams(marked, 1000))
     alphabet = TimedAlphabet(world, bins)
+    later = Later(world.successors, bins.count)
+    note("normalised moves", counter.normalised_moves(MarkedMoves(later), 1000, alphabet))
+    pairs = MarkedSuccessors(later)
+    note("timed runs", counter.runs(4, alphabet).count(Frontier(np.arange(pairs.end), pairs)))
     for most in (None, 2):
         note(f"visits {most}", counter.visits(alphabet, world.size * bins.count, most))
     levels = counter.prefixes()

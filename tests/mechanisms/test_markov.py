@@ -8,7 +8,6 @@ from slow_ngrams import normalised_counts, small_list, small_network
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms import markov
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
@@ -105,9 +104,8 @@ def test_shares_that_leave_nothing_for_the_moves_are_refused():
         Markov(lengths_share="1/2", trips_share="1/2")
 
 
-def test_a_table_too_large_to_write_out_returns_what_stands_out(monkeypatch):
-    monkeypatch.setattr(markov, "DENSE_CELLS", 10)
-    model, gate = measured(Markov(), Trips.of_lists([[0, 1]] * 1000, small_list()), 1)
+def test_a_table_too_large_to_write_out_returns_what_stands_out():
+    model, gate = measured(Markov(dense_cells=10), Trips.of_lists([[0, 1]] * 1000, small_list()), 1)
     assert [spend.label for spend in gate.budget.spends] == ["number of trips", "moves"]
     assert gate.budget.remaining == 0
     assert model.tables[0].threshold > 0

@@ -1,4 +1,5 @@
 import hashlib
+from collections import Counter
 from fractions import Fraction
 from math import ceil, log, sqrt
 
@@ -219,6 +220,23 @@ def test_published_thresholds_are_those_of_the_paper_unless_noise_would_explode(
     tree = mechanism.measure(LocalCounter(timed([[(0, 0), (1, 1)]] * 500)), gate)
     assert tree.levels[0].threshold == ceil(4 * sqrt(2) * 2)
     assert tree.levels[1].threshold == ceil(2 * sqrt(2) * 2)
+
+
+def test_on_a_network_only_its_moves_come_out_and_every_trip_that_makes_them():
+    ring = ring_of_stops(9, skip=2)
+    hours = np.array([8, 9, 9, 10] * 300) * 3600
+    trips = Trips.of_lists([[0, 1, 3, 5]] * 200 + [[4, 6, 7, 8]] * 100, ring, time=hours)
+    mechanism = SafePath(height=4, successors="network", location_height=1, location_fan_out=3, time_height=1)
+    gate = Gate(Trip(), Budget(400), SeededBits(1))
+    private = mechanism.measure(LocalCounter(trips), gate).generate(seed=1)
+    assert Counter(map(tuple, private.to_lists())).most_common(2)[0][0] == (0, 1, 3, 5)
+    inside = np.ones(private.visits, bool)
+    inside[private.offsets[1:-1]] = False
+    at = np.flatnonzero(inside[1:])
+    assert ring.successors.contains(private.location[at], private.location[at + 1]).all()
+    assert len(private) == pytest.approx(300, abs=5)
+    with pytest.raises(ParameterError, match="plain list"):
+        SafePath(successors="network").measure(LocalCounter(timed([[(0, 0)]])), gate)
 
 
 def test_prices_that_do_not_add_up_are_refused(monkeypatch):

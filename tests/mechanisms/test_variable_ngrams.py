@@ -11,7 +11,6 @@ from slow_ngrams import may_follow, small_list, small_network
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Frontier
 from wayveil.errors import ParameterError
-from wayveil.mechanisms import variable_ngrams
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
@@ -147,11 +146,12 @@ def test_trips_are_as_long_as_was_measured_beyond_the_moves_that_count_too():
     assert private[[1, 2, 4, 5, 6, 7, 8, 9, 10]].sum() < 60
 
 
-def test_a_list_with_too_many_moves_is_refused_before_anything_is_spent(monkeypatch):
-    monkeypatch.setattr(variable_ngrams, "DENSE_CELLS", 10)
+def test_an_option_that_plays_no_part_is_refused_before_anything_is_spent():
     gate = Gate(Trip(), Budget(1), SeededBits(0))
-    with pytest.raises(ParameterError, match="bring a network"):
-        VariableNgrams().measure(LocalCounter(Trips.of_lists([[0]], small_list())), gate)
+    with pytest.raises(ParameterError, match="spread plays no part"):
+        VariableNgrams(spread=1, dense_cells=10).measure(
+            LocalCounter(Trips.of_lists([[0]], small_list())), gate
+        )
     assert gate.budget.spent == 0
 
 

@@ -374,7 +374,8 @@ def test_figures_that_need_times_or_coordinates_are_only_asked_where_there_are_a
     assert "Range counts" not in titles
     assert "Trip lengths by hour" not in titles
     assert "Frequent patterns" in titles
-    assert len(questions(RAW, suite="core", queries=10)) == 4
+    assert len(questions(RAW, suite="core", queries=10)) == 5
+    assert len(questions(Trips.of_lists([[0, 1], [1]], ABCD), suite="core", queries=10)) == 4
     for kind in (OriginDestinationDistance, GpsFigures):
         with pytest.raises(ParameterError, match="coordinates"):
             kind(Trips.of_lists([[0]], ABCD))

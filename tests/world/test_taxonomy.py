@@ -1,3 +1,5 @@
+from itertools import chain, product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,6 +7,8 @@ from hypothesis import strategies as st
 
 from ring_networks import ring_of_stops
 from wayveil.errors import InputError, ParameterError
+from wayveil.world.network_descent import network_descents
+from wayveil.world.successors import SparseSuccessors
 from wayveil.world.taxonomy import Taxonomy
 from wayveil.world.world import World
 
@@ -58,6 +62,37 @@ def test_a_descent_numbers_the_children_that_are_not_in_the_past(shape, ordered,
                 assert step.rank(np.full(degree, state), listed).tolist() == list(range(degree))
                 others = np.array([-1, *(set(range(step.size)) - set(expected))])
                 assert (step.rank(np.full(len(others), state), others) == -1).all()
+
+
+@settings(max_examples=100)
+@given(st.integers(2, 9), st.integers(0, 2), st.integers(1, 4), st.randoms(use_true_random=False))
+def test_a_descent_on_a_network_leads_where_the_location_before_goes_on(places, height, bins, random):
+    taxonomy = Taxonomy.balanced(places, height, 2, np.array(random.sample(range(places), places)))
+    times = Taxonomy.balanced(bins, height, 2)
+    rows = [sorted(random.sample(range(places), random.randint(0, places))) for _ in range(places)]
+    moves = SparseSuccessors(
+        np.concatenate([[0], np.cumsum([len(row) for row in rows])]), np.array(list(chain(*rows)), np.int32)
+    )
+    anywhere, onwards, later = network_descents(taxonomy, times, moves)
+    levels = [np.zeros(places, int), *taxonomy.groups, np.arange(places)]
+    memories = places * bins
+    for first, step, above, child in zip(anywhere, onwards, levels, levels[1:], strict=False):
+        for node in np.unique(above):
+            for before, bin_ in product(range(places), range(bins)):
+                state = node * memories + before * bins + bin_
+                for one, reached in ((first, range(places)), (step, rows[before])):
+                    expected = sorted({int(child[leaf]) for leaf in reached if above[leaf] == node})
+                    degree = int(one.degree(np.array([state]))[0])
+                    listed = one.nth(np.full(degree, state), np.arange(degree))
+                    assert listed.tolist() == expected
+                    assert one.rank(np.full(degree, state), listed).tolist() == list(range(degree))
+                    others = np.array([-1, *(set(range(one.size)) - set(expected))])
+                    assert (one.rank(np.full(len(others), state), others) == -1).all()
+    # The new place takes the place of the old one, and then the new time that of the old.
+    state = onwards[-1].follow(np.array([0 * memories + 1 * bins + 0]), np.array([places - 1]))
+    assert state.tolist() == [(places - 1) * bins]
+    assert later[-1].follow(state, np.array([bins - 1])).tolist() == [(places - 1) * bins + bins - 1]
+    assert int(later[0].degree(np.array([bins - 1]))[0]) == 1
 
 
 def test_the_state_after_a_leaf_remembers_its_time_and_that_of_a_place_the_time_before():

@@ -11,7 +11,8 @@ from wayveil.counting.counts import CountLengths, CountNgrams, CountPairs, Count
 from wayveil.counting.hops import CountHopWeights, CountStarts
 from wayveil.counting.levels import Prefixes, Runs, Start
 from wayveil.counting.ngrams import CountCappedNgrams, CountNormalisedNgrams
-from wayveil.counting.protocol import Encoding, LevelCounter
+from wayveil.counting.normalised_moves import CountNormalisedMoves
+from wayveil.counting.protocol import Alphabet, Encoding, LevelCounter
 from wayveil.counting.tally import Count
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
@@ -23,6 +24,7 @@ from wayveil.world.world import World
 if TYPE_CHECKING:
     from wayveil.counting.hops import HopCells
     from wayveil.world.marked_ngrams import MarkedNgrams
+    from wayveil.world.marked_successors import MarkedMoves
     from wayveil.world.ngrams import NgramUniverse
     from wayveil.world.timebins import TimeBins
     from wayveil.world.walk_blocks import Block
@@ -51,8 +53,8 @@ class EngineCounter(ABC):
     def prefixes(self, encoding: Encoding | None = None) -> LevelCounter:
         return self.levels(Prefixes(encoding))
 
-    def runs(self, moves: int) -> LevelCounter:
-        return self.levels(Runs(moves))
+    def runs(self, moves: int, encoding: Alphabet | None = None) -> LevelCounter:
+        return self.levels(Runs(moves, encoding))
 
     def trips(self) -> SparseCounts:
         counted = self.total(CountTrips())
@@ -72,6 +74,9 @@ class EngineCounter(ABC):
 
     def normalised_ngrams(self, universe: "MarkedNgrams", whole: int) -> SparseCounts:
         return self.total(CountNormalisedNgrams(universe, whole))
+
+    def normalised_moves(self, universe: "MarkedMoves", whole: int, encoding: Alphabet) -> SparseCounts:
+        return self.total(CountNormalisedMoves(universe, whole, encoding))
 
     def block(self, block: "Block", whole: int, bins: "TimeBins | None" = None) -> SparseCounts:
         return self.total(CountBlock(block, whole, bins))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Ints
 from wayveil.counting.prefixes import PrefixWalk
-from wayveil.counting.protocol import Encoding, Frontier, LevelCounter
+from wayveil.counting.protocol import Alphabet, Encoding, Frontier, LevelCounter
 from wayveil.counting.runs import RunWalk
 from wayveil.trips.trips import Trips
 
@@ -44,9 +44,10 @@ class Runs:
     """Marked trips read from each of their places on, within their first moves."""
 
     moves: int
+    encoding: Alphabet | None = None
 
     def walk(self, trips: Trips) -> RunWalk:
-        return RunWalk(trips, self.moves)
+        return RunWalk(trips, self.moves, self.encoding)
 
     def shares(self, trips: Trips, count: int) -> list[RunWalk]:
         bounds = np.linspace(0, len(trips), count + 1).astype(np.int64).tolist()

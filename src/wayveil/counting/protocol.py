@@ -17,6 +17,7 @@ from wayveil.world.world import World
 if TYPE_CHECKING:
     from wayveil.counting.hops import HopCells
     from wayveil.world.marked_ngrams import MarkedNgrams
+    from wayveil.world.marked_successors import MarkedMoves
     from wayveil.world.ngrams import NgramUniverse
     from wayveil.world.timebins import TimeBins
     from wayveil.world.walk_blocks import Block
@@ -67,6 +68,14 @@ class Encoding(Protocol):
         """
 
 
+class Alphabet(Encoding, Protocol):
+    """An encoding with one symbol per visit, out of `size` of them."""
+
+    @property
+    def size(self) -> int:
+        """Symbols there are."""
+
+
 class LevelCounter(Protocol):
     """Walks a tree level by level: count the candidates, keep some, count their children, and so on."""
 
@@ -107,11 +116,16 @@ class Counter(Protocol):
     def normalised_ngrams(self, universe: "MarkedNgrams", whole: int) -> SparseCounts:
         """Weight of each marked n-gram when every trip spreads at most `whole` evenly over its n-grams."""
 
+    def normalised_moves(self, universe: "MarkedMoves", whole: int, encoding: Alphabet) -> SparseCounts:
+        """Weight of each marked move between encoded visits, when every trip spreads at most `whole` evenly."""
+
     def trips(self) -> SparseCounts:
         """How many trips there are that visit anything: a histogram of one cell."""
 
-    def runs(self, moves: int) -> LevelCounter:
+    def runs(self, moves: int, encoding: Alphabet | None = None) -> LevelCounter:
         """Runs of symbols that start anywhere in the first `moves` moves of a marked trip.
+
+        Symbols are locations, or those of an encoding with one symbol per visit.
 
         Start with every symbol as a node. Each place of a trip adds one to one node per level.
         """

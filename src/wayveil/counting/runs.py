@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.counting.protocol import Frontier
+from wayveil.counting.protocol import Alphabet, Frontier
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips
 
@@ -14,11 +14,13 @@ class RunWalk:
     A trip a b c is read as ^ a b c $ and makes one move more than it has stops. Of a longer trip only the first `moves`
     are counted, and it then has no end: where it would have ended is not known. So a trip has at most `moves` places
     that runs start from, each of which is in one node of every level at most. Place by place, the first node is the
-    symbol there: nodes 0..locations-1 and the begin mark.
+    symbol there: nodes 0..locations-1 and the begin mark. With an encoding of one symbol per visit, its `size` symbols
+    take the place of the locations; from a visit that it has no symbol for, no run starts, and none goes on to it.
     """
 
-    def __init__(self, trips: Trips, moves: int) -> None:
-        size = trips.world.size
+    def __init__(self, trips: Trips, moves: int, encoding: Alphabet | None = None) -> None:
+        size = trips.world.size if encoding is None else encoding.size
+        visited = trips.location if encoding is None else encoding.encode(trips.location, trips.time)[0]
         lengths = trips.lengths
         whole = lengths < moves
         symbols = np.where(lengths > 0, np.where(whole, lengths + 2, moves + 1), 0)
@@ -30,13 +32,13 @@ class RunWalk:
         self._symbol[offsets[ended + 1] - 1] = size + 1
         stops = np.minimum(lengths, moves)
         within = np.arange(int(stops.sum())) - np.repeat(np.cumsum(stops) - stops, stops)
-        self._symbol[np.repeat(offsets[:-1] + 1, stops) + within] = trips.location[
+        self._symbol[np.repeat(offsets[:-1] + 1, stops) + within] = visited[
             np.repeat(trips.offsets[:-1], stops) + within
         ]
         last = np.zeros(len(self._symbol), bool)
         last[offsets[filled + 1] - 1] = True
         self._last = last
-        self._place = np.flatnonzero(~last)
+        self._place = np.flatnonzero(~last & (self._symbol >= 0))
         self._node = self._symbol[self._place].astype(np.int64)
         self._cells = np.zeros(0, np.int64)
 

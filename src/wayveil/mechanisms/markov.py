@@ -4,7 +4,8 @@ Guarantee
     epsilon-differential privacy for the unit that the release names (pure, no delta).
     Reason: a trip of L stops makes L + 1 moves, marks included, and gives floor(K / (L + 1)) of its K parts to each,
     so it moves the table of all public moves by at most K in all, whatever its length; a unit with m trips by m K. The
-    table is noised with scale m K / epsilon on *every* public move. A second table (order 2) and a bought number of
+    table is noised with scale m K / epsilon on *every* public move; a move is one between stops or, with `time`,
+    between pairs of stop and public time bin. A second table (order 2) and a bought number of
     trips are each paid for with a share of their own. Walking the tables is post-processing.
     Attacked by tests/mechanisms/test_markov.py and the plan in risk/plans/markov.py.
 
@@ -24,9 +25,10 @@ from pydantic import Field, model_validator
 
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.public_moves import public_successors
-from wayveil.mechanisms.shared_fields import Longest, Moves, Share
+from wayveil.mechanisms.public_moves import PublicSymbols
+from wayveil.mechanisms.shared_fields import DenseCells, FalseMoves, Longest, Moves, Share
 from wayveil.mechanisms.thresholds import noise_aware_threshold
+from wayveil.mechanisms.time_axis import OptionalTimeAxis
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.lengths import LengthClasses, NoisyLengths
@@ -34,6 +36,8 @@ from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.marked_ngrams import MarkedNgrams
+from wayveil.world.marked_successors import MarkedMoves
+from wayveil.world.world import World
 
 ONE_TRIP = Contribution(per_trip=1)
 # Tables up to this size are noised cell by cell; of larger ones only what stands out comes back.
@@ -54,6 +58,7 @@ class Markov(Mechanism):
         1,
         description="Stops that decide what comes next: the last, or the last two where they are frequent enough.",
     )
+    time: OptionalTimeAxis = None
     successors: Moves = "auto"
     trips_share: Share = Field(
         Fraction(1, 50),
@@ -74,19 +79,23 @@ class Markov(Mechanism):
         le=1 << 30,
         description="Whole numbers in which a trip spreads its weight of one; should exceed the moves of any trip.",
     )
-    false_moves: float = Field(
-        0.1,
-        gt=0,
-        description="In a table too large to be written out: false moves that noise may add, per location, on "
-        "average.",
-    )
+    false_moves: FalseMoves = 0.1
+    dense_cells: DenseCells = DENSE_CELLS
+
+    def covered(self, world: World) -> bool:
+        """Measured over stops; not over pairs."""
+        return self.time is None
 
     def measure(self, counter: Counter, gate: Gate) -> NgramModel:
         """Ask for one table per order, and for the number of trips where the first table does not tell."""
-        successors = public_successors(counter.world, self.successors)
-        universes = [MarkedNgrams(successors, order + 1) for order in range(1, self.order + 1)]
+        symbols = PublicSymbols.of(counter.world, self.successors, self.time)
+        universes: list[MarkedNgrams | MarkedMoves] = (
+            [MarkedMoves(symbols.successors)]
+            if symbols.alphabet is not None
+            else [MarkedNgrams(symbols.successors, order + 1) for order in range(1, self.order + 1)]
+        )
         # The noise of a total grows with the root of its cells; that of a bought number with one over its share.
-        bought = universes[0].size > min(DENSE_CELLS, float(1 / self.trips_share) ** 2)
+        bought = universes[0].size > min(self.dense_cells, float(1 / self.trips_share) ** 2)
         number = None
         if bought:
             price = gate.budget.total * self.trips_share
@@ -96,7 +105,7 @@ class Markov(Mechanism):
             lengths = noisy_lengths(counter, gate, self.longest, gate.budget.total * self.lengths_share)
         answers = []
         for universe, price in zip(universes, gate.budget.split([1] * self.order), strict=True):
-            exact = counter.normalised_ngrams(universe, self.parts)
+            exact = self._counts(counter, universe, symbols)
             label = "moves" if universe.n == 2 else "pairs of moves"
             threshold = self._threshold(gate, universe, price)
             answers.append(gate.histogram(label, exact, self._spread, price, threshold=threshold))
@@ -107,10 +116,28 @@ class Markov(Mechanism):
         if self.order == 2:
             tables[1] = self._frequent_pairs(tables[1], universes[1].end)
         end = universes[0].end
-        return NgramModel(counter.world, tuple(tables), (end - 1,), end, trips, self.longest, lengths=lengths)
+        return NgramModel(
+            counter.world,
+            tuple(tables),
+            (end - 1,),
+            end,
+            trips,
+            self.longest,
+            lengths=lengths,
+            bins=symbols.bins,
+        )
+
+    def _counts(
+        self, counter: Counter, universe: MarkedNgrams | MarkedMoves, symbols: PublicSymbols
+    ) -> SparseCounts:
+        if isinstance(universe, MarkedMoves) and symbols.alphabet is not None:
+            return counter.normalised_moves(universe, self.parts, symbols.alphabet)
+        return counter.normalised_ngrams(universe, self.parts)  # type: ignore[arg-type]
 
     @model_validator(mode="after")
     def _something_is_left(self) -> "Markov":
+        if self.time is not None and self.order == 2:
+            raise ValueError("over pairs of stop and time only the last one decides; use variable-ngrams")
         if self.trips_share + self.lengths_share >= 1:
             raise ValueError("the shares leave nothing for the moves")
         return self
@@ -119,13 +146,13 @@ class Markov(Mechanism):
     def _spread(self) -> Contribution:
         return Contribution(per_trip=self.parts, per_cell=self.parts)
 
-    def _threshold(self, gate: Gate, universe: MarkedNgrams, price: Fraction) -> int | None:
-        if universe.size <= DENSE_CELLS:
+    def _threshold(self, gate: Gate, universe: MarkedNgrams | MarkedMoves, price: Fraction) -> int | None:
+        if universe.size <= self.dense_cells:
             return None
         allowed = self.false_moves * universe.locations
         return noise_aware_threshold(universe.size, allowed, gate.scale(self._spread, price))
 
-    def _cleaned(self, universe: MarkedNgrams, answer: NoisyCounts, trips: float) -> NgramTable:
+    def _cleaned(self, universe: MarkedNgrams | MarkedMoves, answer: NoisyCounts, trips: float) -> NgramTable:
         """Counts in trips that add up to the number of trips, as every trip has the same weight."""
         dense = answer.question.threshold is None
         counts = onto_total(answer.counts, trips * self.parts) if dense else answer.counts.astype(np.float64)

@@ -91,6 +91,10 @@ class Mechanism(BaseModel):
         """The kinds of models that a mechanism so described can have made."""
         return (cls.makes,)
 
+    def covered(self, world: World) -> bool:
+        """Whether `holds` and `tells` were measured for a setting like this one; where not, no interval is known."""
+        return True
+
     def rule(self, world: World) -> LegalityRule:
         """What is done to each trip by itself before counting, unless the caller has another rule."""
         stepwise = world.restricts_moves and self.steps and getattr(self, "successors", "auto") != "all"

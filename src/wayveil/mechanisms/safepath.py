@@ -4,7 +4,8 @@ Guarantee
     epsilon-differential privacy for the unit that the release names (pure, no delta).
     Reason: a visit is a way down a public taxonomy of places and then one of times; every step of that way is a level
     of one tree, in which a trip is in one node per level. Each level is paid with its own share; the shares of a
-    sublevel are positive and add up to half of its visit's epsilon / height, which is checked.
+    sublevel are positive and add up to half of its visit's epsilon / height, which is checked. Which children a node
+    can have follows from public things: the taxonomies, the order of time and, if asked for, the network.
     Attacked by the audits registered for `safepath`.
 
 Repaired
@@ -16,6 +17,7 @@ Repaired
     every node's whole count.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
@@ -29,6 +31,7 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
     FalseChildren,
     Height,
@@ -40,6 +43,8 @@ from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.timed_tree import TaxonomyTree
 from wayveil.world.network import Network
+from wayveil.world.network_descent import network_descents
+from wayveil.world.successors import Successors
 from wayveil.world.taxonomy import Taxonomy
 from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import bins_of
@@ -56,10 +61,14 @@ class SafePath(Mechanism):
     summary: ClassVar[str] = (
         "noisy counts of prefixes of visits, each found through taxonomies of places and times"
     )
-    steps: ClassVar[bool] = False
 
     height: Height = 12
     time: TimeAxis = "hour-of-day"
+    successors: Literal["all", "network"] = Field(
+        "all",
+        description="Stops that may come next: `all` (taps), or those of the `network`; a group is then possible if a "
+        "stop in it is.",
+    )
     location_groups: str = Field(
         "geography",
         description="Taxonomy of places: `geography`, `routes`, `balanced` (by id), or a csv file with the id and "
@@ -118,7 +127,7 @@ class SafePath(Mechanism):
         bins = time_bins(self.time)
         places = self.places(counter.world)
         times = self.times(bins)
-        plans = self._plans(gate, places, times)
+        plans = self._plans(gate, places, times, counter.world)
         spent = sum((plan.price for plan in plans), Fraction(0))
         if spent != gate.budget.remaining or min(plan.price for plan in plans) <= 0:
             raise ParameterError("the shares of the sublevels must be positive and add up to epsilon")
@@ -156,13 +165,21 @@ class SafePath(Mechanism):
             return Taxonomy.of_geography(world, self.location_height, self.location_fan_out)
         return Taxonomy.of_routes(world)
 
-    def _plans(self, gate: Gate, places: Taxonomy, times: Taxonomy) -> list[LevelPlan]:
+    def _descents(
+        self, places: Taxonomy, times: Taxonomy, world: World
+    ) -> tuple[Sequence[Successors], Sequence[Successors], Sequence[Successors]]:
+        """Steps to the first place, to a later one, and to a time."""
+        if self.successors == "network":
+            return network_descents(places, times, public_successors(world, "network"))
         down_places = places.descents(times.leaves, ordered=False, remembers_leaf=False)
-        down_times = times.descents(times.leaves, ordered=True, remembers_leaf=True)
+        return down_places, down_places, times.descents(times.leaves, ordered=True, remembers_leaf=True)
+
+    def _plans(self, gate: Gate, places: Taxonomy, times: Taxonomy, world: World) -> list[LevelPlan]:
+        down_first, down_places, down_times = self._descents(places, times, world)
         plans = []
         for visit, share in enumerate(gate.budget.split([1] * self.height), 1):
             for what, steps, leaves in (
-                ("place", down_places, places.leaves),
+                ("place", down_first if visit == 1 else down_places, places.leaves),
                 ("time", down_times, times.leaves),
             ):
                 prices = self._prices(share / 2, len(steps), leaves)

@@ -41,6 +41,23 @@ Smoothing = Annotated[
 ]
 # Of walks.
 Longest = Annotated[int, Field(ge=1, le=100_000, description="Most stops of a generated trip (public).")]
+DenseCells = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=20_000_000,
+        description="Universes of 2-grams up to this many cells are counted cell by cell; of larger ones only what "
+        "stands out of the noise comes back, and no table of them is made.",
+    ),
+]
+FalseMoves = Annotated[
+    float,
+    Field(
+        gt=0,
+        description="In a universe too large to be counted cell by cell: false n-grams that noise may add, per "
+        "context, on average.",
+    ),
+]
 # Of counts of visits.
 MaxVisits = Annotated[
     int | None,

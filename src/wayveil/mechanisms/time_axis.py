@@ -43,6 +43,14 @@ def _check(axis: str) -> str:
     return axis
 
 
+OptionalTimeAxis = Annotated[
+    str | None,
+    AfterValidator(lambda axis: None if axis is None else _check(axis)),
+    Field(
+        description="With time bins, n-grams are over pairs of stop and bin, and time never runs backwards; as for "
+        "timed trees: `hour-of-day`, `hour-of-week`, minutes, or times of the day. none: over stops."
+    ),
+]
 TimeAxis = Annotated[
     str,
     AfterValidator(_check),

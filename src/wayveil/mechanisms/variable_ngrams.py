@@ -9,7 +9,9 @@ Guarantee
     s epsilon / (m M) at most, the way of a place epsilon / (m M), the M places of a trip epsilon / m, and the m trips
     of a unit epsilon. Which children are asked for, and with which share, follows from noisy counts only.
     In the books every question of the tree is a part of one group that is paid for once: a unit moves the parts, each
-    measured in its own sensitivity, by at most one in all.
+    measured in its own sensitivity, by at most one in all. With `time`, symbols are pairs of stop and public time bin.
+    Where there are too many 2-grams to count each, all of them still have their noise, and those that reach a public
+    threshold come back; the rest of the reason is the same.
     Attacked by tests/mechanisms/test_variable_ngrams.py and the plan in risk/plans/variable_ngrams.py.
 
 Repaired
@@ -24,21 +26,21 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from wayveil.arrays import Floats, Ints
-from wayveil.counting.protocol import Counter, Frontier, LevelCounter
+from wayveil.counting.protocol import Counter, Frontier
 from wayveil.errors import ParameterError
+from wayveil.mechanisms.implicit_ngrams import ImplicitNgrams, Singles
 from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.public_moves import public_successors
-from wayveil.mechanisms.shared_fields import Longest, Moves, Share
-from wayveil.privacy.gate import Gate, SparseCounts
-from wayveil.privacy.units import Contribution
+from wayveil.mechanisms.ngram_questions import UNITS, NgramQuestions
+from wayveil.mechanisms.public_moves import PublicSymbols, public_successors
+from wayveil.mechanisms.shared_fields import DenseCells, FalseMoves, Longest, Moves, Share
+from wayveil.mechanisms.time_axis import OptionalTimeAxis
+from wayveil.privacy.gate import Gate
 from wayveil.synthesis.context_tree import ContextLevel, ContextTree, NoisyVisits
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel
 from wayveil.world.marked_successors import MarkedSuccessors
-
-# Shares of epsilon on the way down the tree, in whole units.
-UNITS = 120
+from wayveil.world.world import World
 
 
 class VariableNgrams(Mechanism):
@@ -81,39 +83,56 @@ class VariableNgrams(Mechanism):
         1.0,
         gt=0,
         description="Children are counted if so many are expected, in noise scales; others follow the shorter "
-        "context.",
+        "context. Where 2-grams are too many to count each: contexts of fewer thresholds than this have no children.",
     )
     spread: float = Field(
         0.5,
         gt=0,
-        description="How far counts are thought to lie from what the shorter context makes expect, as a ratio.",
+        description="How far counts are thought to lie from what the shorter context makes expect, as a ratio; only "
+        "where 2-grams are few enough to count each.",
     )
     trips_share: Share = Field(Fraction(1, 20), description="Share of epsilon that buys the number of trips.")
     lengths_share: Share = Field(
         Fraction(1, 20),
         description="Share of epsilon that buys how long trips are, in classes up to `longest` stops.",
     )
+    time: OptionalTimeAxis = None
+    false_moves: FalseMoves = 0.1
+    dense_cells: DenseCells = DENSE_CELLS
     successors: Moves = "auto"
     longest: Longest = 200
 
+    def covered(self, world: World) -> bool:
+        """Measured over stops, counted cell by cell; not over pairs, nor where only what stands out comes back."""
+        successors = MarkedSuccessors(public_successors(world, self.successors))
+        return (
+            self.time is None and int(successors.degree(np.arange(successors.end)).sum()) <= self.dense_cells
+        )
+
     def measure(self, counter: Counter, gate: Gate) -> NgramModel:
         """Buy the number of trips and perhaps the cut, then grow the tree with what remains."""
-        successors = MarkedSuccessors(public_successors(counter.world, self.successors))
+        symbols = PublicSymbols.of(counter.world, self.successors, self.time)
+        successors = MarkedSuccessors(symbols.successors)
         first = Frontier(np.arange(successors.end), successors)
-        if first.universe > DENSE_CELLS:
+        implicit = first.universe > self.dense_cells
+        if implicit and self.spread != type(self).model_fields["spread"].default:
             raise ParameterError(
-                f"{first.universe:,} moves are too many to count each; bring a network that says which are possible, "
-                f"or use `markov` or `mobitrie`"
+                f"spread plays no part here: {first.universe:,} possible 2-grams are too many to count each, and what "
+                "stands out of the noise is taken as it is. Leave it out, or use fewer stops or time bins"
             )
         total = gate.budget.total
         price = total * self.trips_share
         trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price).counts[0]
         lengths = noisy_lengths(counter, gate, self.longest, total * self.lengths_share)
         moves = self._moves(counter, gate, total * self.moves_share)
-        asker = _Asker(gate, gate.budget.remaining, moves, counter.runs(moves))
+        asker = NgramQuestions(gate, gate.budget.remaining, moves, counter.runs(moves, symbols.alphabet))
         single, double = round(UNITS * self.single_share), round(UNITS * self.double_share)
         double = double if self.n_max > 2 else UNITS - single
         ones = asker.ask_singles(first, single)
+        if implicit:
+            known = Singles(ones, asker.scale(single), moves, max(float(trips), 1.0), lengths)
+            sparse = ImplicitNgrams(asker, first, known, self.n_max, self.false_moves, self.expected_scales)
+            return sparse.measure(counter.world, symbols.bins, double, UNITS - single - double, self.longest)
         twos = asker.ask(2, first, np.full(first.universe, double))
         visits = NoisyVisits(ones, asker.scale(single), moves)
         tree = ContextTree(
@@ -124,7 +143,7 @@ class VariableNgrams(Mechanism):
             left = self._deepen(tree, asker, length, left)
             if not left.any():
                 break
-        return tree.model(counter.world, self.longest, lengths)
+        return tree.model(counter.world, self.longest, lengths, symbols.bins)
 
     @model_validator(mode="after")
     def _something_is_left(self) -> "VariableNgrams":
@@ -134,7 +153,7 @@ class VariableNgrams(Mechanism):
             raise ValueError(f"the shares leave nothing for longer n-grams, or one is below 1/{UNITS}")
         return self
 
-    def _deepen(self, tree: ContextTree, asker: "_Asker", length: int, left: Ints) -> Ints:
+    def _deepen(self, tree: ContextTree, asker: NgramQuestions, length: int, left: Ints) -> Ints:
         """Add the contexts of `length` - 1 symbols that are frequent enough. Returns the units left of each cell."""
         asked_above = tree.deepest.noisy != NOT_ASKED
         open_ = np.flatnonzero(asked_above & (left > 0) & (tree.deepest.weight > 0))
@@ -175,55 +194,3 @@ class VariableNgrams(Mechanism):
             price,
             times=lengths.counts,
         )
-
-
-class _Asker:
-    """Asks for the counts of one level after the other, each cell with its own share of one price."""
-
-    def __init__(self, gate: Gate, price: Fraction, moves: int, runs: LevelCounter) -> None:
-        self._gate, self._price, self._moves, self._runs = gate, price, moves, runs
-        self._exact = SparseCounts(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
-
-    def contribution(self, units: int) -> Contribution:
-        """Runs from `moves` places, blown up by what is missing to the whole price: noise for a share of it."""
-        return Contribution(per_trip=-(-self._moves * UNITS // units), per_cell=self._moves)
-
-    def scale(self, units: int) -> Fraction:
-        return self._gate.scale(self.contribution(units), self._price)
-
-    def scales(self) -> Floats:
-        """Noise scale by units, none for zero."""
-        return np.array([np.inf, *(float(self.scale(units)) for units in range(1, UNITS + 1))])
-
-    def ask(self, length: int, frontier: Frontier, units: Ints) -> Ints:
-        """Noisy counts of the cells with units; one question for all cells with the same number of them."""
-        if length > 2:  # the counts of the first level are known from the singles
-            self._exact = self._runs.count(frontier)
-        noisy = np.full(frontier.universe, NOT_ASKED, np.int64)
-        for each in np.unique(units[units > 0]).tolist():
-            wanted = np.flatnonzero(units == each)
-            place = np.full(frontier.universe, -1, np.int64)
-            place[wanted] = np.arange(len(wanted))
-            found = place[self._exact.keys]
-            inside = found >= 0
-            exact = SparseCounts(len(wanted), found[inside], self._exact.counts[inside])
-            noisy[wanted] = self._histogram(length, exact, each)
-        return noisy
-
-    def ask_singles(self, frontier: Frontier, units: int) -> Ints:
-        """How often trips come to each location, and to the end, within the moves that count."""
-        self._exact = self._runs.count(frontier)
-        size = len(frontier.states)  # the begin mark, which nothing comes to, gives its number to the end
-        arrivals = frontier.children(self._exact.keys)[1].astype(np.int64)
-        return self._histogram(
-            1, SparseCounts.of_keys(size, np.minimum(arrivals, size - 1), self._exact.counts), units
-        )
-
-    def _histogram(self, length: int, exact: SparseCounts, units: int) -> Ints:
-        label = f"{length}-grams for {units}/{UNITS} of the price"
-        return self._gate.histogram(
-            label, exact, self.contribution(units), self._price, group="n-grams"
-        ).counts
-
-    def descend(self, cells: Ints) -> None:
-        self._runs.descend(cells)

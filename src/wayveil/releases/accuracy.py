@@ -117,8 +117,10 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         bins = None if trips.time is None else TimeBins.hour_of_day()
         public = floor(trips.world, min(len(trips), MOST_PUBLIC), 0, bins=bins)
         made_by = mechanism_of(release.datasheet)
-        tells = made_by.holds | made_by.tells if holds is None else holds
-        holds = made_by.holds if holds is None else holds
+        covered = made_by.covered(trips.world)
+        known = made_by.holds if covered else frozenset()
+        tells = (known | (made_by.tells if covered else frozenset())) if holds is None else holds
+        holds = known if holds is None else holds
         holds = set(holds) - _lost_kinds(trips, [replica.trips for replica in replicas])
         bands, verdicts = {}, []
         for kind in kinds_for(trips):

@@ -16,6 +16,7 @@ from wayveil.synthesis.lengths import NoisyLengths
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.successors import Successors
+from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
 
@@ -148,9 +149,12 @@ class ContextTree:
         self._children, self._child_ids = self._children[order], self._child_ids[order]
         self.levels.append(level)
 
-    def model(self, world: World, longest: int, lengths: NoisyLengths) -> NgramModel:
-        """The walks of this tree."""
-        names = np.append(np.arange(world.size), world.size + 1)[:, None]
+    def model(
+        self, world: World, longest: int, lengths: NoisyLengths, bins: TimeBins | None = None
+    ) -> NgramModel:
+        """The walks of this tree, whose symbols are locations or, with bins, pairs of location and bin."""
+        begin, end = len(self.singles.noisy) - 1, len(self.singles.noisy)
+        names = np.append(np.arange(begin), end)[:, None]
         tables = [NgramTable(names, self.singles.noisy, self.visits, self.singles.scale)]
         for level in self.levels:
             starts = np.cumsum(level.degree) - level.degree
@@ -159,8 +163,7 @@ class ContextTree:
             symbols = np.concatenate([level.symbols[level.row], last[:, None]], axis=1)
             kept = level.weight > 0
             tables.append(NgramTable(symbols[kept], level.noisy[kept], level.weight[kept], level.scale))
-        begin, end = world.size, world.size + 1
-        return NgramModel(world, tuple(tables), (begin,), end, self.trips, longest, self.moves, lengths)
+        return NgramModel(world, tuple(tables), (begin,), end, self.trips, longest, self.moves, lengths, bins)
 
     def _link(self, parent: Ints, symbol: Ints) -> Ints:
         """The longest known context that ends `parent` + `symbol` and is shorter: follow the parent's own links."""

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from wayveil.synthesis.lengths import NoisyLengths
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.nesting import nest_table
+from wayveil.synthesis.tree import timed_trips
 from wayveil.synthesis.walks import Steps, Walker
 from wayveil.trips.trips import Trips
+from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
 BEGIN, END = "^", "$"
@@ -59,6 +61,7 @@ class NgramModel(Model):
     trips    how many trips there are, from noisy counts
     longest  most stops of a trip (public)
     lengths  how long the trips are, where that was asked; walks then end accordingly
+    bins     public time bins, where symbols are stops within them: location x bins + bin
     """
 
     world: World
@@ -69,6 +72,7 @@ class NgramModel(Model):
     longest: int
     moves: int | None = None
     lengths: NoisyLengths | None = None
+    bins: TimeBins | None = None
 
     def steps(self) -> list[Steps]:
         """What may follow what."""
@@ -84,7 +88,12 @@ class NgramModel(Model):
                 wanted = np.full(self.end + 1, np.nan)
                 wanted[table.symbols[:, 0]] = table.count
                 walker = walker.calibrated(wanted, self.trips, self.moves, hazard)
-        return walker.walk(self.world, self.trips, self.longest, np.random.default_rng(seed), hazard)
+        rng = np.random.default_rng(seed)
+        if self.bins is None:
+            return walker.walk(self.world, self.trips, self.longest, rng, hazard)
+        pair, offsets = walker.sequences(self.trips, self.longest, rng, hazard)
+        location, bin_ = np.divmod(pair, np.int32(self.bins.count))
+        return timed_trips(self.world, self.bins, location, bin_, offsets, rng)
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many walks; None for as many as there are trips."""
@@ -99,8 +108,13 @@ class NgramModel(Model):
         return nest_table(self.table(), widest)
 
     def table(self) -> pl.DataFrame:
-        """One row per n-gram: its length, its stops with ^ and $ for the marks, noisy and cleaned count."""
-        names = np.array([*self.world.ids.tolist(), *([BEGIN] * (self.end - self.world.size)), END])
+        """One row per n-gram: its length, its stops (with their time bins) and ^ and $ for the marks, noisy and cleaned
+        count.
+        """
+        stops = self.world.ids.tolist()
+        if self.bins is not None:
+            stops = [f"{stop} {label}" for stop in stops for label in self.bins.labels]
+        names = np.array([*stops, *([BEGIN] * (self.end - len(stops))), END])
         return pl.concat(
             [
                 pl.DataFrame(

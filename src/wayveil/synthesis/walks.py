@@ -51,7 +51,7 @@ class Walker:
     def of(cls, steps: Sequence[Steps], start: Sequence[int], end: int) -> "Walker":
         """Join contexts of several lengths. Steps of no weight are dropped, and contexts that have no others."""
         kept = [_positive(part) for part in steps]
-        books = [_Book(part.context, end + 1) for part in kept]
+        books = [ContextBook(part.context, end + 1) for part in kept]
         bases = np.concatenate([[0], np.cumsum([book.size for book in books])])
         state = np.concatenate([base + book.row for base, book in zip(bases, books, strict=False)])
         follow = np.concatenate([_follow(part, books, bases) for part in kept])
@@ -105,7 +105,19 @@ class Walker:
         *,
         budget: float | None = None,
     ) -> Trips:
-        """About `trips` walks of at most `longest` stops. First stops are spread exactly by their weights.
+        """About `trips` walks of at most `longest` stops, as trips over the world's locations."""
+        return Trips(*self.sequences(trips, longest, rng, hazard, budget=budget), world)
+
+    def sequences(
+        self,
+        trips: float,
+        longest: int,
+        rng: np.random.Generator,
+        hazard: Floats | None = None,
+        *,
+        budget: float | None = None,
+    ) -> tuple[NDArray[np.int32], Ints]:
+        """Symbols and offsets of about `trips` walks. First symbols are spread exactly by their weights.
 
         hazard   of the walks with 0, 1, 2, ... stops, the share that ends there: the end is then made more or less
                  likely by so much, and the weights say at which places. NaN or None = the weights decide alone
@@ -114,7 +126,7 @@ class Walker:
                  by for ever, whatever their counts. None = no limit
         """
         if self.start < 0 or trips < 1:
-            return Trips(np.zeros(0, np.int32), np.zeros(1, np.int64), world)
+            return np.zeros(0, np.int32), np.zeros(1, np.int64)
         hazard = _padded(hazard, longest)
         begin = slice(self.first[self.start], self.first[self.start + 1])
         share = self.weight[begin] / self.weight[begin].sum()
@@ -152,7 +164,7 @@ class Walker:
         location = np.empty(offsets[-1], np.int32)
         for count, (walker, symbol) in enumerate(visits):
             location[offsets[walker] + count] = symbol
-        return Trips(location, offsets, world)
+        return location, offsets
 
 
 def _padded(hazard: Floats | None, longest: int) -> Floats:
@@ -172,7 +184,7 @@ def _positive(part: Steps) -> Steps:
     return Steps(part.context[keep], part.symbol[keep], part.weight[keep])
 
 
-def _follow(part: Steps, books: "Sequence[_Book]", bases: Ints) -> Ints:
+def _follow(part: Steps, books: "Sequence[ContextBook]", bases: Ints) -> Ints:
     """The state after each step: the longest known context at the end of what is remembered; -1 if there is none."""
     memory = np.concatenate([part.context, part.symbol[:, None]], axis=1)
     state = np.full(len(memory), -1, np.int64)
@@ -185,7 +197,7 @@ def _follow(part: Steps, books: "Sequence[_Book]", bases: Ints) -> Ints:
     return state
 
 
-class _Book:
+class ContextBook:
     """Numbers contexts of one length: a sorted list of (number of the beginning, next symbol) per position."""
 
     def __init__(self, contexts: Ints, base: int) -> None:

@@ -1,5 +1,5 @@
 """The moves of a world with two more symbols: the begin mark, after which any location may come, and the end mark,
-which may come after any location.
+which may come after any location. Single moves have ranks, so that a universe of all of them is never listed.
 """
 
 import numpy as np
@@ -45,3 +45,34 @@ class MarkedSuccessors(Successors):
         inside = np.flatnonzero((source < self.locations) & (target < self.locations))
         out[inside] = self.moves.rank(source[inside], target[inside])
         return out
+
+
+class MarkedMoves:
+    """All moves over any successors, marks included, ranked 0..size-1: by where they start, then by where they go.
+
+    Holds one number per symbol. An alphabet of tens of thousands has hundreds of millions of moves, and no table.
+    """
+
+    n = 2
+
+    def __init__(self, moves: Successors) -> None:
+        self.successors = MarkedSuccessors(moves)
+        self.locations, self.begin, self.end = moves.size, self.successors.begin, self.successors.end
+        degree = self.successors.degree(np.arange(self.end))
+        self._starts = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
+        self.size = int(self._starts[-1])
+
+    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+        """The rank of each move, -1 for one that is not in the universe; a negative symbol is in none."""
+        source = np.asarray(source, np.int64)
+        known = (source >= 0) & (source < self.end)
+        at = np.where(known, source, 0)
+        rank = self.successors.rank(at, target)
+        return np.where(known & (rank >= 0), self._starts[at] + rank, -1)
+
+    def unrank(self, ranks: AnyInts) -> NDArray[np.int64]:
+        """Both symbols of each rank, one row each."""
+        ranks = np.asarray(ranks, np.int64)
+        source = np.searchsorted(self._starts, ranks, side="right") - 1
+        target = self.successors.nth(source, ranks - self._starts[source]).astype(np.int64)
+        return np.stack([source, target], axis=1)

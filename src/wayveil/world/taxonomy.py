@@ -164,6 +164,11 @@ class Descent(Successors):
             self._earliest = np.searchsorted(reach, np.arange(memories), side="left").astype(np.int64)
 
     @property
+    def earliest(self) -> NDArray[np.int64]:
+        """By memory, the first place that is not in the past."""
+        return self._earliest
+
+    @property
     def mean_degree(self) -> float:
         return len(self._item) / (len(self._starts) - 1)
 

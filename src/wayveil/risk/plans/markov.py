@@ -48,6 +48,8 @@ PLAN = AuditPlan(
     also=(
         Markov(),
         Markov(order=2, trips_share=Fraction(1, 2)),
+        Markov(time="720"),
+        Markov(time="720", dense_cells=1, trips_share=Fraction(1, 2), false_moves=1),
         Markov(successors="all", lengths_share=Fraction(1, 10)),
     ),
     epsilon=Fraction(2),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.protocol import Counter, LevelCounter
+from wayveil.counting.protocol import Alphabet, Counter, LevelCounter
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.gate import Gate
 from wayveil.risk.mutants import (
@@ -24,8 +24,8 @@ from wayveil.synthesis.ngram_model import NgramModel
 class _NotCut(LocalCounter):
     """Counts the whole of every trip, however long."""
 
-    def runs(self, moves: int) -> LevelCounter:
-        return super().runs(1 << 20)
+    def runs(self, moves: int, encoding: Alphabet | None = None) -> LevelCounter:
+        return super().runs(1 << 20, encoding)
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ PLAN = AuditPlan(
         VariableNgrams(n_max=5, moves=4, expected_scales=0.01),
         VariableNgrams(n_max=4, moves=6, private_moves=True, expected_scales=0.05),
         VariableNgrams(n_max=2, moves=2),
+        VariableNgrams(n_max=3, moves=4, time="720"),
+        VariableNgrams(n_max=4, moves=6, time="720", dense_cells=1, expected_scales=0.01, false_moves=1),
     ),
     epsilon=Fraction(4),
     whole=Fraction(3),
