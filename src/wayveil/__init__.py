@@ -26,6 +26,8 @@ _HOMES = {
     "LegalityRule": "wayveil.trips.legality",
     "simulate_city": "wayveil.simulate.city",
     "simulate_week": "wayveil.simulate.week",
+    "simulate_habit": "wayveil.simulate.habit",
+    "Habits": "wayveil.simulate.habit",
     "write_city": "wayveil.simulate.feed",
     "Trip": "wayveil.privacy.units",
     "Rider": "wayveil.privacy.units",

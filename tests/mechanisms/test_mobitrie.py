@@ -8,10 +8,10 @@ from slow_ngrams import distinct_counts, small_list, small_network
 
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms import mobitrie
-from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch, _estimated_trips, _uniform
+from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch, _above, _estimated_trips, _uniform
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate
+from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Rider, Trip
 from wayveil.risk.grey_box import grey_box
 from wayveil.risk.neighbours import some_neighbour, some_trips, some_world
@@ -104,6 +104,23 @@ def test_a_search_returns_a_trie_of_the_wanted_quality_or_says_that_there_is_non
         none[0].generate()
 
 
+def test_a_base_count_stands_under_n_grams_that_nobody_has():
+    lists = [[0, 1, 0, 1], [0], [3, 3, 3, 1], [1, 3], [2]] * 4
+    trips = Trips.of_lists(lists, small_list())
+    plain, _ = measured(MobiTrieSearch(quality="1/100"), trips, 10**5)
+    based, gate = measured(MobiTrieSearch.published(quality="1/100"), trips, 10**5)
+    seen = {tuple(g): int(c) for g, c in zip(plain.grams.symbols.tolist(), plain.grams.noisy, strict=True)}
+    assert seen == distinct_counts(small_list(), 3, lists)
+    whole = {tuple(g): int(c) for g, c in zip(based.grams.symbols.tolist(), based.grams.noisy, strict=True)}
+    assert whole == seen
+    assert (plain.grams.threshold, based.grams.threshold) == (1, 2)
+    assert gate.budget.spent == 10**5
+    exact = SparseCounts(9, np.array([2, 5]), np.array([1, 4]))
+    above = _above(exact, 1)
+    assert (above.keys.tolist(), above.counts.tolist()) == ([5], [3])
+    assert _above(exact, 0).counts.tolist() == [1, 4]
+
+
 def test_a_search_that_cannot_pay_for_its_cap_is_refused_before_anything_is_spent():
     gate = Gate(Trip(), Budget("1/200"), SeededBits(0))
     with pytest.raises(Exception, match="leaves nothing"):
@@ -136,6 +153,7 @@ def test_thresholds_are_uniform():
             MobiTrie(most=2, false_share=0.3),
             MobiTrie(n=2, most=1, trips_share=0),
             MobiTrieSearch(most=2, gamma=Fraction(1, 4), slack=0, quality=Fraction(1, 3)),
+            MobiTrieSearch.published(most=2, gamma=Fraction(1, 4), slack=0, quality=Fraction(1, 3)),
         ]
     ),
     st.sampled_from([Trip(), Rider(max_trips=2, without_id="own")]),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from random_networks import networks
 
 from wayveil.errors import ParameterError
-from wayveil.world.ngrams import NgramUniverse
+from wayveil.world.ngrams import NgramUniverse, count_without_returns
 from wayveil.world.successors import SparseSuccessors, Successors
 from wayveil.world.world import World
 
@@ -89,3 +89,14 @@ def test_moves_of_an_unknown_kind_are_refused():
 
     with pytest.raises(ParameterError, match="plain locations"):
         NgramUniverse(Odd(), 2)
+
+
+@given(networks(), st.integers(1, 5))
+def test_paths_without_returns_are_those_of_a_slow_count(network, n):
+    every = [path for chunk in NgramUniverse(network, n).enumerate() for path in chunk.tolist()]
+    forward = [path for path in every if all(a != b for a, b in zip(path, path[2:], strict=False))]
+    assert count_without_returns(network, n) == len(forward)
+
+
+def test_paths_without_returns_in_a_list_of_places():
+    assert count_without_returns(World(list("abc")), 4) == 3 * 3 * 2 * 2

@@ -59,9 +59,11 @@ def _register() -> None:
         gps,
         ledger,
         mechanisms,
+        raw_map,
         release,
         releases,
         risk,
+        simulate,
         study,
         tap_commands,
     )
@@ -69,6 +71,8 @@ def _register() -> None:
     for commands in (
         demo,
         data,
+        simulate,
+        raw_map,
         release,
         releases,
         mechanisms,

@@ -11,16 +11,18 @@ Guarantee
     Attacked by tests/mechanisms/test_mobitrie.py and the plans in risk/plans.
 
 Repaired
-    The published version counts n-grams of the data that are outside the public universe, and its code noises those
-    that were observed only: what appears in the output then reveals who was there, at any epsilon. It reads its wanted
-    quality off the data, measures it against trips before the cap, and leaves open how trips are made from the trie.
+    The published version adds n-grams of the data to the public universe: what appears in the output then reveals who
+    was there, at any epsilon. It reads its wanted quality off the data, measures it against trips before the cap, and
+    leaves open how trips are made from the trie. That its experiments noised observed n-grams only is an inference
+    (`wayveil study mobitrie`): with noise on all of them, some that nobody visited would be in its tables.
     Here the universe is public, the quality is a public parameter measured on what was counted, and every n-gram
     carries marks for begin and end, so that trips of any length, one stop included, are counted and can be generated.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +154,18 @@ class MobiTrieSearch(_Tries):
         le=1,
         description="Epsilon_0, the price of a cap on the draws; 0: no cap, which leaves more for the draws.",
     )
+    unseen: int = Field(
+        0,
+        ge=0,
+        le=1,
+        description="Base count of n-grams that no trip has (the study: 1). One trip moves max(count, 1) no further "
+        "than the count.",
+    )
+
+    @classmethod
+    def published(cls, **parameters: Any) -> "MobiTrieSearch":
+        """As the study's Algorithm 10: a base count of one for unseen n-grams, nothing spent on the number of trips."""
+        return cls(**({"unseen": 1, "trips_share": 0} | parameters))
 
     def measure(self, counter: Counter, gate: Gate) -> Trie:
         """Search. A trie that is not `accepted` means that nothing was found; its epsilon is spent all the same."""
@@ -159,6 +173,7 @@ class MobiTrieSearch(_Tries):
         stopping = Stopping(self.gamma, rounds, self.slack)
         stopping.draw_price(gate.budget.total * (1 - self.trips_share))  # refuses before anything is spent
         universe, exact = self._count(counter, gate)
+        above = _above(exact, self.unseen)
         number = self._number(counter, gate)
 
         def draw(inner: Gate) -> tuple[NoisyCounts, Fraction]:
@@ -170,7 +185,9 @@ class MobiTrieSearch(_Tries):
                 + noise_aware_threshold(universe.size, MOST_NOISE, scale, least=0)
             )
             label = f"{self.n}-grams"
-            answer = inner.histogram(label, exact, self._contribution, counts, threshold=threshold)
+            # At least 1, or every n-gram that nobody has would be kept, even without noise.
+            least = max(threshold - self.unseen, 1)
+            answer = inner.histogram(label, above, self._contribution, counts, threshold=least)
             return answer, self._score(inner, exact, answer, quality)
 
         price = gate.budget.remaining
@@ -179,7 +196,7 @@ class MobiTrieSearch(_Tries):
         label = f"trie with F1 of {self.quality}; its counts have noise of scale {noise:.4g}"
         found = gate.search(label, draw, self.quality, price, stopping)
         if found is not None:
-            return self._trie(counter, universe, found, number)
+            return self._trie(counter, universe, _lifted(found, self.unseen), number)
         none = NgramTable(np.zeros((0, self.n), np.int64), np.zeros(0, np.int64), np.zeros(0), Fraction(0))
         return Trie(counter.world, none, universe.begins, 0.0, self.longest, accepted=False)
 
@@ -193,6 +210,19 @@ class MobiTrieSearch(_Tries):
         # 2 TP + FP + FN, with FP = kept - TP.
         whole = hit + len(answer.keys) + missed
         return min(max(Fraction(2 * hit, whole), Fraction(0)), Fraction(1)) if whole > 0 else Fraction(0)
+
+
+def _above(exact: SparseCounts, base: int) -> SparseCounts:
+    """By how much max(count, base) exceeds the base: the same cells, and zero wherever the count is not above it."""
+    more = exact.counts > base
+    return SparseCounts(exact.universe, exact.keys[more], exact.counts[more] - base)
+
+
+def _lifted(answer: NoisyCounts, base: int) -> NoisyCounts:
+    """The answer about counts above a base, with the base under it again."""
+    least = answer.question.threshold
+    question = replace(answer.question, threshold=None if least is None else least + base)
+    return NoisyCounts(question, answer.keys, answer.counts + base)
 
 
 def _uniform(bound: int, gate: Gate) -> int:

@@ -14,10 +14,14 @@ from wayveil.errors import ParameterError
 from wayveil.progress import step, track
 from wayveil.releases.release import Release
 from wayveil.showing import show
+from wayveil.synthesis.model import HoldsNgrams, Model
 from wayveil.trips.history import RAW_NOTICE
 from wayveil.trips.trips import Trips
+from wayveil.trips.windows import gram_counts
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
-from wayveil.utility.reference import LINES, reference_trips
+from wayveil.utility.model_ngrams import ModelNgrams
+from wayveil.utility.ngrams import DEFAULT_N
+from wayveil.utility.reference import LINES, ceiling, reference_trips
 from wayveil.utility.suite import Suite, questions
 from wayveil.world.timebins import TimeBins
 
@@ -116,7 +120,8 @@ def score(
 ) -> Scorecard:
     """Compare raw trips with a release, or with several releases of the same mechanism (then with intervals).
 
-    `suite` is `core` for the first look or `full` for every figure that fits the data (see `questions`).
+    `suite` is `core` for the first look or `full` for every figure that fits the data (see `questions`), and for those
+    of the model itself where it holds n-grams.
     `queries` per workload, of 1..`max_length` stops, or of stops within `bins`. `seed` fixes queries, ceiling, floor.
     The floor is given the true number of trips, so that it is as hard to beat as public knowledge can make it. A
     release that was booked in a ledger gets a line there: it costs nothing, and later datasheets say that the raw trips
@@ -161,6 +166,10 @@ def score(
                 question.title, first.key, first.label, mean, low, high, top, bottom, nothing, first.better
             )
         )
+    if suite == "full":
+        figures += _of_models(
+            trips, [None if isinstance(one, Trips) else one.model for one in releases], seed
+        )
     return Scorecard(
         figures=tuple(figures),
         releases=len(candidates),
@@ -178,6 +187,33 @@ def _subjects(raw: Trips, candidates: list[Trips], bins: TimeBins | None, seed: 
     yield from candidates
     for place, line in enumerate(LINES, 1):
         yield reference_trips(line, raw, seed + place, bins)
+
+
+def _of_models(raw: Trips, models: Sequence[Model | None], seed: int) -> list[Figure]:
+    """How good the n-grams of the models are before a trip is drawn; nothing where a model holds none.
+
+    Ceiling: the n-grams of a resample. Floor: every n-gram that public moves allow. Empty: none.
+    """
+    held = [one.ngrams(DEFAULT_N) if isinstance(one, HoldsNgrams) else None for one in models]
+    known = [one for one in held if one is not None]
+    if len(known) < len(models):
+        return []
+    with step("n-grams of the model"):
+        judge = ModelNgrams(raw)
+        top = judge.score(gram_counts(ceiling(raw, seed + 1), DEFAULT_N).grams)
+        lines = [top, judge.everything(), judge.nothing()]
+        answers = [score.measures(DEFAULT_N) for score in [judge.score(grams) for grams, _ in known] + lines]
+    figures = []
+    for row in zip(*answers, strict=True):
+        *values, above, public, nothing = (measure.value for measure in row)
+        mean, low, high = mean_and_interval(values)
+        about = row[0]
+        figures.append(
+            Figure(
+                *(judge.title, about.key, about.label, mean, low, high, above, public, nothing), about.better
+            )
+        )
+    return figures
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:

@@ -97,6 +97,30 @@ class NgramUniverse:
             )
 
 
+def count_without_returns(world: World | Successors, n: int) -> int:
+    """How many paths of n locations never go straight back (a, b, a); exact, however large."""
+    successors = world.successors if isinstance(world, World) else world
+    if n < 3 or isinstance(successors, CompleteSuccessors):
+        size = NgramUniverse(successors, n).size
+        # Every location but the one before last may come next.
+        return size if n < 3 else successors.size**2 * (successors.size - 1) ** (n - 2)
+    if not isinstance(successors, SparseSuccessors):
+        raise ParameterError("n-grams need a world whose moves go between plain locations")
+    source = np.repeat(np.arange(successors.size), np.diff(successors.indptr))
+    target = successors.indices
+    back = successors.rank(target, source)
+    returns = np.flatnonzero(back >= 0)
+    returning = successors.indptr[target[returns]] + back[returns]
+    # Paths that go on from each move; those that go straight back are taken out.
+    paths = np.ones(len(target), object)
+    for _ in range(n - 2):
+        running = _sums_before(paths)
+        on = running[successors.indptr[target + 1]] - running[successors.indptr[target]]
+        on[returns] = on[returns] - paths[returning]
+        paths = on
+    return int(paths.sum())
+
+
 class _Digits:
     """A complete graph: a path is a number in base `locations`."""
 

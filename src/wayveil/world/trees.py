@@ -6,6 +6,7 @@ hop with the smallest index, whatever the order in which the search met them.
 """
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,7 +16,45 @@ from numpy.typing import ArrayLike, NDArray
 from wayveil.errors import ParameterError
 from wayveil.world.network import Network
 
-Cost = Literal["metres", "seconds", "stops"]
+Counted = Literal["metres", "seconds", "stops"]
+
+
+@dataclass(frozen=True)
+class WeightedCost:
+    """A sum of metres, seconds and stops, each with a weight: what a way costs to somebody who minds several.
+
+    >>> WeightedCost.parse("metres + 20*seconds")
+    WeightedCost(metres=1.0, seconds=20.0, stops=0.0)
+    """
+
+    metres: float = 0.0
+    seconds: float = 0.0
+    stops: float = 0.0
+
+    def __post_init__(self) -> None:
+        weights = (self.metres, self.seconds, self.stops)
+        if not all(isfinite(weight) and weight >= 0 for weight in weights) or sum(weights) == 0:
+            raise ParameterError(f"weights of a cost are 0 or more, and not all 0: {self}")
+
+    @classmethod
+    def parse(cls, text: str) -> "WeightedCost":
+        """From words such as `metres + 20*seconds`."""
+        weights: dict[str, float] = {}
+        for term in text.split("+"):
+            weight, times, unit = term.strip().rpartition("*")
+            unit = unit.strip()
+            if unit not in get_args(Counted) or unit in weights:
+                raise ParameterError(
+                    f"a cost is metres, seconds or stops, or a sum such as metres+20*seconds, not {text!r}"
+                )
+            try:
+                weights[unit] = float(weight) if times else 1.0
+            except ValueError:
+                raise ParameterError(f"the weight of {unit} in {text!r} is no number") from None
+        return cls(**weights)
+
+
+Cost = Counted | WeightedCost
 
 # Places at one point are 0 metres apart. A cost above zero keeps ways between them from running in circles; a
 # nanometre never changes which way is shorter.
@@ -46,8 +85,11 @@ class Graph:
 
 def edge_cost(network: Network, cost: Cost) -> NDArray[np.float64]:
     """What each edge costs under a way of counting."""
-    if cost not in get_args(Cost):
-        raise ParameterError(f"paths are shortest by {', '.join(get_args(Cost))}, not by {cost!r}")
+    if isinstance(cost, WeightedCost):
+        weighed = cost.metres * network.metres + cost.seconds * network.seconds + cost.stops
+        return np.maximum(weighed.astype(np.float64), _LEAST_COST)
+    if cost not in get_args(Counted):
+        raise ParameterError(f"paths are shortest by {', '.join(get_args(Counted))}, not by {cost!r}")
     if cost == "stops":
         return np.ones(network.edges)
     return np.maximum(network.metres if cost == "metres" else network.seconds.astype(np.float64), _LEAST_COST)

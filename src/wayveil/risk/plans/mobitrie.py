@@ -21,7 +21,7 @@ class NoCap(LocalCounter):
 
 
 class ObservedOnly(LocalCounter):
-    """As in the published code: only n-grams that occur in the data have a cell of their own."""
+    """As the study's figures suggest: only n-grams that occur in the data have a cell of their own."""
 
     def capped_ngrams(self, universe: MarkedNgrams, most: int, bits: Bits) -> SparseCounts:
         seen = super().capped_ngrams(universe, most, bits)

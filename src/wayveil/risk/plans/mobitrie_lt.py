@@ -40,6 +40,7 @@ PLAN = AuditPlan(
     MobiTrieSearch(most=2, quality=Fraction(1, 4), gamma=Fraction(1, 3), slack=0, count_share=Fraction(1, 2)),
     also=(
         MobiTrieSearch(gamma=Fraction(1, 5)),
+        MobiTrieSearch.published(gamma=Fraction(1, 5), quality=Fraction(1, 4)),
         MobiTrieSearch(n=2, most=3, trips_share=0, gamma=Fraction(1, 5), quality=Fraction(9, 10), slack=0),
     ),
     epsilon=Fraction(2),
