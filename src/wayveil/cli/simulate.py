@@ -139,12 +139,12 @@ def simulate(
                 trips_per_rider=trips_per_rider or 1,
                 times=times,
             )
-            facts = write_parts(parts, out, riders=True, total=trips)
-            present({**facts, "written_to": str(out)}, as_json=as_json)
+            written = write_parts(parts, out, riders=True, total=trips)
+            present({**written, "written_to": str(out)}, as_json=as_json)
             return
         made = _simulate(kind, city, riders, seed, way, drawn, trips_per_rider or 1, times)
         write_visits(made.trips, out, riders=True)
-        facts = {**made.trips.describe(), "written_to": str(out)}
+        facts: dict[str, object] = {**made.trips.describe(), "written_to": str(out)}
         if kind is Like.STUDY:
             facts["hotspots"] = len(made.hotspots)
             facts["hotspots_written_to"] = str(write_hotspots(hotspots_beside(out), city, made.hotspots))

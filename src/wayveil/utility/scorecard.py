@@ -202,7 +202,8 @@ def _of_models(raw: Trips, models: Sequence[Model | None], seed: int) -> list[Fi
         judge = ModelNgrams(raw)
         top = judge.score(gram_counts(ceiling(raw, seed + 1), DEFAULT_N).grams)
         lines = [top, judge.everything(), judge.nothing()]
-        answers = [score.measures(DEFAULT_N) for score in [judge.score(grams) for grams, _ in known] + lines]
+        scores = [judge.score(one[0]) for one in known]
+        answers = [score.measures(DEFAULT_N) for score in scores + lines]
     figures = []
     for row in zip(*answers, strict=True):
         *values, above, public, nothing = (measure.value for measure in row)
