@@ -8,13 +8,14 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from wayveil.errors import ParameterError
 from wayveil.progress import step, track
 from wayveil.releases.release import Release
 from wayveil.showing import show
-from wayveil.synthesis.model import HoldsNgrams, Model
+from wayveil.synthesis.model import HoldsNgrams
 from wayveil.trips.history import RAW_NOTICE
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
@@ -189,20 +190,24 @@ def _subjects(raw: Trips, candidates: list[Trips], bins: TimeBins | None, seed: 
         yield reference_trips(line, raw, seed + place, bins)
 
 
-def _of_models(raw: Trips, models: Sequence[Model | None], seed: int) -> list[Figure]:
+def _of_models(raw: Trips, models: Sequence[object], seed: int) -> list[Figure]:
     """How good the n-grams of the models are before a trip is drawn; nothing where a model holds none.
 
     Ceiling: the n-grams of a resample. Floor: every n-gram that public moves allow. Empty: none.
     """
-    held = [one.ngrams(DEFAULT_N) if isinstance(one, HoldsNgrams) else None for one in models]
-    known = [one for one in held if one is not None]
-    if len(known) < len(models):
-        return []
+    known: list[NDArray[np.int64]] = []
+    for model in models:
+        if not isinstance(model, HoldsNgrams):
+            return []
+        held = model.ngrams(DEFAULT_N)
+        if held is None:
+            return []
+        known.append(held[0])
     with step("n-grams of the model"):
         judge = ModelNgrams(raw)
         top = judge.score(gram_counts(ceiling(raw, seed + 1), DEFAULT_N).grams)
         lines = [top, judge.everything(), judge.nothing()]
-        scores = [judge.score(one[0]) for one in known]
+        scores = [judge.score(grams) for grams in known]
         answers = [score.measures(DEFAULT_N) for score in scores + lines]
     figures = []
     for row in zip(*answers, strict=True):
