@@ -38,6 +38,7 @@ SUITES = (
     "risk",
     "risk_studies",
     "coverage",
+    "prior",
 )
 
 

@@ -9,6 +9,8 @@ Guarantee
     from the noisy number of trips. The shares add up to epsilon; weaving is post-processing.
     In rho, noise is Gaussian, and a trip spreads over edges with weights whose L2 norm is at most one (their L1 norm
     may be more): m trips then move such a histogram by at most m in L2, by the triangle inequality.
+    Earlier releases that it follows are public: which cells it asks for, at which prices, and the filter over weeks
+    are functions of them and of noisy answers.
     Attacked by tests/mechanisms/test_weave.py, tests/privacy/test_privtree.py and the plan in risk/plans/weave.py.
 
 What it relies on
@@ -28,6 +30,11 @@ from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.weave_following import (
+    blocks_alike,
+    require_same_looks,
+    weigh_as_before,
+)
 from wayveil.mechanisms.weave_resolution import LookingRules, choose_resolution, drop_useless
 from wayveil.mechanisms.weave_shares import Shares
 from wayveil.privacy.gate import Gate, SparseCounts
@@ -58,6 +65,7 @@ class Weave(Mechanism):
     summary: ClassVar[str] = (
         "small noisy histograms, public routes, and the most even mixture that explains them"
     )
+    follows: ClassVar[bool] = True
 
     shares: Shares = Field(Shares(), description="what the budget is spent on")
     period: Literal["day", "week"] = Field(
@@ -121,19 +129,26 @@ class Weave(Mechanism):
         """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
         self._refuse_size(counter.world)
         geography, times = Geography(counter.world), self._count_times(counter)
+        gaussian = gate.budget.currency == "rho"
+        before = require_same_looks(self._earlier, counter.world, times=times, gaussian=gaussian)
         first, scale = self._price_number(gate, geography, times), _find_noise(gate, gate.budget.total)
         number = _buy(gate, "number of trips", counter.trips(), first)
         total = int(number.counts[0])
         trips = max(total, self.generation.fewest_trips)
         self._refuse_noise(trips / scale, geography)
-        prices, look = self.plan_questions(gate, geography, times, trips)
-        pairs = counter.pairs(geography.places)
-        leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
-        if isinstance(geography.network, Grid):
-            leaves = self._refine_pairs(leaves, geography, trips / _find_noise(gate, prices["pair"]))
+        if before:
+            prices = _split(gate, weigh_as_before(before[-1]))
+            look, leaves = before[-1].resolution, before[-1].leaves
+        else:
+            prices, look = self.plan_questions(gate, geography, times, trips)
+            pairs = counter.pairs(geography.places)
+            leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
+            if isinstance(geography.network, Grid):
+                leaves = self._refine_pairs(leaves, geography, trips / _find_noise(gate, prices["pair"]))
         noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves), prices)
+        earlier = blocks_alike(before, look, leaves)
         return Measurements(
-            counter.world, look, total, scale, leaves, noisy, self.generation, number.variance
+            counter.world, look, total, scale, leaves, noisy, self.generation, number.variance, earlier
         )
 
     def plan_questions(

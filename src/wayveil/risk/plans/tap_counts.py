@@ -7,8 +7,11 @@ from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Encoding
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.gate import SparseCounts
+from wayveil.risk.followers import trusting_raw_counts, with_made_up_prior
 from wayveil.risk.mutants import DRAWN_AGAIN, EVERYWHERE, GAME, GREY, OBSERVED_WORLD, WITH_QUESTIONS, Mutation
 from wayveil.risk.registry import AuditPlan
+from wayveil.synthesis.model import Model
+from wayveil.synthesis.tap_table import TapTable
 
 
 class _EveryVisit(LocalCounter):
@@ -18,11 +21,22 @@ class _EveryVisit(LocalCounter):
         return super().visits(encoding, universe, None)
 
 
+def _distrust(model: Model, trips: float) -> Model:
+    """The noise of earlier weeks is said to be larger, the farther they are from the exact number of trips."""
+    assert isinstance(model, TapTable)
+    weeks = (
+        replace(week, scales=tuple(scale + abs(int(week.counts[1].sum() - trips)) for scale in week.scales))
+        for week in model.earlier
+    )
+    return replace(model, earlier=tuple(weeks))
+
+
 PLAN = AuditPlan(
     TapCounts(max_visits=2, time="720"),
     also=(
         TapCounts(max_visits=1),
         TapCounts(max_visits=3, time="hour-of-week", dense_cells=0),
+        with_made_up_prior(TapCounts)(max_visits=2),
     ),
     epsilon=Fraction(3),
     mutations=(
@@ -36,5 +50,6 @@ PLAN = AuditPlan(
             (GREY, GAME),
             "the longest trip",
         ),
+        trusting_raw_counts(TapCounts, _distrust),
     ),
 )

@@ -11,6 +11,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter, Encoding
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.risk.followers import with_made_up_prior
 from wayveil.risk.mutants import (
     EVERYWHERE,
     GAME,
@@ -90,6 +91,7 @@ PLAN = AuditPlan(
             riders=False,
             shares=(Fraction(1, 10), Fraction(1, 10), Fraction(4, 5)),
         ),
+        with_made_up_prior(TapMargins)(first_day=DAY_ONE, days=2, max_visits=2, riders=False),
     ),
     epsilon=Fraction(3),
     worlds=(plain_world, small_boardings),

@@ -14,6 +14,7 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.gate import Gate, Question, SparseCounts
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.privtree import Leaves, decay, depth_of, partition
+from wayveil.risk.followers import trusting_raw_counts, with_made_up_prior
 from wayveil.risk.mutants import (
     BLOCKS,
     DRAWN_AGAIN,
@@ -30,6 +31,7 @@ from wayveil.risk.mutants import (
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
 from wayveil.risk.tiny_worlds import plain_world, small_grid, small_network
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.weave.measurements import Measurements
 from wayveil.synthesis.weave.settings import Generation
 from wayveil.world.timebins import TimeBins
@@ -148,6 +150,19 @@ def _look_from_data(subject: Subject) -> Subject:
     return replace(subject, mechanism=_LookFromData(mechanism))
 
 
+def _distrust(model: Model, trips: float) -> Model:
+    """Earlier weeks count less, the farther their totals are from the exact number of trips."""
+    assert isinstance(model, Measurements)
+    weeks = (
+        {
+            name: replace(block, variance=block.variance + (block.counts.sum() / block.whole - trips) ** 2)
+            for name, block in week.items()
+        }
+        for week in model.earlier
+    )
+    return replace(model, earlier=tuple(weeks))
+
+
 def _gate(kind: type[Gate]):  # type: ignore[no-untyped-def]
     return lambda subject: replace(subject, gate=kind)
 
@@ -169,6 +184,7 @@ PLAN = AuditPlan(
     also=(
         Weave(weakest=0, triples_from=0, generation=SKETCH),
         Weave(weakest=0, period="week", generation=SKETCH),
+        with_made_up_prior(Weave)(weakest=0, faint=0, fewest_inside=0, moves_from=0, generation=SKETCH),
     ),
     # About one unit of epsilon for each of its blocks; so much cannot be shown of a whole release, nor be refuted.
     epsilon=Fraction(12),
@@ -192,6 +208,7 @@ PLAN = AuditPlan(
         Mutation("moves not normalised in rho", _in_rho(_WholeMoves), (GREY,)),
         Mutation("repeated moves forgotten in rho", _in_rho(_RepeatsForgotten), (GREY,)),
         Mutation("cells from the data", _counter(_ObservedCells), (GREY, GAME), "a stop nobody visits"),
+        trusting_raw_counts(Weave, _distrust),
         Mutation("resolution from the data", _look_from_data, (GREY,)),
         Mutation("half the noise in the partition", _gate(_HalfTreeNoise), (LAW,)),
         Mutation("no decay in the partition", _gate(_NoDecay), (LAW,)),

@@ -122,8 +122,17 @@ def _measure_again(
         name: replace(block, counts=add_noise(truth[name].value * block.whole, block.variance))
         for name, block in measured.noisy.items()
     }
+
+    def add_drift(name: str, week: NoisyBlock) -> NoisyBlock:
+        """An earlier week was as far from the truth as it is from what is believed now, beyond its noise."""
+        known, now, level = week.known(), measured.believe(name), truth[name].value
+        beyond = max(float(np.mean((known.value - now.value) ** 2 - known.variance - now.variance)), 0.0)
+        drift = np.sqrt(beyond * level / max(float(level.mean()), 1e-12)) * rng.standard_normal(len(level))
+        return replace(week, counts=add_noise((level + drift) * week.whole, week.variance))
+
     total = int(add_noise(np.array([float(trips)]), measured.variance)[0])
-    return replace(measured, total=total, noisy=blocks)
+    earlier = tuple({name: add_drift(name, week[name]) for name in week} for week in measured.earlier)
+    return replace(measured, total=total, noisy=blocks, earlier=earlier)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import polars as pl
 from wayveil.arrays import Floats, Ints
 from wayveil.errors import InputError
 from wayveil.synthesis.counted import AllCounted
+from wayveil.synthesis.following import Known, follow
 from wayveil.synthesis.model import ExpectedError, Model, Replica
 from wayveil.synthesis.weave.cell_estimates import CellEstimates
 from wayveil.synthesis.weave.settings import Generation
@@ -38,6 +39,16 @@ class NoisyBlock:
         """The counts in trips."""
         return CellEstimates(self.counts / self.whole, sqrt(self.variance) / self.whole)
 
+    def known(self) -> Known:
+        """The same for a filter over weeks."""
+        variance = np.full(len(self.counts), self.variance / self.whole**2)
+        return Known(self.counts / self.whole, variance, np.zeros(len(self.counts)))
+
+    def same_as(self, other: "NoisyBlock") -> bool:
+        """Whether both hold the same numbers."""
+        facts = (self.whole, self.variance) == (other.whole, other.variance)
+        return facts and np.array_equal(self.counts, other.counts)
+
 
 @dataclass(frozen=True, eq=False)
 class Measurements(Model):
@@ -48,6 +59,7 @@ class Measurements(Model):
     leaves   first pair code of each leaf of the partition of origin-destination pairs
     noisy    noisy blocks by name
     settings how trips are made of them
+    earlier  the blocks of earlier releases that have the same cells, the oldest first, which the numbers follow
     """
 
     world: World
@@ -58,6 +70,7 @@ class Measurements(Model):
     noisy: dict[str, NoisyBlock]
     settings: Generation
     variance: float
+    earlier: tuple[dict[str, NoisyBlock], ...] = ()
 
     def __eq__(self, other: object) -> bool:
         """Whether both would draw the same trips: equal numbers, equal settings, and the same public world."""
@@ -66,6 +79,11 @@ class Measurements(Model):
             and self.settings == other.settings
             and self.table().equals(other.table())
             and self.world.fingerprint() == other.world.fingerprint()
+            and len(self.earlier) == len(other.earlier)
+            and all(
+                mine.keys() == theirs.keys() and all(mine[name].same_as(theirs[name]) for name in mine)
+                for mine, theirs in zip(self.earlier, other.earlier, strict=True)
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -84,6 +102,13 @@ class Measurements(Model):
     def gaussian(self) -> bool:
         """Whether the noise is Gaussian (the budget was in rho), not Laplace."""
         return bool(self.resolution.euclidean)
+
+    def believe(self, name: str) -> CellEstimates:
+        """The cells of a block in trips, as far as earlier releases go along with this one's noisy counts."""
+        before = [week[name].known() for week in self.earlier if name in week]
+        if not before:
+            return self.noisy[name].in_trips()
+        return CellEstimates.of_known(follow([*before, self.noisy[name].known()]))
 
     def blocks(self) -> WalkBlocks:
         return WalkBlocks(Geography(self.world), self.resolution, self.leaves)

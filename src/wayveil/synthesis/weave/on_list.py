@@ -59,7 +59,7 @@ def allow_on_list(
     """
     trust = settings.trust[name]
     drawn = min(1.0, max(trust, len(guess) / total / settings.ends_off**2))
-    return drawn * noisy.deviation**2 + trust * settings.model_error * np.maximum(noisy.value, 0)
+    return drawn * noisy.variance + trust * settings.model_error * np.maximum(noisy.value, 0)
 
 
 def _estimate_moves(demand: ListDemand, lengths: Lengths) -> MoveTable:

@@ -103,7 +103,7 @@ def allow_on_network(name: str, noisy: CellEstimates, guess: Floats, *, settings
     apart = np.maximum((noisy.value - guess) ** 2 - noisy.reach(settings.ends.false_cells) ** 2, 0.0)
     real = guess + (off * guess) ** 2 + apart
     trust = np.maximum(guess / np.maximum(real, 1e-12), settings.least_trust)
-    return trust * (noisy.deviation**2 + settings.model_error * np.maximum(noisy.value, 0))
+    return trust * (noisy.variance + settings.model_error * np.maximum(noisy.value, 0))
 
 
 def _learn_costs(

@@ -110,7 +110,7 @@ def count_support(total: float, settings: Generation) -> int:
 
 
 def read_blocks(measured: "Measurements") -> tuple[WalkBlocks, dict[str, Block], dict[str, CellEstimates]]:
-    """The public blocks of measurements; those that were asked for, by name; and their noisy counts in trips."""
+    """The public blocks of measurements; those that were asked for, by name; and what is believed of their cells."""
     blocks = measured.blocks()
     asked = {name: block for name, block in blocks.all().items() if name in measured.noisy}
-    return blocks, asked, {name: measured.noisy[name].in_trips() for name in asked}
+    return blocks, asked, {name: measured.believe(name) for name in asked}
