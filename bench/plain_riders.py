@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from wayveil.synthesis.riders.assignment import (
     FIRST,
     NEW_RIDER,
@@ -10,6 +12,7 @@ from wayveil.synthesis.riders.assignment import (
     RETURN,
     TRANSFER,
     TapArrays,
+    next_role,
     travels,
 )
 from wayveil.synthesis.riders.roles import PURPOSES, RiderRules
@@ -42,6 +45,8 @@ def plain_riders(
         seconds.append(dict(zip(near, ground.seconds[part].tolist(), strict=True)))
     east, north = ground.east.tolist(), ground.north.tolist()
     passengers: list[Passenger] = []
+    shares, rests = rules.shares / rules.shares.sum(), np.array([r.working_days_only for r in rules.roles])
+    made = np.zeros(len(rules.roles), np.int64)
     rider, scenarios, purposes = [], [], []
     location, time, draws = taps.location.tolist(), taps.time.tolist(), taps.draw.tolist()
     for tap in range(len(location)):
@@ -88,7 +93,9 @@ def plain_riders(
                     best, best_score, best_scenario = number, score, scenario
         if best < 0:
             best = len(passengers)
-            passengers.append(Passenger(int(taps.role[tap]), int(taps.plan[tap]), here))
+            new = next_role(shares, made, rests, weekday)
+            made[new] += 1
+            passengers.append(Passenger(new, int(taps.plan[tap, new]), here))
         who = passengers[best]
         purpose = who.purpose if best_scenario in (TRANSFER, RETURN) else fresh[who.role]
         if who.day != today:

@@ -3,6 +3,7 @@
 from datetime import date
 
 import numpy as np
+import polars as pl
 import pytest
 
 from ring_networks import ring_of_stops
@@ -44,8 +45,35 @@ def test_taps_are_on_routes_that_serve_the_stop():
         assert any(route in CITY.routes_of(int(edge)) for edge in edges)
 
 
-def test_the_file_has_the_gaps_of_the_study_and_cleaning_counts_each(tmp_path):
-    write_vendor_file(MADE, tmp_path / "taps.csv", seed=1, gaps=Gaps(time=0.01, unknown_stop=0.01))
+OTHERS = Gaps(unplaced=0, vehicle=0.01, seats=0.01, route=0.04, stop=0.04, time=0.01, unknown_stop=0.01)
+
+
+def test_the_file_has_the_gaps_of_the_study_in_its_shares(tmp_path):
+    made = simulate_taps(CITY, 60_000, seed=2)
+    write_vendor_file(made, tmp_path / "taps.parquet", seed=1)
+    table = pl.read_parquet(tmp_path / "taps.parquet")
+    unplaced = table.filter((pl.col("routeName") == "Default") & pl.col("stopId").is_null())
+    assert len(unplaced) / len(table) == pytest.approx(1_833 / 312_659, rel=0.2)
+    assert table["stopId"].null_count() == len(unplaced)
+    nameless = table.filter(pl.all_horizontal(pl.col("vehicle", "bus_number", "seats").is_null()))
+    assert len(nameless) / len(unplaced) == pytest.approx(1_010 / 1_833, rel=0.2)
+    assert table["vehicle"].null_count() == len(nameless)
+
+
+def test_a_campus_is_where_most_people_go():
+    plain, drawn = (
+        np.bincount(simulate_taps(CITY, 8_000, seed=2, campus=share).taps.location, minlength=CITY.size)
+        for share in (0.0, 0.3)
+    )
+    campus = int(np.argmax(drawn - plain))
+    assert drawn[campus] == drawn.max() > 5 * plain[campus]
+    assert np.all(np.delete(drawn, campus) < 1.2 * np.delete(plain, campus) + 20)
+    with pytest.raises(ParameterError, match="share of the riders"):
+        simulate_taps(CITY, 100, seed=1, campus=1.5)
+
+
+def test_other_gaps_can_be_asked_for_and_cleaning_counts_each(tmp_path):
+    write_vendor_file(MADE, tmp_path / "taps.csv", seed=1, gaps=OTHERS)
     clean = read_taps(tmp_path / "taps.csv", CITY)
     counts = {rule.rule: rule.rows for rule in clean.report.rules}
     assert clean.report.rows_in == 8_000
@@ -60,8 +88,7 @@ def test_the_file_has_the_gaps_of_the_study_and_cleaning_counts_each(tmp_path):
 
 
 def test_without_gaps_the_file_is_the_taps(tmp_path):
-    none = Gaps(vehicle=0, seats=0, route=0, stop=0, time=0, unknown_stop=0)
-    write_vendor_file(MADE, tmp_path / "taps.parquet", seed=1, gaps=none)
+    write_vendor_file(MADE, tmp_path / "taps.parquet", seed=1, gaps=Gaps.none())
     taps = read_taps(tmp_path / "taps.parquet", CITY).taps
     assert np.array_equal(taps.location, MADE.taps.location)
     assert np.array_equal(taps.time, MADE.taps.time)

@@ -146,7 +146,14 @@ def simulate(
     taps: Annotated[int, typer.Option(min=1, help="How many taps.")] = 312_659,
     first_day: Annotated[str, typer.Option(help="First day, YYYY-MM-DD.")] = "2024-12-15",
     days: Annotated[int, typer.Option(min=1, help="How many days.")] = 6,
-    gaps: Annotated[bool, typer.Option(help="Leave values out, as in the study.")] = True,
+    gaps: Annotated[
+        bool,
+        typer.Option(help="Leave out stops, routes, vehicles and seats as often as in the study's file."),
+    ] = True,
+    campus: Annotated[
+        float,
+        typer.Option(min=0, max=0.9, help="Share of riders who go to one campus, as in the study's city."),
+    ] = 0.15,
     seed: Seed = 0,
     bbox: BoundingBox = None,
     quiet: Quiet = False,
@@ -161,8 +168,8 @@ def simulate(
         city = open_world(feed, bbox=bbox)
         if not isinstance(city, Network):
             raise ParameterError("taps are simulated on a network; give a GTFS feed or a saved network")
-        made = simulate_taps(city, taps, seed=seed, first_day=_day(first_day), days=days)
-        chosen = Gaps() if gaps else Gaps(vehicle=0, seats=0, route=0, stop=0, time=0, unknown_stop=0)
+        made = simulate_taps(city, taps, seed=seed, first_day=_day(first_day), days=days, campus=campus)
+        chosen = Gaps() if gaps else Gaps.none()
         write_vendor_file(made, out, seed=seed + 1, gaps=chosen)
     present({**made.taps.describe(), "written_to": str(out)}, as_json=as_json)
 

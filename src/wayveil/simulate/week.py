@@ -40,12 +40,18 @@ class _Places:
     seconds: NDArray[np.float64]
 
 
-def simulate_week(network: Network, riders: int, *, seed: int, mean_visits: float = 3.2) -> Trips:
+def simulate_week(
+    network: Network, riders: int, *, seed: int, mean_visits: float = 3.2, campus: float = 0.0
+) -> Trips:
     """The taps of `riders` people in one week, one trip per rider; the same arguments give the same trips.
 
     mean_visits  taps per rider, on average (2 to 10); commuters tap about eight times, so it also says how many of
                  the riders are commuters
+    campus       share of the riders whose favourite place is the same one: the stop with most departures outside the
+                 inner half of the city
     """
+    if not 0 <= campus < 1:
+        raise ParameterError(f"campus is a share of the riders, below 1, not {campus}")
     if riders < 1:
         raise ParameterError(f"a simulation needs at least one rider, not {riders}")
     if not 2 <= mean_visits <= TAPS_OF_A_COMMUTER:
@@ -58,6 +64,8 @@ def simulate_week(network: Network, riders: int, *, seed: int, mean_visits: floa
     commuters = round(riders * share)
     home = rng.choice(len(places.stops), riders, p=places.home)
     favourite = _visited(places, home, rng)
+    if campus > 0:
+        favourite = np.where(rng.random(riders) < campus, _campus(network, places.stops), favourite)
     parts = [
         _commutes(home[:commuters], favourite[:commuters], rng),
         _outings(
@@ -71,6 +79,15 @@ def simulate_week(network: Network, riders: int, *, seed: int, mean_visits: floa
     ]
     rider, stop, time = (np.concatenate([part[i] for part in parts]) for i in range(3))
     return _as_trips(network, riders, rider, places.stops[stop], time, rng)
+
+
+def _campus(network: Network, stops: NDArray[np.int32]) -> int:
+    """Where it is, as an index into the stops in play."""
+    east, north = project(network.lat[stops], network.lon[stops])
+    points = np.stack([east, north], axis=1)
+    away = np.linalg.norm(points - np.median(points, axis=0), axis=1)
+    runs = np.bincount(network.sources, network.runs, network.size)[stops]
+    return int(np.argmax(np.where(away >= np.median(away), runs, -1)))
 
 
 def _places(network: Network, rng: np.random.Generator) -> _Places:

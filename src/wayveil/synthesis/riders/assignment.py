@@ -36,13 +36,12 @@ WORKING_DAYS = 5
 class TapArrays(NamedTuple):
     """Taps in the order in which they are assigned, and the random draws that belong to them.
 
-    `role` and `plan` (bit per weekday, Monday first) are those of the rider whom the tap creates if nobody fits.
+    `plan` (bit per weekday, Monday first) has, by role, the active days of the rider whom the tap makes if nobody fits.
     """
 
     location: NDArray[np.int32]
     time: NDArray[np.int64]
     days: NDArray[np.int64]  # first tap of each day, and the number of taps
-    role: NDArray[np.int8]
     plan: NDArray[np.uint8]
     draw: NDArray[np.float64]  # three per tap, for purposes
 
@@ -56,6 +55,27 @@ def fresh_purpose(rules: RuleArrays, role: int, weekday: int, second: int, draw:
     if draw[1] >= rules.shares[1]:
         return rules.purpose[role]
     return min(np.searchsorted(rules.general, draw[2], side="right"), len(rules.general) - 1)
+
+
+@njit(cache=True)
+def next_role(
+    shares: NDArray[np.float64], made: NDArray[np.int64], rests: NDArray[np.bool_], weekday: int
+) -> int:
+    """The role that a new rider has: as seats go to parties by their votes (Sainte-Laguë), of those that travel today.
+
+    Where no role travels on a weekend, somebody who taps then still has one.
+    """
+    best, most = -1, -1.0
+    for resting in range(2):
+        for role in range(len(shares)):
+            if (rests[role] and weekday >= WORKING_DAYS) != bool(resting):
+                continue
+            claim = shares[role] / (2 * made[role] + 1)
+            if claim > most:
+                best, most = role, claim
+        if best >= 0:
+            break
+    return best
 
 
 @njit(cache=True)
@@ -94,6 +114,7 @@ def line_up(
 def assign(taps: TapArrays, ground: Surroundings, rules: RuleArrays, people: People, lists: Waiting) -> int:
     """Give all taps to riders, day by day; returns how many riders there are."""
     riders, stops, roles = 0, len(ground.first) - 1, len(rules.taps_a_day)
+    made = np.zeros(roles, np.int64)
     for block in range(len(taps.days) - 1):
         if taps.days[block] == taps.days[block + 1]:
             continue
@@ -109,7 +130,9 @@ def assign(taps: TapArrays, ground: Surroundings, rules: RuleArrays, people: Peo
             if rider == NOBODY:
                 rider = riders
                 riders += 1
-                people.role[rider], people.plan[rider] = taps.role[tap], taps.plan[tap]
+                role = next_role(rules.role_shares, made, rules.rests, weekday)
+                made[role] += 1
+                people.role[rider], people.plan[rider] = role, taps.plan[tap, role]
                 people.home[rider] = taps.location[tap]
             elif people.today[rider] == today:
                 pull(lists, people, rules, ground.zone_of, rider)

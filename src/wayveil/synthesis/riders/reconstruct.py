@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.synthesis.riders.assignment import TapArrays, assign
-from wayveil.synthesis.riders.roles import PURPOSES, SCENARIOS, RiderRules
+from wayveil.synthesis.riders.roles import PURPOSES, SCENARIOS, RiderRules, Role
 from wayveil.synthesis.riders.surroundings import Surroundings, surroundings
 from wayveil.synthesis.riders.waiting import People, Waiting
 from wayveil.taps.chains import Period, sequences
@@ -138,22 +138,22 @@ def _arrays(taps: Taps, rules: RiderRules, seed: int) -> tuple[NDArray[np.int64]
     days = np.append(np.flatnonzero(np.r_[True, day[1:] != day[:-1]]) if len(day) else [], len(day)).astype(
         np.int64
     )
-    role = rng.choice(len(rules.roles), len(taps), p=rules.shares / rules.shares.sum()).astype(np.int8)
-    plan = _plans(role, (day + 3) % 7, rules, rng)
+    rank = rng.random((len(taps), 7))
+    plan = np.stack([_plans(role, (day + 3) % 7, rank, rng) for role in rules.roles], axis=1)
     draw = rng.random((len(taps), 3))
-    return order, TapArrays(taps.location[order], taps.time[order], days, role, plan, draw)
+    return order, TapArrays(taps.location[order], taps.time[order], days, plan, draw)
 
 
 def _plans(
-    role: NDArray[np.int8], weekday: NDArray[np.int64], rules: RiderRules, rng: np.random.Generator
+    role: Role, weekday: NDArray[np.int64], rank: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.uint8]:
     """Active days as bits, Monday first: as many as the role draws, today among them where the role allows it."""
-    least, most = (np.array([entry.active_days[end] for entry in rules.roles])[role] for end in (0, 1))
-    count = rng.integers(least, most + 1)
-    rank = rng.random((len(role), 7))
-    working = np.array([entry.working_days_only for entry in rules.roles])[role]
-    rank[working, 5:] = 2.0
-    allowed = ~working | (weekday < 5)
-    rank[np.flatnonzero(allowed), weekday[allowed]] = -1.0
+    least, most = role.active_days
+    count = rng.integers(least, most + 1, len(weekday))
+    rank = rank.copy()
+    if role.working_days_only:
+        rank[:, 5:] = 2.0
+    allowed = np.flatnonzero((weekday < 5) | (not role.working_days_only))
+    rank[allowed, weekday[allowed]] = -1.0
     chosen = rank.argsort(axis=1).argsort(axis=1) < count[:, None]
     return np.packbits(chosen, axis=1, bitorder="little")[:, 0]

@@ -215,6 +215,8 @@ class RiderRules(_Frozen):
                 [self.first_hours * self.hour_weight, self.general_share, self.primary_share, self.regularity]
             ),
             self.patience,
+            self.shares / self.shares.sum(),
+            np.array([role.working_days_only for role in roles]),
         )
 
 
@@ -235,3 +237,5 @@ class RuleArrays(NamedTuple):
         np.float64
     ]  # score of a first tap, share of general purposes, of primary ones, regularity
     patience: int
+    role_shares: NDArray[np.float64]
+    rests: NDArray[np.bool_]  # at weekends
