@@ -1,79 +1,121 @@
 """Do 95 % intervals hold the truth in 95 of 100 cases, and do verdicts say what the raw trips show?
 
     python -m bench coverage
-    WAYVEIL_COVERAGE="worlds=tube,msnbc mechanisms=markov epsilons=1 releases=5" python -m bench coverage
-    WAYVEIL_COVERAGE="worlds=town-48,town-120,list-60" python -m bench coverage
+    WAYVEIL_COVERAGE="worlds=tube,msnbc mechanisms=markov epsilons=1 releases=5 again=1" python -m bench coverage
+    WAYVEIL_COVERAGE="worlds=town-48,town-240,list-60" python -m bench coverage
 
 By kind of question, mechanism, world and epsilon: the share of shown numbers whose interval holds the raw one, half the
 median width beside the median error, and the verdict beside what the raw trips say. Every kind is measured, also those
-for which the mechanism says that no interval is known; the page tells them apart. Cells of earlier runs stay until they
-are run again, and docs/accuracy.md is written from all of them. The towns and lists are simulated: constants are set on
-them, and nothing is judged on them.
+for which the mechanism says that no interval is known; the page tells them apart. What was measured stays in a folder
+beside the other results, so that a run that was stopped goes on, until it is asked for `again`; docs/accuracy.md is
+written from all of it. The towns and lists are simulated: which kinds are printed, and every constant, is set on them,
+and nothing is judged on them.
 """
 
 import json
 import os
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from bench.coverage_page import write_page
-from bench.worlds import WORLDS, MissingDataError, berlin_10k, data, tube
+from bench.worlds import WORLDS, MissingDataError, berlin_network, data, tube
 from wayveil.errors import WayveilError
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.units import Event, Trip
 from wayveil.releases.accuracy import find_accuracy
 from wayveil.releases.release import Release, release
 from wayveil.releases.tallies import KINDS, Tally, kinds_for, tally
+from wayveil.simulate.city import simulate_city
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit
-from wayveil.synthesis.estimates import Visits
+from wayveil.synthesis.counted import CountsCells
+from wayveil.synthesis.estimates import Interval, Visits
 from wayveil.synthesis.model import OfTaps
 from wayveil.synthesis.public_knowledge import floor
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs import read_gtfs
+from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
-RESULTS = Path(__file__).parent / "results" / "coverage.json"
-MOST_TRIPS = 20_000
+STORE = Path(__file__).parent / "results" / "coverage"
+# Every n-th trip of a world, so that there are no more than this: shapes stay, and a release takes a second.
+MOST_TRIPS = 10_000
+MOST_RELEASES = 20
+# Where releases take long, fewer of them are made: no less than this, and no more once so many seconds have passed.
+FEWEST_RELEASES, PATIENCE = 5, 150
 ON_TAPS = {"visits": (), "stops": ("stop",), "hours": ("hour",), "stop-hours": ("stop", "hour")}
 
 
-def simulated(stops: int, riders: int, seed: int, *, listed: bool = False) -> Trips:
-    """Riders with habits in an invented town; `listed`: over the list of its stops, without the network."""
+def town(stops: int, seed: int) -> Network:
+    """An invented network."""
     with tempfile.TemporaryDirectory() as folder:
-        network = read_gtfs(write_city(Path(folder) / "town.zip", seed, stops=stops, lines=2 + stops // 24))
-    trips = simulate_habit(network, riders, seed=seed)
+        return read_gtfs(write_city(Path(folder) / "town.zip", seed, stops=stops, lines=2 + stops // 24))
+
+
+def habits(stops: int, seed: int, *, listed: bool = False) -> Trips:
+    """Riders with habits in an invented town; `listed`: over the list of its stops, without the network."""
+    network = town(stops, seed)
+    trips = simulate_habit(network, MOST_TRIPS, seed=seed)
     return Trips(trips.location, trips.offsets, World(network.ids) if listed else network, trips.time)
 
 
-def victoria_taps() -> Trips:
-    """Simulated boardings on the network of Victoria, a trip of one stop each."""
-    network = read_gtfs(data("victoria", "gtfs.zip"), walk_radius_metres=300)
-    return simulate_taps(network, MOST_TRIPS, seed=1).taps.as_single_visits()
+def clicks(places: int, seed: int, *, stay: float, end: float, timed: bool = False) -> Trips:
+    """Walks over a list: a few places are liked by all, most next places depend on the last, some trips are long."""
+    rng = np.random.default_rng(seed)
+    liked = rng.dirichlet(np.full(places, 0.3))
+    table = 0.5 * liked + 0.5 * rng.dirichlet(np.full(places, 0.1), places)
+    ends = np.clip(rng.gamma(2.0, end / 2, MOST_TRIPS), 0.02, 1.0)
+    lengths = np.minimum(rng.geometric(ends), 200)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    location = np.empty(offsets[-1], np.int32)
+    here = rng.choice(places, MOST_TRIPS, p=liked)
+    sums = table.cumsum(axis=1)
+    for step in range(int(lengths.max())):
+        going = lengths > step
+        location[offsets[:-1][going] + step] = here[going]
+        draw = rng.random(MOST_TRIPS)
+        following = np.minimum((sums[here] < draw[:, None]).sum(axis=1), places - 1)
+        here = np.where(rng.random(MOST_TRIPS) < stay, here, following)
+    time = None
+    if timed:
+        start = np.clip(rng.normal(13, 4, MOST_TRIPS), 0, 23).astype(np.int64) * 3_600
+        place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        time = np.repeat(start, lengths) + 300 * place
+    return Trips(location, offsets, World.of_symbols([f"{i:04d}" for i in range(places)]), time)
 
 
-# To set constants on; never to judge by.
+def taps_of(network: Network, seed: int) -> Trips:
+    """Simulated boardings, a trip of one stop each."""
+    return simulate_taps(network, MOST_TRIPS, seed=seed).taps.as_single_visits()
+
+
+# To set constants, and to choose which intervals are printed; never to judge by.
 SETTING: dict[str, Callable[[], Trips]] = {
-    "town-48": lambda: simulated(48, 8_000, 11),
-    "town-120": lambda: simulated(120, 20_000, 12),
-    "list-60": lambda: simulated(60, 12_000, 13, listed=True),
+    "town-48": lambda: habits(48, 11),
+    "town-240": lambda: habits(240, 12),
+    "fast-160": lambda: simulate_city(town(160, 14), MOST_TRIPS, seed=14).trips,
+    "list-60": lambda: habits(60, 13, listed=True),
+    "clicks-20": lambda: clicks(20, 15, stay=0.3, end=0.3),
+    "cards-300": lambda: clicks(300, 16, stay=0.0, end=0.4, timed=True),
+    "taps-90": lambda: taps_of(town(90, 17), 17),
 }
+# Riders and samples that no constant and no choice was made with.
 JUDGING: dict[str, Callable[[], Trips]] = {
-    "tube": lambda: tube(MOST_TRIPS),
+    "tube": lambda: tube(MOST_TRIPS * 2),
     "oyster": WORLDS["oyster"],
-    "berlin-10k": berlin_10k,
+    "berlin-10k": lambda: simulate_city(berlin_network(), 10_000, seed=71).trips,
     "buenos-aires": WORLDS["buenos-aires"],
     "msnbc": WORLDS["msnbc"],
-    "victoria-taps": victoria_taps,
-    "habit-city": lambda: simulated(200, 20_000, 3),
+    "victoria-taps": lambda: taps_of(read_gtfs(data("victoria", "gtfs.zip"), walk_radius_metres=300), 72),
+    "habit-city": lambda: habits(200, 73),
 }
 MECHANISMS = (
     "noisy-prefix-tree",
@@ -89,33 +131,39 @@ MECHANISMS = (
 
 @cache
 def world(name: str) -> Trips:
-    """The raw trips: every n-th of them where there are more than `MOST_TRIPS`, each a unit of its own."""
+    """The raw trips: every n-th of them from the second on, each a unit of its own."""
     trips = {**SETTING, **JUDGING}[name]()
-    trips = trips.take(np.arange(0, len(trips), -(-len(trips) // MOST_TRIPS)))
+    step = -(-len(trips) // MOST_TRIPS)
+    trips = trips.take(np.arange(min(1, step - 1), len(trips), step))
     return Trips(trips.location, trips.offsets, trips.world, trips.time)
 
 
 def run() -> list[dict]:
-    """Measure the wanted cells and write the page."""
+    """Measure the wanted cells that were not measured yet, and write the page."""
     wanted = dict(part.split("=") for part in os.environ.get("WAYVEIL_COVERAGE", "").split())
-    rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    releases = int(wanted.get("releases", 20))
+    releases, again = int(wanted.get("releases", MOST_RELEASES)), bool(int(wanted.get("again", 0)))
     for epsilon in _split(wanted, "epsilons", ("1", "0.5", "2")):
         for place in _split(wanted, "worlds", tuple(JUDGING)):
             for name in _split(wanted, "mechanisms", MECHANISMS):
+                file = STORE / place / f"{name}-{epsilon}.json"
+                if file.exists() and not again:
+                    continue
                 try:
                     found = measure_cell(place, name, epsilon, releases)
                 except MissingDataError as error:
                     print(error)
                     continue
-                key = (place, name, epsilon)
-                rows = [
-                    row for row in rows if (row["world"], row["mechanism"], row["epsilon"]) != key
-                ] + found
-                RESULTS.parent.mkdir(exist_ok=True)
-                RESULTS.write_text(json.dumps(rows, indent=1))
-                write_page(rows, set(SETTING))
-    return rows
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(json.dumps(found, indent=1))
+                write_page(stored(JUDGING))
+    write_page(stored(JUDGING))
+    return stored(JUDGING)
+
+
+def stored(worlds: Iterable[str]) -> list[dict]:
+    """What was measured on these worlds so far."""
+    files = [file for place in worlds for file in sorted((STORE / place).glob("*.json"))]
+    return [row for file in files for row in json.loads(file.read_text())]
 
 
 def _split(wanted: dict[str, str], name: str, default: tuple[str, ...]) -> tuple[str, ...]:
@@ -123,102 +171,112 @@ def _split(wanted: dict[str, str], name: str, default: tuple[str, ...]) -> tuple
 
 
 def measure_cell(place: str, name: str, epsilon: str, releases: int) -> list[dict]:
-    """Several releases of one mechanism on one world."""
+    """Several releases of one mechanism on one world; fewer where they take long."""
     raw, chosen = world(place), mechanism(name)()
     truth: dict[str, Tally] = {kind: tally(kind, raw) for kind in kinds_for(raw)}
     bins = None if raw.time is None else TimeBins.hour_of_day()
     public = floor(raw.world, len(raw), 1, bins=bins)
-    known = {kind: tally(kind, public) for kind in truth}
+    told = {kind: tally(kind, public) for kind in truth}
     seen: dict[str, list[dict]] = {}
     took = np.zeros(3)
-    for _ in range(releases):
+    unit = Event() if issubclass(chosen.makes, OfTaps) else Trip()
+    for turn in range(releases):
+        if turn >= FEWEST_RELEASES and took[0] > PATIENCE:
+            break
         try:
-            start = time.process_time()
-            made = release(
-                raw, chosen, epsilon=epsilon, unit=Event() if issubclass(chosen.makes, OfTaps) else Trip()
-            )
-            took[0] += time.process_time() - start
-            start = time.process_time()
+            marks = [time.process_time()]
+            made = release(raw, chosen, epsilon=epsilon, unit=unit)
+            marks.append(time.process_time())
             found = find_accuracy(made, holds=KINDS)
-            took[1] += time.process_time() - start
-            start = time.process_time()
-            replace(made, known_accuracy=found).ask("stops")
-            took[2] += time.process_time() - start
+            marks.append(time.process_time())
+            made = replace(made, known_accuracy=found)
+            made.ask("stops")
+            marks.append(time.process_time())
         except WayveilError as error:
-            print(f"{place} {name} {epsilon}: {error}")
+            print(f"{place} {name} {epsilon}: {error}", flush=True)
             return []
+        took += np.diff(marks)
         for kind in truth if made.trips.time is not None else [k for k in truth if not KINDS[k].timed]:
-            one = judge_counted(made, kind, truth[kind]) if isinstance(made.model, OfTaps) else None
-            if one is None and not isinstance(made.model, OfTaps):
-                one = judge_kind(made, found, kind, truth[kind], known[kind])
+            of_taps = isinstance(made.model, OfTaps)
+            one = (judge_counted if of_taps else judge_kind)(made, kind, truth[kind], told[kind])
             if one is not None:
                 seen.setdefault(kind, []).append(one)
-    rows = []
-    for kind, each in seen.items():
-        known = [one["inside"] for one in each if one["inside"] is not None]
-        covered = np.concatenate(known) if known else None
-        row = {
-            "world": place,
-            "mechanism": name,
-            "epsilon": epsilon,
-            "kind": kind,
-            "releases": len(each),
-            "coverage": None if covered is None or not len(covered) else float(covered.mean()),
-            "intervals": None if covered is None else len(covered),
-            "unlisted": _mean([one["unlisted"] for one in each]),
-            "half_width": _mean([one["half"] for one in each]),
-            "error": _mean([one["error"] for one in each]),
-            "said_better": _mean([one["said"] for one in each]),
-            "is_better": _mean([one["better"] for one in each]),
-            "agreed": _mean([None if one["said"] is None else one["said"] == one["better"] for one in each]),
-            "wrongly": _mean([None if one["said"] is None else one["said"] > one["better"] for one in each]),
-            "time_ratio": float(took[1] / max(took[0], 1e-9)),
-            "answer_ratio": float(took[2] / max(took[0], 1e-9)),
-        }
-        rows.append(row)
-        print({key: round(v, 3) if isinstance(v, float) else v for key, v in row.items()}, flush=True)
-    return rows
+    rows = [_row(kind, each, took) for kind, each in seen.items()]
+    print(place, name, epsilon, [round(float(each), 2) for each in took], flush=True)
+    return [{"world": place, "mechanism": name, "epsilon": epsilon, **row} for row in rows]
 
 
-def judge_kind(made: Release, found, kind: str, true: Tally, public: Tally) -> dict:
+def _row(kind: str, each: list[dict], took: np.ndarray) -> dict:
+    known = [one["inside"] for one in each if one["inside"] is not None]
+    covered = np.concatenate(known) if known else np.zeros(0)
+    return {
+        "kind": kind,
+        "releases": len(each),
+        "coverage": float(covered.mean()) if len(covered) else None,
+        "intervals": len(covered),
+        "counted": each[0].get("counted", True),
+        "unlisted": _mean([one["unlisted"] for one in each]),
+        "half_width": _mean([one["half"] for one in each]),
+        "error": _mean([one["error"] for one in each]),
+        "size": _mean([one.get("size") for one in each]),
+        "said": [one["said"] for one in each],
+        "is": [one["better"] for one in each],
+        "verdicts": [one.get("verdict") for one in each],
+        "time_ratio": float(took[1] / max(took[0], 1e-9)),
+        "answer_ratio": float(took[2] / max(took[0], 1e-9)),
+        "seconds": float(took[0] / len(each)),
+    }
+
+
+def judge_kind(made: Release, kind: str, true: Tally, public: Tally) -> dict:
     """One kind of one release against the raw trips."""
-    shown, bands = tally(kind, made.trips), found.bands.get(kind)
-    verdict = found.of(kind)
+    shown = tally(kind, made.trips)
+    verdict = made.accuracy.of(kind)
     raw = true.at(shown.cells)
+    hidden = true.cells[~np.isin(true.cells, shown.cells)]
+    ends, others = (
+        made.interval(kind, cells, values)
+        for cells, values in ((shown.cells, shown.values), (hidden, np.zeros(len(hidden))))
+    )
     inside = half = unlisted = None
-    if bands is not None:
-        low, high = bands.ends(shown.values)
-        inside = (np.floor(low) <= raw) & (raw <= np.ceil(high))
-        half = float(np.median(high - low) / 2) if len(raw) else None
-        hidden = true.values[~np.isin(true.cells, shown.cells)]
-        if bands.unlisted is not None and len(hidden):
-            unlisted = float(np.mean(hidden <= np.ceil(bands.unlisted)))
+    if ends is not None:
+        known = ~np.isnan(ends[0])
+        inside = _holds(ends, raw)[known]
+        half = float(np.median((ends[1] - ends[0])[known]) / 2) if known.any() else None
+    if others is not None and (~np.isnan(others[0])).any():
+        unlisted = float(np.mean(_holds(others, true.at(hidden))[~np.isnan(others[0])]))
     off, floor_off = (distance(true, side) for side in (shown, public))
     better = off < (floor_off if KINDS[kind].public else true.values.sum())
     return {
         "inside": inside,
         "half": half,
         "unlisted": unlisted,
+        "counted": isinstance(made.model, CountsCells) and made.model.counted(kind) is not None,
         "error": float(np.median(np.abs(shown.values - raw))) if len(raw) else None,
-        "said": None if verdict is None else float(verdict.says_more),
-        "better": float(better and off < true.values.sum()),
+        "said": None if verdict is None else verdict.says_more,
+        "verdict": None if verdict is None else asdict(verdict),
+        "better": bool(better and off < true.values.sum()),
+        "size": off / max(true.values.sum(), 1.0),
     }
 
 
-def judge_counted(made: Release, kind: str, true: Tally) -> dict | None:
+def _holds(ends: Interval, raw: np.ndarray) -> np.ndarray:
+    """Whether intervals in whole numbers hold the raw ones."""
+    return (np.floor(ends[0]) <= raw) & (raw <= np.ceil(ends[1]))
+
+
+def judge_counted(made: Release, kind: str, true: Tally, public: Tally) -> dict | None:
     """One kind of a release that counted taps, from the law of its noise."""
     found = made.estimate(Visits(ON_TAPS[kind])) if kind in ON_TAPS else None
     if found is None or found.interval is None:
         return None
     raw = true.at(np.arange(len(found.values)))
-    low, high = found.interval
-    return {
-        "inside": (np.floor(low) <= raw) & (raw <= np.ceil(high)),
-        "half": float(np.median(high - low) / 2),
+    return judge_kind(made, kind, true, public) | {
+        "inside": _holds(found.interval, raw),
+        "counted": True,
+        "half": float(np.median(found.interval[1] - found.interval[0]) / 2),
         "unlisted": None,
         "error": float(np.median(np.abs(found.values - raw))),
-        "said": None,
-        "better": 0.0,
     }
 
 

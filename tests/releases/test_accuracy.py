@@ -1,6 +1,7 @@
 """Intervals that hold, and verdicts that tell noise from news, from replicas of a release."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +24,7 @@ from wayveil.releases.tallies import KINDS, Tally, kind_of, kinds_for, tally
 from wayveil.releases.tap_ways import ANY_MOVE
 from wayveil.releases.verdicts import judge
 from wayveil.simulate.week import simulate_week
-from wayveil.synthesis.estimates import Ends, Runs, Visits
+from wayveil.synthesis.estimates import Ends, Visits
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
@@ -84,7 +85,7 @@ def test_intervals_of_a_release_hold_the_raw_numbers():
     for seed in range(6):
         one = made(NoisyPrefixTree(height=3), seed=seed)
         shown = tally("boardings", one.trips)
-        low, high = one.accuracy.bands["boardings"].ends(shown.values)
+        low, high = one.interval("boardings", shown.cells, shown.values)
         true = tally("boardings", RAW).at(shown.cells)
         inside.append((np.floor(low) <= true) & (true <= np.ceil(high)))
     assert np.mean(np.concatenate(inside)) >= 0.9
@@ -94,7 +95,9 @@ def test_only_what_the_mechanism_holds_has_intervals(trie):
     assert set(trie.accuracy.bands) <= MobiTrie.holds
     assert set(find_accuracy(trie, holds=KINDS).bands) > set(trie.accuracy.bands)
     assert trie.estimate(Visits(())).interval is None
-    assert trie.estimate(Runs(np.array([[0, 1]], np.int32))).interval is not None
+    some = tally("boardings", trie.trips)
+    assert trie.interval("boardings", some.cells, some.values) is not None
+    assert trie.interval("lengths", some.cells, some.values) is None
 
 
 def test_accuracy_is_signed_and_found_once(trie, tmp_path, monkeypatch):
@@ -127,6 +130,7 @@ def test_what_is_noise_is_exported_only_if_wanted(tmp_path, trie):
 def test_flows_on_maps_carry_their_bars(tmp_path):
     trips = Trips(RAW.location, RAW.offsets, RING)
     flat = release(trips, MobiTrie(successors="all"), epsilon=2, unit=Trip(), rule=ANY_MOVE, seed=1)
+    flat = replace(flat, known_accuracy=find_accuracy(flat, holds={"edges"}))
     edges = json.loads(export(flat, "edge-flows", tmp_path / "e.json", anyway=True)[0].read_text())
     for flow in edges["features"]:
         assert flow["properties"]["trips_low"] <= flow["properties"]["trips_high"]
@@ -135,10 +139,27 @@ def test_flows_on_maps_carry_their_bars(tmp_path):
     assert "null where that is not known" in stops["note"]
 
 
-def test_a_good_release_says_more_than_public_knowledge(trie):
-    assert trie.accuracy.of("boardings").says_more
-    assert not trie.accuracy.is_noise
-    assert "off by" in trie.accuracy.of("boardings").words
+def test_a_good_release_says_more_than_public_knowledge():
+    good = made(MobiTrie(), epsilon=20).accuracy
+    assert good.of("boardings").says_more
+    assert not good.is_noise
+    assert "off by" in good.of("boardings").words
+
+
+def test_a_kind_that_may_be_off_by_more_than_replicas_show_has_to_be_better_by_as_much():
+    one, cautious = (judge("stops", 9, 100.0, 0.1, 0.5, sure=True, worst=worst) for worst in (1.0, 4.0))
+    assert (one.says_more, cautious.says_more) == (True, False)
+    assert (one.error, cautious.error, cautious.is_noise) == (0.1, 0.4, False)
+
+
+def test_what_thresholds_took_is_part_of_the_error_and_leaves_no_intervals():
+    raw = Trips(
+        np.arange(900, dtype=np.int32), np.arange(901), World(np.array([f"{i:03}" for i in range(900)]))
+    )
+    poor = made(MobiTrie(), raw=raw)
+    assert poor.model.lost() > 0.3
+    assert set(poor.accuracy.bands) <= {"total"}
+    assert made(MobiTrie(), epsilon=20).model.lost() < 0.1
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,10 @@ What it measures
     trip is in one class, so it costs that share).
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import sqrt
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -50,8 +52,18 @@ class Markov(Mechanism):
     name: ClassVar[str] = "markov"
     makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy moves between stops, every trip with the same total weight, and walks"
-    tells: ClassVar[frozenset[str]] = frozenset(
-        {"total", "visits", "stops", "boardings", "alightings", "edges"}
+    holds: ClassVar[frozenset[str]] = frozenset({"boardings"})
+    tells: ClassVar[Mapping[str, float]] = MappingProxyType(
+        {
+            "total": 1.0,
+            "visits": 1.0,
+            "stops": 0.5,
+            "alightings": 1.0,
+            "edges": 1.0,
+            "triples": 2.0,
+            "journeys": 3.0,
+            "lengths": 1.4,
+        }
     )
 
     order: Literal[1, 2] = Field(

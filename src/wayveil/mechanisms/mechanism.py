@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
@@ -35,8 +36,9 @@ class Mechanism(BaseModel):
     # coverage bench asked (docs/accuracy.md). Of all others none is known.
     holds: ClassVar[frozenset[str]] = frozenset()
     # Further kinds of which replicas show well enough how far off they are to say whether public knowledge is better,
-    # though not for an interval.
-    tells: ClassVar[frozenset[str]] = frozenset()
+    # though not for an interval; and how many times what they show the truth may be. Both are chosen on simulated
+    # towns (`python -m bench.coverage_choice`).
+    tells: ClassVar[Mapping[str, float]] = MappingProxyType({})
     # Whether a trip's moves are steps of the network, where there is one. Taps jump; vehicles do not.
     steps: ClassVar[bool] = True
     # Whether it is trained through the gate, which costs (epsilon, delta) instead of pure epsilon.

@@ -19,9 +19,11 @@ Repaired
     carries marks for begin and end, so that trips of any length, one stop included, are counted and can be generated.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, sqrt
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -98,8 +100,18 @@ class MobiTrie(_Tries):
 
     name: ClassVar[str] = "mobitrie"
     summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
-    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings", "alightings", "edges", "triples"})
-    tells: ClassVar[frozenset[str]] = frozenset({"stops", "visits"})
+    holds: ClassVar[frozenset[str]] = frozenset({"alightings", "boardings", "total"})
+    tells: ClassVar[Mapping[str, float]] = MappingProxyType(
+        {
+            "visits": 1.0,
+            "stops": 1.0,
+            "boardings": 2.0,
+            "edges": 0.7,
+            "triples": 0.7,
+            "journeys": 1.0,
+            "lengths": 1.4,
+        }
+    )
 
     false_share: float = Field(
         0.05,

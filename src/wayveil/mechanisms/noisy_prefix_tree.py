@@ -14,7 +14,9 @@ Repaired
     has no count.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -46,8 +48,19 @@ class NoisyPrefixTree(Mechanism):
     name: ClassVar[str] = "noisy-prefix-tree"
     makes: ClassVar[type[Model]] = PrefixTree
     summary: ClassVar[str] = "noisy counts of trip prefixes, grown level by level"
-    holds: ClassVar[frozenset[str]] = frozenset({"boardings", "journeys"})
-    tells: ClassVar[frozenset[str]] = frozenset({"total", "visits", "stops", "edges", "triples"})
+    holds: ClassVar[frozenset[str]] = frozenset({"journeys"})
+    tells: ClassVar[Mapping[str, float]] = MappingProxyType(
+        {
+            "total": 1.0,
+            "visits": 1.0,
+            "stops": 6.0,
+            "boardings": 2.0,
+            "alightings": 3.0,
+            "edges": 2.0,
+            "triples": 0.5,
+            "lengths": 6.0,
+        }
+    )
 
     height: Height = 12
     private_height: bool = Field(

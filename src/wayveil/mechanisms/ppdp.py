@@ -14,8 +14,10 @@ Repaired
     there, by a rule that looks at that trip alone.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import log2
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -47,6 +49,13 @@ class PPDP(Mechanism):
     makes: ClassVar[type[Model]] = TimedTree
     summary: ClassVar[str] = (
         "noisy counts of prefixes of (stop, time) pairs that the network can reach in time"
+    )
+    tells: ClassVar[Mapping[str, float]] = MappingProxyType(
+        {
+            "total": 0.5,
+            "visits": 0.5,
+            "stops": 6.0,
+        }
     )
     steps: ClassVar[bool] = False
 

@@ -17,10 +17,11 @@ Repaired
     every node's whole count.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -60,6 +61,15 @@ class SafePath(Mechanism):
     makes: ClassVar[type[Model]] = TaxonomyTree
     summary: ClassVar[str] = (
         "noisy counts of prefixes of visits, each found through taxonomies of places and times"
+    )
+    holds: ClassVar[frozenset[str]] = frozenset({"journey-hours"})
+    tells: ClassVar[Mapping[str, float]] = MappingProxyType(
+        {
+            "total": 0.7,
+            "visits": 0.7,
+            "boardings": 3.0,
+            "journeys": 4.0,
+        }
     )
 
     height: Height = 12

@@ -19,7 +19,9 @@ Repaired
     sensitivity, and has no begin mark, so that it knows neither how many trips there are nor where they start.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -49,8 +51,17 @@ class VariableNgrams(Mechanism):
     name: ClassVar[str] = "variable-ngrams"
     makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy counts of short runs of stops, longer where trips are many, and walks"
-    holds: ClassVar[frozenset[str]] = frozenset({"total", "boardings"})
-    tells: ClassVar[frozenset[str]] = frozenset({"visits", "stops", "alightings", "edges", "triples"})
+    holds: ClassVar[frozenset[str]] = frozenset({"alightings", "boardings", "total"})
+    tells: ClassVar[Mapping[str, float]] = MappingProxyType(
+        {
+            "visits": 0.5,
+            "stops": 1.0,
+            "boardings": 1.4,
+            "edges": 1.4,
+            "journeys": 2.0,
+            "lengths": 1.0,
+        }
+    )
 
     n_max: int = Field(
         5, ge=2, le=12, description="Symbols of the longest n-gram, begin and end marks included (public)."

@@ -18,10 +18,12 @@ What it relies on
     only as far as the measured flows force it; `Measurements.weave().diagnostics` says how much stays unexplained.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import sqrt
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -64,6 +66,21 @@ class Weave(Mechanism):
     makes: ClassVar[type[Model]] = Measurements
     summary: ClassVar[str] = (
         "small noisy histograms, public routes, and the most even mixture that explains them"
+    )
+    holds: ClassVar[frozenset[str]] = frozenset({"edges"})
+    tells: ClassVar[Mapping[str, float]] = MappingProxyType(
+        {
+            "total": 1.0,
+            "visits": 1.0,
+            "stops": 1.0,
+            "boardings": 1.0,
+            "alightings": 0.7,
+            "hours": 1.0,
+            "stop-hours": 1.0,
+            "triples": 1.0,
+            "journeys": 0.7,
+            "lengths": 0.7,
+        }
     )
     follows: ClassVar[bool] = True
 

@@ -8,7 +8,7 @@ what is released, so it is free, and it is signed with the release.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import pi, sqrt
+from math import inf, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from wayveil.progress import step
 from wayveil.releases.bands import Bands, find_bands, find_sum_bands
 from wayveil.releases.replicas import draw_replicas, mechanism_of
 from wayveil.releases.tallies import KINDS, VISIT_KINDS, Tally, kinds_for, tally
-from wayveil.releases.verdicts import Verdict, judge
+from wayveil.releases.verdicts import SEEN_TWICE, Verdict, judge
 from wayveil.synthesis.estimates import Visits
-from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, OfTaps, Replica
+from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, KnowsLoss, OfTaps, Replica
 from wayveil.synthesis.public_knowledge import floor
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 ROUNDS = 1
 # A replica with so much fewer or more visits or trips than its release shows that the mechanism loses as much.
 MOST_LOST = 0.1
+# Of a model whose thresholds took more of the trips than this, nothing but the number of trips is known.
+MOST_MISSING = 0.3
 # Public knowledge is drawn as often as there are trips, up to so many; the rest is scaled.
 MOST_PUBLIC = 20_000
 # Kinds that count trips and not their visits.
@@ -118,16 +120,18 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         public = floor(trips.world, min(len(trips), MOST_PUBLIC), 0, bins=bins)
         made_by = mechanism_of(release.datasheet)
         covered = made_by.covered(trips.world)
-        known = made_by.holds if covered else frozenset()
-        tells = (known | (made_by.tells if covered else frozenset())) if holds is None else holds
-        holds = known if holds is None else holds
-        holds = set(holds) - _lost_kinds(trips, [replica.trips for replica in replicas])
+        held = set((made_by.holds if covered else ()) if holds is None else holds)
+        tells = {**dict.fromkeys(held, 1.0), **(made_by.tells if covered and holds is None else {})}
+        held -= _lost_kinds(trips, [replica.trips for replica in replicas])
+        missing = release.model.lost() if isinstance(release.model, KnowsLoss) else 0.0
+        if missing > MOST_MISSING:
+            held &= {"total"}
         bands, verdicts = {}, []
         for kind in kinds_for(trips):
             true = tally(kind, trips)
             shown = [tally(kind, replica.trips) for replica in replicas]
             bias = _bias(kind, expected)
-            if kind in holds and bias is not None:
+            if kind in held and bias is not None:
                 if kind == "total":
                     found = _paid_total(release)
                 elif kind == "visits":
@@ -137,13 +141,16 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
                     found = find_bands(true, shown)
                 if found is not None:
                     bands[kind] = found.widen(bias)
-            sure = kind in tells or any(error.kind == kind for error in expected or ())
-            verdict = _judge(kind, len(trips), true, shown, public, bias or 0.0, sure=sure)
+            worst = tells.get(kind)
+            if worst is None and any(error.kind == kind for error in expected or ()):
+                worst = 1.0
+            lost = 0.0 if kind == "total" else missing
+            verdict = _judge(kind, len(trips), true, shown, public, bias or 0.0, lost, worst)
             verdicts.append(verdict)
-            if not verdict.says_more:
-                bands.pop(
-                    kind, None
-                )  # of noise, or of what public knowledge knows better, no interval is worth having
+            shown_error = verdict.error / (worst or 1.0) * SEEN_TWICE
+            if verdict.is_noise or shown_error >= (inf if verdict.public is None else verdict.public):
+                # Of noise, or of what public knowledge knows better, no interval is worth having.
+                bands.pop(kind, None)
     return Accuracy(bands, tuple(verdicts), expected)
 
 
@@ -208,16 +215,25 @@ def _bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
 
 
 def _judge(
-    kind: str, trips: int, true: Tally, replicas: Sequence[Tally], public: Trips, bias: float, *, sure: bool
+    kind: str,
+    trips: int,
+    true: Tally,
+    replicas: Sequence[Tally],
+    public: Trips,
+    bias: float,
+    lost: float,
+    worst: float | None,
 ) -> Verdict:
     """Mean distances, in shares of what the release shows."""
     size = max(float(true.values.sum()), 1.0)
     biased = float(np.sum(bias * np.sqrt(true.values))) * sqrt(2 / pi)
-    off = [np.hypot(_distance(true, replica), biased) / size for replica in replicas]
+    off = [np.hypot(np.hypot(_distance(true, replica), biased) / size, lost) for replica in replicas]
     told = tally(kind, public)
     told = Tally(told.cells, told.values * trips / len(public))
     against = _distance(true, told) / size if KINDS[kind].public else None
-    return judge(kind, len(true.cells), size, float(np.mean(off)), against, sure=sure)
+    return judge(
+        kind, len(true.cells), size, float(np.mean(off)), against, sure=worst is not None, worst=worst or 1.0
+    )
 
 
 def _distance(left: Tally, right: Tally) -> float:

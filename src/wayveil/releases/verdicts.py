@@ -50,8 +50,15 @@ class Verdict:
         return f"{what}: off by {100 * self.error:.2g} % in all{beside}."
 
 
-def judge(kind: str, cells: int, size: float, error: float, public: float | None, *, sure: bool) -> Verdict:
-    """The verdict on errors in shares of what the release shows; silence is off by all of it."""
-    is_noise = size <= 0 or error * SEEN_TWICE >= 1
+def judge(
+    kind: str, cells: int, size: float, error: float, public: float | None, *, sure: bool, worst: float = 1.0
+) -> Verdict:
+    """The verdict on errors in shares of what the release shows; silence is off by all of it.
+
+    `worst`: how many times the error that replicas show a release of this mechanism may be off, by what the coverage
+    bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much.
+    """
+    is_noise = size <= 0 or error * min(worst, 1.0) * SEEN_TWICE >= 1
+    error *= worst
     says_more = sure and not is_noise and (public is None or error * SEEN_TWICE < public)
     return Verdict(kind, cells, error, public, sure, says_more, is_noise)

@@ -131,6 +131,14 @@ class Replicates(Protocol):
 
 
 @runtime_checkable
+class KnowsLoss(Protocol):
+    """Knows how much of the trips its thresholds took away, from a number of trips that was bought by itself."""
+
+    def lost(self) -> float:
+        """Share of trips whose beginning is missing (or, where noise added more than was lost, too many)."""
+
+
+@runtime_checkable
 class DrawsMore(Protocol):
     """Draws any number of trips."""
 

@@ -95,6 +95,17 @@ class NgramModel(Model):
         location, bin_ = np.divmod(pair, np.int32(self.bins.count))
         return timed_trips(self.world, self.bins, location, bin_, offsets, rng)
 
+    def lost(self) -> float:
+        """How far the kept moves from the begin mark are from the number of trips, in shares of it.
+
+        Nothing is known where a trip weighs one in all, whatever its moves.
+        """
+        table = next((table for table in self.tables if table.n == 2), None)
+        if self.moves is None or table is None or self.trips <= 0:
+            return 0.0
+        begins = float(table.count[table.symbols[:, 0] == self.start[-1]].sum())
+        return abs(1.0 - begins / self.trips)
+
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many walks; None for as many as there are trips."""
         return (self if trips is None else replace(self, trips=float(trips))).generate(seed)

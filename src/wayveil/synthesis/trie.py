@@ -56,12 +56,19 @@ class Trie(Model):
         rng = np.random.default_rng(seed)
         return walker.walk(self.world, self.trips, self.longest, rng, budget=self.budget())
 
+    def lost(self) -> float:
+        """How far the kept n-grams that begin a trip are from the number of trips, in shares of it."""
+        return abs(1.0 - self._begins() / self.trips) if self.trips > 0 else 0.0
+
+    def _begins(self) -> float:
+        return float(self.grams.count[self.grams.symbols[:, 0] == self.world.size].sum())
+
     def budget(self) -> float:
         """How often walks may use an n-gram, in counts of it.
 
         Of a long trip only some n-grams were counted, chosen at random; those of the beginning tell which share.
         """
-        begins = float(self.grams.count[self.grams.symbols[:, 0] == self.world.size].sum())
+        begins = self._begins()
         return max(self.trips / begins, 1.0) if begins > 0 else 1.0
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:

@@ -1,0 +1,104 @@
+"""Which intervals are printed and which verdicts are given: chosen on simulated towns, never on what is judged.
+
+    WAYVEIL_COVERAGE="worlds=town-48,town-240,fast-160,clicks-20,list-60,cards-300,taps-90" python -m bench coverage
+    python -m bench.coverage_choice
+
+Prints `holds` and `tells` of every mechanism (see `mechanisms/mechanism.py`) from what the first command measured.
+A kind of question holds if intervals were found on several worlds and no cell of the coverage table lies outside 92 to
+99.5 % by more than luck. A kind is told with a factor on what replicas show, or not at all: the factors that say most
+of what is true, at one price for every wrong word, which is the lowest at which all words together are wrong in at
+most 4 % of the cells in which a release is no better than public knowledge.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from bench.coverage import SETTING, stored
+from bench.coverage_page import is_outside, said_better
+from wayveil.mechanisms.registry import mechanism
+
+FACTORS = (1.0, 0.7, 0.5, 1.4, 2.0, 3.0, 4.0, 6.0)
+PRICES = np.geomspace(0.1, 100, 61)
+FEWEST_WORLDS = 3
+MOST_WRONG = 0.04
+
+Factors = dict[tuple[str, str], float | None]
+
+
+def main() -> None:
+    rows = stored(SETTING)
+    factors = choose_factors(rows)
+    said, wrong = right_and_wrong(rows, factors)
+    print(f"said {said:.0%} of what is true, wrong in {wrong:.1%}")
+    for name in dict.fromkeys(row["mechanism"] for row in rows):
+        mine = [row for row in rows if row["mechanism"] == name]
+        kinds = dict.fromkeys(row["kind"] for row in mine)
+        held = {kind for kind in kinds if holds([row for row in mine if row["kind"] == kind])}
+        told = {kind: factors[name, kind] for kind in kinds if factors[name, kind] is not None}
+        told = {kind: worst for kind, worst in told.items() if kind not in held or worst != 1}
+        chosen = mechanism(name)
+        print(name)
+        print("  holds", sorted(held), "" if held == chosen.holds else f"now {sorted(chosen.holds)}")
+        print("  tells", told, "" if told == dict(chosen.tells) else f"now {dict(chosen.tells)}")
+
+
+def holds(rows: list[dict]) -> bool:
+    """Whether intervals from replicas hold; those of counted cells need no choice."""
+    known = [row for row in rows if row["coverage"] is not None and not row["counted"]]
+    worlds = {row["world"] for row in known}
+    return len(worlds) >= FEWEST_WORLDS and not any(is_outside(row) for row in known)
+
+
+def choose_factors(rows: list[dict]) -> Factors:
+    """A factor for every mechanism and kind; None: not told."""
+    kinds = dict.fromkeys((row["mechanism"], row["kind"]) for row in rows)
+    counts = {
+        key: {
+            worst: _count([row for row in rows if (row["mechanism"], row["kind"]) == key], worst)
+            for worst in FACTORS
+        }
+        for key in kinds
+    }
+    chosen: Factors = dict.fromkeys(kinds)
+    for price in PRICES:
+        for key, by_factor in counts.items():
+            best = max(FACTORS, key=lambda worst: by_factor[worst][0] - price * by_factor[worst][1])
+            gain = by_factor[best][0] - price * by_factor[best][1]
+            chosen[key] = best if gain > 0 else None
+        if right_and_wrong(rows, chosen)[1] <= MOST_WRONG:
+            break
+    return chosen
+
+
+def right_and_wrong(rows: list[dict], factors: Factors) -> tuple[float, float]:
+    """The share of cells where all releases are better that are said to be, and of those where none is."""
+    found = np.zeros(2)
+    for row in rows:
+        worst = factors[row["mechanism"], row["kind"]]
+        found += (0, 0) if worst is None else _count([row], worst)
+    return tuple(found / [max(sum(map(side, map(_truths, rows))), 1) for side in (all, _none)])
+
+
+def _count(rows: Iterable[dict], worst: float) -> tuple[float, float]:
+    """What is said where all releases of a cell are better, and where none is, in cells."""
+    right = wrong = 0.0
+    for row in rows:
+        if row["verdicts"][0] is None:
+            continue
+        said = float(np.mean([said_better(verdict, worst) for verdict in row["verdicts"]]))
+        right += said * all(row["is"])
+        wrong += said * _none(row["is"])
+    return right, wrong
+
+
+def _truths(row: dict) -> list[bool]:
+    return row["is"] if row["verdicts"][0] is not None else [True, False]
+
+
+def _none(truths: list[bool]) -> bool:
+    return not any(truths)
+
+
+if __name__ == "__main__":
+    main()
