@@ -130,7 +130,7 @@ def test_what_a_question_has_no_use_for_is_refused():
     for given in ({"over": 30}, {"districts": "d.csv"}):
         with pytest.raises(ParameterError, match="is for"):
             made.ask("boardings", **given)
-    with pytest.raises(ParameterError, match="--by is for"):
+    with pytest.raises(ParameterError, match="no times"):
         made.ask("stops", by="hour")
 
 

@@ -23,10 +23,11 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Points, RiderDay, Trip, Window
 from wayveil.releases.answer_sheet import answer_sheet
-from wayveil.releases.answers import COUNTED, route_boardings, top_patterns
+from wayveil.releases.answers import top_patterns
 from wayveil.releases.exports.station_activities import station_activities
 from wayveil.releases.release import Release, release
 from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.releases.visit_counts import COUNTED, route_boardings
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.estimates import Runs, count_runs
 from wayveil.synthesis.riders.roles import RiderRules
@@ -75,7 +76,7 @@ def test_bars_of_counted_taps_hold_the_truth_as_often_as_they_say(name, epsilon)
     for seed in range(120):
         gate = Gate(Event(), Budget(Fraction(epsilon)), SeededBits(seed))
         model = mechanism.measure(LocalCounter(taps), gate)
-        one = Release(SINGLE, model, {"mechanism": mechanism.describe()})
+        one = Release(SINGLE, model, {"mechanism": mechanism.describe(), "visits": "taps"})
         for question in TRUE:
             answer = one.ask(question)
             if answer.note != COUNTED:

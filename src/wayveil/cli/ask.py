@@ -22,6 +22,9 @@ from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
+WHICH = "Which part of it"
+ADDED = "What a question needs"
+
 
 def ask(
     release: Annotated[Path, typer.Argument(help="The folder of a release.")],
@@ -29,27 +32,96 @@ def ask(
         str,
         typer.Argument(
             help="About trips: boardings, alightings, through, journeys, districts, transfers, line-load, durations, "
-            "distances. "
-            "About visits: total, stops, hours, stop-hours, most-used, least-used, pairs, triples, routes, load; `all`."
+            "distances. About visits (taps, where a release is of taps): total, stops, hours, stop-hours, most-used, "
+            "least-used, pairs, triples, routes, load, delay; `all`."
         ),
     ],
     world: OptionalWorld = None,
     grid: Grid = None,
     cell: Cell = 0.02,
     top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20,
-    seats: Annotated[int, typer.Option(min=1, help="Seats of a vehicle, for `load`.")] = 38,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=WHICH,
+            help="A row for every `hour`, `day` or `weekday`; of taps also for several: `day,hour`.",
+        ),
+    ] = None,
+    between: Annotated[
+        tuple[str, str] | None,
+        typer.Option(rich_help_panel=WHICH, help="Two times of the day: --between 07:00 09:00."),
+    ] = None,
+    weekdays: Annotated[
+        bool, typer.Option("--weekdays", rich_help_panel=WHICH, help="Monday to Friday only.")
+    ] = False,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(rich_help_panel=WHICH, help="A date (2024-12-16) or a weekday (Monday); repeatable."),
+    ] = None,
+    route: Annotated[
+        list[str] | None,
+        typer.Option(rich_help_panel=WHICH, help="Id or name of a route; repeatable. Taps, and line-load."),
+    ] = None,
+    stop: Annotated[
+        list[str] | None,
+        typer.Option(rich_help_panel=WHICH, help="Id of a stop, such as a hub; repeatable."),
+    ] = None,
+    district: Annotated[
+        list[str] | None,
+        typer.Option(rich_help_panel=WHICH, help="Name of a district of --districts; repeatable."),
+    ] = None,
     districts: Annotated[
         Path | None,
-        typer.Option(help="For `districts`: a csv with stop_id and district, or a GeoJSON of named areas."),
+        typer.Option(
+            rich_help_panel=WHICH,
+            help="Which stop lies in which district: a csv with stop_id and district, or a GeoJSON of named areas. "
+            "For the question districts, and for --district.",
+        ),
     ] = None,
     over: Annotated[
         float | None,
         typer.Option(
-            help="The share of trips above so many minutes (`durations`) or kilometres (`distances`)."
+            rich_help_panel=ADDED,
+            help="The share of trips above so many minutes (`durations`) or kilometres (`distances`).",
         ),
     ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="Questions about trips by `hour`, `day` or `weekday`.")
+    timetable: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=ADDED,
+            help="For `load` and `line-load`: the GTFS feed that says what ran on these days and hours. It may be "
+            "another one than --world, such as that of one day.",
+        ),
+    ] = None,
+    timetable_date: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=ADDED,
+            help="With --timetable: the day whose runs every day had, where its calendars do not cover them.",
+        ),
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            rich_help_panel=ADDED,
+            help="With --timetable, for releases without dates: on how many days people were counted.",
+        ),
+    ] = None,
+    seats: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=ADDED,
+            help="For `load` and `line-load`: seats of a vehicle (38 if nothing is said), or a csv with seats by "
+            "route_id or trip_id.",
+        ),
+    ] = None,
+    delays: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=ADDED,
+            help="For `delay`: TIDES stop_visits (csv, parquet), or GTFS-realtime trip updates (.pb).",
+        ),
     ] = None,
     raw: Annotated[
         Path | None,
@@ -68,55 +140,70 @@ def ask(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Answer an agency's question from a release, with error bars that cost no budget."""
+    """Answer an agency's question from a release, with error bars that cost no budget.
+
+    Boardings of a route in the morning peak: `ask R boardings --route 14 --weekdays --between 07:00 09:00`. The busiest
+    stops of a district: `ask R most-used --top 10 --districts city.geojson --district Centre`. How full a route is:
+    `ask R load --route 14 --between 08:00 09:00 --timetable feed.zip`. A filter that a question cannot use is refused.
+    Where no interval is known, the answer says so.
+    """
     import polars as pl
 
-    from wayveil.releases.answer_sheet import Answering, answer_sheet
-    from wayveil.releases.answers import KIND_OF, QUESTIONS, answer_question, say_question
+    from wayveil.releases.answer_sheet import answer_sheet
+    from wayveil.releases.answers import QUESTIONS, answer_question
+    from wayveil.releases.asking import ask_release
+    from wayveil.releases.seats import SEATS
     from wayveil.releases.spreadsheets import write_csv
-    from wayveil.releases.trip_periods import require_period
-    from wayveil.releases.trip_questions import (
-        TRIP_QUESTIONS,
-        answer_trips,
-        refuse_additions,
-        say_trip_question,
-        trip_kind,
-    )
+    from wayveil.releases.trip_questions import TRIP_QUESTIONS
     from wayveil.utility.raw_answers import RawAnswers
 
     known = (*TRIP_QUESTIONS, *QUESTIONS, "all")
     if question not in known:
         raise ParameterError(f"there is no question {question!r}; there are {', '.join(known)}")
-    period = require_period(by)
-    refuse_additions(question, districts=districts, over=over, by=by)
+    added: dict[str, Any] = {
+        "over": over,
+        "by": by,
+        "between": between,
+        "weekdays": weekdays or None,
+        "on": on or None,
+        "route": route or None,
+        "stops": stop or None,
+        "district": district or None,
+        "districts": districts,
+        "timetable": timetable,
+        "timetable_date": timetable_date,
+        "days": days,
+        "delays": delays,
+    }
+    added = {name: value for name, value in added.items() if value is not None}
+    if question == "all" and added:
+        raise ParameterError(f"--{next(iter(added)).replace('_', '-')} belongs to one question, not to all")
     with shown(not quiet and not as_json):
         asked = open_release(
             release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
         )
-        kind = KIND_OF.get(question) or trip_kind(asked, question, period)
-        asked.accuracy.refuse_noise(kind, anyway=anyway)
-        answering: Answering = answer_question
-        seen = (
-            (None, None)
-            if raw is None
-            else read_raw(raw, asked, grid, cell, look=Look("ask", ledger, dataset))
-        )
+        seen: tuple[Any, Any] = (None, None)
         if raw is not None:
-            answering = RawAnswers(*seen)
-        if question in TRIP_QUESTIONS:
-            answer = answer_trips(
-                asked, question, top=top, districts=districts, over=over, by=period, raw=seen[0]
+            seen = read_raw(raw, asked, grid, cell, look=Look("ask", ledger, dataset))
+        beside = None if raw is None else RawAnswers(*seen)
+        if question == "all":
+            sheet = answer_sheet(
+                asked, top=top, seats=SEATS if seats is None else seats, answering=beside or answer_question
             )
-            table, notes = answer.table, [answer.note]
-            title = say_trip_question(question, over, period)
-        elif question == "all":
-            sheet = answer_sheet(asked, top=top, seats=seats, answering=answering)
             table, title = sheet.table, "answers"
             notes = [*dict.fromkeys(sheet.notes.values()), *sheet.unanswered.values()]
         else:
-            answer = answering(asked, question, top=top, seats=seats)
-            table, notes = answer.table, [answer.note]
-            title = say_question(question, taps=asked.visits_are_taps)
+            answer = ask_release(
+                asked,
+                question,
+                top=top,
+                seats=seats,
+                anyway=anyway,
+                raw=seen[0],
+                beside=beside,
+                **added,
+            )
+            table, notes, title = answer.table, [answer.note], answer.title
     # What leaves in a file or for a program says the same as the terminal.
     noted = table.with_columns(note=pl.lit(" ".join(notes)))
     if question == "all":

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 import polars as pl
 
 from wayveil.errors import ParameterError
-from wayveil.releases.answers import QUESTIONS, SEATS, Answer, answer_question
+from wayveil.releases.answers import QUESTIONS, Answer, answer_question
 from wayveil.releases.plain_laplace import plain_half_width
+from wayveil.releases.seats import SEATS, Seats
 
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
@@ -19,7 +20,7 @@ ON_THE_SHEET = ("total", "hours", "most-used", "least-used", "routes", "load", "
 class Answering(Protocol):
     """A way to answer one question."""
 
-    def __call__(self, release: "Release", question: str, *, top: int, seats: int) -> Answer: ...
+    def __call__(self, release: "Release", question: str, *, top: int, seats: Seats) -> Answer: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ def answer_sheet(
     *,
     questions: tuple[str, ...] = ON_THE_SHEET,
     top: int = 20,
-    seats: int = SEATS,
+    seats: Seats = SEATS,
     answering: Answering = answer_question,
 ) -> AnswerSheet:
     """Answer all questions that can be answered; `top` limits every list but that of hours. Costs nothing.

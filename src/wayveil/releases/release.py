@@ -29,7 +29,7 @@ from wayveil.privacy.zcdp import rho_for
 from wayveil.progress import step
 from wayveil.releases.accounts import held, opened_ledger
 from wayveil.releases.accuracy import Accuracy, find_accuracy
-from wayveil.releases.answers import SEATS, Answer, answer_question
+from wayveil.releases.answers import Answer
 from wayveil.releases.choices import choose_mechanism, choose_unit
 from wayveil.releases.datasheet import (
     NO_LEDGER,
@@ -44,8 +44,6 @@ from wayveil.releases.datasheet import (
 )
 from wayveil.releases.priors import UNSOUND, declare_priors, read_priors
 from wayveil.releases.tallies import kind_of
-from wayveil.releases.trip_periods import Period
-from wayveil.releases.trip_questions import TRIP_QUESTIONS, answer_trips, refuse_additions
 from wayveil.showing import draw_map, show
 from wayveil.synthesis.counted import CountsCells
 from wayveil.synthesis.drawing import Drawing, Wanted, draw
@@ -132,25 +130,17 @@ class Release:
         bands = self.accuracy.bands.get(kind)
         return None if bands is None else bands.ends(values)
 
-    def ask(
-        self,
-        question: str,
-        *,
-        top: int = 20,
-        seats: int = SEATS,
-        districts: Any = None,
-        over: float | None = None,
-        by: Period | None = None,
-    ) -> Answer:
+    def ask(self, question: str, *, anyway: bool = True, **additions: Any) -> Answer:
         """Answer a question about trips (`wayveil.releases.trip_questions`) or taps (`.answers`); costs nothing.
 
-        `districts` (csv or frame: stop_id, district; or a GeoJSON of areas), `over` (minutes or kilometres) and `by`
-        (hour, day or weekday) are for questions about trips.
+        What may be added is what `wayveil.releases.asking.ask_release` takes: `top`; `by` (hour, day, weekday, or a
+        list such as "day,hour"); `between=("07:00", "09:00")`, `weekdays`, `on`, `route`, `stops`, `district` with
+        `districts` (csv or frame: stop_id, district; or a GeoJSON of areas); `over` (minutes or kilometres);
+        `timetable` and `seats` for load; `delays`. What a question has no use for is refused.
         """
-        refuse_additions(question, districts=districts, over=over, by=by)
-        if question in TRIP_QUESTIONS:
-            return answer_trips(self, question, top=top, districts=districts, over=over, by=by)
-        return answer_question(self, question, top=top, seats=seats)
+        from wayveil.releases.asking import ask_release
+
+        return ask_release(self, question, anyway=anyway, **additions)
 
     def save(self, folder: str | Path, *, key: str | Path | None = None) -> Path:
         """Write and sign the release as one folder that appears whole or not at all; then commit to the ledger."""

@@ -184,7 +184,7 @@ def kinds_for(trips: Trips) -> list[str]:
 def kind_of(question: Question) -> str | None:
     """The kind that a question asks about; None if there is none."""
     if isinstance(question, Visits):
-        return VISIT_KINDS.get(question.per)
+        return None if question.only.keys else VISIT_KINDS.get(question.per)
     if isinstance(question, Runs):
         return {1: "stops", 2: "edges", 3: "triples"}.get(question.stops.shape[1])
     if question.bins is None:

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
-from wayveil.releases.answers import network_of
 from wayveil.releases.districts import Districts
+from wayveil.releases.filters import NO_FILTERS, Filters
+from wayveil.releases.seats import Service
+from wayveil.releases.visit_counts import network_of
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths
@@ -22,12 +24,15 @@ UNIT = {"durations": "minutes", "distances": "km"}
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What the caller adds to a question: districts, a limit in minutes or kilometres; and whether visits are taps."""
+    """What the caller adds to a question: districts, a limit in minutes or kilometres, filters, the service that ran;
+    and whether visits are taps."""
 
     question: str
     districts: Districts | None = None
     over: float | None = None
     taps: bool = False
+    filters: Filters = NO_FILTERS
+    service: Service | None = None
 
 
 @dataclass(frozen=True, eq=False)

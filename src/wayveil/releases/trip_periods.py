@@ -22,11 +22,13 @@ FIRST_MONDAY: Final = 4 * DAY
 _UNDATED_DAY: Final = 2 * DAY
 
 
-def require_period(word: str | None) -> Period | None:
-    """The word as a period; any other is refused."""
-    if word is not None and word not in get_args(Period):
-        raise ParameterError(f"answers are given by {', '.join(get_args(Period))}, not by {word!r}")
-    return word  # type: ignore[return-value]
+def require_periods(words: str | None) -> tuple[Period, ...]:
+    """The words of a list such as `day,hour` as periods; any other is refused."""
+    asked = [] if words is None else [word.strip() for word in words.split(",")]
+    for word in asked:
+        if word not in get_args(Period):
+            raise ParameterError(f"answers are given by {', '.join(get_args(Period))}, not by {word!r}")
+    return tuple(dict.fromkeys(asked))  # type: ignore[arg-type]
 
 
 def periods(trips: Trips, visit: Ints, by: Period) -> Any:

@@ -13,12 +13,15 @@ import polars as pl
 from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits, secure_bits
-from wayveil.releases.answers import MADE_AGAIN, Answer
+from wayveil.releases.answers import Answer
 from wayveil.releases.districts import read_districts
+from wayveil.releases.filters import NO_FILTERS, PLACES, TIMES, Filters
 from wayveil.releases.plain_laplace import plain_answer, plain_unit
+from wayveil.releases.seats import Service
 from wayveil.releases.trip_cells import CELLS, CLASS, ONCE, UNIT, Asked
 from wayveil.releases.trip_periods import Period, periods
 from wayveil.releases.trip_tables import make_table
+from wayveil.releases.visit_counts import MADE_AGAIN
 from wayveil.trips.trips import Trips
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ TRIP_QUESTIONS: Final = {
     "durations": "trips by their minutes on the public timetable",
     "distances": "trips by their kilometres along the public network",
 }
+# Questions whose rows are stops.
+AT_STOPS: Final = ("boardings", "alightings", "through", "transfers")
 NOTE: Final = "Counted in the released trips; the interval of a single number is not known."
 KNOWN: Final = f"Counted in the released trips. {MADE_AGAIN}"
 # What the release knows about the error of a question, where it knows it; a tap is a visit and a boarding.
@@ -53,10 +58,15 @@ def answer_trips(
     districts: Any = None,
     over: float | None = None,
     by: Period | None = None,
+    filters: Filters = NO_FILTERS,
+    service: Service | None = None,
     raw: Trips | None = None,
     bits: Bits | None = None,
 ) -> Answer:
     """Answer one of TRIP_QUESTIONS, if asked by hour, day or weekday; lists of pairs end after `top`.
+
+    `filters` look at the visit at which a trip falls into a cell: where it boards, alights, changes. With a `service`,
+    line-load stands beside the seats that ran.
 
     `districts` is a csv (or frame) with stop_id and district, or a GeoJSON of areas. With `over`, durations and
     distances are the share of trips above so many minutes or kilometres. With `raw` trips, their own counts stand
@@ -72,24 +82,24 @@ def answer_trips(
         raise ParameterError(
             "say which stop lies in which district: a csv with stop_id and district, or a GeoJSON"
         )
+    _refuse_filters(question, filters, raw is not None)
     known = None if districts is None else read_districts(districts, world)
-    asked = Asked(question, known, over, release.visits_are_taps)
+    # At stops that have rows of their own, a filter picks rows, and their intervals hold as they are.
+    picks = question in AT_STOPS and bool(filters.given) and not set(filters.given) - set(PLACES)
+    asked = Asked(question, known, over, release.visits_are_taps, NO_FILTERS if picks else filters, service)
     counts = _count(asked, trips, by)
     table = make_table(asked, trips, counts, by)
-    keys = [name for name in table.columns if name != "answer"]
     if raw is not None:
         table = _beside(release, asked, table, raw, by, bits)
-    kind = trip_kind(release, question, by)
+    kind = trip_kind(release, question, by) if picks or not filters.given else None
     cells = counts["cell"].to_numpy() if question == "journeys" else np.arange(len(table))
     ends = _interval(release, kind, cells, table["answer"])
-    order = [
-        *keys,
-        "answer",
-        "low",
-        "high",
-        *(name for name in ("raw", "plain_laplace") if name in table.columns),
-    ]
+    extra = [name for name in ("seats", "per_seat", "raw", "plain_laplace") if name in table.columns]
+    keys = [name for name in table.columns if name not in ("answer", *extra)]
+    order = [*keys, "answer", "low", "high", *extra]
     table = table.with_columns(low=ends[0], high=ends[1]).select(order)
+    if question in AT_STOPS:
+        table = _at_stops(table, filters, release)
     if question not in CLASS:
         table = table.sort("answer", descending=True, maintain_order=True)
     if question in ("journeys", "districts"):
@@ -124,33 +134,50 @@ def _interval(
     return low, high
 
 
-def refuse_additions(question: str, **given: Any) -> None:
-    """Refuse what is added to a question that has no use for it: nothing is silently ignored."""
-    fits = {
-        "districts": ("districts",),
-        "over": tuple(CLASS),
-        "by": tuple(TRIP_QUESTIONS),
-    }
-    for name, value in given.items():
-        if value is not None and question not in fits[name]:
-            raise ParameterError(f"--{name} is for {', '.join(fits[name])}, not for {question!r}")
+def refuse_additions(question: str, *, over: float | None) -> None:
+    """Refuse a limit on a question that has no use for it: nothing is silently ignored."""
+    if over is not None and question not in CLASS:
+        raise ParameterError(f"--over is for {', '.join(CLASS)}, not for {question!r}")
 
 
-def say_trip_question(question: str, over: float | None, by: Period | None) -> str:
+def _refuse_filters(question: str, filters: Filters, raw: bool) -> None:
+    known = (*TIMES, *PLACES, *(("route",) if question == "line-load" else ()))
+    filters.refuse_others(
+        question,
+        known,
+        "which line a trip takes is not known from its stops; line-load knows lines, and releases of taps count them",
+    )
+    if raw and filters.given:
+        raise ParameterError("raw answers stand beside whole answers only: leave filters or --raw away")
+
+
+def _at_stops(table: pl.DataFrame, filters: Filters, release: "Release") -> pl.DataFrame:
+    """The rows of the stops that are asked for."""
+    places = filters.resolve_stops(release.world)
+    if places is None:
+        return table
+    return table.filter(pl.col("stop_id").is_in(release.world.ids[places].tolist()))
+
+
+def say_trip_question(question: str, over: float | None, by: tuple[Period, ...]) -> str:
     """The question in words, with what the caller added."""
     said = TRIP_QUESTIONS[question]
     if over is not None and question in CLASS:
         longer = "take longer" if question == "durations" else "are longer"
         said = f"share of trips that {longer} than {over:g} {UNIT[question]}"
-    return said if by is None else f"{said}, by {by}"
+    return f"{said}, by {' and '.join(by)}" if by else said
 
 
 def _count(asked: Asked, trips: Trips, by: Period | None) -> pl.DataFrame:
     """How often each cell occurs (`n`), in each period where there is one."""
     found = CELLS[asked.question](trips, asked)
-    columns: dict[str, Any] = {"cell": found.cell}
+    cell, visit = found.cell, found.visit
+    if asked.filters.given:
+        kept = asked.filters.visits_of(trips, visit)
+        cell, visit = cell[kept], visit[kept]
+    columns: dict[str, Any] = {"cell": cell}
     if by is not None:
-        columns["period"] = periods(trips, found.visit, by)
+        columns["period"] = periods(trips, visit, by)
     counted = pl.DataFrame(columns, schema_overrides={"cell": pl.Int64})
     return (
         counted.group_by(list(columns), maintain_order=False)

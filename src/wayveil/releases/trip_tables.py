@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.releases.trip_cells import CLASS, UNIT, Asked, ways_of
-from wayveil.releases.trip_periods import Period
+from wayveil.releases.trip_periods import WEEKDAYS, Period
 from wayveil.trips.trips import Trips
 from wayveil.world.lines import line_edges
 from wayveil.world.network import Network
@@ -19,7 +19,7 @@ def make_table(asked: Asked, trips: Trips, counts: pl.DataFrame, by: Period | No
     if asked.question in CLASS:
         return _size_table(asked, counts, by)
     if asked.question == "line-load":
-        return _line_table(ways_of(trips), counts, by)
+        return _line_table(ways_of(trips), counts, by, asked)
     if asked.question == "districts":
         assert asked.districts is not None
         names = asked.districts.names
@@ -74,7 +74,7 @@ def _size_table(asked: Asked, counts: pl.DataFrame, by: Period | None) -> pl.Dat
     )
 
 
-def _line_table(network: Network, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:
+def _line_table(network: Network, counts: pl.DataFrame, by: Period | None, asked: Asked) -> pl.DataFrame:
     """The busiest edge of each line in each direction (and period)."""
     lines = line_edges(network)
     shares = pl.DataFrame(
@@ -87,6 +87,9 @@ def _line_table(network: Network, counts: pl.DataFrame, by: Period | None) -> pl
     peak = found.sort([*keys, "load", "cell"], descending=[False] * len(keys) + [True, False]).unique(
         keys, keep="first", maintain_order=True
     )
+    routes = asked.filters.resolve_routes(network)
+    if routes is not None:
+        peak = peak.filter(pl.col("line").is_in(routes))
     edge, line = peak["cell"].to_numpy(), peak["line"].to_numpy()
     columns: dict[str, Any] = {
         "route_id": network.route_ids[line].tolist(),
@@ -98,4 +101,40 @@ def _line_table(network: Network, counts: pl.DataFrame, by: Period | None) -> pl
         "answer": peak["load"].round(0).cast(pl.Int64),
     }
     texts = dict.fromkeys(("route_id", "line", "towards", "from", "to"), pl.String)
-    return pl.DataFrame(columns, schema_overrides=texts)
+    table = pl.DataFrame(columns, schema_overrides=texts)
+    return table if asked.service is None else _beside_seats(table, peak, network, asked, by)
+
+
+def _beside_seats(
+    table: pl.DataFrame, peak: pl.DataFrame, network: Network, asked: Asked, by: Period | None
+) -> pl.DataFrame:
+    """The seats of the line that ran over the busiest stretch in these days and hours, and trips per seat."""
+    assert asked.service is not None
+    rows = asked.service.by_edge()
+    if asked.filters.between is not None:
+        rows = rows.filter(pl.col("hour").is_in(asked.filters.hours()))
+    days, weekdays = asked.filters.resolve_days()
+    if days is not None:
+        rows = rows.filter(pl.col("day").is_in(days))
+    if weekdays is not None:
+        rows = rows.filter(pl.col("weekday").is_in(weekdays))
+    keys = ["route", "source", "target"]
+    ran = rows.group_by([*keys, *([] if by is None else [by])]).agg(pl.col("seats").sum())
+    if by == "day":
+        ran = ran.with_columns(pl.col("day").cast(pl.Int32).cast(pl.Date))
+    if by == "weekday":
+        ran = ran.with_columns(weekday=pl.Series(np.asarray(WEEKDAYS)[ran["weekday"].to_numpy()].tolist()))
+    edge = peak["cell"].to_numpy()
+    where = pl.DataFrame(
+        {
+            "route": peak["line"].cast(pl.Int64),
+            "source": network.sources[edge].astype(np.int64),
+            "target": network.indices[edge].astype(np.int64),
+        }
+    )
+    if by is not None:
+        where = where.with_columns(peak["period"].alias(by))
+    found = where.join(ran, on=where.columns, how="left", maintain_order="left")["seats"]
+    return table.with_columns(
+        seats=found.round(0).cast(pl.Int64), per_seat=(table["answer"] / found).round(3)
+    )

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import Ints
-from wayveil.synthesis.estimates import HOURS, Estimate, Key, Visits
+from wayveil.synthesis.estimates import HOURS, WEEKDAYS, Estimate, Key, Visits
 from wayveil.synthesis.following import Known, follow
 from wayveil.synthesis.noise_sums import half_width
 from wayveil.world.network import Network
-from wayveil.world.timebins import DAY, HOUR, TimeBins
+from wayveil.world.timebins import DAY, HOUR, WEEK, TimeBins
 from wayveil.world.world import World
 
 
@@ -96,20 +96,20 @@ def estimate_visits(
 
 def know_visits(histograms: Sequence[CellCounts], question: Visits, world: World) -> Known | None:
     """What the histograms of one release tell; None where the world has no such cells."""
-    sizes: dict[Key, int] = {"stop": world.size, "hour": HOURS}
+    sizes: dict[Key, int] = {"stop": world.size, "hour": HOURS, "weekday": WEEKDAYS}
     if isinstance(world, Network):
         sizes["route"] = len(world.route_ids)
-    if any(key not in sizes for key in question.per):
+    if any(key not in sizes for key in question.keys - {"day"}):
         return None
-    size = int(np.prod([sizes[key] for key in question.per], dtype=np.int64))
+    _, size = question.rows({key: np.zeros(0, np.int64) for key in question.keys}, sizes)
     value, weight, fourth = np.zeros(size), np.zeros(size), np.zeros(size)
     for histogram in histograms:
-        if not set(question.per) <= set(histogram.keys):
+        if not question.keys <= set(histogram.keys):
             continue
-        at, known = np.zeros(len(histogram.counts), np.int64), np.ones(len(histogram.counts), bool)
-        for key in question.per:
-            at = at * sizes[key] + histogram.keys[key]
-            known &= histogram.keys[key] >= 0
+        at = np.zeros(len(histogram.counts), np.int64)
+        if question.keys:
+            at, _ = question.rows({key: histogram.keys[key] for key in question.keys}, sizes)
+        known = at >= 0
         many = np.bincount(at[known], minlength=size)
         if histogram.told is not None:  # of a sum of which a part is missing, nothing is known
             many[np.bincount(at[known & ~histogram.told], minlength=size) > 0] = 0
@@ -120,6 +120,13 @@ def know_visits(histograms: Sequence[CellCounts], question: Visits, world: World
     told = weight > 0
     sure = np.where(told, weight, 1.0)
     return Known(value / sure, np.where(told, 1 / sure, np.inf), fourth / sure**4)
+
+
+def weekday_of_bins(bins: TimeBins) -> NDArray[np.int64] | None:
+    """The weekday of each time bin, from Monday, 0; None where bins do not tell it."""
+    if bins.period != WEEK or np.any((bins.end - 1) // DAY != bins.start // DAY):
+        return None
+    return np.asarray(bins.start // DAY, np.int64)
 
 
 def hour_of_bins(bins: TimeBins) -> NDArray[np.int64] | None:

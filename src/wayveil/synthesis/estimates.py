@@ -1,5 +1,6 @@
 """Questions that a released model may be asked, and the form of its answers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,16 +14,71 @@ from wayveil.world.timebins import DAY, HOUR, TimeBins
 
 Floats = NDArray[np.float64]
 Interval = tuple[Floats, Floats]
-Key = Literal["stop", "route", "hour"]
+Key = Literal["stop", "route", "hour", "day", "weekday"]
 HOURS = 24
+WEEKDAYS = 7
 NO_TIMES = "this release has no times; ask one made by a mechanism that has, such as ppdp"
 
 
 @dataclass(frozen=True)
+class Only:
+    """Which visits are asked for, by what is known of each; None: whichever.
+
+    stop, route  indices into the world; hour of the day; day since 1970; weekday from Monday, 0. All ascending
+    """
+
+    stop: tuple[int, ...] | None = None
+    route: tuple[int, ...] | None = None
+    hour: tuple[int, ...] | None = None
+    day: tuple[int, ...] | None = None
+    weekday: tuple[int, ...] | None = None
+
+    @property
+    def keys(self) -> set[Key]:
+        """What it asks for by name."""
+        names: tuple[Key, ...] = ("stop", "route", "hour", "day", "weekday")
+        return {name for name in names if getattr(self, name) is not None}
+
+
+@dataclass(frozen=True)
 class Visits:
-    """Visits in all, or per stop, route or hour of the day, or several of them; the first changes slowest."""
+    """Visits in all, or per stop, route, hour, day or weekday, or several of them; the first changes slowest.
+
+    With `only`, other visits do not count, and what is not asked for has no row.
+    """
 
     per: tuple[Key, ...] = ()
+    only: Only = Only()
+
+    @property
+    def keys(self) -> set[Key]:
+        """All that has to be known of a visit."""
+        return set(self.per) | self.only.keys
+
+    def axis(self, key: Key, size: int | None) -> NDArray[np.int64]:
+        """The values of one key that have rows, ascending: those asked for, or all of them."""
+        asked = getattr(self.only, key)
+        if asked is not None:
+            return np.asarray(asked, np.int64)
+        if size is None:
+            raise ParameterError(f"say which {key}s are asked for")
+        return np.arange(size, dtype=np.int64)
+
+    def rows(
+        self, known: Mapping[Key, NDArray[np.int64]], sizes: Mapping[Key, int]
+    ) -> tuple[NDArray[np.int64], int]:
+        """The row that each thing falls into by what is known of it (-1: none), and how many rows there are."""
+        count = len(next(iter(known.values()))) if known else 0
+        at, size = np.zeros(count, np.int64), 1
+        inside = np.ones(count, bool)
+        for key in self.per:
+            axis = self.axis(key, sizes.get(key))
+            place = np.minimum(np.searchsorted(axis, known[key]), max(len(axis) - 1, 0))
+            inside &= (axis[place] == known[key]) if len(axis) else False
+            at, size = at * len(axis) + place, size * len(axis)
+        for key in self.only.keys - set(self.per):
+            inside &= np.isin(known[key], np.asarray(getattr(self.only, key)))
+        return np.where(inside, at, -1), size
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +122,11 @@ class Estimate:
         low, high = (None if end is None else end / sizes for end in (self.low, self.high))
         return Estimate(self.values / sizes, low, high)
 
+    def take(self, rows: NDArray[np.int64]) -> "Estimate":
+        """These rows of it."""
+        low, high = (None if end is None else end[rows] for end in (self.low, self.high))
+        return Estimate(self.values[rows], low, high)
+
     @classmethod
     def within(cls, values: Floats, half: Floats) -> "Estimate":
         """With intervals that reach as far on both sides."""
@@ -81,13 +142,21 @@ def count_in_trips(question: Question, trips: Trips) -> Floats | None:
 
 def count_visits(question: Visits, trips: Trips) -> Floats | None:
     """The visits of these trips; None where the trips do not tell, as of routes."""
-    if "route" in question.per:
+    if "route" in question.keys:
         return None
-    at, size = np.zeros(trips.visits, np.int64), 1
-    for key in question.per:
-        at, size = at * (HOURS if key == "hour" else trips.world.size), size * _size(key, trips)
-        at += _hours(trips) if key == "hour" else trips.location
-    return np.bincount(at, minlength=size).astype(np.float64)
+    known: dict[Key, NDArray[np.int64]] = {"stop": trips.location.astype(np.int64)}
+    if question.keys & {"hour", "day", "weekday"}:
+        if trips.time is None:
+            raise ParameterError(NO_TIMES)
+        day = trips.time // DAY
+        known |= {"hour": trips.time % DAY // HOUR, "day": day, "weekday": weekday_of(day)}
+    at, size = question.rows(known, {"stop": trips.world.size, "hour": HOURS, "weekday": WEEKDAYS})
+    return np.bincount(at[at >= 0], minlength=size).astype(np.float64)
+
+
+def weekday_of(day: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0 for Monday; day 0 of the timeline is a Thursday."""
+    return (day + 3) % WEEKDAYS
 
 
 def count_runs(question: Runs, trips: Trips) -> Floats:
@@ -112,13 +181,3 @@ def count_ends(question: Ends, trips: Trips) -> Floats:
         return np.zeros(len(asked))
     place = np.minimum(np.searchsorted(cells, asked), len(cells) - 1)
     return np.where(cells[place] == asked, count[place], 0).astype(np.float64)
-
-
-def _size(key: Key, trips: Trips) -> int:
-    return HOURS if key == "hour" else trips.world.size
-
-
-def _hours(trips: Trips) -> NDArray[np.int64]:
-    if trips.time is None:
-        raise ParameterError(NO_TIMES)
-    return trips.time % DAY // HOUR

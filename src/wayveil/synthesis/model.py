@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.errors import InputError
 from wayveil.synthesis.estimates import Estimate, Question
 from wayveil.synthesis.packing import pack, unpack
@@ -168,3 +169,11 @@ class OfTaps(Protocol):
 
     def taps(self) -> float:
         """How many taps there are, from noisy counts."""
+
+
+@runtime_checkable
+class OfDays(Protocol):
+    """Counted on days that are public."""
+
+    def days(self) -> Ints:
+        """The days since 1970, ascending."""

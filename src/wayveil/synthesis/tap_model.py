@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats
 from wayveil.synthesis.cell_counts import CellCounts, EarlierCounts, estimate_visits, find_places
-from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
+from wayveil.synthesis.estimates import Estimate, Key, Question, Visits, weekday_of
 from wayveil.synthesis.fitting import Sums, fit_sums
 from wayveil.synthesis.following import follow
 from wayveil.synthesis.model import Model
@@ -28,6 +29,8 @@ from wayveil.world.timebins import DAY, HOUR
 # let expect keeps it open.
 TRACE = 1e-3
 ROUNDS = 30
+# What two histograms tell.
+AGREED: Final[tuple[Key, ...]] = ("stop", "route", "hour")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +51,18 @@ class TapModel(Model):
 
     @cached_property
     def _sides(self) -> tuple[dict[Key, NDArray[np.int64]], ...]:
-        """For each histogram, which stop, route and hour of the day its cells belong to, as far as they tell."""
-        hour = np.arange(self.cells.slots) % HOURS
+        """For each histogram, which stop, route and time its cells belong to, as far as they tell."""
+        slot = np.arange(self.cells.slots)
+        hour, day = slot % HOURS, self.cells.first + slot // HOURS
         routes, stops = len(self.cells.route_ids), self.cells.places.size
         return (
             {"stop": self.cells.stop, "route": self.cells.route},
-            {"route": np.repeat(np.arange(routes), len(hour)), "hour": np.tile(hour, routes)},
+            {
+                "route": np.repeat(np.arange(routes), len(slot)),
+                "hour": np.tile(hour, routes),
+                "day": np.tile(day, routes),
+                "weekday": np.tile(weekday_of(day), routes),
+            },
             {"stop": np.repeat(np.arange(stops), HOURS), "hour": np.tile(np.arange(HOURS), stops)},
         )
 
@@ -79,6 +88,10 @@ class TapModel(Model):
     def taps(self) -> float:
         """How many there are."""
         return self.total()
+
+    def days(self) -> NDArray[np.int64]:
+        """The days that were counted, since 1970: a public period."""
+        return self.cells.first + np.arange(self.cells.days)
 
     def estimate(self, question: Question, trips: Trips) -> Estimate | None:
         """Numbers of taps straight from the noisy counts; which tap follows which was not counted."""
@@ -148,12 +161,13 @@ class TapModel(Model):
         would contradict each other, and whichever came last would move the sums of the others by more than the noise.
         """
         total = self.total()
-        agreed = {side: self.agreed(side) for side in ("stop", "route", "hour")}
+        agreed: dict[Key, Floats] = {side: self.agreed(side) for side in AGREED}
         goals = []
         for sides, (noisy, _) in zip(self._sides, self._believed, strict=True):
-            even = np.prod([agreed[side][index] / total for side, index in sides.items()], axis=0)
+            told = {side: index for side, index in sides.items() if side in agreed}
+            even = np.prod([agreed[side][index] / total for side, index in told.items()], axis=0)
             start = onto_total(noisy, total) + TRACE * total * even
-            goals.append(fit_sums(start, [Sums(sides[side], agreed[side]) for side in sides], rounds))
+            goals.append(fit_sums(start, [Sums(told[side], agreed[side]) for side in told], rounds))
         size, slots = self.cells.world.size, np.arange(self.cells.slots)
         pairs, by_route, by_stop = (
             Sums((margin.code[:, None] * margin.slots + slots % margin.slots).ravel(), goal)

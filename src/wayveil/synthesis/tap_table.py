@@ -14,6 +14,7 @@ from wayveil.synthesis.cell_counts import (
     estimate_visits,
     find_places,
     hour_of_bins,
+    weekday_of_bins,
 )
 from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
 from wayveil.synthesis.fitting import Sums, fit_sums
@@ -152,6 +153,9 @@ class TapTable(Model):
         sides: list[dict[Key, NDArray[np.int64]]] = [{"stop": np.arange(self.world.size)}, {}, {"stop": stop}]
         if hours is not None:
             sides[1]["hour"], sides[2]["hour"] = hours, hours[bin_]
+        weekdays = weekday_of_bins(self.bins)
+        if weekdays is not None:
+            sides[1]["weekday"], sides[2]["weekday"] = weekdays, weekdays[bin_]
         found = [
             CellCounts(keys, counts[at], float(scales[at]), None if told is None else told[at])
             for at, keys in enumerate(sides)

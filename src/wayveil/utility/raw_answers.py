@@ -8,17 +8,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.privacy.bits import Bits, secure_bits
-from wayveil.releases.answers import (
-    GROUPED,
-    SEATS,
-    Answer,
-    answer_question,
-    network_of,
-    route_boardings,
-    seats_of,
-)
+from wayveil.releases.answers import GROUPED, Answer, answer_question
+from wayveil.releases.load import all_seats
 from wayveil.releases.plain_laplace import plain_answer, plain_unit
 from wayveil.releases.release import Release
+from wayveil.releases.seats import SEATS, Seats
+from wayveil.releases.visit_counts import network_of, route_boardings
 from wayveil.synthesis.estimates import Runs, Visits, count_runs, count_visits
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import check_comparable
@@ -38,7 +33,7 @@ class RawAnswers:
     routes: NDArray[np.float64] | None = None
     bits: Bits | None = None
 
-    def __call__(self, release: Release, question: str, *, top: int = 20, seats: int = SEATS) -> Answer:
+    def __call__(self, release: Release, question: str, *, top: int = 20, seats: Seats = SEATS) -> Answer:
         """The answer with the columns `raw` and `plain_laplace`, whose noise has all of epsilon for this question."""
         check_comparable(self.raw, release.trips)
         answer = answer_question(release, question, top=top, seats=seats)
@@ -47,7 +42,7 @@ class RawAnswers:
         return Answer(question, table, f"{answer.note} {NOTICE}", internal=True)
 
     def _beside(
-        self, release: Release, question: str, shown: pl.DataFrame, seats: int
+        self, release: Release, question: str, shown: pl.DataFrame, seats: Seats
     ) -> dict[str, NDArray[Any]]:
         raw, world = self.raw, release.world
         unit, cap = plain_unit(release.datasheet, with_riders=raw.rider is not None)
@@ -74,12 +69,12 @@ class RawAnswers:
         plain = plain_answer(release.datasheet, unit, cap, count(counted), self.bits)
         return {"raw": count(raw)[place], "plain_laplace": plain[place]}
 
-    def _routes(self, release: Release, shown: pl.DataFrame, seats: int | None) -> dict[str, NDArray[Any]]:
+    def _routes(self, release: Release, shown: pl.DataFrame, seats: Seats | None) -> dict[str, NDArray[Any]]:
         network = network_of(release.world)
         unit, cap = plain_unit(release.datasheet, with_riders=self.raw.rider is not None)
         order = {name: at for at, name in enumerate(network.route_ids.tolist())}
         place = np.array([order[name] for name in shown["route_id"]], np.int64)
-        places = np.ones(len(network.route_ids)) if seats is None else seats_of(network, seats)
+        places = np.ones(len(network.route_ids)) if seats is None else all_seats(network, seats)
         true = route_boardings(self.raw, network) if self.routes is None else self.routes
         beside: dict[str, NDArray[Any]] = {"raw": (true / places)[place]}
         if self.routes is not None and cap is None:

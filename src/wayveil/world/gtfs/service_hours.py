@@ -25,7 +25,7 @@ def service_by_hour(
     # Nobody boards at the last call of a vehicle.
     leaves = np.append(calls.trip[1:] == calls.trip[:-1], False) & (place >= 0)
     table = pl.DataFrame({"trip": calls.trip[leaves], "place": place[leaves], "at": calls.departure[leaves]})
-    often = _frequent(feed, trips)
+    often = frequent_runs(feed, trips)
     once = table.join(often, on="trip", how="anti").filter(pl.col("at") >= 0)
     found = [once.select("place", hour=pl.col("at") // 3_600 % HOURS, runs=pl.lit(1.0))]
     if often.height:
@@ -36,7 +36,7 @@ def service_by_hour(
     return np.rint(service).astype(np.int64)
 
 
-def _frequent(feed: Feed, trips: pl.DataFrame) -> pl.DataFrame:
+def frequent_runs(feed: Feed, trips: pl.DataFrame) -> pl.DataFrame:
     """Runs by hour of the trips of frequencies.txt, by their row in the table of trips."""
     empty = pl.DataFrame(schema={"trip": pl.Int32, "hour": pl.Int64, "runs": pl.Float64})
     if not feed.has("frequencies"):

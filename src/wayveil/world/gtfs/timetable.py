@@ -14,19 +14,20 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.world.gtfs.calls import Calls, read_calls
 from wayveil.world.gtfs.service import covered_dates, services_on
+from wayveil.world.gtfs.service_hours import frequent_runs
 from wayveil.world.gtfs.stops import read_locations
 from wayveil.world.gtfs.tables import Feed
 from wayveil.world.network import Network
-from wayveil.world.timebins import DAY
+from wayveil.world.timebins import DAY, HOUR
 
 
 @dataclass(frozen=True, eq=False)
 class Timetable:
     """The runs of a feed over the places of a network.
 
-    trips   trip_id, route_id, service_id, direction_id; `calls.trip` are its rows
-    stop    the row of stop_times.txt of each call, with `stop_id` as the feed has it
-    place   the location of each call in the network, -1 outside it: the feed may be of another period or area
+    trips     trip_id, route_id, service_id; `calls.trip` are its rows
+    stop_ids  of each call, as the feed has it
+    place     the location of each call in the network, -1 outside it: the feed may be of another period or area
     """
 
     feed: Feed
@@ -80,6 +81,42 @@ class Timetable:
             (found < len(key)) & here, usable[later], np.where((found > 0) & before, usable[earlier], -1)
         )
 
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """`trip`, `hour` of the clock and `runs`: the share of the calls of a run that lie in the hour.
+
+        So the hours of a run add up to one. A trip of frequencies.txt runs as often as its headways say.
+        """
+        hours = self._moves.group_by("trip", "hour").agg(pl.len().alias("calls"))
+        share = pl.col("calls") / pl.col("calls").sum().over("trip")
+        often = frequent_runs(self.feed, self.trips)
+        once = hours.join(often, on="trip", how="anti").select("trip", "hour", runs=share)
+        return pl.concat([once, often.select("trip", "hour", "runs")], how="vertical_relaxed")
+
+    @cached_property
+    def runs_over_edges(self) -> pl.DataFrame:
+        """`trip`, `source` and `target` (places of the network), `hour` and `runs` from the one to the other."""
+        inside = self._moves.filter((pl.col("source") >= 0) & (pl.col("target") >= 0))
+        often = frequent_runs(self.feed, self.trips)
+        once = inside.join(often, on="trip", how="anti").with_columns(runs=pl.lit(1.0))
+        many = inside.drop("hour").join(often, on="trip")
+        columns = ["trip", "source", "target", "hour", "runs"]
+        return pl.concat([once.select(columns), many.select(columns)], how="vertical_relaxed")
+
+    @cached_property
+    def _moves(self) -> pl.DataFrame:
+        """Every departure of a run to its next call, with the hour of the clock."""
+        calls = self.calls
+        on = np.flatnonzero((calls.trip[1:] == calls.trip[:-1]) & (calls.departure[:-1] >= 0))
+        return pl.DataFrame(
+            {
+                "trip": calls.trip[on],
+                "source": self.place[on],
+                "target": self.place[on + 1],
+                "hour": (calls.departure[on] // HOUR % 24).astype(np.int64),
+            }
+        )
+
     def describe_calls(self, call: Ints) -> pl.DataFrame:
         """trip_id, stop_id and stop_sequence of these calls, as the feed has them."""
         trip = self.trips["trip_id"].gather(self.calls.trip[call])
@@ -100,7 +137,7 @@ def read_timetable(path: str | Path, world: Network) -> Timetable:
     with step("reading the timetable"):
         feed = Feed(path)
         columns = ["trip_id", "route_id", "service_id"]
-        trips = feed.read_small("trips", columns, ["direction_id"]).filter(pl.col("trip_id").is_not_null())
+        trips = feed.read_small("trips", columns).filter(pl.col("trip_id").is_not_null())
         trips = trips.unique("trip_id", keep="first", maintain_order=True)
         if trips.is_empty():
             raise InputError("trips.txt has no trip in it", file=feed.path)
