@@ -150,7 +150,7 @@ def compare(title: str, course: Course, weeks: Sequence[Trips], seeds: Sequence[
     with_prior, without = (
         [course.errors(weeks, seed, follow=follow) for seed in seeds] for follow in (True, False)
     )
-    settled = [week for week in SETTLED if week < len(weeks)] or list(range(1, len(weeks)))
+    settled = list(SETTLED) if len(weeks) == WEEKS else list(range(1, len(weeks)))
     rows = []
     for figure in with_prior[0][0]:
         after, alone = (

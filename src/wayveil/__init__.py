@@ -48,6 +48,7 @@ _HOMES = {
     "ask": "wayveil.releases.doors",
     "export": "wayveil.releases.doors",
     "sample": "wayveil.releases.doors",
+    "trend": "wayveil.releases.doors",
     "resume_release": "wayveil.releases.paid",
     "verify_release": "wayveil.releases.verification",
     "score": "wayveil.utility.scorecard",

@@ -66,6 +66,7 @@ def _register() -> None:
         simulate,
         study,
         tap_commands,
+        trend,
     )
 
     for commands in (
@@ -83,6 +84,7 @@ def _register() -> None:
         study,
         tap_commands,
         gps,
+        trend,
     ):
         commands.register(app)
     app.add_typer(ledger.app, name="ledger")

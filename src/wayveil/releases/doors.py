@@ -1,6 +1,7 @@
-"""`release`, `ask`, `export` and `sample` for Python, as the commands of the same names do it."""
+"""`release`, `ask`, `export`, `sample` and `trend` for Python, as the commands of the same names do it."""
 
 import getpass
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from wayveil.releases.exports.menu import MENU
 from wayveil.releases.exports.write import export as write_export
 from wayveil.releases.release import Release
 from wayveil.releases.release import release as release_trips
+from wayveil.releases.trends import Trend, find_trend
 from wayveil.synthesis.model import DrawsMore
 from wayveil.trips.files import TripFiles
 from wayveil.trips.trips import Trips
@@ -112,6 +114,20 @@ def sample(
         name = made.datasheet["mechanism"]["name"]
         raise ParameterError(f"the model of this release ({name}) draws its own number of trips only")
     return made.model.draw(trips, seed)
+
+
+def trend(
+    releases: Sequence[Released],
+    question: str = "stops",
+    *,
+    world: World | str | Path | None = None,
+    anyway: bool = False,
+) -> Trend:
+    """What changed from the first release to the last, with intervals from the noise of both; costs nothing.
+
+    `question` is one of those of `wayveil trend`. Folders need their world.
+    """
+    return find_trend([opened(each, world) for each in releases], question, anyway=anyway)
 
 
 def opened(release: Released, world: World | str | Path | None) -> Release:

@@ -164,6 +164,14 @@ class HoldsNgrams(Protocol):
 
 
 @runtime_checkable
+class Follows(Protocol):
+    """Its numbers follow those of earlier releases."""
+
+    def alone(self) -> "Model":
+        """The same without them: what it measured itself, with noise that no other release shares."""
+
+
+@runtime_checkable
 class OfTaps(Protocol):
     """Its visits are taps: each one boards."""
 

@@ -1,6 +1,6 @@
 """Taps, and riders who make them, drawn from noisy counts by stop, route and time. Never sees data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Final
@@ -101,11 +101,9 @@ class TapModel(Model):
         earlier = [self._histograms(week.counts, week.scales, week.told) for week in self.earlier]
         return estimate_visits(self.histograms(), question, self.cells.places, earlier)
 
-    def own_estimate(self, question: Question) -> Estimate | None:
-        """The same from this release's own noise alone, whatever earlier releases told."""
-        if not isinstance(question, Visits):
-            return None
-        return estimate_visits(self.histograms(), question, self.cells.places)
+    def alone(self) -> "TapModel":
+        """Its own noisy counts, whatever earlier releases told."""
+        return replace(self, earlier=())
 
     def histograms(self) -> list[CellCounts]:
         """The three noisy histograms."""

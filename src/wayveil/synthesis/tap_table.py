@@ -1,6 +1,6 @@
 """Noisy numbers of taps, made to agree, and single taps that have these numbers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -124,11 +124,9 @@ class TapTable(Model):
         """Numbers of taps straight from the noisy counts; which tap follows which was not counted."""
         return self._estimate(question) if isinstance(question, Visits) else None
 
-    def own_estimate(self, question: Question) -> Estimate | None:
-        """The same from this release's own noise alone, whatever earlier releases told."""
-        if not isinstance(question, Visits):
-            return None
-        return estimate_visits(self.histograms(), question, self.world)
+    def alone(self) -> "TapTable":
+        """Its own noisy counts, whatever earlier releases told."""
+        return replace(self, earlier=())
 
     def _estimate(self, question: Visits) -> Estimate | None:
         earlier = [
