@@ -64,6 +64,7 @@ _HOMES = {
     "display": "wayveil.report.display",
     "draw_map": "wayveil.report.display",
     "write_pictures": "wayveil.report.contents",
+    "Series": "wayveil.series.series",
     "compare": "wayveil.comparison.compare",
     "recommend": "wayveil.comparison.recommend",
     "WayveilError": "wayveil.errors",

@@ -3,8 +3,6 @@
 import errno
 import random
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,6 +12,7 @@ import pytest
 from polars.exceptions import PolarsError
 from release_nursery import MECHANISM, ledger_of, tiny_trips
 
+from privacy.nursery import Nursery
 from wayveil.errors import WayveilError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import open_ledger
@@ -22,34 +21,6 @@ from wayveil.releases import store
 from wayveil.releases.release import Release, release
 from wayveil.releases.store import load_datasheet
 from wayveil.releases.verification import ANY_KEY, verify_release
-
-
-class Nursery:
-    """The process that bears the children to be killed."""
-
-    def __init__(self, script: str = "release_nursery.py") -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name(script))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._line() == "ready"
-
-    def ask(self, command: str) -> str:
-        assert self.process.stdin is not None
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self._line()
-
-    def _line(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(timeout=30)
 
 
 @pytest.fixture(scope="module")

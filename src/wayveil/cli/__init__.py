@@ -63,6 +63,7 @@ def _register() -> None:
         release,
         releases,
         risk,
+        series,
         simulate,
         study,
         tap_commands,
@@ -83,6 +84,7 @@ def _register() -> None:
         compare,
         study,
         tap_commands,
+        series,
         gps,
         trend,
     ):

@@ -23,12 +23,13 @@ from wayveil.errors import InputError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import KeptBits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.ledger import Head, Reservation, open_ledger
+from wayveil.privacy.ledger import Head, Ledger, Reservation, open_ledger
 from wayveil.privacy.ledger.lines import canonical, digest
 from wayveil.privacy.units import Unit
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.release import Release, history_of_release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
+from wayveil.releases.verification import MANIFEST, hash_file
 from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import Model
 from wayveil.world.world import World
@@ -137,10 +138,22 @@ class Paid:
     def forget(self) -> None:
         """Once the release is whole."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.noise.unlink(missing_ok=True)
+
+
+def commit_saved(paid: Paid, ledger: Ledger) -> None:
+    """Tell the ledger of a release that is on disk, where its run died before it could."""
+    if not paid.kept:
+        return
+    _, reservation = _waiting(paid.folder / RESERVATION, ledger)
+    waiting = {held.id for held in ledger.open_reservations()}
+    if reservation is not None and reservation.id in waiting:
+        reservation.commit(hash_file(paid.out / MANIFEST), {"folder": paid.out.name})
+    paid.forget()
 
 
 def resume_release(
-    out: Path, world: World, *, ledger: str | Path | None = None, seed: int | None = None
+    out: Path, world: World, *, ledger: Ledger | str | Path | None = None, seed: int | None = None
 ) -> Release:
     """Finish a release whose model was paid for: draw its trips, save and commit it. Spends nothing.
 
@@ -159,14 +172,14 @@ def resume_release(
     return made
 
 
-def _waiting(path: Path, place: str | Path | None) -> tuple[Wanted, Reservation | None]:
+def _waiting(path: Path, place: Ledger | str | Path | None) -> tuple[Wanted, Reservation | None]:
     """How many trips are to be drawn, and what is held for them."""
     try:
         held = json.loads(path.read_text())
         wanted = Wanted(**held["wanted"])
         if held["ledger"] is None:
             return wanted, None
-        ledger = open_ledger(place or held["ledger"], create=False)
+        ledger = place if isinstance(place, Ledger) else open_ledger(place or held["ledger"], create=False)
         return wanted, Reservation(
             held["id"],
             held["dataset"],

@@ -23,7 +23,14 @@ from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
 from wayveil.privacy.ledger.lines import Head, LedgerError, Line, canonical, digest, moment_text
 from wayveil.privacy.ledger.policy import Policy, exact_or_zero
 from wayveil.privacy.ledger.reservation import Reservation
-from wayveil.privacy.ledger.statements import DatasetSummary, OpenReservation, open_reservation, summarise
+from wayveil.privacy.ledger.statements import (
+    Booked,
+    DatasetSummary,
+    OpenReservation,
+    booked,
+    open_reservation,
+    summarise,
+)
 from wayveil.privacy.ledger.storage import PostgresStorage, SqliteStorage, Storage
 from wayveil.privacy.units import Unit
 from wayveil.privacy.without_guarantee import refuse_without_guarantee
@@ -220,6 +227,13 @@ class Ledger(Chain):
                 for held in book.reservations.values()
                 if held.is_open and dataset in (None, held.line.dataset)
             ]
+
+    def booked(self, dataset: str, days: Days | None = None) -> list[Booked]:
+        """Every reservation of a dataset that says its days, oldest first; only those that meet `days`, if given."""
+        with self._reading() as book:
+            every = [booked(held) for held in book.account(dataset).held]
+        dated = [each for each in every if each.days is not None]
+        return [each for each in dated if days is None or (each.days is not None and each.days.meets(days))]
 
     def datasets(self) -> list[str]:
         """The datasets that have a policy, by name."""

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from wayveil.privacy.ledger.account import Account, Held
 from wayveil.privacy.ledger.data_limit import SpanStatement
+from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.ledger.lines import Head
 from wayveil.privacy.ledger.policy import Policy
 
@@ -29,6 +30,16 @@ class OpenReservation:
     def may_be_cancelled(self) -> bool:
         """Nothing was drawn yet, so the budget may still be given back."""
         return not self.started
+
+
+@dataclass(frozen=True)
+class Booked:
+    """A reservation and what became of it: reserved, started, committed, settled or cancelled."""
+
+    id: str
+    days: Days | None
+    spent: Fraction
+    state: str
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,17 @@ def open_reservation(held: Held, now: datetime) -> OpenReservation:
         age=now - held.at,
         started=held.started is not None,
     )
+
+
+def booked(held: Held) -> Booked:
+    ends = {
+        "cancelled": held.cancelled,
+        "committed": held.committed,
+        "settled": held.settled,
+        "started": held.started,
+    }
+    state = next((name for name, line in ends.items() if line is not None), "reserved")
+    return Booked(held.id, held.line.days, held.spent, state)
 
 
 def summarise(dataset: str, account: Account, now: datetime) -> DatasetSummary:

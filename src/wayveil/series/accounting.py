@@ -1,0 +1,187 @@
+"""What a plan costs people: the policy that holds it, what a daily rider's year loses, and noise per release.
+
+Every figure is a bound that holds, rounded so that it can only be too large.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from math import ceil, sqrt
+
+from wayveil.errors import WayveilError, plain
+from wayveil.privacy.ledger import DataLimit, Policy
+from wayveil.privacy.ledger.composition import Cost, compose
+from wayveil.privacy.ledger.conversion import BookedUnit, Stated, steps
+from wayveil.privacy.ledger.data_time import span_of, spans_in
+from wayveil.privacy.zcdp import epsilon_of, rho_for
+from wayveil.series.plan import Plan
+
+# How fine the search for an epsilon per release is, relative; it ends on the safe side.
+PRECISION = Fraction(1, 200)
+# Above this, an epsilon says nothing any more and its loss distribution is not worth computing.
+MEANINGLESS = 100
+
+
+def policy_of(plan: Plan) -> Policy:
+    """The plan's budget as a policy of the ledger: per span of data time, without a lifetime total."""
+    budget = plan.budget
+    in_rho = budget.accounting == "rho"
+    limit = DataLimit(
+        plan.span,
+        epsilon=None if in_rho else budget.period_epsilon,
+        rho=rho_for(budget.period_epsilon, budget.delta) if in_rho else None,
+        delta=budget.delta if in_rho else 0,
+        carried_over=budget.carried_over,
+        since=plan.first if budget.carried_over else None,
+    )
+    return Policy(
+        None,
+        unit=budget.unit,
+        data=limit,
+        days_per_rider=plan.source.days_per_rider,
+        trips_per_day=budget.trips_per_day,
+        visits_per_day=budget.visits_per_day,
+    )
+
+
+def rho_of_release(plan: Plan) -> Fraction:
+    """What one release is in rho: pure epsilon e is e^2 / 2."""
+    budget = plan.budget
+    if budget.accounting == "rho":
+        return rho_for(budget.epsilon, budget.delta)
+    return budget.epsilon**2 / 2
+
+
+def releases_in_a_period(plan: Plan, day: date | None = None) -> int:
+    """How many releases the budget's period has, at that time of data."""
+    whole = span_of(plan.span, plan.first if day is None else day)
+    return sum(whole.covers(each) for each in spans_in(plan.every, whole))
+
+
+@dataclass(frozen=True)
+class UnitCost:
+    """What releases for one unit mean for a daily rider, in epsilon: for one tap, one day, one release, a year of them.
+
+    by_zcdp, by_pld  the year at delta: by zero-concentrated privacy, and by privacy loss distribution (for pure
+                     epsilon, where dp-accounting is installed and the sum is not beyond all meaning)
+    """
+
+    unit: str
+    tap: Fraction
+    day: Fraction
+    release: Fraction
+    year: Fraction
+    by_zcdp: Fraction
+    by_pld: float | None
+    chosen: bool
+
+
+def costs_by_unit(plan: Plan) -> list[UnitCost]:
+    """The year of a rider who taps every day, if releases of this price protected an event, a rider-day or a rider."""
+    return [_cost_of(plan, unit) for unit in ("event", "rider-day", "rider")]
+
+
+def _cost_of(plan: Plan, unit: str) -> UnitCost:
+    epsilon, number = plan.budget.epsilon, releases_in_a_period(plan)
+    days = len(span_of(plan.every, plan.first))
+    present = min(plan.source.days_per_rider, number * days)  # days of the year on which this rider taps
+    releases = min(number, present)
+    in_one = min(days, present)
+    bounds = {"max_trips": plan.publish.max_trips}
+    taps = plan.source.daily_taps
+    booked, stated = BookedUnit(unit, bounds), Stated(visits_per_day=taps)
+    # How many steps of the unit one tap, one day and one release's worth of days of this rider are.
+    tap, day = (steps(booked, of, stated, days=1) or 1 for of in ("event", "rider-day"))
+    period = {"event": taps * in_one, "rider-day": in_one, "rider": 1}[unit]
+    total = {"event": taps * present, "rider-day": present, "rider": releases}[unit]
+    # In zCDP a group of k costs k^2 rho. The days are spread over the releases as unevenly as they can be.
+    full, rest = divmod(present, days) if unit != "rider" else (releases, 0)
+    each = {"event": taps * days, "rider-day": days, "rider": 1}[unit]
+    left = {"event": taps * rest, "rider-day": rest, "rider": 0}[unit]
+    rho = rho_of_release(plan) * (full * each**2 + left**2)
+    costs = [Cost(each * epsilon)] * full + ([Cost(left * epsilon)] if left else [])
+    return UnitCost(
+        unit,
+        tap * epsilon,
+        day * epsilon,
+        period * epsilon,
+        total * epsilon,
+        epsilon_of(rho, plan.budget.delta),
+        _by_loss_distribution(costs, plan) if plan.budget.accounting == "epsilon" else None,
+        unit == plan.publish.protected,
+    )
+
+
+def _by_loss_distribution(costs: list[Cost], plan: Plan) -> float | None:
+    if sum(cost.epsilon for cost in costs) > MEANINGLESS:
+        return None
+    try:
+        return compose(costs, plan.budget.delta).epsilon
+    except WayveilError:  # dp-accounting is not installed
+        return None
+
+
+@dataclass(frozen=True)
+class NoisePerRelease:
+    """One way to share out the same guarantee: epsilon of one release, and the noise on a count that a unit moves by 1.
+
+    `spread` is the standard deviation.
+    """
+
+    accounting: str
+    epsilon: float
+    delta: Fraction
+    spread: float
+
+
+def noise_by_accounting(plan: Plan) -> list[NoisePerRelease]:
+    """The same guarantee for a unit that is there all year, under each accounting, shared out evenly."""
+    total, delta, number = plan.budget.period_epsilon, plan.budget.delta, releases_in_a_period(plan)
+    rho = rho_for(total, delta) / number
+    pure = float(total / number)
+    by_rho = sqrt(2 * float(rho))
+    rows = [NoisePerRelease("plain sum, Laplace", pure, Fraction(0), sqrt(2) / pure)]
+    by_pld = _largest_epsilon(total, delta, number)
+    if by_pld is not None:
+        rows.append(NoisePerRelease("privacy loss distribution, Laplace", by_pld, delta, sqrt(2) / by_pld))
+    rows.append(NoisePerRelease("zCDP, Laplace", by_rho, delta, sqrt(2) / by_rho))
+    gaussian = NoisePerRelease(
+        "zCDP, Gaussian", float(epsilon_of(rho, delta)), delta, sqrt(1 / (2 * float(rho)))
+    )
+    return [*rows, gaussian]
+
+
+def _largest_epsilon(total: Fraction, delta: Fraction, number: int) -> float | None:
+    """The largest epsilon of one release such that all of them cost no more than the total, by loss distribution."""
+    low, grown = total / number, Fraction(2)
+
+    def fits(epsilon: Fraction) -> bool:
+        return compose([Cost(epsilon)] * number, delta).epsilon <= total
+
+    try:
+        while grown - 1 > PRECISION:
+            if low * grown <= total and fits(low * grown):
+                low *= grown
+            else:
+                grown = 1 + (grown - 1) / 2
+    except WayveilError:  # dp-accounting is not installed
+        return None
+    return float(low)
+
+
+def windows_loss(plan: Plan, seconds: int) -> Fraction:
+    """What a whole window of so many seconds loses, where releases protect windows: one of them per period it meets."""
+    period = len(span_of(plan.every, plan.first)) * 86_400
+    return (1 + Fraction(ceil(Fraction(seconds - 1, period)))) * plan.budget.epsilon
+
+
+def budget_words(plan: Plan) -> str:
+    """The budget in a sentence."""
+    budget, number = plan.budget, releases_in_a_period(plan)
+    delta = f" at delta {float(budget.delta):g}" if budget.accounting == "rho" else ""
+    carried = ", and what is left is carried over" if budget.carried_over else ""
+    return (
+        f"Every release costs epsilon {plain(budget.epsilon)}{delta} for one {plan.publish.protected}. From the data "
+        f"of one {budget.period} a {budget.unit} may lose epsilon {plain(budget.period_epsilon)}{delta} in all; the "
+        f"{budget.period} has {number} {plan.every}{'s' if number > 1 else ''}{carried}."
+    )

@@ -1,0 +1,195 @@
+"""One period of a series, from clean taps to a folder that is published whole.
+
+Every step leaves something on the disk that says that it is done, and nothing is done twice:
+
+1. the measured model, paid for and kept (`releases.paid`); until then the key of its noise, so that a run that is
+   killed before is the same run when it goes on
+2. the signed release, and its line in the ledger
+3. exports and report
+4. the move into `public`, which is one rename
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from wayveil.errors import WayveilError, plain
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.registry import mechanism as find_mechanism
+from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.mechanisms.tap_margins import TapMargins
+from wayveil.privacy.ledger import Days, Ledger
+from wayveil.privacy.units import Event, Rider, RiderDay, Unit
+from wayveil.releases.paid import commit_saved, resume_release
+from wayveil.releases.release import Release, release
+from wayveil.releases.tap_ways import ANY_MOVE, DEFAULT_HEIGHT, card_trips
+from wayveil.releases.verification import SIGNATURE
+from wayveil.series.due import Due
+from wayveil.series.folder import RELEASE, SeriesFolder, days_of
+from wayveil.series.plan import Plan, WorldVersion
+from wayveil.series.publishing import publish
+from wayveil.series.rows import read_rows
+from wayveil.synthesis.riders.roles import RiderRules
+from wayveil.taps.boardings import Boardings
+from wayveil.taps.taps import Taps
+from wayveil.trips.trips import Trips
+from wayveil.world.network import Network
+from wayveil.world.opening import open_world
+from wayveil.world.world import World
+
+
+class LostPeriodError(WayveilError):
+    """A period was paid for and nothing of it can be published any more."""
+
+
+@dataclass
+class Maker:
+    """Makes the periods of one series; worlds and earlier releases are opened once."""
+
+    plan: Plan
+    folder: SeriesFolder
+    ledger: Ledger
+    actor: str
+    again: Collection[str] = ()
+    _worlds: dict[WorldVersion, World] = field(default_factory=dict)
+    _earlier: dict[str, Release] = field(default_factory=dict)
+
+    def world(self, days: Days) -> World:
+        """The public world of a period."""
+        version = self.plan.world_of(days)
+        if version not in self._worlds:
+            self._worlds[version] = open_world(
+                self.plan.beside(version.place),
+                bbox=version.bbox,
+                service_date=version.service_date,
+                walk_radius_metres=version.walk_radius,
+            )
+        return self._worlds[version]
+
+    def make(self, due: Due) -> None:
+        """Release a period, or finish it where an earlier run stopped."""
+        made = self._saved(due.label, due.days)
+        if made is None:
+            self._refuse_lost(due)
+            world = self.world(due.days)
+            clean = read_rows(self.plan, due.files, due.days, world)
+            self._note(due, clean.report.lines())
+            made = self._release(clean.taps, due)
+            made.save(self.folder.making(due.label) / RELEASE)
+        self._publish(made, due.label, due.days)
+
+    def finish(self, label: str, days: Days) -> bool:
+        """Finish a period that was paid for; False where nothing was. Needs no raw rows."""
+        made = self._saved(label, days)
+        if made is None:
+            return False
+        self._publish(made, label, days)
+        return True
+
+    def _saved(self, label: str, days: Days) -> Release | None:
+        """The release of a period, if it is saved, or kept and only has to be drawn and saved."""
+        paid, out = self.folder.paid(label), self.folder.making(label) / RELEASE
+        if (out / SIGNATURE).is_file():
+            commit_saved(paid, self.ledger)
+            return Release.load(out, self.world(days))
+        return resume_release(out, self.world(days), ledger=self.ledger) if paid.kept else None
+
+    def _release(self, taps: Taps, due: Due) -> Release:
+        plan = self.plan
+        trips, mechanism, unit = self._question(taps, due.days)
+        budget = plan.budget
+        in_rho = budget.accounting == "rho"
+        return release(
+            trips,
+            mechanism,
+            epsilon=budget.epsilon,
+            delta=budget.delta if in_rho else None,
+            currency=budget.accounting,
+            unit=unit,
+            rule=ANY_MOVE,
+            visits="taps",
+            ledger=self.ledger,
+            dataset=plan.name,
+            rows=taps.as_single_visits(),
+            actor=self.actor,
+            curator=plan.curator,
+            purpose=plan.publish.purpose or f"series {plan.name}, {due.label}",
+            prior=self.earlier(mechanism, unit, due.days),
+            keep=self.folder.paid(due.label),
+            days=due.days,
+        )
+
+    def _question(self, taps: Taps, days: Days) -> tuple[Trips, Mechanism, Unit]:
+        """What is counted, by which mechanism, for whom."""
+        publish = self.plan.publish
+        if publish.way == "cards":
+            if publish.mechanism is None:
+                mechanism: Mechanism = TapCounts(**{"max_visits": DEFAULT_HEIGHT, **publish.parameters})
+            else:
+                mechanism = find_mechanism(publish.mechanism)(**publish.parameters)
+            kind = RiderDay if publish.protected == "rider-day" else Rider
+            unit: Unit = kind(max_trips=publish.max_trips, without_id=publish.no_rider)
+            return card_trips(taps, "day"), mechanism, unit
+        if publish.way == "counts":
+            return replace(taps.as_single_visits(), rider=None), TapCounts(), Event()
+        if not isinstance(taps.world, Network):
+            raise WayveilError("counts-first counts routes: its world must be a feed. Nothing was spent")
+        margins = TapMargins(first_day=days.first, days=len(days), rules=RiderRules(), period="day")
+        return Boardings(taps.world).of(taps), margins, Event()
+
+    def earlier(self, mechanism: Mechanism, unit: Unit, days: Days) -> Sequence[Release]:
+        """The latest releases of earlier data that this one can follow, the oldest first. They are public."""
+        if not mechanism.follows or self.plan.publish.prior == 0:
+            return ()
+        found: list[Release] = []
+        for label in reversed(self.folder.labels()):
+            of = days_of(self.folder.published(label))
+            if of.last < days.first and len(found) < self.plan.publish.prior:
+                if label not in self._earlier:
+                    self._earlier[label] = Release.load(
+                        self.folder.published(label) / RELEASE, self.world(of)
+                    )
+                if _counts_the_same(self._earlier[label], mechanism, unit):
+                    found.append(self._earlier[label])
+        return found[::-1]
+
+    def _refuse_lost(self, due: Due) -> None:
+        """A period that was paid for costs the same again, and that is said before it is done."""
+        waits = self.folder.paid(due.label).noise.exists()
+        for held in self.ledger.booked(self.plan.name, due.days):
+            if held.state == "reserved" and not waits:
+                self.ledger.cancel(held.id, actor=self.actor, reason="died before its first noise")
+            elif held.state in ("started", "settled") and not (held.state == "started" and waits):
+                if due.label not in self.again:
+                    raise LostPeriodError(
+                        f"{due.label} was paid for (epsilon {plain(held.spent)}) and not published: its run failed "
+                        "after the first noise, which may be because of the raw rows. To pay for it once more, add "
+                        f"`--again {due.label}`"
+                    )
+            elif held.state == "committed":
+                raise LostPeriodError(
+                    f"{due.label} is released in the ledger, and its folder is not in {self.folder.public}: bring it "
+                    "back from a copy"
+                )
+
+    def _note(self, due: Due, cleaning: list[str]) -> None:
+        self.folder.note_files(due.label, {file.path.name: file.hash for file in due.files})
+        report = self.folder.internal / "cleaning" / f"{due.label}.txt"
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text("\n".join(cleaning) + "\n", encoding="utf-8")
+
+    def _publish(self, made: Release, label: str, days: Days) -> None:
+        self.folder.paid(label).forget()
+        publish(self.plan, self.folder, made, label, days)
+        self._earlier[label] = made
+
+
+def _counts_the_same(earlier: Release, mechanism: Mechanism, unit: Unit) -> bool:
+    """Whether an earlier release counted the same things of the same people, so that this one may follow it."""
+    stated, wanted = earlier.datasheet["guarantee"], unit.describe()
+    made_by, now = earlier.datasheet["mechanism"], cast(dict[str, Any], mechanism.describe()["parameters"])
+    return (
+        (stated["unit"], stated["bounds"]) == (wanted["unit"], wanted["bounds"])
+        and made_by["name"] == mechanism.name
+        and all(made_by["parameters"].get(name) == now.get(name) for name in mechanism.same_as_prior)
+    )
