@@ -1,13 +1,19 @@
 """The MobiTrie study at its smallest: every table and figure of the study is on the page, with its values."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from wayveil.cli import _register, app
+from wayveil.privacy.bits import SeededBits
 from wayveil.studies.mobitrie.printed import EPSILONS, ERRORS, FIGURES, METRICS
+from wayveil.studies.mobitrie.tries import StaticCounter, example_trips, static_grams
 from wayveil.studies.verdicts import number
+from wayveil.trips.windows import gram_counts
+from wayveil.world.marked_ngrams import MarkedNgrams
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +31,9 @@ def test_every_table_and_figure_is_on_the_page_with_its_values(folder):
     html = (folder / "index.html").read_text()
     labels = ["Table 7.1", *(f"Table 7.{at}" for at in (5, 6, 7, 9, 10, 11))]
     labels += [f"Figure 7.{at}{letter}" for at in (2, 3, 4, 8) for letter in "abc"]
+    labels += [f"Figure 3.3{letter}" for letter in "abc"] + [f"Figure A.{at}" for at in range(5, 10)]
+    labels += ["Figure 6.1", "Figures 6.2, B.1", "Figure B.2", "Figures 6.3, B.3", "Figures 6.4, B.4"]
+    labels += ["Figures 4.1, 5.1, 5.3, A.1 to A.4", "Figure 3.2", "Figure 3.4", "Figure 5.2"]
     for label in labels:
         assert f"{label}: " in html
     for rows in METRICS.values():
@@ -49,3 +58,33 @@ def test_errors_are_answered_by_the_trie_and_by_trips(folder):
     assert "mobitrie-lt by the trie" in text
     assert "mobitrie-lt by trips" in text
     assert "baseline (no privacy) by the trie" in text
+
+
+def test_pictures_are_drawn_once_each_with_stars_at_hotspots(folder):
+    html = (folder / "index.html").read_text()
+    names = {file.stem for file in (folder / "figures").glob("*.svg")}
+    assert {"map-with-hotspots", "map-without-hotspots", "example-rolling-3", "trie-baseline--"} <= names
+    assert "<polygon" in (folder / "figures" / "map-with-hotspots.svg").read_text()
+    assert "<polygon" not in (folder / "figures" / "map-without-hotspots.svg").read_text()
+    ids = re.findall(r' id="([^"]+)"', html)
+    assert (
+        sorted(name for name in set(ids) if ids.count(name) > 1 and "title" in name and "map" in name) == []
+    )
+
+
+def test_static_n_grams_are_the_first_stops_and_count_once_per_trip():
+    trips = example_trips()
+    static = static_grams(trips)
+    assert static.count.sum() == 9
+    # The study's figure 6.1: rolling 3-grams add branches that begin with 4 and 7.
+    assert set(static.grams[:, 0].tolist()) == {0, 1, 2, 4}
+    assert set(gram_counts(trips, 3).grams[:, 0].tolist()) == {0, 1, 2, 3, 4, 6}
+    exact = StaticCounter(trips).capped_ngrams(MarkedNgrams(trips.world.successors, 3), 1, SeededBits(0))
+    assert exact.counts.sum() == 9
+    assert np.all(np.diff(exact.keys) > 0)
+
+
+def test_the_variants_stand_beside(folder):
+    text = (folder / "results.csv").read_text()
+    for name in ("mobitrie-lt, base count 1", "mobitrie, static 3-grams", "markov", "variable-ngrams"):
+        assert name in text

@@ -46,6 +46,12 @@ def study(
         typer.Option(help="Your own trips on --world. The page then shows figures of raw trips: internal."),
     ] = None,
     bbox: BoundingBox = None,
+    repetitions: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="At most so many of each setting; a later run with more adds to the folder."
+        ),
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; default: one per core.")] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -78,7 +84,7 @@ def study(
     from wayveil.studies.page import study_page, summary_rows
 
     scale: Scale = "full" if full else "tiny" if tiny else "quick"
-    lab = Lab(scale=scale, data=data, world=world, trips=trips, bbox=bbox, out=out)
+    lab = Lab(scale=scale, data=data, world=world, trips=trips, bbox=bbox, out=out, repetitions=repetitions)
     with shown(not quiet and not as_json):
         page, verdicts, results = study_page(name, lab, workers=workers)
     present_rows(summary_rows(verdicts), as_json=as_json, title=f"{name}, {scale}")

@@ -39,6 +39,7 @@ class Lab:
     data    folder with the public data sets; None: simulated data only
     world   the user's own city (a GTFS file or a saved network), in place of a simulated one
     trips   the user's own trips on that world: the page is then internal
+    repetitions  of each setting at most, where the scale wants more; None: as the scale wants
     out     folder of the page; what is simulated is kept in it, so that every process works on the same trips
     """
 
@@ -48,6 +49,7 @@ class Lab:
     trips: Path | None = None
     bbox: str | None = None
     out: Path | None = None
+    repetitions: int | None = None
     sources: dict[str, Source] = field(default_factory=dict)
     _made: dict[str, Any] = field(default_factory=dict, repr=False)
 

@@ -41,9 +41,10 @@ class Cell:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
-def plan(study: Study) -> list[Cell]:
+def plan(study: Study, at_most: int | None = None) -> list[Cell]:
     """All cells, one repetition of everything after the other: a run that is stopped has something on everything."""
     most = max((part.repetitions for part in study.parts), default=0)
+    most = most if at_most is None else min(most, at_most)
     return [
         Cell(part.name, tuple(sorted(setting.items())), repetition)
         for repetition in range(most)
@@ -61,7 +62,7 @@ def run_study(name: str, lab: Lab, *, workers: int | None = None) -> tuple[Study
     if lab.out is None:
         raise ParameterError("a study needs a folder for its results")
     study = find_study(name, lab)
-    cells = plan(study)
+    cells = plan(study, lab.repetitions)
     store = Store(lab.out, study, lab)
     done = {cell.key: kept for cell in cells if (kept := store.load(cell)) is not None}
     todo = [cell for cell in cells if cell.key not in done]

@@ -32,7 +32,7 @@ class Datasets:
 def datasets(lab: Lab) -> Datasets:
     """Note the sources; nothing is read or simulated before a cell asks for it."""
     differs = []
-    city, where = _city(lab)
+    city, where = city_of(lab)
     riders = {
         SMALL: lab.pick(tiny=300, quick=10_000, full=10_000),
         LARGE: lab.pick(tiny=1_000, quick=100_000, full=1_000_000),
@@ -68,7 +68,7 @@ def datasets(lab: Lab) -> Datasets:
     return Datasets(made, " ".join(differs))
 
 
-def _city(lab: Lab) -> tuple[Callable[[], Network], str]:
+def city_of(lab: Lab) -> tuple[Callable[[], Network], str]:
     feed = None
     if lab.world is None and lab.scale == "full":
         feed = lab.public_file("berlin/gtfs.zip", "the GTFS feed of Berlin (VBB)")

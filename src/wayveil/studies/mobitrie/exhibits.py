@@ -1,10 +1,14 @@
 """The tables and figures of the study, each with what it prints and the sentence about where ours differ."""
 
+from collections.abc import Callable
+
+from wayveil.studies.mobitrie.pictured import example_exhibits, map_exhibits, trie_exhibits
 from wayveil.studies.mobitrie.printed import (
     BETTER,
     CELLS,
     DATA_FACTS,
     EPSILONS,
+    ERRORS,
     F1,
     FIGURES,
     FITNESS,
@@ -21,7 +25,7 @@ from wayveil.studies.mobitrie.printed import (
 )
 from wayveil.studies.mobitrie.trials import BY_TRIE, UNIVERSE
 from wayveil.studies.results import Results
-from wayveil.studies.study import Better, Exhibit
+from wayveil.studies.study import Better, Claim, Exhibit
 
 OURS = "mobitrie-lt"
 NUMBERS = {SMALL: ("7.5", "7.9", "a"), LARGE: ("7.6", "7.10", "b"), PAGES: ("7.7", "7.11", "c")}
@@ -32,15 +36,20 @@ CHARTS = {
     "7.4": ("TP, FP, FN and TN", CELLS),
 }
 BY_LENGTH = "7.8"
+# Figure A.9 is labelled 0.0 in the study; its place says 1.
+APPENDIX = {"A.5": "0.1", "A.6": "0.2", "A.7": "0.5", "A.8": "0.8", "A.9": "1"}
 
 
 def exhibits() -> tuple[Exhibit, ...]:
     """All of them, in the order of the study."""
-    made = [_data()]
+    made = [*example_exhibits(), *map_exhibits(), *trie_exhibits(), _data()]
     for data in NUMBERS:
         made += [_metrics(data), *(_chart(number, data) for number in CHARTS)]
     for data in NUMBERS:
         made += [_errors(data, "table"), _errors(data, "lines")]
+    made += [_appendix(label, epsilon) for label, epsilon in APPENDIX.items()]
+    for data in NUMBERS:
+        made += [_variants(data)]
     return tuple(made)
 
 
@@ -114,6 +123,65 @@ def _errors(data: str, shape: str) -> Exhibit:
         why=lambda results: why_errors(results, data),
         note="A trie of depth 3 has no node for a longer query and answers 0; that the study does the same is an "
         "inference from its curves, which fall like one over the length.",
+    )
+
+
+def _appendix(label: str, epsilon: str) -> Exhibit:
+    return Exhibit(
+        label=f"Figure {label}",
+        title=f"subsequence error by length, epsilon {epsilon}, all datasets",
+        part=("lines", "trials"),
+        shape="lines",
+        down="length",
+        across="data",
+        series="answered",
+        columns=tuple(NUMBERS),
+        where={"epsilon": epsilon, "figure": "error"},
+        printed={
+            (length, data): value
+            for data in NUMBERS
+            for (length, at), value in errors(data).items()
+            if at == epsilon
+        },
+        ours=f"{OURS} {BY_TRIE}",
+        better="lower",
+        claims=()
+        if epsilon in ERRORS[SMALL]
+        else (Claim("longer queries have smaller errors", falls(epsilon)),),
+        why=lambda results: why_errors(results, SMALL),
+    )
+
+
+def falls(epsilon: str) -> Callable[[Results], tuple[bool, str]]:
+    """Whether the error at length 20 is below that at 4, on every dataset."""
+
+    def test(results: Results) -> tuple[bool, str]:
+        ends = [
+            [
+                results.mean(
+                    "trials", "error", data=data, epsilon=epsilon, length=length, answered=f"{OURS} {BY_TRIE}"
+                )
+                for length in ("4", "20")
+            ]
+            for data in NUMBERS
+        ]
+        words = ", ".join(f"{short:.3g} to {long:.3g}" for short, long in ends)
+        return all(long < short for short, long in ends), f"from length 4 to 20: {words}"
+
+    return test
+
+
+def _variants(data: str) -> Exhibit:
+    return Exhibit(
+        label=f"Variants, {data}",
+        title="base count of one, static 3-grams, and other mechanisms",
+        part=("lines", "trials", "base count", "static", "others"),
+        where={"data": data},
+        columns=FIGURES,
+        published=False,
+        note="Static 3-grams are the first three stops of a trip: a trip counts once, with a twentieth of the noise, "
+        "and everything after its third stop is lost. The base count of one is what the study gives to 3-grams that "
+        "nobody has: it moves noise over the threshold a little more often, and does not tell who was there.",
     )
 
 

@@ -12,6 +12,19 @@ CELLS = ("TP", "FN", "FP", "TN")
 FIGURES = (*SHARES, *CELLS)
 BETTER = {"FNR": "lower", "FN": "lower", "FP": "lower"}
 
+# Table 3.1: nine trajectories over the locations 1 to 7.
+EXAMPLE = (
+    (1, 3, 4, 6),
+    (2, 3, 4, 5, 7),
+    (1, 3, 4),
+    (3, 4, 5, 7),
+    (2, 4, 6),
+    (1, 3, 4, 5, 7),
+    (1, 3, 4, 5, 7, 1),
+    (2, 3, 4, 5),
+    (5, 7, 1, 3),
+)
+
 # Table 7.1: trajectories, unique locations, longest and mean length.
 DATA_FACTS = ("trajectories", "locations", "longest", "mean length")
 TABLE_7_1 = {

@@ -32,6 +32,7 @@ from wayveil.world.marked_ngrams import MarkedNgrams
 
 N = 3
 BY_TRIE, BY_TRIPS, BY_TRIPS_DRAWN = "by the trie", "by trips", "by trips, queries drawn from raw trips"
+BASE_COUNT = "mobitrie-lt, base count 1"
 BASELINE, UNIVERSE = "baseline (no privacy)", "the universe, no data"
 
 
@@ -40,6 +41,7 @@ def subjects(data: str) -> dict[str, Mechanism]:
     return {
         "mobitrie-lt": MobiTrieSearch(quality=QUALITY[data]),
         "mobitrie": MobiTrie(),
+        BASE_COUNT: MobiTrieSearch.published(quality=QUALITY[data]),
         "markov": Markov(),
         "variable-ngrams": VariableNgrams(n_max=4, moves=40),
     }
@@ -83,9 +85,9 @@ class Trials:
         self._benches: dict[str, Bench] = {}
 
     def bench(self, data: str) -> Bench:
-        """The dataset, ready for trials. One at a time: a million trips are large."""
+        """The dataset, ready for trials."""
         if data not in self._benches:
-            self._benches = {data: Bench(self.data.trips[data](), self.queries)}
+            self._benches[data] = Bench(self.data.trips[data](), self.queries)
         return self._benches[data]
 
     def facts(self, setting: Setting, repetition: int) -> Outcome:
@@ -112,17 +114,20 @@ class Trials:
             rows += error_rows(BASELINE, {BY_TRIE: by_length(exact, "uniform")}, **place)
         return Outcome(rows)
 
+    def release(self, setting: Setting, repetition: int) -> Model:
+        """What a mechanism measures, with noise from a seed: these never leave the process."""
+        data, name, epsilon = setting["data"], setting["mechanism"], setting["epsilon"]
+        bits = SeededBits(f"{data} {name} {epsilon} {repetition}")
+        counter = self.bench(data).counter(repetition)
+        return subjects(data)[name].measure(counter, Gate(Trip(), Budget(epsilon), bits))
+
     def trial(self, setting: Setting, repetition: int) -> Outcome:
         """One release. A search that found nothing has only that to say."""
-        bench, epsilon, name = self.bench(setting["data"]), setting["epsilon"], setting["mechanism"]
-        mechanism = subjects(setting["data"])[name]
-        bits = SeededBits(f"{setting['data']} {name} {epsilon} {repetition}")
-        counter = bench.counter(repetition)
-        model = mechanism.measure(counter, Gate(Trip(), Budget(epsilon), bits))
+        model = self.release(setting, repetition)
         accepted = getattr(model, "accepted", True)
         rows = figures({"found": float(accepted)})
         if accepted:
-            rows += self.judge(name, bench, model, repetition)
+            rows += self.judge(setting["mechanism"], self.bench(setting["data"]), model, repetition)
         return Outcome(rows)
 
     def judge(self, name: str, bench: Bench, model: Model, repetition: int) -> list[dict[str, Any]]:
