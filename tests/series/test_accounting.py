@@ -47,6 +47,7 @@ def test_a_daily_riders_year_under_each_unit_is_what_a_hand_calculation_says(pla
     assert costs["rider-day"].year == 366 * tenth
     assert costs["rider-day"].by_zcdp == epsilon_of(tenth**2 / 2 * (52 * 7**2 + 2**2), DELTA)
     assert costs["rider"].tap == tenth
+    assert costs["rider"].day == tenth, "one day is one of the three that are counted: a swap of two trips"
     assert costs["rider"].release == tenth
     assert costs["rider"].year == 53 * tenth
     assert costs["rider"].by_zcdp == epsilon_of(53 * tenth**2 / 2, DELTA)

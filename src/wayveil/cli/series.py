@@ -42,13 +42,17 @@ def init(
 ) -> None:
     """Write a commented plan; or, where there is one, check it and say what it will cost. Spends nothing."""
     from wayveil.privacy.ledger.data_time import span_of
+    from wayveil.series.accounting import budget_words
     from wayveil.series.plan import read_plan
     from wayveil.series.template import template
 
     if plan.exists():
         if first is not None or name is not None:
             raise ParameterError(f"{plan} is there already: change it with an editor; init only checks it")
-        _say_costs(read_plan(plan), as_json=as_json)
+        found = read_plan(plan)
+        if not as_json:
+            typer.echo(budget_words(found) + "\n")
+        _say_costs(found, as_json=as_json)
         return
     if every not in ("day", "week", "month"):
         raise ParameterError(f"a release is per day, week or month, not per {every!r}")
@@ -130,6 +134,42 @@ def status(
     _say_costs(series.plan, as_json=False)
 
 
+@app.command()
+def simulate(
+    feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A new folder, for the files and a plan.")],
+    weeks: Annotated[int, typer.Option(min=1, help="Weeks, from the first one of 2026 on.")] = 52,
+    riders: Annotated[int, typer.Option(min=1, help="Cards, the same ones all year.")] = 20_000,
+    new_route: Annotated[
+        str | None, typer.Option(help="A route of the feed that opens in week --opens.")
+    ] = None,
+    opens: Annotated[int, typer.Option(help="The week in which --new-route opens.")] = 20,
+    strike: Annotated[int, typer.Option(help="The week of a strike; 0 for none.")] = 30,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same taps.")] = 0,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a year of taps to try a series with, one file per week, and the plan for it. Nobody's data is involved."""
+    from wayveil.series.template import template
+    from wayveil.simulate.year import FIRST_MONDAY, YearEvents, write_year
+    from wayveil.world.network import Network
+    from wayveil.world.opening import open_world
+
+    plan = out / "plan.toml"
+    if plan.exists():
+        raise ParameterError(f"{plan} is there already; name another folder")
+    with shown(not quiet and not as_json):
+        network = open_world(feed)
+        if not isinstance(network, Network):
+            raise ParameterError("taps are simulated on a network: give a GTFS feed")
+        events = YearEvents(new_route, opens, strike or None)
+        files = write_year(network, out / "taps", weeks=weeks, riders=riders, seed=seed, events=events)
+    text = template("plan.toml", out.resolve().name, "week", FIRST_MONDAY)
+    plan.write_text(text.replace("feed.zip", str(feed.resolve())).replace("_%G-W%V.csv", "_%G-W%V.parquet"))
+    following = f"wayveil series run {plan} {out / 'taps'}/*.parquet"
+    present({"files": len(files), "plan": str(plan), "next": following}, as_json=as_json)
+
+
 def _say_costs(plan: "Plan", *, as_json: bool) -> None:
     """What a plan costs a daily rider under each unit, and the noise under each accounting."""
     from wayveil.errors import decimal
@@ -162,8 +202,7 @@ def _say_costs(plan: "Plan", *, as_json: bool) -> None:
             {"plan": plan.name, "budget": budget_words(plan), "costs": costs, "noise": noise}, as_json=True
         )
         return
-    typer.echo(budget_words(plan))
-    typer.echo(f"\nWhat the {plan.budget.period} of a daily rider costs, in epsilon:")
+    typer.echo(f"What the {plan.budget.period} of a daily rider costs, in epsilon:")
     present_rows(costs, as_json=False)
     typer.echo(
         f"\nThe same guarantee for one {plan.budget.unit} (epsilon {decimal(plan.budget.period_epsilon)} a "

@@ -91,7 +91,9 @@ def _cost_of(plan: Plan, unit: str) -> UnitCost:
     taps = plan.source.daily_taps
     booked, stated = BookedUnit(unit, bounds), Stated(visits_per_day=taps)
     # How many steps of the unit one tap, one day and one release's worth of days of this rider are.
-    tap, day = (steps(booked, of, stated, days=1) or 1 for of in ("event", "rider-day"))
+    # A day of taps of one card is one trip; of a rider who has others, it is no more than that.
+    one_day = "trip" if unit == "rider" else "rider-day"
+    tap, day = (steps(booked, of, stated, days=1) or 1 for of in ("event", one_day))
     period = {"event": taps * in_one, "rider-day": in_one, "rider": 1}[unit]
     total = {"event": taps * present, "rider-day": present, "rider": releases}[unit]
     # In zCDP a group of k costs k^2 rho. The days are spread over the releases as unevenly as they can be.

@@ -84,8 +84,8 @@ def simulate_taps(
     rng = np.random.default_rng(seed)
     location, time, rider = _boardings(network, taps, first_day, days, taps_per_rider, campus, rng)
     with step("boarding vehicles"):
-        route = _routes(network, location, rng)
-        vehicle = _vehicles(network, route, time, rng)
+        route = board_routes(network, location, rng)
+        vehicle = board_vehicles(network, route, time, rng)
     fleet = int(vehicle.max()) + 1
     seats = rng.choice(SEATS, fleet, p=SEAT_SHARES).astype(np.int32)
     made = Taps(
@@ -141,13 +141,20 @@ def _boardings(
     return location[order], time[order], rider[order]
 
 
-def _routes(network: Network, location: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
-    """A route that leaves the stop, by how often vehicles do; at a terminus, one that arrives; else none (-1)."""
+def board_routes(
+    network: Network, location: NDArray[np.int32], rng: np.random.Generator, *, closed: int = -1
+) -> NDArray[np.int32]:
+    """A route that leaves the stop, by how often vehicles do; at a terminus, one that arrives; else none (-1).
+
+    Nobody boards a route that is `closed`; at stops that only it serves nobody boards.
+    """
     edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
     weight = (network.runs / np.maximum(np.diff(network.route_indptr), 1))[edge]
     ends = np.concatenate([network.sources[edge], network.indices[edge]])
     weights = np.concatenate([weight, weight * 1e-6])
     routes = np.concatenate([network.route, network.route])
+    running_ones = routes != closed
+    ends, weights, routes = ends[running_ones], weights[running_ones], routes[running_ones]
     order = np.argsort(ends, kind="stable")
     ends, routes, running = ends[order], routes[order], np.concatenate([[0.0], np.cumsum(weights[order])])
     low, high = (np.searchsorted(ends, location, side=side) for side in ("left", "right"))
@@ -159,7 +166,7 @@ def _routes(network: Network, location: NDArray[np.int32], rng: np.random.Genera
     return np.where(served, routes[np.minimum(found, len(routes) - 1)], -1).astype(np.int32)
 
 
-def _vehicles(
+def board_vehicles(
     network: Network, route: NDArray[np.int32], time: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int32]:
     """A vehicle of the route's fleet; each runs a route for two hours at a time."""

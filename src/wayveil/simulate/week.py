@@ -41,7 +41,13 @@ class _Places:
 
 
 def simulate_week(
-    network: Network, riders: int, *, seed: int, mean_visits: float = 3.2, campus: float = 0.0
+    network: Network,
+    riders: int,
+    *,
+    seed: int,
+    mean_visits: float = 3.2,
+    campus: float = 0.0,
+    week: int | None = None,
 ) -> Trips:
     """The taps of `riders` people in one week, one trip per rider; the same arguments give the same trips.
 
@@ -49,6 +55,7 @@ def simulate_week(
                  the riders are commuters
     campus       share of the riders whose favourite place is the same one: the stop with most departures outside the
                  inner half of the city
+    week         of a year of the same people: they keep their homes, favourite places and numbers from week to week
     """
     if not 0 <= campus < 1:
         raise ParameterError(f"campus is a share of the riders, below 1, not {campus}")
@@ -66,6 +73,9 @@ def simulate_week(
     favourite = _visited(places, home, rng)
     if campus > 0:
         favourite = np.where(rng.random(riders) < campus, _campus(network, places.stops), favourite)
+    naming = rng
+    if week is not None:
+        rng, naming = np.random.default_rng([seed, 1, week]), np.random.default_rng([seed, 2])
     parts = [
         _commutes(home[:commuters], favourite[:commuters], rng),
         _outings(
@@ -78,7 +88,7 @@ def simulate_week(
         ),
     ]
     rider, stop, time = (np.concatenate([part[i] for part in parts]) for i in range(3))
-    return _as_trips(network, riders, rider, places.stops[stop], time, rng)
+    return _as_trips(network, riders, rider, places.stops[stop], time, naming)
 
 
 def _campus(network: Network, stops: NDArray[np.int32]) -> int:
