@@ -70,7 +70,7 @@ def test_taps_without_a_card_are_refused_left_out_or_their_own_riders():
     for word, said in (("own", "a rider of its own"), ("drop", "are left out")):
         sheet = release_taps(taps, "cards", epsilon=1, without_id=word).datasheet
         assert said in sheet["guarantee"]["sentence"]
-    with pytest.raises(ParameterError, match="no meaning for the way 'counts'"):
+    with pytest.raises(ParameterError, match="no meaning for the unit 'event'"):
         release_taps(taps, "counts", epsilon=1, without_id="own")
 
 

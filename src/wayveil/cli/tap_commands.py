@@ -1,4 +1,4 @@
-"""Commands about taps: `taps clean`, `taps simulate`, `taps riders` and `taps release`."""
+"""Commands about taps: `taps clean`, `taps simulate` and `taps riders`; `tap_release` has the others."""
 
 import datetime
 from pathlib import Path
@@ -9,20 +9,9 @@ import typer
 from wayveil.cli.options import (
     AsJson,
     BoundingBox,
-    DatasetName,
-    Epsilon,
-    LedgerPlace,
-    MemoryLimit,
-    NewPeople,
-    NoRider,
-    PolicyEpsilon,
-    Preset,
-    PriorFolders,
-    PriorWorld,
     Quiet,
     WalkRadius,
     present,
-    present_release,
     remark,
 )
 from wayveil.errors import InputError, ParameterError
@@ -64,6 +53,12 @@ Zone = Annotated[
         "keeps the wall time that it shows."
     ),
 ]
+OptOut = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the wish not to be counted (1, true, yes): such rows are left out, each by itself."
+    ),
+]
 OptionalWorld = Annotated[
     Path | None, typer.Option("--world", "-w", help="GTFS zip or folder, or saved network.")
 ]
@@ -96,6 +91,7 @@ def clean(
         int | None, typer.Option(min=1, help="Days of the period, with --first-day. Default: 6.")
     ] = None,
     zone: Zone = None,
+    opt_out: OptOut = None,
     bbox: BoundingBox = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -129,6 +125,7 @@ def clean(
             period=None if first_day is None else _period(first_day, days or DAYS),
             reach_metres=_reach(grid, cell),
             zone=zone,
+            opt_out=opt_out,
         )
         write_taps(made.taps, out)
     if as_json:
@@ -168,7 +165,7 @@ def simulate(
         city = open_world(feed, bbox=bbox)
         if not isinstance(city, Network):
             raise ParameterError("taps are simulated on a network; give a GTFS feed or a saved network")
-        made = simulate_taps(city, taps, seed=seed, first_day=_day(first_day), days=days, campus=campus)
+        made = simulate_taps(city, taps, seed=seed, first_day=day_of(first_day), days=days, campus=campus)
         chosen = Gaps() if gaps else Gaps.none()
         write_vendor_file(made, out, seed=seed + 1, gaps=chosen)
     present({**made.taps.describe(), "written_to": str(out)}, as_json=as_json)
@@ -202,114 +199,9 @@ def riders(
     with shown(not quiet and not as_json):
         city = open_places(world, grid, cell, None, walk_radius)
         read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill), zone=zone)
-        made = reconstruct_riders(read.taps, _rules(rules), seed=seed)
+        made = reconstruct_riders(read.taps, rider_rules(rules), seed=seed)
         write_table(made.table(), out, made.history)
     present({**made.describe(), "written_to": str(out)}, as_json=as_json)
-
-
-@app.command()
-def release(
-    file: TapFile,
-    epsilon: Epsilon,
-    way: Annotated[
-        str,
-        typer.Option(
-            help="cards (protects riders), counts-first or counts (protect single taps), or study (protects nobody "
-            "behind the taps)."
-        ),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
-    world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
-    columns: Columns = None,
-    mapped: Mapped = None,
-    mechanism: Annotated[
-        str | None, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`.")
-    ] = None,
-    parameters: Annotated[
-        list[str] | None, typer.Option("--set", help="Parameter of the mechanism, name=value.")
-    ] = None,
-    preset: Preset = None,
-    period: Annotated[
-        str | None, typer.Option(help="A trip is a rider's `day` or `week`; not for counts. Default: day.")
-    ] = None,
-    max_trips: Annotated[
-        int | None,
-        typer.Option(min=1, help="Trips of one rider that are counted; for cards and study. Default: 2."),
-    ] = None,
-    no_rider: NoRider = "refuse",
-    alightings: Annotated[bool, typer.Option(help="Way cards: add where riders get off.")] = False,
-    first_day: Annotated[
-        str | None, typer.Option(help="Public period, for counts-first: YYYY-MM-DD.")
-    ] = None,
-    days: Annotated[
-        int | None, typer.Option(min=1, help="Days of the public period, for counts-first. Default: 6.")
-    ] = None,
-    rules: RulesFile = None,
-    zone: Zone = None,
-    ledger: LedgerPlace = None,
-    dataset: DatasetName = None,
-    policy_epsilon: PolicyEpsilon = None,
-    new_people: NewPeople = False,
-    memory: MemoryLimit = 6,
-    purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
-    curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
-    prior: PriorFolders = None,
-    prior_world: PriorWorld = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
-    from wayveil.cli.mechanisms import make_mechanism
-    from wayveil.cli.release import require_dataset
-    from wayveil.mechanisms.presets import refuse_nameless
-    from wayveil.privacy.budget import release_epsilon
-    from wayveil.releases.accounts import open_account, settled_if_lost
-    from wayveil.releases.priors import open_priors
-    from wayveil.releases.tap_ways import release_taps, unit_of_way
-
-    budget = release_epsilon(epsilon)
-    if parameters and mechanism is None:
-        raise ParameterError("--set gives a parameter of a mechanism: name it with --mechanism")
-    if mechanism is None:
-        refuse_nameless(preset)
-    chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [], preset)
-    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
-        raise ParameterError(f"{out} already exists; a release is never written over another one")
-    with shown(not quiet and not as_json):
-        taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, grid, cell, zone)
-        other = None if prior_world is None else open_places(prior_world, None, cell, None)
-        priors = open_priors(prior or [], taps.world, other)
-        name = dataset or file.name
-        account = open_account(ledger, file)
-        rows = None if new_people else taps.as_single_visits()
-        unit = unit_of_way(way, max_trips, no_rider)  # type: ignore[arg-type]
-        require_dataset(account, name, unit, policy_epsilon, rows, quiet=quiet or as_json)
-        made = release_taps(
-            taps,
-            way,  # type: ignore[arg-type]
-            epsilon=budget,
-            mechanism=chosen,
-            period=period,  # type: ignore[arg-type]
-            max_trips=max_trips,
-            without_id=no_rider,  # type: ignore[arg-type]
-            alightings=alightings,
-            first_day=None if first_day is None else _day(first_day),
-            days=DAYS if days is None and first_day is not None else days,
-            rules=_rules(rules),
-            ledger=account,
-            dataset=name,
-            new_people=new_people,
-            memory=int(memory * 2**30),
-            purpose=purpose,
-            curator=curator,
-            prior=priors,
-        )
-        with settled_if_lost(made.reservation, out):
-            folder = made.save(out)
-    booked = "no ledger" if account is None else f"{account.name}, as {name}"
-    present_release(made, folder, as_json=as_json, booked_in=booked)
 
 
 def open_places(
@@ -352,11 +244,13 @@ def read_clean(
     grid: str | None,
     cell: float,
     zone: str | None = None,
+    opt_out: str | None = None,
 ) -> "Taps":
     from wayveil.taps.read import read_taps
 
     reach = _reach(grid, cell)
-    return read_taps(file, city, _layout(columns, mapped), reach_metres=reach, zone=zone).taps
+    layout = _layout(columns, mapped)
+    return read_taps(file, city, layout, reach_metres=reach, zone=zone, opt_out=opt_out).taps
 
 
 def _reach(grid: str | None, cell: float) -> float:
@@ -393,7 +287,8 @@ def _filling(file: Path, fill: str) -> Any:
     return "none" if PRESETS["wayveil"].time in table_header(file) else fill
 
 
-def _rules(path: Path | None) -> "RiderRules | None":
+def rider_rules(path: Path | None) -> "RiderRules | None":
+    """The rules of a TOML file."""
     import tomllib
 
     from pydantic import ValidationError
@@ -411,7 +306,8 @@ def _rules(path: Path | None) -> "RiderRules | None":
         raise InputError(f"holds no usable rules ({first})", file=path) from error
 
 
-def _day(text: str) -> datetime.date:
+def day_of(text: str) -> datetime.date:
+    """A day that was written as YYYY-MM-DD."""
     try:
         return datetime.date.fromisoformat(text)
     except ValueError as error:
@@ -419,12 +315,13 @@ def _day(text: str) -> datetime.date:
 
 
 def _period(first_day: str, days: int) -> tuple[datetime.date, datetime.date]:
-    first = _day(first_day)
+    first = day_of(first_day)
     return first, datetime.date.fromordinal(first.toordinal() + days - 1)
 
 
 def register(app_: typer.Typer) -> None:
     """Add the commands."""
+    from wayveil.cli import tap_release  # noqa: F401 (adds its commands when it is first imported)
     from wayveil.cli.ask import ask
 
     app_.add_typer(app, name="taps")

@@ -21,13 +21,16 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.budget import Rational
-from wayveil.privacy.units import Event, Rider, Trip, Unit, WithoutId
+from wayveil.privacy.units import Rider, RiderDay, Trip, Unit, WithoutId
 from wayveil.releases.datasheet import Datasheet
+from wayveil.releases.hidden_stops import declare_hidden, hide_stops
 from wayveil.releases.release import Release, release
+from wayveil.releases.tap_units import bounded_by, choose_tap_unit
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import Period, chain_cards, sequences
+from wayveil.taps.sensitive import SensitiveStops
 from wayveil.taps.taps import Taps
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
@@ -45,7 +48,6 @@ ON_STEPS = (
     "tap-counts (--way counts) or, with cards, with noisy-prefix-tree"
 )
 DEFAULT_HEIGHT = 4
-DEFAULT_TRIPS = 2
 
 
 def release_taps(
@@ -55,11 +57,16 @@ def release_taps(
     epsilon: Rational,
     mechanism: Mechanism | None = None,
     period: Period | None = None,
+    unit: str | None = None,
     max_trips: int | None = None,
+    max_taps: int | None = None,
+    window_hours: int | None = None,
     without_id: WithoutId = "refuse",
     first_day: date | None = None,
     days: int | None = None,
     alightings: bool = False,
+    sensitive: SensitiveStops | None = None,
+    sensitive_epsilon: Rational | None = None,
     rules: RiderRules | None = None,
     seed: int | None = None,
     **options: Any,
@@ -70,29 +77,37 @@ def release_taps(
                 best; `study` and alightings: a noisy prefix tree of height 4. With `counts-first`, an optional second
                 step that rewrites the already private trips
     period      a trip is a rider's `day` (if nothing is said) or `week`; `counts` has no trips
+    unit        who is protected: `event` (default of counts), `rider` (default of cards), `rider-day`, `window`, `trip`
     max_trips   trips of one rider (`cards`, `study`) that are counted; 2 if nothing is said
-    without_id  taps without a card (`cards`): refused, left out (`drop`), or each a rider of its own (`own`)
+    max_taps    taps that are counted of a rider, a rider's day or window (`counts`, `counts-first`)
+    without_id  taps without a card, for units of riders: refused, left out (`drop`), or each a rider of its own (`own`)
     first_day, days   the public period, needed by `counts-first`
     alightings  `cards` only: trips with the stops where riders get off
+    sensitive   a public list of stops: merged into their surroundings, or, with `sensitive_epsilon`, kept with a chance
+                that protects what a unit did there with that epsilon
     rules, seed how riders are reconstructed
     options     go to `release`: ledger, dataset, curator, purpose, prior, bits, ...
     """
     if way not in get_args(Way):
         raise ParameterError(f"there is no way {way!r}; there are {', '.join(get_args(Way))}")
-    if without_id != "refuse" and way != "cards":
-        raise ParameterError(f"what becomes of taps without a card has no meaning for the way {way!r}")
+    protected = choose_tap_unit(
+        way, unit, max_trips=max_trips, max_taps=max_taps, window_hours=window_hours, without_id=without_id
+    )
     unused = {
         "alightings": alightings and way != "cards",
         "first_day": first_day is not None and way != "counts-first",
         "days": days is not None and way != "counts-first",
-        "max_trips": max_trips is not None and way in ("counts", "counts-first"),
+        "sensitive_epsilon": sensitive_epsilon is not None and sensitive is None,
         "period": period is not None and way == "counts",
         "rules": rules is not None and way in ("cards", "counts"),
     }
     for option in (name for name, given in unused.items() if given):
         raise ParameterError(f"{option} has no meaning for the way {way!r}")
+    if period == "week" and isinstance(protected, RiderDay):
+        raise ParameterError(
+            "a rider's week is more than a rider's day: leave --period away, or take the unit rider"
+        )
     span: Period = "day" if period is None else period
-    bound = DEFAULT_TRIPS if max_trips is None else max_trips
     if way != "study":
         taps.history.refuse_unsound()
     if isinstance(mechanism, Weave) and isinstance(taps.world, Network):
@@ -104,36 +119,39 @@ def release_taps(
     tree = _for_taps(NoisyPrefixTree(height=DEFAULT_HEIGHT) if mechanism is None else mechanism)
     # Whatever is made of the taps, the ledger knows them by the taps themselves.
     options = {"rows": taps.as_single_visits(), **options}
+    said = None
+    if sensitive is not None:
+        taps, said = hide_stops(taps, sensitive, sensitive_epsilon, protected, epsilon, options)
+
+    def count(trips: Trips, by: Mechanism, **more: Any) -> Release:
+        made = release(
+            trips, by, epsilon=epsilon, unit=protected, rule=ANY_MOVE, seed=seed, **options, **more
+        )
+        return made if said is None else replace(made, datasheet=declare_hidden(made.datasheet, said))
+
     if way == "cards":
-        trips = card_trips(taps, span, alightings=alightings)
-        unit = Rider(max_trips=bound, without_id=without_id)
-        return release(trips, tree, epsilon=epsilon, unit=unit, rule=ANY_MOVE, seed=seed, **options)
+        return count(card_trips(taps, span, alightings=alightings), tree)
     if way == "counts":
-        counts = TapCounts() if mechanism is None else mechanism
-        single = replace(taps.as_single_visits(), rider=None)
-        return release(single, counts, epsilon=epsilon, unit=Event(), rule=ANY_MOVE, seed=seed, **options)
+        counts = _for_unit(TapCounts() if mechanism is None else mechanism, protected)
+        return count(bounded_by(protected, taps.as_single_visits(), taps), counts)
     if way == "counts-first":
-        made = _counts_first(taps, epsilon, span, first_day, days, rules, seed, options)
+        margins = _for_unit(_margins(taps, span, first_day, days, rules), protected)
+        assert isinstance(taps.world, Network)  # or the margins were refused
+        made = count(bounded_by(protected, Boardings(taps.world).of(taps), taps), margins)
         return made if mechanism is None else _rewritten(made, tree, epsilon, seed)
     riders = reconstruct_riders(taps, rules, seed=0 if seed is None else seed)
-    unit = Rider(max_trips=bound)
-    return release(
-        riders.trips(span),
-        tree,
-        epsilon=epsilon,
-        unit=unit,
-        rule=ANY_MOVE,
-        not_private=REASON,
-        seed=seed,
-        **options,
-    )
+    return count(riders.trips(span), tree, not_private=REASON)
 
 
-def unit_of_way(way: str, max_trips: int | None, without_id: WithoutId = "refuse") -> Unit:
-    """Whom a way from taps to a release counts for."""
-    if way in ("counts", "counts-first"):
-        return Event()
-    return Rider(max_trips=DEFAULT_TRIPS if max_trips is None else max_trips, without_id=without_id)
+def _for_unit(mechanism: Mechanism, unit: Unit) -> Mechanism:
+    """Every tap is a trip of one visit: for units of trips the mechanism has to know that one visit is all it has."""
+    if (
+        isinstance(mechanism, TapCounts | TapMargins)
+        and isinstance(unit, Rider)
+        and mechanism.max_visits is None
+    ):
+        return mechanism.model_copy(update={"max_visits": 1})
+    return mechanism
 
 
 def card_trips(taps: Taps, period: Period, *, alightings: bool = False) -> Trips:
@@ -152,16 +170,9 @@ def _for_taps(mechanism: Mechanism) -> Mechanism:
     return mechanism
 
 
-def _counts_first(
-    taps: Taps,
-    epsilon: Rational,
-    period: Period,
-    first_day: date | None,
-    days: int | None,
-    rules: RiderRules | None,
-    seed: int | None,
-    options: dict[str, Any],
-) -> Release:
+def _margins(
+    taps: Taps, period: Period, first_day: date | None, days: int | None, rules: RiderRules | None
+) -> TapMargins:
     if not isinstance(taps.world, Network):
         raise ParameterError("counts by route need a network; read the taps over a GTFS feed")
     if first_day is None or days is None:
@@ -170,9 +181,7 @@ def _counts_first(
             "it would tell when the first and the last one was"
         )
     chosen = RiderRules() if rules is None else rules
-    margins = TapMargins(first_day=first_day, days=days, rules=chosen, period=period)
-    places = Boardings(taps.world).of(taps)
-    return release(places, margins, epsilon=epsilon, unit=Event(), rule=ANY_MOVE, seed=seed, **options)
+    return TapMargins(first_day=first_day, days=days, rules=chosen, period=period)
 
 
 def _rewritten(made: Release, tree: Mechanism, epsilon: Rational, seed: int | None) -> Release:

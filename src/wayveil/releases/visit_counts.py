@@ -4,6 +4,7 @@ A model that counted taps answers straight from its noisy counts: any sum of cel
 count together (a stop on one day, say) is counted in the released trips, without an interval.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 
 TIMETABLE: Final = "Routes are not in this release: tap-ins are shared out by the timetable. No bars."
 COUNTED: Final = "Bars hold the true number in 95 of 100 cases."
+THINNED: Final = (
+    " At the sensitive stops taps were counted with a chance of {chance:.3g}: numbers there are of those."
+)
+BOUNDED: Final = (
+    "Bars hold the number of the taps that were counted in 95 of 100 cases: {bound}. Others are missing."
+)
 CUT: Final = (
     "Bars hold the number of the taps that were counted in 95 of 100 cases: the first {visits} of a trip, and of a "
     "rider as many trips as the bound allows. Others are missing."
@@ -145,7 +152,21 @@ def say_bars(found: Estimate) -> str:
 def counted_note(release: "Release") -> str:
     """What the bars of counted taps hold."""
     visits = release.datasheet["mechanism"]["parameters"].get("max_visits")
-    return COUNTED if visits is None else CUT.format(visits=visits)
+    hidden = release.datasheet.get("sensitive_stops", {}).get("chance")
+    thinned = "" if hidden is None else THINNED.format(chance=hidden)
+    if visits in (None, 1):
+        bound = taps_of_unit(release.datasheet.get("guarantee", {}))
+        return (COUNTED if bound is None else BOUNDED.format(bound=bound)) + thinned
+    return CUT.format(visits=visits) + thinned
+
+
+def taps_of_unit(guarantee: Mapping[str, Any]) -> str | None:
+    """How many taps of whom were counted, in words, where every tap is counted by itself; None for single taps."""
+    bounds = guarantee.get("bounds", {})
+    most = bounds.get("max_visits", bounds.get("max_trips"))
+    whose = {"rider": "of a rider", "rider-day": "of a rider a day", "window": "of a rider in a window"}
+    unit = whose.get(str(guarantee.get("unit")))
+    return None if most is None or unit is None else f"at most {most} {unit}, chosen at random"
 
 
 def route_boardings(trips: Trips, network: Network) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ COLUMNS = (
     "transaction",
     "action",
     "filled",
+    "opt_out",
 )
 
 
@@ -39,6 +40,7 @@ class ColumnMap(BaseModel):
     card         the rider's fare card or token
     transaction  id of the row, which makes repeated rows recognisable
     action       kind of transaction; only `boardings` are kept
+    opt_out      the wish not to be counted: rows that say 1, true, yes or y are left out before anything looks at them
     missing      texts that mean "no value"
     date_format  of the `date` column, as in strftime
     clock        how `time` is written beside a date: as a clock (08:15, 25:10:00) or as a whole `hour`
@@ -64,6 +66,7 @@ class ColumnMap(BaseModel):
     transaction: str | None = None
     action: str | None = None
     filled: str | None = None
+    opt_out: str | None = None
     missing: tuple[str, ...] = ("", "NA", "NaN", "null")
     boardings: tuple[str, ...] = ()
     date_format: str = "%Y-%m-%d"

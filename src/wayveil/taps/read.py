@@ -39,6 +39,7 @@ from wayveil.world.world import World
 
 Fill = Literal["none", "same-bus"]
 Mask = NDArray[np.bool_]
+OPTED_OUT = ("1", "true", "yes", "y")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ def read_taps(
     period: tuple[date, date] | None = None,
     reach_metres: float = 500.0,
     zone: str | None = None,
+    opt_out: str | None = None,
 ) -> CleanTaps:
     """Read and clean a tap file, or a polars or pandas frame or Arrow table of taps.
 
@@ -77,6 +79,7 @@ def read_taps(
     everywhere    a larger world: a stop that only this one has is counted as inactive in the period
     period        first and last day that count, both included
     reach_metres  how far a tap with coordinates may be from the nearest location
+    opt_out       the column with the wish not to be counted, in place of the column map's
     zone          the city's time zone (Europe/Madrid), in place of the column map's: zoned times are put on its clock
     """
     name = source_name(source)
@@ -87,11 +90,16 @@ def read_taps(
     layout = column_map(columns, table_header(source), name)
     if zone is not None:
         layout = ColumnMap(**{**layout.model_dump(), "zone": zone})
+    if opt_out is not None:
+        if opt_out not in table_header(source):
+            raise InputError(f"has no column {opt_out!r} with wishes not to be counted", file=name)
+        layout = ColumnMap(**{**layout.model_dump(), "opt_out": opt_out})
     table, marks = read_marked_table(source, layout.theirs(), ("time",), COLUMNS)
     with step("Cleaning taps"):
         # The choice to fill marks the taps, whether or not it found a gap: that there was one is nobody's business.
         history = History(marks=marks | ({FILLED} if fill == "same-bus" else frozenset()))
         cleaner = _Cleaner(name, table, layout, world, history)
+        cleaner.wishes()
         cleaner.times()
         cleaner.actions()
         study_like = layout.seats is not None
@@ -131,6 +139,15 @@ class _Cleaner:
         where = where & self.alive
         self.report.add(rule, "dropped", where, say)
         self.alive &= ~where
+
+    def wishes(self) -> None:
+        """Leave out who does not want to be counted: a rule of that row alone, before anything else looks at it."""
+        if "opt_out" not in self.text:
+            return
+        away = self.text["opt_out"].str.to_lowercase().is_in(list(OPTED_OUT)).fill_null(False).to_numpy()
+        self.drop("wish not to be counted", away, lambda row: "opted out")
+        if "card" in self.text:
+            self.text["card"] = pl.select(pl.when(pl.Series(~away)).then(self.text["card"])).to_series()
 
     def times(self) -> None:
         self.drop("time that cannot be read", self.moments.unreadable, self.moments.say)

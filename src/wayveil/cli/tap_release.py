@@ -1,0 +1,241 @@
+"""Commands that release taps and help to choose who is protected: `taps release`, `taps units`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wayveil.cli.options import (
+    AsJson,
+    DatasetName,
+    Epsilon,
+    LedgerPlace,
+    MemoryLimit,
+    NewPeople,
+    NoRider,
+    PolicyEpsilon,
+    Preset,
+    PriorFolders,
+    PriorWorld,
+    Quiet,
+    present_release,
+    present_rows,
+    remark,
+)
+from wayveil.cli.tap_commands import (
+    DAYS,
+    Cell,
+    Columns,
+    Grid,
+    Mapped,
+    OptionalWorld,
+    OptOut,
+    RulesFile,
+    TapFile,
+    Zone,
+    app,
+    day_of,
+    open_places,
+    read_clean,
+    rider_rules,
+)
+from wayveil.errors import ParameterError
+from wayveil.progress import shown
+
+
+@app.command()
+def release(
+    file: TapFile,
+    epsilon: Epsilon,
+    way: Annotated[
+        str,
+        typer.Option(
+            help="cards (protects riders), counts-first or counts (protect single taps), or study (protects nobody "
+            "behind the taps)."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    mechanism: Annotated[
+        str | None, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`.")
+    ] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Option("--set", help="Parameter of the mechanism, name=value.")
+    ] = None,
+    preset: Preset = None,
+    period: Annotated[
+        str | None, typer.Option(help="A trip is a rider's `day` or `week`; not for counts. Default: day.")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Who is protected: event (one tap; default of counts and counts-first), rider (all that a card did; "
+            "default of cards), rider-day, window, trip (a card's day or week). `wayveil taps units` helps to choose."
+        ),
+    ] = None,
+    max_taps: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Taps that are counted of each rider, rider-day or window, with counts and counts-first.",
+        ),
+    ] = None,
+    window_hours: Annotated[int | None, typer.Option(min=1, help="Hours of the unit window.")] = None,
+    sensitive: Annotated[
+        Path | None,
+        typer.Option(
+            help="A public csv of sensitive stops (stop_id, if need be merge_into): merged into the nearest other stop."
+        ),
+    ] = None,
+    sensitive_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            help="With --sensitive: do not merge; protect what a unit did at these stops with this epsilon."
+        ),
+    ] = None,
+    opt_out: OptOut = None,
+    max_trips: Annotated[
+        int | None,
+        typer.Option(min=1, help="Trips of one rider that are counted; for cards and study. Default: 2."),
+    ] = None,
+    no_rider: NoRider = "refuse",
+    alightings: Annotated[bool, typer.Option(help="Way cards: add where riders get off.")] = False,
+    first_day: Annotated[
+        str | None, typer.Option(help="Public period, for counts-first: YYYY-MM-DD.")
+    ] = None,
+    days: Annotated[
+        int | None, typer.Option(min=1, help="Days of the public period, for counts-first. Default: 6.")
+    ] = None,
+    rules: RulesFile = None,
+    zone: Zone = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
+    policy_epsilon: PolicyEpsilon = None,
+    new_people: NewPeople = False,
+    memory: MemoryLimit = 6,
+    purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
+    curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
+    prior: PriorFolders = None,
+    prior_world: PriorWorld = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
+    from wayveil.cli.mechanisms import make_mechanism
+    from wayveil.cli.release import require_dataset
+    from wayveil.mechanisms.presets import refuse_nameless
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.releases.accounts import open_account, settled_if_lost
+    from wayveil.releases.priors import open_priors
+    from wayveil.releases.tap_units import choose_tap_unit
+    from wayveil.releases.tap_ways import release_taps
+    from wayveil.taps.sensitive import SensitiveStops
+
+    budget = release_epsilon(epsilon)
+    if parameters and mechanism is None:
+        raise ParameterError("--set gives a parameter of a mechanism: name it with --mechanism")
+    if mechanism is None:
+        refuse_nameless(preset)
+    chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [], preset)
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise ParameterError(f"{out} already exists; a release is never written over another one")
+    with shown(not quiet and not as_json):
+        city = open_places(world, grid, cell, None)
+        taps = read_clean(file, city, columns, mapped, grid, cell, zone, opt_out)
+        hidden = None if sensitive is None else SensitiveStops.of_file(sensitive, city)
+        other = None if prior_world is None else open_places(prior_world, None, cell, None)
+        priors = open_priors(prior or [], taps.world, other)
+        name = dataset or file.name
+        account = open_account(ledger, file)
+        rows = None if new_people else taps.as_single_visits()
+        protected = choose_tap_unit(
+            way,
+            unit,
+            max_trips=max_trips,
+            max_taps=max_taps,
+            window_hours=window_hours,
+            without_id=no_rider,  # type: ignore[arg-type]
+        )
+        require_dataset(account, name, protected, policy_epsilon, rows, quiet=quiet or as_json)
+        made = release_taps(
+            taps,
+            way,  # type: ignore[arg-type]
+            epsilon=budget,
+            mechanism=chosen,
+            period=period,  # type: ignore[arg-type]
+            unit=unit,
+            max_trips=max_trips,
+            max_taps=max_taps,
+            window_hours=window_hours,
+            sensitive=hidden,
+            sensitive_epsilon=sensitive_epsilon,
+            without_id=no_rider,  # type: ignore[arg-type]
+            alightings=alightings,
+            first_day=None if first_day is None else day_of(first_day),
+            days=DAYS if days is None and first_day is not None else days,
+            rules=rider_rules(rules),
+            ledger=account,
+            dataset=name,
+            new_people=new_people,
+            memory=int(memory * 2**30),
+            purpose=purpose,
+            curator=curator,
+            prior=priors,
+        )
+        with settled_if_lost(made.reservation, out):
+            folder = made.save(out)
+    booked = "no ledger" if account is None else f"{account.name}, as {name}"
+    present_release(made, folder, as_json=as_json, booked_in=booked)
+
+
+@app.command()
+def units(
+    file: TapFile,
+    epsilon: Epsilon,
+    world: OptionalWorld = None,
+    grid: Grid = None,
+    cell: Cell = 0.02,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    zone: Zone = None,
+    opt_out: OptOut = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Who should be protected: how many taps people have decides. Exact facts about the raw taps: keep them inside.
+
+    For every unit and bound: the share of the taps that would be counted, the noise of a count that has all of epsilon,
+    and the epsilon for all that a frequent person (99 of 100 have no more taps) did in the file. The look is booked in
+    the ledger in reach, free of charge.
+    """
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.releases.accounts import note_look
+    from wayveil.releases.tap_units import advise_units, say_unit
+
+    with shown(not quiet and not as_json):
+        taps = read_clean(
+            file, open_places(world, grid, cell, None), columns, mapped, grid, cell, zone, opt_out
+        )
+        advice = advise_units(taps, float(release_epsilon(epsilon)))
+        note_look("taps units", taps.as_single_visits(), file, ledger, dataset)
+    rows = [
+        {
+            "unit": one.unit,
+            "max_taps": one.max_taps,
+            "taps counted": f"{one.kept:.1%}",
+            "noise": f"{one.noise:,.1f}",
+            "epsilon of a frequent person": f"{one.person:,.1f}",
+        }
+        for one in advice
+    ]
+    present_rows(rows, as_json=as_json, title="who is protected")
+    if not as_json:
+        for sentence in say_unit(advice, taps):
+            remark(sentence, quiet=quiet)
+        remark("These are exact facts about the raw data: keep them inside.", quiet=quiet)
