@@ -1,7 +1,7 @@
 """GPS traces: every mechanism on Shenzhen's taxis beside AdaTrace and PrivTrace, and on simulated cities.
 
     python -m bench.weave_grids [shenzhen] [streets] [wandering] [sprawl] [roam] [--epsilon 0.5,1,2] [--releases 5]
-        [--mechanisms weave,dp-loc,od-hops,markov] [--cells 30x30] [--trips 6000] [--seed 101]
+        [--mechanisms weave,dp-loc,od-hops,markov] [--cells 30x30] [--trips 6000] [--seed 101] [--first 0]
 
 Needs `shenzhen-taxi` in the folder WAYVEIL_DATA for the first. Released trips are points uniform in their cells, held
 against the raw points twice: as the rivals' evaluator does it (`rivals`), and by the GPS set of the reports (`ours`).
@@ -129,7 +129,8 @@ def main() -> None:
     parser.add_argument("--mechanisms", default="weave")
     parser.add_argument("--cells", default="30x30")
     parser.add_argument("--trips", type=int, default=6_000)
-    parser.add_argument("--seed", type=int, default=101)
+    parser.add_argument("--seed", type=int, default=101, help="of a simulated city")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first release")
     chosen = parser.parse_args()
     for city in chosen.cities:
         raw, points = read_city(city, chosen.cells, chosen.trips, chosen.seed)
@@ -144,7 +145,7 @@ def main() -> None:
             for label, (kind, given) in versions(raw, chosen.mechanisms).items():
                 begun = process_time()
                 made = [
-                    release(given, kind, epsilon=epsilon, seed=number).trips
+                    release(given, kind, epsilon=epsilon, seed=chosen.first + number).trips
                     for number in range(chosen.releases)
                 ]
                 spent = (process_time() - begun) / chosen.releases

@@ -37,7 +37,8 @@ def test_trips_walk_the_grid_arrive_and_have_times(taxis):
     assert trips.world.successors.contains(trips.location[at - 1], trips.location[at]).all()
     assert (np.diff(trips.time)[at - 1] > 0).all()
     assert made.datasheet["guarantee"]["epsilon"] == "2"
-    assert set(made.model.table()["part"].unique()) == {"trips", "ends", "hours", "city hops", "zone hops"}
+    parts = {"trips", "ends", "hours", "flows", "city hops", "zone hops"}
+    assert set(made.model.table()["part"].unique()) == parts
     again = made.model.generate(1)
     assert np.array_equal(again.location, trips.location)
 
@@ -48,6 +49,32 @@ def test_hops_are_better_known_than_by_going_straight(taxis):
     assert accuracy > 0.4
     assert metres < 900
     assert loss < np.log(8)
+
+
+def test_walks_follow_the_street_that_everybody_takes():
+    """All of a city cross it along one row: zones and directions alone would spread them over all rows."""
+    grid = Grid(Layout.of_counts("0,0,0.16,0.16", 16, 16))
+    rng = np.random.default_rng(1)
+    rows = rng.integers(3, 13, (4_000, 2))
+    street = 8
+    trips = Trips.of_lists([_along(grid, one, street, other) for one, other in rows.tolist()], grid)
+    blind = OdHops(flows_share=Fraction(1, 10**6))
+    made, without = (release(trips, kind, epsilon=2, seed=1).trips for kind in (OdHops(), blind))
+    raw, with_streets, zones_only = (
+        float((grid.row[part.location] == street).mean()) for part in (trips, made, without)
+    )
+    assert raw > 0.7
+    assert with_streets > 0.5
+    assert with_streets > zones_only + 0.15
+
+
+def _along(grid, one, street, other):
+    """From the west to the east: first to the street, then along it, then away from it."""
+    there = list(range(one, street, 1 if street > one else -1))
+    back = list(range(street, other, 1 if other > street else -1))[1:]
+    way = [(row, 0) for row in there] + [(street, column) for column in range(16)]
+    way += [(row, 15) for row in [*back, *([other] if other != street else [])]]
+    return [row * 16 + column for row, column in way]
 
 
 def test_the_likeliest_way_is_an_option(taxis):

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from wayveil.counting.blocks import walks_of
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.units import Trip
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
@@ -11,6 +12,7 @@ from wayveil.trips.trips import Trips
 from wayveil.utility.lengths import jensen_shannon
 from wayveil.world.grid import Grid
 from wayveil.world.grid_corners import find_corners
+from wayveil.world.grid_turns import find_turns
 from wayveil.world.zones import quarter_leaves
 from weave_city import QUICK, measured, small_town
 
@@ -74,3 +76,14 @@ def test_quarters_of_leaves_keep_single_pairs_whole():
 def test_corners_are_cut_on_grids_only():
     assert WEAVE.rule(wandering().world).corners == "cut"
     assert WEAVE.rule(small_town()).corners == "keep"
+
+
+def test_drivers_turn_as_often_as_measured():
+    """Points near a border step over it and back again; detours alone made hardly any such turn."""
+    shares = []
+    for trips in (wandering(), woven()):
+        seen = walks_of(trips)
+        found = find_turns(trips.world, seen.location, seen.moves)
+        shares.append(np.bincount(found[found >= 0], minlength=5) / (found >= 0).sum())
+    assert shares[0][4] > 0.1
+    assert abs(shares[1][4] - shares[0][4]) < 0.05

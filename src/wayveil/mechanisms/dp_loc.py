@@ -2,7 +2,7 @@
 
 Guarantee
     (epsilon, delta)-differential privacy for units that own whole trips: trip, rider, rider-day.
-    Reason: the number of trips, and the ends of trips in the default preset, are bought as in od-hops, in pure
+    Reason: the number of trips, and in the default preset ends and moves by cell, are bought as in od-hops, in pure
     epsilon. The networks are trained through the gate (privacy/training.py): units drawn by Poisson, one hop of one
     trip of each, clipped sums in whole numbers, rounded Gaussian noise on every parameter, and sigma from the privacy
     loss distribution of all steps of all trainings together, at the release's delta. Prices add up to epsilon. Batch,
@@ -20,7 +20,7 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter
 from wayveil.errors import RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.od_hops import buy_ends, buy_trips, grid_of, zone_bits
+from wayveil.mechanisms.od_hops import buy_ends, buy_flows, buy_trips, grid_of, zone_bits
 from wayveil.privacy.accounting import Steps
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.training import check_trainable
@@ -67,6 +67,12 @@ class DpLoc(Mechanism):
     )
     hours_share: Fraction = Field(
         Fraction(1, 10), gt=0, lt=1, description="Default preset: share that buys starts by zone and hour."
+    )
+    flows_share: Fraction = Field(
+        Fraction(3, 20),
+        gt=0,
+        lt=1,
+        description="Default preset: share that buys moves by single cell: the streets.",
     )
     training_steps: int = Field(
         1500, ge=1, description="Steps of each training (public; the study took 9,120 of each)."
@@ -130,6 +136,7 @@ class DpLoc(Mechanism):
             hours=total * self.hours_share,
             full=4.0,
         )
+        flows = buy_flows(counter, gate, moves, total * self.flows_share)
         price = gate.budget.remaining
         bits = min(zone_bits(moves, number, gate, price, self.full_cells, per_zone=MOVES), 8)
         net = HopNet(moves, bits, self.hidden, 0.01 if self.rate is None else self.rate)
@@ -142,7 +149,7 @@ class DpLoc(Mechanism):
             expected=float(expected),
             name="learning hops",
         )
-        return NetHopsModel(moves.grid, number, ends, self.way, bits, self.hidden, tuple(net.weights))
+        return NetHopsModel(moves.grid, number, ends, flows, self.way, bits, self.hidden, tuple(net.weights))
 
     def _published(self, counter: Counter, gate: Gate, moves: GridMoves, number: float) -> PublishedModel:
         plan = self._plan(gate, number)

@@ -4,7 +4,7 @@ Guarantee
     epsilon-differential privacy for the unit that the release names (pure, no delta).
     Reason: a trip is in one leaf of a partition of origin-destination pairs (bought by PrivTree, see
     privacy/privtree.py), in one cell of the table of starts, and spreads a weight of one, in whole parts of 1 / 2^20,
-    over its hops in each of two tables. So each question moves by at most one trip (m trips for a unit of m), every
+    over its hops in each of three tables. So each question moves by at most one trip (m trips for a unit of m), every
     public cell gets noise for that, and the shares add up to epsilon. How finely zones are cut follows from the noisy
     number of trips. Walking is post-processing.
     Attacked by tests/mechanisms/test_od_hops.py and the plan in risk/plans/od_hops.py.
@@ -23,6 +23,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Contribution
 from wayveil.synthesis.hops.ends import HOURS, Ends
+from wayveil.synthesis.hops.flows import Flows, flow_cells
 from wayveil.synthesis.hops.model import TableHopsModel
 from wayveil.synthesis.hops.tables import HopContexts
 from wayveil.synthesis.model import Model
@@ -36,7 +37,7 @@ SPREAD = Contribution(per_trip=PARTS)
 
 
 class OdHops(Mechanism):
-    """Ends of trips from a private tree, next hops from two noisy tables, walks that arrive."""
+    """Ends of trips from a private tree, next hops from noisy tables, walks that arrive."""
 
     name: ClassVar[str] = "od-hops"
     makes: ClassVar[type[Model]] = TableHopsModel
@@ -51,13 +52,16 @@ class OdHops(Mechanism):
         Fraction(1, 5), gt=0, lt=1, description="Share that buys the partition of origin-destination pairs."
     )
     ends_share: Fraction = Field(
-        Fraction(2, 5), gt=0, lt=1, description="Share that buys trips per leaf of that partition."
+        Fraction(3, 10), gt=0, lt=1, description="Share that buys trips per leaf of that partition."
     )
     hours_share: Fraction = Field(
         Fraction(1, 10),
         gt=0,
         lt=1,
         description="Share that buys starts by zone and hour; to hops without times.",
+    )
+    flows_share: Fraction = Field(
+        Fraction(3, 20), gt=0, lt=1, description="Share that buys moves by single cell: the streets."
     )
     full_cells: float = Field(
         4.0,
@@ -74,7 +78,7 @@ class OdHops(Mechanism):
     )
 
     def measure(self, counter: Counter, gate: Gate) -> TableHopsModel:
-        """Buy the number of trips, then ends, hours and both tables of hops."""
+        """Buy the number of trips, then ends, hours, streets and both tables of hops."""
         moves = GridMoves(grid_of(counter.world, self.name))
         total = gate.budget.total
         number = buy_trips(self.name, counter, gate, total * self.trips_share, self.weakest)
@@ -88,6 +92,7 @@ class OdHops(Mechanism):
             hours=total * self.hours_share,
             full=self.full_cells,
         )
+        flows = buy_flows(counter, gate, moves, total * self.flows_share)
         half = gate.budget.remaining / 2
         bits = zone_bits(moves, number, gate, half, self.full_cells, per_zone=SECTORS * MOVES)
         contexts = HopContexts(moves, bits)
@@ -101,6 +106,7 @@ class OdHops(Mechanism):
             moves.grid,
             number,
             ends,
+            flows,
             self.way,
             bits,
             _trips(city),
@@ -156,6 +162,13 @@ def buy_ends(
     zone = moves.zones.zone(np.arange(moves.grid.size), bits)
     by_hour = gate.histogram("starts by zone and hour", counter.starts(zone, 1 << bits), ONE, hours)
     return Ends(found.starts, counts.counts, by_hour.counts, bits)
+
+
+def buy_flows(counter: Counter, gate: Gate, moves: GridMoves, price: Fraction) -> Flows:
+    """Moves by single cell: a trip spreads a weight of one over its hops."""
+    cells, size = flow_cells(moves)
+    noisy = gate.histogram("hops by cell", counter.hop_weights(cells, size, PARTS), SPREAD, price)
+    return Flows(_trips(noisy), _deviation(gate, noisy))
 
 
 def zone_bits(

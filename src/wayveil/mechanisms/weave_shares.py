@@ -5,6 +5,7 @@ from fractions import Fraction
 from pydantic import BaseModel, ConfigDict, Field
 
 NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zone")
+GRID_ONLY = ("turn",)
 LIST_ONLY = ("move", "visit", "memory")
 TIMED_ONLY = ("hour", "hour_at_origin", "hour_at_destination", "band_of_pair")
 # Fields that are no weights of a question.
@@ -115,6 +116,7 @@ class Shares(BaseModel):
     two_edges: Fraction = _weight(
         25, "weight of flows on two edges in a row; on a network, with a strong signal"
     )
+    turn: Fraction = _weight(4, "weight of turns by the number of visits; on a grid")
     move: Fraction = _weight(
         420, "weight of moves between places; without a network, where there are not too many for the trips"
     )
@@ -147,6 +149,8 @@ class Shares(BaseModel):
         `density` are the trips per unit of noise and place.
         """
         left_out = {*RULES, *(LIST_ONLY if network else NETWORK_ONLY), *(() if timed else TIMED_ONLY)}
+        if not grid:
+            left_out.update(GRID_ONLY)
         if not (network and triples):
             left_out.add("two_edges")
         if not moves:

@@ -11,8 +11,9 @@ from wayveil.world.geo import BoundingBox
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 
-# From visit to visit a point drifts within its cell by about this part of a side; set on simulated cities.
-DRIFT = 0.1
+# Along a trip a point drifts within its cell by about this part of a side in all if the trip is short, and at least by
+# that part from visit to visit; set on simulated cities.
+DRIFT_OF_TRIP, LEAST_DRIFT = 0.5, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +65,13 @@ class Tracks:
 
 def _drift(trips: Trips, rng: np.random.Generator) -> NDArray[np.float64]:
     """Rows and columns from the corner of the cell to the point of each visit: a walk between 0 and 1 that begins
-    anywhere, so that every point is uniform.
+    anywhere, so that every point is uniform. The ends of a short trip hardly know of each other.
     """
     filled = trips.offsets[:-1][trips.lengths > 0]
     first = np.repeat(filled, trips.lengths[trips.lengths > 0])
-    walked = np.cumsum(rng.normal(0, DRIFT, (2, trips.visits)), axis=1)
+    moves = np.repeat(np.maximum(trips.lengths - 1, 1), trips.lengths)
+    step = np.maximum(DRIFT_OF_TRIP / moves, LEAST_DRIFT)
+    walked = np.cumsum(step * rng.standard_normal((2, trips.visits)), axis=1)
     place = rng.random((2, trips.visits))[:, first] + walked - walked[:, first]
     return np.asarray(np.abs((place + 1) % 2 - 1))
 

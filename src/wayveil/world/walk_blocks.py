@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import Ints
+from wayveil.world.grid import Grid
+from wayveil.world.grid_turns import TURN_CELLS, turn_cells
 from wayveil.world.repeats import (
     VISIT_KINDS,
     classify_lengths,
@@ -146,6 +148,7 @@ class WalkBlocks:
             *self._pairs(),
             *self._hours(),
             *(self._edges() if self.geography.network else self._moves()),
+            *self._turns(),
         ]
         return {block.name: block for block in blocks}
 
@@ -262,6 +265,17 @@ class WalkBlocks:
 
             blocks.append(Block("two edges", int(before[-1]), triples, pairs_of_moves, window=3))
         return [replace(block, euclidean=bool(self.resolution.euclidean)) for block in blocks]
+
+    def _turns(self) -> list[Block]:
+        """On a grid: how people turn, whichever way they go; a walk of two visits has no turn."""
+        grid = self.geography.network
+        if not isinstance(grid, Grid):
+            return []
+
+        def turns(walks: Walks) -> Ints:
+            return turn_cells(grid, walks.location, walks.moves, walks.lengths)
+
+        return [Block("turn", TURN_CELLS, turns, lambda walks: np.maximum(walks.lengths - 2, 0))]
 
     def _moves(self) -> list[Block]:
         """Without a network: every pair of places, then where walks begin, then where they end."""

@@ -1,7 +1,7 @@
 """The private models of `od-hops` and `dp-loc`: ends, a knowledge of hops, and how to walk."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
 
@@ -10,9 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.synthesis.hops.ends import Ends
+from wayveil.synthesis.hops.flows import Flows, followed
 from wayveil.synthesis.hops.hop_net import HopNet
 from wayveil.synthesis.hops.tables import HopContexts, HopTables
-from wayveil.synthesis.hops.walking import best_ways, timed, walks
+from wayveil.synthesis.hops.walking import MoveChances, best_ways, timed, walks
 from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
@@ -36,12 +37,19 @@ class HopsModel(Model):
     world: Grid
     trips: float
     ends: Ends
+    flows: Flows
     way: Literal["walk", "shortest"]
 
     @property
     @abstractmethod
     def knows(self) -> KnowsHops:
-        """What is known of the next hop."""
+        """What is known of the next hop, but for single streets."""
+
+    @cached_property
+    def chances(self) -> MoveChances:
+        """The same with the streets that people follow."""
+        by_zone = self.knows.chances
+        return followed(by_zone, self.flows.learn(self.moves, self.ends, self.trips, by_zone))
 
     @cached_property
     def moves(self) -> GridMoves:
@@ -49,31 +57,31 @@ class HopsModel(Model):
 
     def generate(self, seed: int | None = None) -> Trips:
         """As many trips as the noisy number says; with times where hours were measured."""
+        return self.draw(None, seed)
+
+    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
+        """So many trips; None for as many as the noisy number says."""
         rng = np.random.default_rng(seed)
-        knows = self.knows
-        origin, destination, hour = self.ends.draw(self.moves, max(round(self.trips), 1), rng)
+        count = max(round(self.trips), 1) if trips is None else trips
+        origin, destination, hour = self.ends.draw(self.moves, count, rng)
         if self.way == "walk":
-            location, offsets = walks(self.moves, origin, destination, hour, knows.chances, rng)
+            location, offsets = walks(self.moves, origin, destination, hour, self.chances, rng)
         else:
-            location, offsets = best_ways(self.moves, origin, destination, hour, knows.chances)
+            location, offsets = best_ways(self.moves, origin, destination, hour, self.chances)
         if self.ends.hours is None:
             return Trips(location, offsets, self.world)
         return timed(self.moves, location, offsets, hour, rng)
 
-    def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
-        """So many trips; None for as many as the noisy number says."""
-        return (self if trips is None else replace(self, trips=float(trips))).generate(seed)
-
     def hops(self, here: Ints, to: Ints, hour: Ints) -> tuple[Ints, NDArray[np.float64]]:
         """Candidates for the next place and their probabilities, for next-hop figures."""
         places = self.moves.neighbours[here].astype(np.int64)
-        chance = np.where(places >= 0, self.knows.chances(here, to, hour), 0.0)
+        chance = np.where(places >= 0, self.chances(here, to, hour), 0.0)
         return places, chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
 
     def table(self) -> pl.DataFrame:
         """Every noisy number: its part, its public cell, its value."""
         number = pl.DataFrame({"part": ["trips"], "cell": [0], "value": [float(self.trips)]})
-        parts = [number, *self.ends.rows(), *self.knows.rows()]
+        parts = [number, *self.ends.rows(), *self.flows.rows(), *self.knows.rows()]
         return pl.concat([part.cast({"cell": pl.Int64, "value": pl.Float64}) for part in parts])
 
 

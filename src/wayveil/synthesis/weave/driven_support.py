@@ -3,8 +3,9 @@
 A way with detours is drawn through points on ellipses around its two ends: a point on an ellipse whose longer axis is
 s makes a way of length s. The two legs are split again, up to three times, each time spending part of what the way
 should be longer than the straight one; the last split spends the rest. Among a few points, the one in cells that
-fitted trips use more than drawn ones did is preferred. Few splits make wide bows, many make ways that wander; which
-share of the trips has how many is learnt from the fit.
+fitted trips use more than drawn ones did is preferred. Few splits make wide bows, many make ways that wander. Points
+near the border of two cells also make ways that step over it and back again, which no detour does: some ways spend part
+of their length on that. Which share of the trips drives how is learnt from the fit.
 """
 
 from dataclasses import dataclass
@@ -28,10 +29,13 @@ from wayveil.world.walk_blocks import LONGEST, Walks
 
 @dataclass(frozen=True)
 class DriveChoice:
-    """A way to drive: how often the way is split by detours, and whether legs follow cheap edges or straight lines."""
+    """A way to drive: how often the way is split by detours, whether legs follow cheap edges or straight lines, and
+    whether it steps back and forth.
+    """
 
     splits: int
     cheap: bool = False
+    back: bool = False
 
 
 DRIVE_CHOICES = (
@@ -41,9 +45,14 @@ DRIVE_CHOICES = (
     DriveChoice(1, cheap=True),
     DriveChoice(2),
     DriveChoice(3),
+    DriveChoice(0, back=True),
+    DriveChoice(0, cheap=True, back=True),
+    DriveChoice(1, back=True),
+    DriveChoice(2, back=True),
 )
 _SPLITS = np.array([kind.splits for kind in DRIVE_CHOICES])
 _CHEAP = np.array([kind.cheap for kind in DRIVE_CHOICES])
+_BACK = np.array([kind.back for kind in DRIVE_CHOICES])
 # Points of a way that is split three times, ends included.
 _MOST_POINTS = 9
 
@@ -86,7 +95,7 @@ def draw_drives(
     origin, destination = demand.draw_ends(count, rng)
     bins = demand.draw_time_bins(origin, destination, rng)
     kind = rng.choice(len(DRIVE_CHOICES), len(origin), p=choices)
-    points, used = _draw_points(grid, settings, lengths, kind, origin, destination, liked, rng)
+    points, used, back = _draw_points(grid, settings, lengths, kind, origin, destination, liked, rng)
     straight, cheap = np.flatnonzero(~_CHEAP[kind]), np.flatnonzero(_CHEAP[kind])
     parts = [
         (straight, _join_straight(grid, points[straight], used[straight])),
@@ -96,8 +105,9 @@ def draw_drives(
     lengths_of = np.concatenate([np.diff(part[1]) for _, part in parts])
     trip = np.concatenate([which for which, _ in parts])
     offsets = np.concatenate([[0], np.cumsum(lengths_of)]).astype(np.int64)
-    found = np.flatnonzero((lengths_of > 0) & (lengths_of <= LONGEST))
+    found = np.flatnonzero((lengths_of > 0) & (lengths_of + 2 * back[trip] <= LONGEST))
     location, offsets = select_walks(location, offsets, found)
+    location, offsets = _step_back(location, offsets, back[trip[found]], rng)
     kept = ~find_corners(grid, location, offsets)
     offsets = np.concatenate([[0], np.cumsum(kept)])[offsets].astype(np.int64)
     trip = trip[found]
@@ -128,17 +138,23 @@ def _draw_points(
     destination: Ints,
     liked: Floats,
     rng: np.random.Generator,
-) -> tuple[Ints, Ints]:
-    """The cells that each way goes through, and how many there are: ends, and points of detours between them."""
+) -> tuple[Ints, Ints, Ints]:
+    """The cells that each way goes through, and how many there are: ends, and points of detours between them; and how
+    often the way steps back and forth.
+    """
     north = grid.row[destination] - grid.row[origin]
     east = grid.column[destination] - grid.column[origin]
     fewest = np.maximum(np.abs(north), np.abs(east)).astype(np.int64) + 1
     wanted = lengths.draw(origin, destination, fewest, rng)
-    longer = (wanted - fewest) / settings.moves_per_side
+    # A step back and forth takes two moves. At most one for each move of the straight way: lengths that only noise has
+    # put into the table are not to be reached.
+    share = np.where(_SPLITS[kind] == 0, 1.0, rng.uniform(*settings.spent_back, len(kind)))
+    back = np.minimum((share * (wanted - fewest) / 2).astype(np.int64), fewest - 1) * _BACK[kind]
+    longer = (wanted - fewest - 2 * back) / settings.moves_per_side
     layout = grid.layout
     cells = np.full(layout.rows * layout.columns, -1, np.int64)
     cells[grid.row * layout.columns + grid.column] = np.arange(grid.size)
-    return _split_ways(
+    points, used = _split_ways(
         grid.row.astype(np.float64),
         grid.column.astype(np.float64),
         cells.reshape(layout.rows, layout.columns),
@@ -151,6 +167,7 @@ def _draw_points(
         settings.tries,
         rng,
     )
+    return points, used, back
 
 
 @njit(cache=True)
@@ -261,6 +278,32 @@ def _draw_lines(row, column, cells, points, used):  # type: ignore[no-untyped-de
             n = start
         offsets[i + 1] = n
     return location[:n].copy(), offsets
+
+
+@njit(cache=True)
+def _step_back(location, offsets, back, rng):  # type: ignore[no-untyped-def]
+    """Ways that make some of their moves once more, having stepped back: A B becomes A B A B."""
+    longer = np.zeros(len(offsets), np.int64)
+    for i in range(len(back)):
+        moves = offsets[i + 1] - offsets[i] - 1
+        longer[i + 1] = longer[i] + moves + 1 + (2 * back[i] if moves > 0 else 0)
+    out = np.empty(longer[-1], np.int32)
+    again = np.zeros(LONGEST, np.int64)
+    for i in range(len(back)):
+        n, first, moves = longer[i], offsets[i], offsets[i + 1] - offsets[i] - 1
+        again[:moves] = 0
+        if moves > 0:
+            for _ in range(back[i]):
+                again[rng.integers(0, moves)] += 1
+        out[n] = location[first]
+        n += 1
+        for k in range(moves):
+            for _ in range(again[k]):
+                out[n], out[n + 1] = location[first + k + 1], location[first + k]
+                n += 2
+            out[n] = location[first + k + 1]
+            n += 1
+    return out, longer
 
 
 def _route(

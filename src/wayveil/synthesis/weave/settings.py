@@ -147,6 +147,10 @@ class DriveSettings(_Settings):
         (0.3, 0.9),
         description="range of the share of its detour that a way makes at each split but the last",
     )
+    spent_back: tuple[float, float] = Field(
+        (0.3, 0.9),
+        description="range of the share of its further moves that a way with detours spends stepping back and forth",
+    )
     rare: float = Field(
         0.03, ge=0, lt=1, description="ways to drive with a smaller share are not drawn in the last round"
     )
