@@ -1,6 +1,7 @@
 """Turns of walks over a grid: by how many eighths of a circle each move differs from the one before it."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wayveil.arrays import Ints
 from wayveil.world.grid import Grid
@@ -13,7 +14,7 @@ LENGTH_BITS = 2
 TURN_CELLS = TURNS << LENGTH_BITS
 
 
-def find_turns(grid: Grid, location: Ints, moves: Ints) -> Ints:
+def find_turns(grid: Grid, location: NDArray[np.int32], moves: Ints) -> Ints:
     """The turn after each move but the last of every walk; `moves` are the positions of the first visits of moves."""
     row, column = grid.row[location].astype(np.int64), grid.column[location].astype(np.int64)
     north, east = row[moves + 1] - row[moves], column[moves + 1] - column[moves]
@@ -24,7 +25,7 @@ def find_turns(grid: Grid, location: Ints, moves: Ints) -> Ints:
     return np.where(near[follows] & near[follows + 1], apart, -1)
 
 
-def turn_cells(grid: Grid, location: Ints, moves: Ints, lengths: Ints) -> Ints:
+def turn_cells(grid: Grid, location: NDArray[np.int32], moves: Ints, lengths: Ints) -> Ints:
     """The cell of each turn: the class of the walk's length, and the turn."""
     turns = find_turns(grid, location, moves)
     class_ = np.repeat(classify_lengths(lengths, LENGTH_BITS), np.maximum(lengths - 2, 0))
