@@ -1,0 +1,123 @@
+"""The BC Transit study at its smallest: every table and figure of the study is on the page, with its values."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from ring_networks import ring_of_stops
+from wayveil.cli import _register, app
+from wayveil.errors import ParameterError
+from wayveil.simulate.fare_boxes import simulate_taps
+from wayveil.studies.bc_transit.datasets import crowded
+from wayveil.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
+from wayveil.studies.bc_transit.printed import (
+    COUNTS,
+    NPT,
+    NPT_EQUAL,
+    PER_STOP,
+    PPDP,
+    QUERIES,
+    ROLE_SHARES,
+    TABLE_6_1,
+    TABLE_6_2,
+    TABLE_6_3,
+)
+from wayveil.studies.bc_transit.questions import at_peaks
+from wayveil.studies.lab import Lab
+from wayveil.studies.registry import find_study
+from wayveil.studies.verdicts import number
+from wayveil.trips.trips import Trips
+
+PUBLISHED = ["Section 5.3", "Section 4.2", "Figure 5.2", *(f"Figure 6.{at}" for at in range(1, 10))]
+PUBLISHED += [f"Table 6.{at}" for at in (1, 2, 3)]
+BESIDE = [
+    "Section 6.4 (PPDP-ST-Binned)",
+    "Section 5.5",
+    "Reconstruction",
+    "References",
+    "Crowded stops",
+    "Ways",
+]
+CITY = ring_of_stops(40, seconds=120, skip=3, routes=4)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("bc-transit")
+    _register()
+    said = ["study", "bc-transit", "--tiny", "--out", str(out), "--workers", "1", "--quiet"]
+    done = CliRunner().invoke(app, said)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def test_every_table_and_figure_is_on_the_page_with_the_studys_values(folder):
+    html = (folder / "index.html").read_text()
+    for label in PUBLISHED + BESIDE:
+        assert f"{label}: " in html
+    shown = {"0.5", "1.25", "2"}
+    tables = [*TABLE_6_1.values(), *TABLE_6_3.values(), *TABLE_6_2.values()]
+    values = [value for row in tables for value in row.values()] + list(map(float, ROLE_SHARES.values()))
+    for value in values + [value for both in PER_STOP.values() for value in both]:
+        assert f">{number(value)}<" in html
+    charts = (folder / "figures" / "figure-6-1-average-relative-error.csv").read_text()
+    assert all(str(value) in charts for value in QUERIES[NPT])
+    assert shown <= set(pl.read_csv(folder / "results.csv", infer_schema=False)["epsilon"].drop_nulls())
+
+
+def test_every_published_figure_has_a_verdict_in_numbers(folder):
+    record = json.loads((folder / "figures.json").read_text())
+    assert {one["label"] for one in record["figures"]} == set(PUBLISHED)
+    assert all(one["words"] and "nan" not in one["words"] for one in record["figures"])
+
+
+def test_both_repairs_peaks_hours_and_all_questions_are_measured(folder):
+    table = pl.read_csv(folder / "results.csv", infer_schema=False)
+    assert set(table["status"]) == {"measured"}
+    asked = table.filter(pl.col("part") == "queries")
+    assert {NPT, NPT_EQUAL, PPDP} <= set(asked["mechanism"])
+    peaks = asked.filter(
+        (pl.col("figure") == "patterns with peak periods, %") & pl.col("value").is_not_null()
+    )
+    assert set(peaks["mechanism"]) == {PPDP, COUNTS}, "the prefix tree has no times"
+    assert {"total, %", "per hour, %", "least used 20 found, %", "20 busiest pairs found, %"} <= set(
+        asked["figure"]
+    )
+    ways = set(table.filter(pl.col("part") == "ways")["way"])
+    assert ways == {"cards, NPT", "cards, PPDP", "counts-first", "counts", "study, NPT", "study, PPDP"}
+
+
+def test_links_are_counted_against_the_true_cards():
+    taps = simulate_taps(CITY, 2_000, seed=1).taps
+    before, after = same_day_links(taps, taps.card)
+    assert (taps.card[before] == taps.card[after]).all()
+    assert (taps.day[before] == taps.day[after]).all()
+    assert (taps.time[before] <= taps.time[after]).all()
+    days = {(int(card), int(day)) for card, day in zip(taps.card, taps.day, strict=True)}
+    assert len(before) == len(taps) - len(days), "all but the last tap of everybody's day"
+    for way in RECONSTRUCTIONS:
+        found = judge_links(taps, way, 1)
+        assert found["of the same rider"] <= found["same-day links"]
+        assert 0 < found["same-day links"] <= len(taps)
+        assert found["next taps that the rules allow"] > 1
+
+
+def test_crowding_moves_taps_to_the_stops_with_most_departures():
+    taps = simulate_taps(CITY, 2_000, seed=1).taps
+    moved = crowded(taps, 0.5, hubs=3)
+    assert 0.4 < (moved.location != taps.location).mean() < 0.55
+    assert np.sort(np.bincount(moved.location, minlength=40))[-3:].sum() > 1_000
+
+
+def test_peak_periods_are_part_of_the_symbol():
+    hours = np.array([8, 17, 12, 23]) * 3600
+    at = at_peaks(Trips.of_lists([[0, 1], [0, 1]], CITY, time=hours))
+    assert at.location.tolist() == [0 * 5 + 1, 1 * 5 + 3, 0 * 5 + 2, 1 * 5 + 4]
+
+
+def test_trips_of_ones_own_have_no_place_in_it(tmp_path):
+    with pytest.raises(ParameterError, match="starts from taps without riders"):
+        find_study("bc-transit", Lab(scale="tiny", world=tmp_path, trips=tmp_path))
