@@ -39,6 +39,7 @@ SUITES = (
     "risk_studies",
     "coverage",
     "prior",
+    "trend",
 )
 
 

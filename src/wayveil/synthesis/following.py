@@ -35,7 +35,7 @@ LEARNERS = 2_000  # cells that drift is learnt from, at most
 USUAL_DRIFT, USUAL_DIFFERS, USUAL_CELLS = 0.05, 1.0, 4.0
 FEWEST_SHARING = 12  # cells from which on a change that all share can be told from changes of each
 CLEARLY = 5.0  # standard deviations of noise by which a level must stand out to tell such a change
-SHARES_LESS = 0.1  # by how much of a change that all share a cell is thought to change otherwise
+SHARES_LESS = 0.5  # by how much of a change that all share a cell is thought to change otherwise
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +158,20 @@ def follow(weeks: Sequence[Known]) -> Followed:
     for week in weeks[1:]:
         expected = expected.shared(week)
         seen = _see(expected, week)
-        a, b, jumps = np.unravel_index(np.argmax(seen), seen.shape)
-        step = _Step(expected, week, float(DIFFERS[a]), float(DRIFTS[b]), float(JUMPS[jumps]))
+        step = _Step(expected, week, *_weigh(seen))
         expected = step.next(seen)
     return step.count()
+
+
+def _weigh(seen: Floats) -> tuple[float, float, float]:
+    """The mean of what drift may be: where few cells tell it, more is thought possible than is likeliest."""
+    weight = np.exp(seen - seen.max())
+    weight /= weight.sum()
+    return (
+        float(weight.sum(axis=(1, 2)) @ DIFFERS),
+        float(weight.sum(axis=(0, 2)) @ DRIFTS),
+        float(weight.sum(axis=(0, 1)) @ JUMPS),
+    )
 
 
 def _usual() -> Floats:
