@@ -2,12 +2,15 @@
 
 Steps are those of the command line, after everything was compiled once: `check`, `release`, `report`, `ask`, and the
 internal report with the raw trips; on trips over a city of 71 stops, and on trips of 71 stops each.
+
+    python -m bench front_door
+    WAYVEIL_FRONT_DOOR=of python -m bench front_door      (one part: legs, over, of)
 """
 
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +70,7 @@ def long_trips(city: Network, trips: int, stops: int) -> Trips:
     )
 
 
-def speed(folder: Path) -> list[dict]:
+def speed(folder: Path, parts: Sequence[str] = ("over", "of")) -> list[dict]:
     """Ratios of the steps."""
     os.environ["WAYVEIL_HOME"] = str(folder / "home")
     feed = folder / "city.zip"
@@ -76,15 +79,15 @@ def speed(folder: Path) -> list[dict]:
     assert city.size == STOPS
     rows: list[dict] = []
     cases = {
-        f"{TRIPS:,} trips over {STOPS} stops": simulate_riders(city, TRIPS, seed=7).trips,
-        f"{TRIPS:,} trips of {STOPS} stops": long_trips(city, TRIPS, STOPS),
+        "over": lambda: simulate_riders(city, TRIPS, seed=7).trips,
+        "of": lambda: long_trips(city, TRIPS, STOPS),
     }
-    small = cases[f"{TRIPS:,} trips over {STOPS} stops"].take(np.arange(5_000))
-    write_visits(small, folder / "small.parquet")
+    write_visits(simulate_riders(city, 5_000, seed=7).trips, folder / "small.parquet")
     _steps(folder, "small", feed, city)  # compiles
-    for name, trips in cases.items():
-        write_visits(trips, folder / "trips.parquet")
-        rows += [{"case": name, **row} for row in _steps(folder, "trips", feed, city)]
+    for part in parts:
+        write_visits(cases[part](), folder / "trips.parquet")
+        found = _steps(folder, "trips", feed, city)
+        rows += [{"case": f"{TRIPS:,} trips {part} {STOPS} stops", **row} for row in found]
     return rows
 
 
@@ -178,9 +181,11 @@ def legs(folder: Path) -> list[dict]:
 def run() -> list[dict]:
     """Rows {case, figure, value, baseline, baseline value, ratio}."""
     before = os.environ.get("WAYVEIL_HOME")
+    parts = os.environ.get("WAYVEIL_FRONT_DOOR", "legs,over,of").split(",")
     try:
         with tempfile.TemporaryDirectory() as place:
-            return [*legs(Path(place)), *speed(Path(place))]
+            found = legs(Path(place)) if "legs" in parts else []
+            return [*found, *speed(Path(place), [part for part in parts if part != "legs"])]
     finally:
         os.environ.pop("WAYVEIL_HOME", None)
         if before is not None:
