@@ -17,10 +17,14 @@ HEAD = """# How far numbers can be trusted
 
 Made by `python -m bench coverage`; do not edit.
 
-A release takes itself for the truth, is measured again with simulated noise of the same law, and is drawn again. Where
-a number of a replica lies, compared with the release that it was made from, tells where the truth may lie, compared
-with the release. This shows noise and thresholds. It does not show what a model cannot express, nor what bounding
-left out. So every mechanism names the kinds of question whose intervals held wherever they were measured; of all
+What a mechanism counted cell by cell has the law of its noise, and intervals by it that hold whatever the model makes
+of the counts: taps, and of Weave the number of trips, origins, destinations and lengths; of trees the origins, by the
+law of a count that was kept (rows marked "law").
+
+For other questions a release takes itself for the truth, is measured again with simulated noise of the same law, and is
+drawn again. Where a number of a replica lies, compared with the release that it was made from, tells where the truth
+may lie, compared with the release. This shows noise and thresholds. It does not show what a model cannot express, nor
+what bounding left out. So every mechanism names the kinds of question whose intervals held on simulated towns; of all
 others it says that nothing is known.
 
 *Coverage* is the share of shown numbers whose 95 % interval holds the raw number, over all releases of a row; 92 to
@@ -125,8 +129,9 @@ def verdict_words(rows: list[dict]) -> str:
 def table(rows: list[dict]) -> str:
     """Rows by world, mechanism and kind."""
     lines = [
-        "| World | Mechanism | epsilon | Question | Releases | Coverage | Width | Error | Not shown | Time | Answer |",
-        "|---|---|--:|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| World | Mechanism | epsilon | Question | By | Releases | Coverage | Width | Error | Not shown | Time "
+        "| Answer |",
+        "|---|---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     order = sorted(rows, key=lambda row: (row["world"], row["mechanism"], float(row["epsilon"]), row["kind"]))
     for row in order:
@@ -134,7 +139,8 @@ def table(rows: list[dict]) -> str:
             continue
         mark = mark_of(row)
         lines.append(
-            f"| {row['world']} | {row['mechanism']} | {row['epsilon']} | {row['kind']} | {row['releases']} "
+            f"| {row['world']} | {row['mechanism']} | {row['epsilon']} | {row['kind']} "
+            f"| {'law' if row['counted'] else 'replicas'} | {row['releases']} "
             f"| {row['coverage']:.1%}{mark} | {number(row['half_width'])} | {number(row['error'])} "
             f"| {'–' if row['unlisted'] is None else format(row['unlisted'], '.1%')} | {row['time_ratio']:.2g} "
             f"| {number(row.get('answer_ratio'))} |"

@@ -65,6 +65,15 @@ def test_intervals_of_pairs_hold_new_draws_of_the_same_law():
     assert np.mean(hidden <= bands.ends(np.zeros(1))[1]) > 0.93
 
 
+def test_numbers_stand_side_by_side_once_each_also_where_one_is_nothing():
+    left, right = (
+        Tally(np.array([1, 3]), np.array([0.0, 2.0])),
+        Tally(np.array([1, 3, 7]), np.array([5.0, 1.0, 4.0])),
+    )
+    one, other = left.beside(right)
+    assert (one.tolist(), other.tolist()) == ([0.0, 2.0, 0.0], [5.0, 1.0, 4.0])
+
+
 def test_too_few_pairs_say_nothing():
     one = Tally(np.arange(1), np.ones(1))
     assert find_bands(one, [one, one]) is None

@@ -36,6 +36,8 @@ MOST_LOST = 0.1
 MOST_MISSING = 0.3
 # Public knowledge is drawn as often as there are trips, up to so many; the rest is scaled.
 MOST_PUBLIC = 20_000
+# Where only stops and hours are counted, fewer tell as much.
+FEW_PUBLIC = 5_000
 # Kinds that count trips and not their visits.
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
@@ -158,7 +160,7 @@ def _judge_counted(release: "Release") -> Iterator[Verdict]:
     """Counted taps have the law of their noise, and their intervals with it."""
     trips = release.trips
     bins = None if trips.time is None else TimeBins.hour_of_day()
-    public = floor(trips.world, max(len(trips), 1), 0, bins=bins)
+    public = floor(trips.world, min(max(len(trips), 1), FEW_PUBLIC), 0, bins=bins)
     for keys, kind in VISIT_KINDS.items():
         if not isinstance(release.model, Estimates) or (bins is None and "hour" in keys):
             continue

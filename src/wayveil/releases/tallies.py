@@ -47,7 +47,7 @@ class Tally:
     def beside(self, other: "Tally") -> tuple[Floats, Floats]:
         """Both numbers of every cell in which either has one: its own cells first."""
         there = other.at(self.cells)
-        alone = self.at(other.cells) == 0
+        alone = ~np.isin(other.cells, self.cells, assume_unique=True)
         return (
             np.concatenate([self.values, np.zeros(int(alone.sum()))]),
             np.concatenate([there, other.values[alone]]),
