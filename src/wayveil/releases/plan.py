@@ -26,6 +26,8 @@ from wayveil.world.network import Network
 BOUNDS = (1, 2, 3, 4, 6, 8, 10, 14, 20, 30, 50, 100)
 # Most trips have both ends, or rows are boardings.
 BOTH_ENDS = 0.9
+# Trips of calls have moves; where at most this share has any, rows are boardings.
+MOSTLY_SINGLE = 0.05
 # How much stronger than the weakest release that Weave makes the data should be before it is recommended.
 SURELY = 1.5
 DAY = 86_400
@@ -62,7 +64,7 @@ class Plan:
     def lines(self) -> list[str]:
         """The plan as sentences and a small table."""
         found = [f"seems to be {self.visits}: {self.why}"]
-        found += [] if self.fit is None else self.fit.lines()
+        found += self.fit.lines() if self.fit is not None and self.fit.moves else []
         if self.bounds:
             found.append("trips of a rider that count | trips kept |  share | noise on a count (95 %)")
             found += [
@@ -121,9 +123,11 @@ def _seems(trips: Trips, fit: Fit | None, pairs: bool) -> tuple[VisitKind, str]:
         return "pairs", "every row has an origin and a destination"
     if fit is None:
         return "calls", "the world has no moves to hold them against, so every row is a place of its own"
+    both = float(np.mean(trips.lengths >= 2)) if len(trips) else 0.0
+    if len(trips) and both <= MOSTLY_SINGLE:
+        return "taps", f"{1 - both:.0%} of the trips have one stop only, which is what a boarding has"
     if fit.fits:
         return "calls", "nearly all moves are from a stop to one next to it"
-    both = float(np.mean(trips.lengths >= 2)) if len(trips) else 0.0
     if both >= BOTH_ENDS:
         return "legs", f"{both:.0%} of the trips have two stops or more, and most are not next to each other"
     return (

@@ -81,6 +81,8 @@ def compare_weavings(
         fold = measured.resolution.distances if name == "length" else 1
         seen = _fold(truth[name], measured.noisy[name], fold)
         seen_again = _fold(again[name], replica.model.noisy[name], fold)
+        if not (seen.riders > 0).any():
+            continue  # trips of one stop have no edges
         error = _compare(question, seen, seen_again, measured.settings.errors, len(released), rng)
         found.append(replace(error, kind=KINDS.get(name)))
     return found
