@@ -95,7 +95,7 @@ def test_a_mechanism_from_outside_is_released_listed_compared_and_public(outside
     )
     list_mechanisms(None, as_json=True)
     listed = json.loads(capsys.readouterr().out)
-    assert {"mechanism": "first-stops", "releases": outside.summary} in listed
+    assert ("first-stops", outside.summary) in {(row["mechanism"], row["releases"]) for row in listed}
     list_mechanisms("first-stops", as_json=False)
     told = capsys.readouterr().out
     assert "--set share=...  (fraction, above 0 and below 1; default 1/2)\n      Share of epsilon" in told

@@ -38,6 +38,7 @@ class AuditPlan:
 
     mechanism   small parameters, so that a run on a tiny world takes a millisecond; used by every audit
     also        other settings that take other ways through the code; used by the grey box
+    on_networks the same, for settings that need a world in which only some moves are possible
     epsilon     audits have most power where each question gets about one unit of epsilon, not a tenth
     whole       epsilon of the attacks on a release as a whole (black box, one run): a claim
                 beyond their reach would make an audit that cannot fail. None: `epsilon`
@@ -57,6 +58,7 @@ class AuditPlan:
 
     mechanism: Mechanism
     also: tuple[Mechanism, ...] = ()
+    on_networks: tuple[Mechanism, ...] = ()
     epsilon: Fraction = Fraction(1)
     whole: Fraction | None = None
     worlds: tuple[Callable[[], World], ...] = (plain_world, small_network)

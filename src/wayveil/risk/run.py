@@ -188,7 +188,7 @@ def _release(job: Job, bits: Bits) -> AuditRow:
 
 
 def _front_door(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:
-    settings = (plan.mechanism, *(plan.also if effort.every_audit else ()))
+    settings = (plan.mechanism, *((*plan.also, *plan.on_networks) if effort.every_audit else ()))
     found, pairs = plan_at_the_door(plan, settings, bits)
     return _row(job, plan.epsilon, "loss", float(found.loss), not found.ok, str(found), pairs)
 
@@ -212,16 +212,17 @@ def _examined(
         yield plan.subject(pair.unit, _variant(job)), pair.without, pair.within
     choose = chooser(bits)
     worlds = [make() for make in plan.worlds]
-    settings = (plan.mechanism, *(plan.also if job.variant == AS_BUILT else ()))
     for turn in range(effort.neighbours):
         unit = plan.units[turn % len(plan.units)]
         subject = plan.subject(unit, _variant(job))
+        world = worlds[choose(0, len(worlds) - 1)]
         if job.variant == AS_BUILT:
+            settings = (plan.mechanism, *plan.also, *(plan.on_networks if world.restricts_moves else ()))
             # Every unit meets every currency.
             currency = plan.currencies[turn // len(plan.units) % len(plan.currencies)]
             setting = settings[choose(0, len(settings) - 1)]
             subject = Subject(setting, unit, plan.epsilon, currency=currency, delta=plan.delta)
-        trips = some_trips(choose, worlds[choose(0, len(worlds) - 1)])
+        trips = some_trips(choose, world)
         yield subject, trips, some_neighbour(choose, trips, unit)
 
 
