@@ -14,7 +14,6 @@ from wayveil.series.accounting import (
     noise_by_accounting,
     policy_of,
     releases_in_a_period,
-    windows_loss,
 )
 from wayveil.series.plan import Plan
 
@@ -70,9 +69,3 @@ def test_the_noise_of_each_accounting_is_what_a_hand_calculation_says(plan: Plan
     together = compose([Cost(Fraction(by_pld.epsilon))] * 53, DELTA).epsilon
     assert 5.1 < together <= 5.2
     assert max(rows.values(), key=lambda row: row.spread).accounting == "plain sum, Laplace"
-
-
-def test_a_window_loses_what_the_periods_that_it_meets_cost(plan: Plan) -> None:
-    assert windows_loss(plan, 3600) == Fraction(2, 10)
-    assert windows_loss(plan, 1) == Fraction(1, 10)
-    assert windows_loss(plan, 8 * 86_400) == Fraction(3, 10)

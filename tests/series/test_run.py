@@ -181,6 +181,18 @@ def test_a_period_that_failed_after_its_noise_is_paid_again_only_when_asked(
     assert ledger_of(series.plan).spans("town")[0].spent.epsilon == 2
 
 
+def test_no_day_is_released_twice_also_where_the_plan_has_changed(tmp_path: Path) -> None:
+    Series(write_plan(tmp_path)).run([week_file(tmp_path, 1)])
+    daily = Series(write_plan(tmp_path, every="day", files="t_%Y-%m-%d.csv"))
+    days = [
+        write_taps_of(tmp_path / f"t_2026-01-{day:02}.csv", date(2026, 1, day), range(1), seed=day)
+        for day in (4, 5)
+    ]
+    with pytest.raises(LostPeriodError, match="2026-01-04 has days of a release of 2025-12-29/2026-01-04"):
+        daily.run(days, change_policy=True)
+    assert daily.run(days[1:], change_policy=True).released == ("2026-01-05",)
+
+
 def test_two_runs_at_once_are_one_too_many(tmp_path: Path) -> None:
     series = Series(write_plan(tmp_path))
     with series.folder.locked(), pytest.raises(Exception, match="another run of this series"):

@@ -15,6 +15,7 @@ from series.series_worlds import week_file, write_plan
 from wayveil.privacy.ledger import open_ledger
 from wayveil.releases.verification import ANY_KEY, verify_release
 from wayveil.series.folder import RELEASE, SeriesFolder
+from wayveil.series.page import index_is_current
 from wayveil.series.status import status_of
 
 WEEKS = ("2026-W01", "2026-W02")
@@ -48,6 +49,7 @@ def check_state(place: Path) -> None:
     assert Counter(each.state for each in ledger.booked(plan.name) if each.spent) == {"committed": 2}
     assert ledger.open_reservations() == []
     assert ledger.verify().ok
+    assert index_is_current(folder)
     assert not list((folder.internal / "making").iterdir())
     assert not list(folder.home.rglob("*.noise"))
     assert status_of(plan, ledger).years[0].of("published") == list(WEEKS)

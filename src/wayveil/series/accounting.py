@@ -6,7 +6,7 @@ Every figure is a bound that holds, rounded so that it can only be too large.
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from math import ceil, sqrt
+from math import sqrt
 
 from wayveil.errors import WayveilError, plain
 from wayveil.privacy.ledger import DataLimit, Policy
@@ -169,12 +169,6 @@ def _largest_epsilon(total: Fraction, delta: Fraction, number: int) -> float | N
     except WayveilError:  # dp-accounting is not installed
         return None
     return float(low)
-
-
-def windows_loss(plan: Plan, seconds: int) -> Fraction:
-    """What a whole window of so many seconds loses, where releases protect windows: one of them per period it meets."""
-    period = len(span_of(plan.every, plan.first)) * 86_400
-    return (1 + Fraction(ceil(Fraction(seconds - 1, period)))) * plan.budget.epsilon
 
 
 def budget_words(plan: Plan) -> str:

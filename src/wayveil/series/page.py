@@ -39,6 +39,13 @@ def write_index(plan: Plan, folder: SeriesFolder, status: Status) -> Path:
     return write_page(folder.public / INDEX, html)
 
 
+def index_is_current(folder: SeriesFolder) -> bool:
+    """Whether the index lists every published period; a run may have died right before it was written."""
+    index = folder.public / INDEX
+    text = index.read_text(encoding="utf-8") if index.is_file() else ""
+    return bool(text) and all(f"<td>{label}</td>" in text for label in folder.labels())
+
+
 def _row(folder: SeriesFolder, label: str) -> dict[str, Any]:
     home = folder.published(label)
     record = record_of(home)

@@ -70,7 +70,6 @@ class Maker:
         """Release a period, or finish it where an earlier run stopped."""
         made = self._saved(due.label, due.days)
         if made is None:
-            self._refuse_lost(due)
             world = self.world(due.days)
             clean = read_rows(self.plan, due.files, due.days, world)
             self._note(due, clean.report.lines())
@@ -153,23 +152,29 @@ class Maker:
                     found.append(self._earlier[label])
         return found[::-1]
 
-    def _refuse_lost(self, due: Due) -> None:
-        """A period that was paid for costs the same again, and that is said before it is done."""
+    def refuse_paid(self, due: Due) -> None:
+        """Refuse days that were released, or paid for and lost, as far as the ledger knows. Spends nothing."""
         waits = self.folder.paid(due.label).noise.exists()
         for held in self.ledger.booked(self.plan.name, due.days):
             if held.state == "reserved" and not waits:
                 self.ledger.cancel(held.id, actor=self.actor, reason="died before its first noise")
-            elif held.state in ("started", "settled") and not (held.state == "started" and waits):
-                if due.label not in self.again:
-                    raise LostPeriodError(
-                        f"{due.label} was paid for (epsilon {plain(held.spent)}) and not published: its run failed "
-                        "after the first noise, which may be because of the raw rows. To pay for it once more, add "
-                        f"`--again {due.label}`"
-                    )
+            elif held.state == "committed" and held.days != due.days:
+                raise LostPeriodError(
+                    f"{due.label} has days of a release of {held.days}: no day is released twice. Leave its file out. "
+                    "Nothing was spent"
+                )
             elif held.state == "committed":
                 raise LostPeriodError(
                     f"{due.label} is released in the ledger, and its folder is not in {self.folder.public}: bring it "
-                    "back from a copy"
+                    "back from a copy, or leave its file out. Nothing was spent"
+                )
+            elif due.label not in self.again and (
+                held.state == "settled" or (held.state == "started" and not waits)
+            ):
+                raise LostPeriodError(
+                    f"{due.label} was paid for (epsilon {plain(held.spent)}) and not published: its run failed "
+                    "after the first noise, which may be because of the raw rows. To pay for it once more, add "
+                    f"`--again {due.label}`; to go on without it, leave its file out. Nothing was spent"
                 )
 
     def _note(self, due: Due, cleaning: list[str]) -> None:

@@ -3,6 +3,7 @@
 Everything here is public, and everything that happens to a row follows from the row and the plan.
 """
 
+import re
 import tomllib
 from datetime import date
 from fractions import Fraction
@@ -173,6 +174,13 @@ class Plan(_Part):
     publish: Published = Field(default_factory=Published)
     budget: Budget
     path: Path = Field(Path("plan.toml"), exclude=True)
+
+    @field_validator("name")
+    @classmethod
+    def _names_files(cls, name: str) -> str:
+        if not re.fullmatch(r"\w[\w .-]*", name) or name != name.strip():
+            raise ValueError(f"{name!r} also names files: use letters, digits, spaces, dots and dashes")
+        return name
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

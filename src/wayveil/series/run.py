@@ -15,7 +15,7 @@ from wayveil.releases.signing import signing_key
 from wayveil.series.accounting import policy_of
 from wayveil.series.due import Work, find_work
 from wayveil.series.folder import SeriesFolder
-from wayveil.series.page import INDEX, write_index
+from wayveil.series.page import index_is_current, write_index
 from wayveil.series.period import Maker
 from wayveil.series.plan import Plan
 from wayveil.series.rows import check_file
@@ -59,9 +59,12 @@ def run_series(
             maker.world(due.days)
         require_plan_policy(ledger, plan, actor, change=change_policy)
         finished = _finish_begun(plan, folder, maker)
+        coming = [due for due in work.due if due.label not in finished]
+        for due in coming:
+            maker.refuse_paid(due)
         released: list[str] = []
         try:
-            for due in (due for due in work.due if due.label not in finished):
+            for due in coming:
                 with step(f"releasing {due.label}"):
                     maker.make(due)
                 released.append(due.label)
@@ -70,7 +73,7 @@ def run_series(
                 error.add_note(f"Released before: {', '.join([*finished, *released])}.")
             raise
         finally:
-            if released or finished or not (folder.public / INDEX).is_file():
+            if not index_is_current(folder):
                 write_index(plan, folder, status_of(plan, ledger))
     return Outcome(tuple(released), tuple(finished), work.done, work.waiting)
 
