@@ -56,6 +56,10 @@ def test_a_daily_riders_year_under_each_unit_is_what_a_hand_calculation_says(pla
     assert costs["rider"].by_pld < costs["rider"].by_zcdp < costs["rider"].year
 
 
+def test_the_plan_in_rho_of_the_docs_pays_for_every_week_of_the_longest_year() -> None:
+    assert 53 * rho_for("1.09", DELTA) <= rho_for(10, DELTA)
+
+
 def test_the_noise_of_each_accounting_is_what_a_hand_calculation_says(plan: Plan) -> None:
     rows = {row.accounting: row for row in noise_by_accounting(plan)}
     rho = float(rho_for("5.2", DELTA)) / 53

@@ -1,0 +1,70 @@
+"""Which rows belong to a period is a rule per row: what lets disjoint periods compose in parallel."""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from series.series_worlds import MONDAY, week_file, write_plan
+from wayveil.privacy.ledger.data_time import Days, span_of
+from wayveil.series.due import DatedFile
+from wayveil.series.plan import Plan
+from wayveil.series.rows import read_rows
+from wayveil.taps.taps import Taps
+from wayveil.world.opening import open_world
+
+WEEK = [span_of("day", MONDAY + timedelta(days=day)) for day in range(7)]
+Reader = Callable[[Plan, Path, Days], Taps]
+
+
+def as_built(plan: Plan, path: Path, days: Days) -> Taps:
+    world = open_world(plan.beside("stops.csv"))
+    return read_rows(plan, [DatedFile(path, span_of("week", MONDAY), "")], days, world).taps
+
+
+def shifted_to_the_first_row(plan: Plan, path: Path, days: Days) -> Taps:
+    """A broken rule: days are counted from the first row of the file, so one row can move all others."""
+    table = pl.read_csv(path)
+    times = table["event_time"].str.to_datetime()
+    start = times.min()
+    assert start is not None
+    ahead = (times - start).dt.total_days() - (days.first - MONDAY).days
+    world = open_world(plan.beside("stops.csv"))
+    mine = table.filter(ahead == 0)
+    stops = np.searchsorted(world.ids, mine["stop_id"].to_numpy()).astype(np.int32)
+    return Taps(stops, np.arange(len(mine)), world)
+
+
+def days_that_change(reader: Reader, plan: Plan, path: Path, row: str) -> set[date]:
+    """The days of data whose rows are others once the file has one row more."""
+
+    def rows() -> list[list[int]]:
+        return [np.sort(reader(plan, path, day).location).tolist() for day in WEEK]
+
+    text, before = path.read_text(), rows()
+    path.write_text(text + row)
+    after = rows()
+    path.write_text(text)
+    return {day.first for day, old, new in zip(WEEK, before, after, strict=True) if old != new}
+
+
+@pytest.mark.parametrize("day", [0, 3, 6])
+def test_one_tap_more_changes_the_rows_of_its_own_day_and_of_no_other(tmp_path: Path, day: int) -> None:
+    plan, path = write_plan(tmp_path, every="day", outside="drop"), week_file(tmp_path, 1)
+    when = MONDAY + timedelta(days=day)
+    assert days_that_change(as_built, plan, path, f"c1,s03,{when}T00:00:01\n") == {when}
+
+
+def test_a_tap_of_another_week_changes_nothing(tmp_path: Path) -> None:
+    plan, path = write_plan(tmp_path, every="day", outside="drop"), week_file(tmp_path, 1)
+    assert days_that_change(as_built, plan, path, "c1,s03,2025-12-28T23:59:59\n") == set()
+    assert days_that_change(as_built, plan, path, "c1,s03,not a time\n") == set()
+
+
+def test_a_rule_that_looks_at_other_rows_is_caught(tmp_path: Path) -> None:
+    plan, path = write_plan(tmp_path, every="day", outside="drop"), week_file(tmp_path, 1)
+    changed = days_that_change(shifted_to_the_first_row, plan, path, "c1,s03,2025-12-26T08:00:00\n")
+    assert len(changed) > 1
