@@ -5,7 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from wayveil.mechanisms.od_hops import OdHops
+from wayveil.releases.release import release
+from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
+from wayveil.utility.city_figures import CityFigures
 from wayveil.utility.hour_curves import hour_curves, hours_of
 from wayveil.utility.itemsets import FrequentItemsets, itemset_supports, top_itemsets
 from wayveil.utility.lengths import LengthsByHour
@@ -81,3 +85,19 @@ def test_next_hop_figures_by_hand():
     assert accuracy == pytest.approx(2 / 3)
     assert loss == pytest.approx((-2 * np.log(0.75) - np.log(1e-9)) / 3)
     assert metres == pytest.approx(2 * 0.025 * 111_195 / 3, rel=1e-3)
+
+
+def test_a_city_measures_a_release_in_one_row():
+    rng = np.random.default_rng(3)
+    lists = [[0, 1, 2, 6], [0, 1, 5], [12, 8, 4, 0]] * 20 + [
+        rng.integers(0, 16, 3).tolist() for _ in range(40)
+    ]
+    raw = Trips.of_lists(lists, GRID)
+    judge = CityFigures(raw, Tracks.centres(raw), tops=(3, 10))
+    own = judge.measure(judge.raw)
+    assert own["top 3"] == own["top 10"] == 1
+    assert "metres" not in own
+    model = release(raw, OdHops(weakest=0), epsilon=4, seed=1).model
+    known = judge.measure(model.draw(100, 1), model)
+    assert 0 < known["metres"] < 20_000
+    assert 0 <= known["top 10"] <= 1

@@ -112,7 +112,7 @@ class Weave(Mechanism):
         description="trips per noise scale and cell below which single places or edges are not asked for",
     )
     faint_on_grid: float = Field(
-        0.5, ge=0, description="the same on a grid, whose cells are many and arbitrary"
+        0.2, ge=0, description="the same on a grid, whose cells are many and arbitrary"
     )
     fewest_inside: int = Field(8, ge=0, description="zones of fewer places or edges are not asked for")
     weakest: float = Field(
