@@ -31,7 +31,9 @@ ENDINGS = {
 def publish(plan: Plan, folder: SeriesFolder, made: Release, label: str, days: Days) -> None:
     """Write everything beside the release, and move the folder to its public place with one rename."""
     making = folder.making(label)
-    made = replace(made, known_accuracy=made.accuracy)  # found once, also for exports that put trips on a date
+    made = replace(
+        made, known_accuracy=made.accuracy
+    )  # found once, also for exports that put trips on a date
     shutil.rmtree(making / EXPORTS, ignore_errors=True)
     left_out = {}
     for kind in plan.publish.exports:
