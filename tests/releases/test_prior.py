@@ -181,3 +181,19 @@ def test_margins_by_route_follow_the_weeks_before():
     assert np.mean(ratios) < 0.9
     with pytest.raises(ParameterError, match="another day of the week"):
         margins(5, weeks, first=date(2024, 4, 9))
+
+
+def test_gaussian_noise_has_its_own_intervals_and_is_followed_too():
+    """Under a budget in rho a scale is a variance, not the width of a Laplace law."""
+    options = {"currency": "rho", "epsilon": "0.3"}
+    weeks = [counted(week, **options) for week in range(4)]
+    after = counted(4, weeks, **options)
+    true = np.bincount(taps_of(4).location, minlength=CITY.size)
+    own, found = (
+        after.model.alone().estimate(Visits(("stop",)), after.trips),
+        after.estimate(Visits(("stop",))),
+    )
+    deviation = float(after.model.scales[0]) ** 0.5
+    assert np.all(own.high - own.values < 2.1 * deviation)
+    assert np.mean((own.low <= true) & (true <= own.high)) > 0.85
+    assert np.abs(found.values - true).mean() < np.abs(own.values - true).mean()

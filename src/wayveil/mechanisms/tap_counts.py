@@ -98,6 +98,7 @@ class TapCounts(Mechanism):
             (stops.question.scale, times.question.scale, cells.question.scale),
             limit,
             earlier,
+            gaussian=gate.budget.currency == "rho",
         )
 
 

@@ -110,6 +110,7 @@ class TapMargins(Mechanism):
             (self.rules or RiderRules()) if self.riders else None,
             self.period,
             earlier,
+            gaussian=gate.budget.currency == "rho",
         )
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.estimates import HOURS, WEEKDAYS, Estimate, Key, Visits
 from wayveil.synthesis.following import Known, follow
 from wayveil.synthesis.noise_sums import half_width
@@ -28,20 +28,32 @@ from wayveil.world.world import World
 class CellCounts:
     """One noisy histogram: what each cell belongs to (-1: nothing that is asked for), and the scale of the noise.
 
-    told   which cells were counted at all; None: every one
+    told       which cells were counted at all; None: every one
+    gaussian   whether the noise is Gaussian (the budget was in rho), and `scale` its variance
     """
 
     keys: Mapping[Key, NDArray[np.int64]]
     counts: NDArray[np.int64]
     scale: float
     told: NDArray[np.bool_] | None = None
+    gaussian: bool = False
+
+    @property
+    def variance(self) -> float:
+        """Of the noise of one cell."""
+        return self.scale if self.gaussian else 2 * self.scale**2
+
+    @property
+    def fourth(self) -> float:
+        """The fourth cumulant of the noise of one cell: its tails."""
+        return 0.0 if self.gaussian else 12 * self.scale**4
 
     def known(self) -> Known:
         """Every cell by itself."""
-        variance = np.full(len(self.counts), 2 * self.scale**2)
+        variance = np.full(len(self.counts), self.variance)
         if self.told is not None:
             variance[~self.told] = np.inf
-        fourth = np.full(len(self.counts), 12 * self.scale**4)
+        fourth = np.full(len(self.counts), self.fourth)
         return Known(self.counts.astype(np.float64), variance, fourth)
 
 
@@ -49,16 +61,18 @@ class CellCounts:
 class EarlierCounts:
     """The noisy histograms of an earlier release, cell by cell as this release has them; public like all of it.
 
-    told   which cells that release had: another version of the feed may have other stops and routes
+    told       which cells that release had: another version of the feed may have other stops and routes
+    gaussian   whether its noise is Gaussian
     """
 
     counts: tuple[NDArray[np.int64], ...]
     scales: tuple[Fraction, ...]
     told: tuple[NDArray[np.bool_], ...]
+    gaussian: bool = False
 
     @classmethod
     def at(
-        cls, counts: Sequence[Ints], scales: tuple[Fraction, ...], places: Sequence[Ints]
+        cls, counts: Sequence[Ints], scales: tuple[Fraction, ...], places: Sequence[Ints], *, gaussian: bool
     ) -> "EarlierCounts":
         """Of every histogram the cells at these places, in this order; -1: a cell that it does not have."""
         picked = (
@@ -67,7 +81,30 @@ class EarlierCounts:
             else np.zeros(len(place), np.int64)
             for cells, place in zip(counts, places, strict=True)
         )
-        return cls(tuple(picked), scales, tuple(place >= 0 for place in places))
+        return cls(tuple(picked), scales, tuple(place >= 0 for place in places), gaussian)
+
+    def cells(self, at: int, keys: Mapping[Key, NDArray[np.int64]]) -> CellCounts:
+        """One of the histograms."""
+        return CellCounts(keys, self.counts[at], float(self.scales[at]), self.told[at], self.gaussian)
+
+    @classmethod
+    def whole(
+        cls, counts: tuple[NDArray[np.int64], ...], scales: tuple[Fraction, ...], *, gaussian: bool
+    ) -> "EarlierCounts":
+        """Histograms that have all of their cells."""
+        return cls(counts, scales, tuple(np.ones(len(cells), bool) for cells in counts), gaussian)
+
+
+def believe_cells(weeks: Sequence[EarlierCounts]) -> list[tuple[Floats, float]]:
+    """The cells of each histogram of the last of these weeks, as far as the others go along with it, and the mean
+    variance; weeks that do not list the same cells are left out.
+    """
+    found, last = [], weeks[-1]
+    for at, counts in enumerate(last.counts):
+        alike = [week for week in weeks if len(week.counts[at]) == len(counts)]
+        known = follow([week.cells(at, {}).known() for week in alike])
+        found.append((known.value, float(known.variance.mean()) if len(counts) else 1.0))
+    return found
 
 
 def find_places(ids: Sequence[str | None], among: Sequence[str | None]) -> Ints:
@@ -113,9 +150,9 @@ def know_visits(histograms: Sequence[CellCounts], question: Visits, world: World
         many = np.bincount(at[known], minlength=size)
         if histogram.told is not None:  # of a sum of which a part is missing, nothing is known
             many[np.bincount(at[known & ~histogram.told], minlength=size) > 0] = 0
-        precision = np.divide(1.0, many * 2 * histogram.scale**2, out=np.zeros(size), where=many > 0)
+        precision = np.divide(1.0, many * histogram.variance, out=np.zeros(size), where=many > 0)
         value += precision * np.bincount(at[known], histogram.counts[known], size)
-        fourth += precision**4 * many * 12 * histogram.scale**4
+        fourth += precision**4 * many * histogram.fourth
         weight += precision
     told = weight > 0
     sure = np.where(told, weight, 1.0)

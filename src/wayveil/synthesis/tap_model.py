@@ -10,10 +10,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats
-from wayveil.synthesis.cell_counts import CellCounts, EarlierCounts, estimate_visits, find_places
+from wayveil.synthesis.cell_counts import (
+    CellCounts,
+    EarlierCounts,
+    believe_cells,
+    estimate_visits,
+    find_places,
+)
 from wayveil.synthesis.estimates import Estimate, Key, Question, Visits, weekday_of
 from wayveil.synthesis.fitting import Sums, fit_sums
-from wayveil.synthesis.following import follow
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
@@ -40,6 +45,7 @@ class TapModel(Model):
     rules, period   how riders are made of the drawn taps, and whether a trip is a rider's day or week. Without rules
                     every drawn tap is a trip of its own
     earlier         the same histograms of earlier releases, the oldest first, which the numbers follow
+    gaussian        whether the noise is Gaussian, and scales are its variances
     """
 
     cells: TapCells
@@ -48,6 +54,7 @@ class TapModel(Model):
     rules: RiderRules | None = None
     period: Period = "day"
     earlier: tuple[EarlierCounts, ...] = ()
+    gaussian: bool = False
 
     @cached_property
     def _sides(self) -> tuple[dict[Key, NDArray[np.int64]], ...]:
@@ -69,15 +76,12 @@ class TapModel(Model):
     @cached_property
     def _believed(self) -> list[tuple[Floats, float]]:
         """The cells of the histograms, as far as earlier releases go along with them, and the mean variance."""
-        found = []
-        for at, (counts, scale) in enumerate(zip(self.noisy, self.scales, strict=True)):
-            weeks = [
-                CellCounts({}, week.counts[at], float(week.scales[at]), week.told[at])
-                for week in self.earlier
-            ]
-            known = follow([week.known() for week in (*weeks, CellCounts({}, counts, float(scale)))])
-            found.append((known.value, float(known.variance.mean())))
-        return found
+        return believe_cells([*self.earlier, self._own])
+
+    @property
+    def _own(self) -> EarlierCounts:
+        """What it measured itself, as a week among weeks."""
+        return EarlierCounts.whole(self.noisy, self.scales, gaussian=self.gaussian)
 
     def total(self) -> float:
         """Whole taps in all: the three sums, weighted by how little noise each has."""
@@ -98,7 +102,7 @@ class TapModel(Model):
         return self._estimate(question) if isinstance(question, Visits) else None
 
     def _estimate(self, question: Visits) -> Estimate | None:
-        earlier = [self._histograms(week.counts, week.scales, week.told) for week in self.earlier]
+        earlier = [self._histograms(week) for week in self.earlier]
         return estimate_visits(self.histograms(), question, self.cells.places, earlier)
 
     def alone(self) -> "TapModel":
@@ -107,23 +111,19 @@ class TapModel(Model):
 
     def histograms(self) -> list[CellCounts]:
         """The three noisy histograms."""
-        return self._histograms(self.noisy, self.scales, None)
+        return self._histograms(self._own)
 
-    def _histograms(
-        self,
-        counts: tuple[NDArray[np.int64], ...],
-        scales: tuple[Fraction, ...],
-        told: tuple[NDArray[np.bool_], ...] | None,
-    ) -> list[CellCounts]:
+    def _histograms(self, week: EarlierCounts) -> list[CellCounts]:
         known = len(self.cells.route_ids) - 1  # the last route is the unknown one, which nobody asks for
         return [
-            CellCounts(
-                {key: np.where(at < known, at, -1) if key == "route" else at for key, at in sides.items()},
-                cells,
-                float(scale),
-                None if told is None else told[place],
+            week.cells(
+                at,
+                {
+                    key: np.where(code < known, code, -1) if key == "route" else code
+                    for key, code in sides.items()
+                },
             )
-            for place, (sides, cells, scale) in enumerate(zip(self._sides, counts, scales, strict=True))
+            for at, sides in enumerate(self._sides)
         ]
 
     def as_earlier(self, cells: TapCells) -> EarlierCounts:
@@ -138,7 +138,8 @@ class TapModel(Model):
         pair = np.where(both & (mine[at] == wanted), at, -1)
         by_route = np.where(route[:, None] >= 0, route[:, None] * cells.slots + np.arange(cells.slots), -1)
         by_stop = np.where(stop[:, None] >= 0, stop[:, None] * HOURS + np.arange(HOURS), -1)
-        return EarlierCounts.at(self.noisy, self.scales, (pair, by_route.ravel(), by_stop.ravel()))
+        places = pair, by_route.ravel(), by_stop.ravel()
+        return EarlierCounts.at(self.noisy, self.scales, places, gaussian=self.gaussian)
 
     def agreed(self, side: Key) -> Floats:
         """Taps per `stop`, `route` or `hour`, not negative: two histograms tell each, weighted by their noise."""

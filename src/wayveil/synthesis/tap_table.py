@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from wayveil.synthesis.cell_counts import (
     CellCounts,
     EarlierCounts,
+    believe_cells,
     estimate_visits,
     find_places,
     hour_of_bins,
@@ -18,7 +19,6 @@ from wayveil.synthesis.cell_counts import (
 )
 from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
 from wayveil.synthesis.fitting import Sums, fit_sums
-from wayveil.synthesis.following import follow
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.rounding import round_keeping_total
@@ -36,7 +36,8 @@ class TapTable(Model):
     """Noisy visits per stop, per time bin, and per pair of both (`counts` at the cells `keys`, stop x bins + bin).
 
     `scales` are the noise scales of the three. With a `threshold`, pairs that are not listed fell below it. `earlier`
-    are the same counts of earlier releases, the oldest first, which the numbers follow.
+    are the same counts of earlier releases, the oldest first, which the numbers follow. `gaussian`: the noise is
+    Gaussian, and scales are its variances.
     """
 
     world: World
@@ -48,6 +49,7 @@ class TapTable(Model):
     scales: tuple[Fraction, Fraction, Fraction]
     threshold: int | None = None
     earlier: tuple[EarlierCounts, ...] = ()
+    gaussian: bool = False
 
     @cached_property
     def total(self) -> float:
@@ -87,17 +89,13 @@ class TapTable(Model):
     @cached_property
     def _believed(self) -> list[tuple[NDArray[np.float64], float]]:
         """The cells of the three histograms, as far as earlier releases go along with them, and the mean variance."""
-        own = [self.stops, self.times, self.counts]
-        found = []
-        for at, (counts, scale) in enumerate(zip(own, self.scales, strict=True)):
-            weeks = [
-                CellCounts({}, week.counts[at], float(week.scales[at]), week.told[at])
-                for week in self.earlier
-                if len(week.counts[at]) == len(counts)
-            ]
-            known = follow([week.known() for week in (*weeks, CellCounts({}, counts, float(scale)))])
-            found.append((known.value, float(known.variance.mean()) if len(counts) else 1.0))
-        return found
+        return believe_cells([*self.earlier, self._own])
+
+    @property
+    def _own(self) -> EarlierCounts:
+        """What it measured itself, as a week among weeks."""
+        counts = self.stops, self.times, self.counts
+        return EarlierCounts.whole(counts, self.scales, gaussian=self.gaussian)
 
     def consistent(self) -> NDArray[np.float64]:
         """Non-negative numbers per listed pair that agree with the margins, as far as the listed pairs can.
@@ -129,23 +127,14 @@ class TapTable(Model):
         return replace(self, earlier=())
 
     def _estimate(self, question: Visits) -> Estimate | None:
-        earlier = [
-            self._histograms(week.counts, week.scales, week.told, np.arange(len(week.counts[2])))
-            for week in self.earlier
-        ]
+        earlier = [self._histograms(week, np.arange(len(week.counts[2]))) for week in self.earlier]
         return estimate_visits(self.histograms(), question, self.world, earlier)
 
     def histograms(self) -> list[CellCounts]:
         """The noisy histograms of which sums of all cells are known."""
-        return self._histograms((self.stops, self.times, self.counts), self.scales, None, self.keys)
+        return self._histograms(self._own, self.keys)
 
-    def _histograms(
-        self,
-        counts: tuple[NDArray[np.int64], ...],
-        scales: tuple[Fraction, ...],
-        told: tuple[NDArray[np.bool_], ...] | None,
-        pairs: NDArray[np.int64],
-    ) -> list[CellCounts]:
+    def _histograms(self, week: EarlierCounts, pairs: NDArray[np.int64]) -> list[CellCounts]:
         hours = hour_of_bins(self.bins)
         stop, bin_ = np.divmod(pairs, self.bins.count)
         sides: list[dict[Key, NDArray[np.int64]]] = [{"stop": np.arange(self.world.size)}, {}, {"stop": stop}]
@@ -154,12 +143,9 @@ class TapTable(Model):
         weekdays = weekday_of_bins(self.bins)
         if weekdays is not None:
             sides[1]["weekday"], sides[2]["weekday"] = weekdays, weekdays[bin_]
-        found = [
-            CellCounts(keys, counts[at], float(scales[at]), None if told is None else told[at])
-            for at, keys in enumerate(sides)
-        ]
+        found = [week.cells(at, keys) for at, keys in enumerate(sides)]
         # Where cells below a threshold are missing, their sums are not known.
-        return found if len(counts[2]) == self.world.size * self.bins.count else found[:2]
+        return found if len(week.counts[2]) == self.world.size * self.bins.count else found[:2]
 
     def as_earlier(self, world: World) -> EarlierCounts:
         """Its own counts on the stops of this or another version of its world, by stop id."""
@@ -172,8 +158,8 @@ class TapTable(Model):
         pair = np.where(stop[:, None] >= 0, stop[:, None] * bins + np.arange(bins), -1).ravel()
         if len(self.counts) < self.world.size * bins:
             pair = np.full(len(pair), -1)
-        counts = (self.stops, self.times, self.counts)
-        return EarlierCounts.at(counts, self.scales, (stop, np.arange(bins), pair))
+        counts, places = (self.stops, self.times, self.counts), (stop, np.arange(bins), pair)
+        return EarlierCounts.at(counts, self.scales, places, gaussian=self.gaussian)
 
     def generate(self, seed: int | None = None) -> Trips:
         """One trip with one visit per tap."""
