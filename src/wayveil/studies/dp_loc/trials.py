@@ -1,0 +1,108 @@
+"""One trial of the study: a release of one grid at one epsilon, and the study's figures of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.dp_loc import DpLoc
+from wayveil.mechanisms.markov import Markov
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.od_hops import OdHops
+from wayveil.mechanisms.variable_ngrams import VariableNgrams
+from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.bits import SeededBits
+from wayveil.releases.release import release
+from wayveil.studies.dp_loc.printed import HOPS, TOPS
+from wayveil.studies.lab import Lab
+from wayveil.studies.study import Outcome, Setting, figures
+from wayveil.trips.trips import Trips
+from wayveil.utility.hour_curves import hour_curves
+from wayveil.utility.next_hop import next_hop_figures
+from wayveil.utility.patterns import top_contiguous_patterns
+from wayveil.utility.reference import reference_trips
+from wayveil.world.timebins import TimeBins
+
+PUBLISHED, OURS, NGRAMS = "dp-loc, published", "dp-loc", "variable-ngrams"
+JSD, EMD, SHARE = "JSD of lengths (bits)", "EMD of ends (metres)", "share found"
+TRAINED = (PUBLISHED, OURS, "od-hops")
+_MOST = max(map(int, TOPS))
+
+
+def subjects(lab: Lab) -> dict[str, Mechanism]:
+    """Both presets, what else there is on grids, and the study's rival."""
+    steps = lab.pick(tiny=2, quick=150, full=1_500)
+    weakest = lab.pick(tiny=0.0, quick=500.0, full=500.0)
+    few: dict[str, Any] = {
+        "training_steps": steps,
+        "weakest": weakest,
+        "batch": lab.pick(tiny=50, quick=500, full=1_000),
+    }
+    return {
+        PUBLISHED: DpLoc.published(**few),
+        OURS: DpLoc(**few),
+        "od-hops": OdHops(weakest=weakest),
+        "weave": Weave(weakest=weakest),
+        NGRAMS: VariableNgrams(),
+        "markov": Markov(),
+    }
+
+
+class Trials:
+    """Runs trials, and prepares each grid once."""
+
+    def __init__(self, lab: Lab, trips: dict[str, Callable[[], Trips]]) -> None:
+        self.trips, self.subjects = trips, subjects(lab)
+        self.most_pairs = lab.pick(tiny=20, quick=150, full=2_000)
+        self._tops: dict[str, list[Any]] = {}
+
+    def facts(self, setting: Setting, repetition: int) -> Outcome:
+        """Table 1: how large the dataset is."""
+        raw = self.trips[setting["grid"]]()
+        values = {
+            "trips": float(len(raw)),
+            "cells visited": float(len(np.unique(raw.location))),
+            "longest": float(raw.lengths.max()),
+            "mean length": float(raw.lengths.mean()),
+            "deviation of length": float(raw.lengths.std()),
+        }
+        return Outcome(figures(values, mechanism="ours"))
+
+    def line(self, setting: Setting, repetition: int) -> Outcome:
+        """A resample, public knowledge, and nothing."""
+        raw = self.trips[setting["grid"]]()
+        made = reference_trips(setting["mechanism"], raw, 1, TimeBins.hour_of_day())
+        rows = self.judge(setting["grid"], raw, made)
+        return Outcome([{**row, "epsilon": epsilon} for row in rows for epsilon in ("1", "2")])
+
+    def trial(self, setting: Setting, repetition: int) -> Outcome:
+        """One release."""
+        grid, name, epsilon = setting["grid"], setting["mechanism"], setting["epsilon"]
+        raw = self.trips[grid]()
+        bits = SeededBits(f"{grid} {name} {epsilon} {repetition}")
+        made = release(raw, self.subjects[name], epsilon=epsilon, bits=bits, seed=repetition)
+        rows = self.judge(grid, raw, made.trips)
+        if name in TRAINED:
+            hops = [one.value for one in next_hop_figures(raw, made.model, most=20_000)]  # type: ignore[arg-type]
+            rows += figures(dict(zip(HOPS, hops, strict=True)))
+        return Outcome(rows)
+
+    def judge(self, grid: str, raw: Trips, made: Trips) -> list[dict[str, Any]]:
+        """Top-k patterns, and lengths and ends hour by hour."""
+        if grid not in self._tops:
+            self._tops[grid] = [pattern for pattern, _ in top_contiguous_patterns(raw, _MOST)]
+        theirs = [pattern for pattern, _ in top_contiguous_patterns(made, _MOST)] if made.visits else []
+        rows: list[dict[str, Any]] = []
+        for top in TOPS:
+            k = int(top)
+            shared = set(self._tops[grid][:k]) & set(theirs[:k])
+            rows += figures({SHARE: len(shared) / k}, top=top)
+        try:
+            curves = hour_curves(raw, made, hour="majority", most_pairs=self.most_pairs)
+        except ParameterError:
+            # The earth mover's distance needs an optional package; everything else does not.
+            return rows
+        for hour, _, lengths, ends in curves.iter_rows():
+            rows += figures({JSD: lengths, EMD: ends}, hour=str(hour))
+        return rows

@@ -1,0 +1,78 @@
+"""STRAP and DP-Loc at their smallest: every table and figure is on the page, with what the study prints or says."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from wayveil.studies.docs import studies_page
+from wayveil.studies.dp_loc.printed import FOUND, TABLE_1, TABLE_5
+from wayveil.studies.lab import Lab
+from wayveil.studies.page import study_page
+from wayveil.studies.verdicts import number
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def strap(tmp_path_factory):
+    lab = Lab(scale="tiny", out=tmp_path_factory.mktemp("strap"))
+    return study_page("strap", lab, workers=1)
+
+
+@pytest.fixture(scope="module")
+def dp_loc(tmp_path_factory):
+    lab = Lab(scale="tiny", out=tmp_path_factory.mktemp("dp-loc"))
+    return study_page("dp-loc", lab, workers=1)
+
+
+def test_every_figure_of_strap_is_on_the_page(strap):
+    page, verdicts, results = strap
+    assert results.gaps() == []
+    labels = [f"Figure {at}{letter}" for at in (8, 9, 10, 11) for letter in "ab"]
+    assert [one.label for one in verdicts] == ["Figures 1 to 7", *labels]
+    html = page.read_text()
+    for label in labels:
+        assert f"{label}: " in html
+    curves = [one for one in verdicts if one.label[7:-1] in ("8", "9", "10")]
+    assert all("Spearman" in one.words and "at p = .2, .3, .4" in one.words for one in curves)
+
+
+def test_every_table_of_dp_loc_is_on_the_page_with_its_values(dp_loc):
+    page, verdicts, results = dp_loc
+    assert results.gaps() == []
+    labels = [
+        "Table 1",
+        "Figures 1, 2",
+        "Figure 3a",
+        "Figure 3b",
+        "Figure 4a",
+        "Figure 4b",
+        "Table 2a",
+        "Table 2b",
+    ]
+    labels += ["Table 3a", "Table 3b", "Table 4", "Table 5a", "Table 5b"]
+    assert [one.label for one in verdicts] == labels
+    html = page.read_text()
+    values = [*TABLE_1.values(), *TABLE_5.values(), *(own for own, _ in FOUND.values())]
+    for value in (value for row in values for value in row):
+        assert f">{number(value)}<" in html
+
+
+def test_the_page_about_studies_tells_every_figure(dp_loc, strap):
+    records = [json.loads((made[0].parent / "figures.json").read_text()) for made in (strap, dp_loc)]
+    text = studies_page(records)
+    assert text.index("## dp-loc") < text.index("## strap")
+    for record in records:
+        for one in record["figures"]:
+            assert f"| {one['label']}: {one['title']} | {one['status']} |" in text
+
+
+def test_the_page_in_the_docs_is_made_of_its_records():
+    records = [json.loads(file.read_text()) for file in sorted(DOCS.glob("figures/study-*.json"))]
+    assert (DOCS / "studies.md").read_text() == studies_page(records)
+    for record in records:
+        states = {one["status"] for one in record["figures"]}
+        assert states <= {"reached", "not reached", "not reproducible"}
+        assert not any(re.search(r"\bnan\b", one["words"]) for one in record["figures"])
