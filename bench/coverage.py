@@ -104,6 +104,7 @@ SETTING: dict[str, Callable[[], Trips]] = {
     "fast-160": lambda: simulate_city(town(160, 14), MOST_TRIPS, seed=14).trips,
     "list-60": lambda: habits(60, 13, listed=True),
     "clicks-20": lambda: clicks(20, 15, stay=0.3, end=0.3),
+    "reruns-12": lambda: clicks(12, 18, stay=0.6, end=0.15),
     "cards-300": lambda: clicks(300, 16, stay=0.0, end=0.4, timed=True),
     "taps-90": lambda: taps_of(town(90, 17), 17),
 }

@@ -52,12 +52,13 @@ class Markov(Mechanism):
     name: ClassVar[str] = "markov"
     makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy moves between stops, every trip with the same total weight, and walks"
-    holds: ClassVar[frozenset[str]] = frozenset({"boardings"})
+    holds: ClassVar[frozenset[str]] = frozenset({"total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
             "total": 1.0,
             "visits": 1.0,
             "stops": 0.5,
+            "boardings": 1.0,
             "alightings": 1.0,
             "edges": 1.0,
             "triples": 2.0,

@@ -108,7 +108,7 @@ class MobiTrie(_Tries):
             "boardings": 2.0,
             "edges": 0.7,
             "triples": 0.7,
-            "journeys": 1.0,
+            "journeys": 2.0,
             "lengths": 1.4,
         }
     )

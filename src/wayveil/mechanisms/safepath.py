@@ -67,7 +67,7 @@ class SafePath(Mechanism):
         {
             "total": 0.7,
             "visits": 0.7,
-            "boardings": 3.0,
+            "boardings": 4.0,
             "journeys": 4.0,
         }
     )

@@ -58,6 +58,7 @@ class VariableNgrams(Mechanism):
             "stops": 1.0,
             "boardings": 1.4,
             "edges": 1.4,
+            "triples": 2.0,
             "journeys": 2.0,
             "lengths": 1.0,
         }
