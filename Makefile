@@ -17,8 +17,8 @@ coverage: dev  ## the same tests, and which lines they reach; half as long again
 	$(TESTS) --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 lint: dev  ## style, types, and who may import whom
-	$(RUN)/ruff check src tests bench
-	$(RUN)/ruff format --check src tests bench
+	$(RUN)/ruff check src tests bench tuning pages
+	$(RUN)/ruff format --check src tests bench tuning pages
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 

@@ -11,13 +11,15 @@ import argparse
 
 import numpy as np
 
-from bench.mobitrie_study import load
+from bench.worlds import data
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
+from wayveil.trips.sequences import read_sequences
 from wayveil.trips.trips import Trips
+from wayveil.world.world import World
 
 # Of the authors' code: F1 and error by epsilon.
 ORIGINAL = {"0.1": (0.58, 0.119), "0.5": (0.80, 0.024), "1": (0.89, 0.012)}
@@ -25,7 +27,8 @@ LENGTHS, TOP = range(2, 6), 100
 
 
 def subset() -> Trips:
-    merged = load("msnbc").merged()
+    world = World.of_symbols([str(page) for page in range(1, 18)])
+    merged = read_sequences(data("msnbc", "msnbc990928.zip"), world).merged()
     return merged.take((merged.lengths >= 9) & (merged.lengths <= 100))
 
 

@@ -1,6 +1,6 @@
 """The summary of docs/results.md says what its tables say."""
 
-from bench.results_summary import PAGE, summarise
+from pages.results_summary import PAGE, summarise
 
 
 def test_the_summary_is_what_the_tables_say():

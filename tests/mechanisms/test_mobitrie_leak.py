@@ -3,18 +3,31 @@
 python tests/mechanisms/test_mobitrie_leak.py     the figures of 100 runs at every epsilon
 """
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
-from bench.mobitrie_study import DATA, EPSILONS, ChosenOnce, Study, subjects
-from bench.mobitrie_tables import published
 
 from wayveil.counting.local import LocalCounter
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts
 from wayveil.privacy.units import Trip
+from wayveil.studies.lab import Lab
+from wayveil.studies.mobitrie.datasets import datasets
+from wayveil.studies.mobitrie.printed import EPSILONS, FIGURES, METRICS, PAGES, found_share
+from wayveil.studies.mobitrie.trials import Bench, ChosenOnce, metrics_of, subjects
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
+
+DATA = Path(os.environ.get("WAYVEIL_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+def published(data, epsilon):
+    """The study's figures per trie that was found."""
+    row = dict(zip(FIGURES, METRICS[data][epsilon], strict=True))
+    return {name: value / found_share(data, epsilon) for name, value in row.items()}
 
 
 class LeakingGate(Gate):
@@ -29,21 +42,21 @@ class LeakingGate(Gate):
         return LeakingGate(self.unit, budget, self.bits)
 
 
-def figures(study, epsilon, runs):
+def figures(data, bench, epsilon, runs):
     """Mean fitness, F1 and precision of the tries that were found, and the share of runs that found one."""
-    mechanism, counter = subjects(study.name)["mobitrie-lt"], ChosenOnce(study.raw)
+    mechanism, counter = subjects(data)["mobitrie-lt"], ChosenOnce(bench.raw)
     models = [
         mechanism.measure(counter, LeakingGate(Trip(), Budget(epsilon), SeededBits(f"{epsilon} {run}")))
         for run in range(runs)
     ]
-    found = [study.model_figures(study.ranks(model, None)) for model in models if model.accepted]
+    found = [metrics_of(bench.ngrams.score(model.ngrams(3)[0])) for model in models if model.accepted]
     means = {key: float(np.mean([each[key] for each in found])) for key in ("fitness", "F1", "precision")}
     return means | {"found": len(found) / runs}
 
 
 def test_a_leaking_gate_never_shows_what_did_not_happen():
     trips = Trips.of_lists([[0, 1, 2]] * 50, World(list("abcdef")))
-    mechanism = subjects("msnbc")["mobitrie-lt"].model_copy(update={"quality": 0.01})
+    mechanism = subjects(PAGES)["mobitrie-lt"].model_copy(update={"quality": 0.01})
     accepted = []
     for seed in range(5):
         gates = [kind(Trip(), Budget(1), SeededBits(seed)) for kind in (LeakingGate, Gate)]
@@ -59,21 +72,17 @@ def test_a_leaking_gate_never_shows_what_did_not_happen():
 def test_the_study_printed_the_figures_of_its_leak():
     if not (DATA / "msnbc").exists():
         pytest.skip(f"{DATA / 'msnbc'} is not there; set WAYVEIL_DATA to the folder of the public data sets")
-    study = Study("msnbc")
+    bench = Bench(datasets(Lab(scale="full", data=DATA)).trips[PAGES](), queries=100)
     for epsilon in ("0.1", "1"):
-        means = figures(study, epsilon, 20)
+        means = figures(PAGES, bench, epsilon, 20)
         assert means["precision"] == 1
-        assert means["fitness"] == pytest.approx(published("msnbc", epsilon)["fitness"], abs=0.02)
-        assert means["F1"] == pytest.approx(published("msnbc", epsilon)["F1"], abs=0.1)
+        assert means["fitness"] == pytest.approx(published(PAGES, epsilon)["fitness"], abs=0.02)
+        assert means["F1"] == pytest.approx(published(PAGES, epsilon)["F1"], abs=0.1)
 
 
 if __name__ == "__main__":
-    for name in ("msnbc", "berlin-10k", "berlin-1m"):
-        whole = Study(name)
+    for name, load in datasets(Lab(scale="full", data=DATA)).trips.items():
+        whole = Bench(load(), queries=100)
         for each in EPSILONS:
-            print(
-                name,
-                each,
-                {key: round(value, 3) for key, value in figures(whole, each, 100).items()},
-                flush=True,
-            )
+            means = figures(name, whole, each, 100)
+            print(name, each, {key: round(value, 3) for key, value in means.items()}, flush=True)

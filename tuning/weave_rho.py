@@ -1,7 +1,7 @@
 """What zCDP brings to Weave at equal (epsilon, delta): pure epsilon, rho with L1 weights of flows, rho with L2 weights.
 
-python -m bench.weave_rho sim:STOPS:LINES:SEED:RIDERS:TRIPS 0.5,1,2 3      an invented city, epsilons, repetitions
-python -m bench.weave_rho tube 0.5,1 3                                     a case of bench.results
+python -m tuning.weave_rho sim:STOPS:LINES:SEED:RIDERS:TRIPS 0.5,1,2 3      an invented city, epsilons, repetitions
+python -m tuning.weave_rho tube 0.5,1 3                                     a case of pages.results
 """
 
 import sys
@@ -9,9 +9,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-
-from bench.results import CASES
 from bench.weave import RIDERS, city
+from pages.results import CASES
+
 from wayveil.comparison.run_cells import Examiner, Settings
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.weave import Weave

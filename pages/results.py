@@ -1,10 +1,10 @@
 """Every mechanism on every benchmark world: the tables and plots of docs/results.md.
 
-    python -m bench.results                       run for at most 35 minutes, then write the page
-    python -m bench.results --minutes 0           write the page from what was measured before
-    python -m bench.results tube flights          some of the worlds
-    python -m bench.results --only weave          one mechanism, for instance after a change; `--without` for the others
-    python -m bench.results --page no             measure only, beside another run that writes the page
+    python -m pages.results                       run for at most 35 minutes, then write the page
+    python -m pages.results --minutes 0           write the page from what was measured before
+    python -m pages.results tube flights          some of the worlds
+    python -m pages.results --only weave          one mechanism, for instance after a change; `--without` for the others
+    python -m pages.results --page no             measure only, beside another run that writes the page
 
 Cells that are measured stay in bench/results/compare (not in the repository); a stopped run goes on where it was. A
 cell does not know which code made it: delete the cells of a mechanism that has changed (`--forget weave`). One
@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-
 from bench.worlds import WORLDS, MissingDataError
+
 from wayveil.comparison.cells import Cell
 from wayveil.comparison.compare import compare
 from wayveil.comparison.results import Comparison
@@ -31,7 +31,7 @@ from wayveil.mechanisms.registry import ready_mechanisms
 from wayveil.privacy.units import Rider, Unit
 from wayveil.trips.trips import Trips
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "bench"
 STORE = HERE / "results" / "compare"
 EPSILONS = ("1/10", "1/2", "1", "2")
 REPETITIONS = 5
@@ -240,7 +240,7 @@ def main() -> None:
     for news in measure(given.cases, wanted, given.minutes):
         print(time.strftime("%H:%M:%S"), news, flush=True)
     if given.page == "yes":
-        from bench.results_page import write_page
+        from pages.results_page import write_page
 
         write_page({case: found for case in CASES if (found := measured(case)) is not None})
 

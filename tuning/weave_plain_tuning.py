@@ -2,8 +2,8 @@
 
 Most of these constants were set with benchmark worlds in view; docs/mechanisms/weave-notebook.md says which.
 
-    python -m bench.weave_plain_tuning                every variant below
-    python -m bench.weave_plain_tuning doubtful move  some of them
+    python -m tuning.weave_plain_tuning                every variant below
+    python -m tuning.weave_plain_tuning doubtful move  some of them
 
 Three worlds: weeks of taps to and fro, clicks that remember two pages, and days among a thousand places of which few
 are busy; two epsilons each. Printed is the mean of the logarithm of (figure of the variant / figure of the defaults):
@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
-
 from bench.weave import city
+
 from wayveil.comparison.run_cells import Examiner, Settings
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism

@@ -1,6 +1,6 @@
 """The summary at the head of docs/results.md, computed from the tables of the page itself.
 
-    python -m bench.results_summary        writes it anew
+    python -m pages.results_summary        writes it anew
 
 A number in the summary that no table has is impossible this way, and a test holds the page to it.
 """
@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
-BEGIN, END = "<!-- summary: made by `python -m bench.results_summary` -->", "<!-- end of summary -->"
+BEGIN, END = "<!-- summary: made by `python -m pages.results_summary` -->", "<!-- end of summary -->"
 EPSILONS = ("0.1", "0.5", "1", "2")
 _BETWEEN = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 _LEADS = re.compile(r"(\d+) of (\d+) \(\+(\d+), -(\d+); (\d+)\)")

@@ -4,9 +4,9 @@ HEAD = """# Results: every mechanism on public trips
 
 What this page shows: releases of public or simulated trips with every mechanism, measured with the figures of
 [metrics.md](metrics.md). None of the data are sensitive, so the figures may be shown; of your own trips they are not
-for publication. Made by `python -m bench.results`.
+for publication. Made by `python -m pages.results`.
 
-<!-- summary: made by `python -m bench.results_summary` -->
+<!-- summary: made by `python -m pages.results_summary` -->
 <!-- end of summary -->
 
 How to read it: *ceiling* is a resample of the raw trips, *floor* is trips from public knowledge alone (on a network:

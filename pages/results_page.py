@@ -1,13 +1,13 @@
-"""docs/results.md and its pictures, from what `bench.results` measured."""
+"""docs/results.md and its pictures, from what `pages.results` measured."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from bench.results import CASES, EPSILONS, GRID, HELD_OUT, LEFT_OUT, NO_TRIPS, REPETITIONS, Case
-from bench.results_summary import summarise
-from bench.results_words import HEAD, MARKOV_LINE, REASONS, RIDER_LEVEL, WORLDS
+from pages.results import CASES, EPSILONS, GRID, HELD_OUT, LEFT_OUT, NO_TRIPS, REPETITIONS, Case
+from pages.results_summary import summarise
+from pages.results_words import HEAD, MARKOV_LINE, REASONS, RIDER_LEVEL, WORLDS
 from wayveil.comparison.cells import PLAIN_LAPLACE, REFERENCES, display_name
 from wayveil.comparison.results import Comparison, Point
 from wayveil.comparison.verdicts import Standing, apart, at_best, best_settings, standings

@@ -3,8 +3,8 @@
 Weave is not judged on these cities. But that does not make its constants blind: some were also set with a look at
 benchmark worlds, and this list of variants has not been run as a whole; docs/mechanisms/weave-notebook.md says which.
 
-    python -m bench.weave_tuning                 every variant below
-    python -m bench.weave_tuning rare anywhere   some of them
+    python -m tuning.weave_tuning                 every variant below
+    python -m tuning.weave_tuning rare anywhere   some of them
 
 Each variant is scored on two cities with two kinds of riders at two epsilons; printed is the mean of the logarithm of
 (figure of the variant / figure of the defaults) over the error figures: below zero is better.
@@ -14,8 +14,8 @@ import sys
 from fractions import Fraction
 
 import numpy as np
-
 from bench.weave import RIDERS, Examiner, city, release_of
+
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave_shares import Shares
 from wayveil.privacy.units import Trip
