@@ -178,3 +178,5 @@ def test_a_page_names_what_could_not_be_told(tmp_path):
     text = write_trend_page(tmp_path / "page.html", made).read_text()
     assert "What is not known" in text
     assert "3 releases" in text
+    with pytest.raises(ParameterError, match="single taps"):
+        find_trend(made, "journeys")

@@ -25,7 +25,7 @@ from wayveil.releases.release import Release
 from wayveil.releases.trip_questions import TRIP_QUESTIONS, answer_trips, trip_kind
 from wayveil.synthesis.counted import CountsCells
 from wayveil.synthesis.estimates import Key, Visits
-from wayveil.synthesis.model import Estimates, Follows
+from wayveil.synthesis.model import Estimates, Follows, OfTaps
 from wayveil.synthesis.noise_sums import NORMAL_95
 
 MORE, LESS, SAME, UNKNOWN = "more", "less", "no change that noise could not make", "not known"
@@ -67,17 +67,18 @@ class Trend:
     @property
     def words(self) -> str:
         """One sentence for people."""
-        rows, unknown = self.table.height, self.table.filter(pl.col("verdict") == UNKNOWN).height
-        if rows == unknown:
-            return f"{self.question}: how far these numbers are off is not known, so no change can be told from noise."
+        known = self.table.filter(pl.col("verdict") != UNKNOWN).height
+        what = self.question.capitalize()
+        if known == 0:
+            return f"{what}: how far these numbers are off is not known, so no change can be told from noise."
         more, less = (self.table.filter(pl.col("verdict") == word).height for word in (MORE, LESS))
+        if known == 1:
+            return f"{what}: {'grew' if more else 'fell' if less else SAME}."
         if more + less == 0:
-            return (
-                f"{self.question}: no change that noise could not make, in any of {rows - unknown:,} numbers."
-            )
+            return f"{what}: no change that noise could not make, in any of {known:,} numbers."
         return (
-            f"{self.question}: {more:,} of {rows - unknown:,} numbers grew and {less:,} fell by more than noise could "
-            f"make; of the others no change is known."
+            f"{what}: {more:,} of {known:,} numbers grew and {less:,} fell by more than noise could make; of the "
+            f"others no change is known."
         )
 
 
@@ -90,6 +91,10 @@ def find_trend(releases: Sequence[Release], question: str = "stops", *, anyway: 
         raise ParameterError("a trend needs two releases or more")
     if question not in ASKED:
         raise ParameterError(f"there is no trend of {question!r}; there are {', '.join(ASKED)}")
+    if question in TRIP_QUESTIONS and all(isinstance(each.model, OfTaps) for each in releases):
+        raise ParameterError(
+            "these releases counted single taps: ask for total, stops, hours, stop-hours or routes"
+        )
     for each in releases:
         each.accuracy.refuse_noise(_kind(each, question), anyway=anyway)
     names = name_releases(releases)

@@ -27,7 +27,7 @@ def change_chart(trend: Trend, most: int = MOST_ROWS) -> Chart | None:
     height = ROW * (shown.height + 2)
     parts = [
         f'<line class="grid" x1="{across(tick):.1f}" x2="{across(tick):.1f}" y1="0" y2="{height - ROW}"/>'
-        f'<text x="{across(tick):.1f}" y="{height - 6}" text-anchor="middle">{tick:+,.0f}</text>'
+        f'<text x="{across(tick):.1f}" y="{height - 6}" text-anchor="middle">{_signed(tick)}</text>'
         for tick in across.ticks()
     ]
     parts.append(
@@ -45,7 +45,7 @@ def change_chart(trend: Trend, most: int = MOST_ROWS) -> Chart | None:
             f'x2="{across(high[at]):.1f}" y1="{y}" y2="{y}"/>'
             f'<circle class="bar" cx="{across(change[at]):.1f}" cy="{y}" r="{6 if sure else 3}"/></g>'
         )
-    alt = f"Changes of {trend.question} from {trend.names[0]} to {trend.names[-1]} with 95 % intervals. {trend.words}"
+    alt = f"Changes of {trend.question} from {trend.names[0]} to {trend.names[-1]} with 95 % intervals."
     svg = _svg(parts, height, alt)
     return Chart(f"change-{trend.question}", svg, shown, alt, plain=True)
 
@@ -105,6 +105,10 @@ def _label(row: dict[str, object], keys: list[str]) -> str:
     if "stop" in keys or "route" in keys:
         named = list(dict.fromkeys(reversed(named[:2]))) + named[2:]
     return " > ".join(named) if keys and keys[0].startswith(("origin", "from")) else ", ".join(named) or "all"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+,.0f}" if round(value) else "0"
 
 
 def _svg(parts: list[str], height: int, alt: str) -> str:
