@@ -5,6 +5,8 @@ import pytest
 
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.bits import SeededBits
+from wayveil.releases.release import release
 from wayveil.synthesis.weave.expected_error import count_trips
 from wayveil.synthesis.weave.measurements import Measurements
 from wayveil.trips.trips import Trips
@@ -81,3 +83,11 @@ def test_of_releases_that_look_otherwise_only_the_same_cells_are_used(weeks):
     assert after.resolution == weeks[0].resolution != coarse.resolution
     assert {"origin", "edge"} & coarse.noisy.keys() <= after.earlier[0].keys() < coarse.noisy.keys()
     assert after.earlier[1].keys() == weeks[0].noisy.keys()
+
+
+def test_a_release_with_prior_gives_no_interval_that_was_measured_without():
+    first = release(week(0), WEAVE, epsilon=4, bits=SeededBits(1), seed=1)
+    after = release(week(1), WEAVE, epsilon=4, bits=SeededBits(2), seed=1, prior=[first])
+    assert not after.accuracy.bands
+    ends = after.interval("boardings", np.arange(3), np.zeros(3))
+    assert (ends is None) == ("origin" not in after.model.noisy)

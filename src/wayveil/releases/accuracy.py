@@ -16,6 +16,7 @@ import numpy as np
 from wayveil.errors import RefusedError
 from wayveil.progress import step
 from wayveil.releases.bands import Bands, find_bands, find_sum_bands
+from wayveil.releases.priors import followed_by
 from wayveil.releases.replicas import draw_replicas, mechanism_of
 from wayveil.releases.tallies import KINDS, VISIT_KINDS, Tally, kinds_for, tally
 from wayveil.releases.verdicts import SEEN_TWICE, Verdict, judge
@@ -121,7 +122,8 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         bins = None if trips.time is None else TimeBins.hour_of_day()
         public = floor(trips.world, min(len(trips), MOST_PUBLIC), 0, bins=bins)
         made_by = mechanism_of(release.datasheet)
-        covered = made_by.covered(trips.world)
+        # How often intervals hold was measured for releases that follow no others.
+        covered = made_by.covered(trips.world) and not followed_by(release.datasheet)
         held = set((made_by.holds if covered else ()) if holds is None else holds)
         tells = {**dict.fromkeys(held, 1.0), **(made_by.tells if covered and holds is None else {})}
         held -= _lost_kinds(trips, [replica.trips for replica in replicas])
