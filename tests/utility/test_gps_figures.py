@@ -10,11 +10,13 @@ from wayveil.releases.release import release
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
 from wayveil.utility.city_figures import CityFigures
+from wayveil.utility.gps import Circles
 from wayveil.utility.hour_curves import hour_curves, hours_of
 from wayveil.utility.itemsets import FrequentItemsets, itemset_supports, top_itemsets
 from wayveil.utility.lengths import LengthsByHour
 from wayveil.utility.next_hop import hops_of, next_hop_figures
 from wayveil.utility.origin_destination import OriginDestinationDistance
+from wayveil.world.geo import BoundingBox, haversine
 from wayveil.world.grid import Grid, Layout
 
 GRID = Grid(Layout.of_counts("0,0,0.1,0.1", 4, 4))
@@ -101,3 +103,12 @@ def test_a_city_measures_a_release_in_one_row():
     known = judge.measure(model.draw(100, 1), model)
     assert 0 < known["metres"] < 20_000
     assert 0 <= known["top 10"] <= 1
+
+
+def test_circles_hold_the_points_within_their_radius():
+    rng = np.random.default_rng(5)
+    box = BoundingBox(22.4, 113.7, 22.9, 114.5)
+    circles = Circles.drawn(box, 20, rng)
+    lat, lon = rng.uniform(22.4, 22.9, 3_000), rng.uniform(113.7, 114.5, 3_000)
+    away = haversine(circles.lat[:, None], circles.lon[:, None], lat, lon)
+    assert np.array_equal(circles.contain(lat, lon), away <= circles.radius[:, None])

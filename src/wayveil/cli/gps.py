@@ -28,7 +28,7 @@ names them in order with --columns.""",
 
 PointFile = Annotated[Path, typer.Argument(help="GPS points: csv (also .gz), parquet.")]
 GridWorld = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--world",
         "-w",
@@ -75,8 +75,8 @@ Radius = Annotated[
 
 def trips(
     points: PointFile,
-    world: GridWorld,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
+    world: GridWorld = None,
     columns: Columns = None,
     mapped: Mapped = None,
     split_gap: SplitGap = None,
@@ -97,7 +97,7 @@ def trips(
     with shown(not quiet and not as_json):
         made = _read(
             points,
-            open_world(world),
+            open_world(_given(world)),
             columns,
             mapped,
             split_gap,
@@ -115,9 +115,9 @@ def trips(
 
 def release(
     points: PointFile,
-    world: GridWorld,
     epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy budget: 1, 0.5 or 1/2.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
+    world: GridWorld = None,
     report: Annotated[
         Path | None,
         typer.Option(help="Also write the report to publish here, and the internal one beside it."),
@@ -181,7 +181,7 @@ def release(
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise ParameterError(f"{out} already exists; a release is never written over another one")
     with shown(not quiet and not as_json):
-        city = open_world(world)
+        city = open_world(_given(world))
         chosen = chosen or make_mechanism(default_mechanism(city).name, parameters or [])
         raw = _read(
             points,
@@ -229,6 +229,15 @@ def release(
         + " --format trajectories --out points.csv",
         quiet=quiet or as_json,
     )
+
+
+def _given(world: str | None) -> str:
+    if world is None:
+        raise ParameterError(
+            "points need a public box of cells: add --world grid:south,west,north,east@250 (metres per cell). Choose "
+            "it from a map, never from the data: a box that was read off the points tells where somebody was"
+        )
+    return world
 
 
 def _reports(path: Path, raw: "Trips", made: Any) -> dict[str, str]:

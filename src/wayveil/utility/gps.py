@@ -28,7 +28,7 @@ from wayveil.utility.lengths import jensen_shannon
 from wayveil.utility.origin_destination import divergence_of_samples, od_pairs
 from wayveil.utility.patterns import Ranked, f1_of_sets, support_error, supports, top_contiguous_patterns
 from wayveil.utility.stops import kendall_tau_b
-from wayveil.world.geo import BoundingBox, haversine, project
+from wayveil.world.geo import EARTH_RADIUS_METRES, BoundingBox, haversine, project
 from wayveil.world.grid import Grid as CellGrid
 from wayveil.world.network import Network
 
@@ -171,11 +171,18 @@ class Circles:
     def contain(self, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which points (columns) lie in which circles (rows)."""
         inside = np.empty((len(self.lat), len(lat)), bool)
+        # As points on a ball of radius one: within a circle if the product with its centre is large enough.
+        centres, least = _on_ball(self.lat, self.lon), np.cos(self.radius / EARTH_RADIUS_METRES)[:, None]
         for start in range(0, len(lat), PIECE):
             part = slice(start, start + PIECE)
-            away = haversine(self.lat[:, None], self.lon[:, None], lat[part], lon[part])
-            inside[:, part] = away <= self.radius[:, None]
+            inside[:, part] = centres @ _on_ball(lat[part], lon[part]).T >= least
         return inside
+
+
+def _on_ball(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.float64]:
+    up, east = np.radians(lat), np.radians(lon)
+    flat = np.cos(up)
+    return np.column_stack([flat * np.cos(east), flat * np.sin(east), np.sin(up)])
 
 
 def circles(network: Network, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
