@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 from series.series_worlds import MONDAY, week_file, write_plan
+from wayveil.errors import InputError
 from wayveil.privacy.ledger.data_time import Days, span_of
 from wayveil.series.due import DatedFile
-from wayveil.series.plan import Plan
-from wayveil.series.rows import read_rows
+from wayveil.series.plan import Plan, read_plan
+from wayveil.series.rows import check_file, read_rows
 from wayveil.taps.taps import Taps
 from wayveil.world.opening import open_world
 
@@ -62,6 +63,19 @@ def test_a_tap_of_another_week_changes_nothing(tmp_path: Path) -> None:
     plan, path = write_plan(tmp_path, every="day", outside="drop"), week_file(tmp_path, 1)
     assert days_that_change(as_built, plan, path, "c1,s03,2025-12-28T23:59:59\n") == set()
     assert days_that_change(as_built, plan, path, "c1,s03,not a time\n") == set()
+
+
+def test_riders_who_do_not_want_to_be_counted_are_dropped_by_their_own_rows(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path)
+    plan.path.write_text(plan.path.read_text().replace("[[worlds]]", 'opt_out = "wish"\n\n[[worlds]]'))
+    plan, path = read_plan(plan.path), week_file(tmp_path, 1)
+    with pytest.raises(InputError, match="no column 'wish'"):
+        check_file(plan, DatedFile(path, span_of("week", MONDAY), ""))
+    head, *rows = path.read_text().splitlines()
+    wishes = [f"{row},{'yes' if at < 10 else ''}" for at, row in enumerate(rows)]
+    path.write_text("\n".join([f"{head},wish", *wishes]))
+    check_file(plan, DatedFile(path, span_of("week", MONDAY), ""))
+    assert len(as_built(plan, path, span_of("week", MONDAY))) == len(rows) - 10
 
 
 def test_a_rule_that_looks_at_other_rows_is_caught(tmp_path: Path) -> None:

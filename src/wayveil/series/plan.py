@@ -39,6 +39,9 @@ class Source(_Part):
     zone: str | None = Field(
         None, description="The city's time zone; without it a row's day is the one it shows."
     )
+    opt_out: str | None = Field(
+        None, description="The column with the wish not to be counted: such rows are dropped."
+    )
     outside: Literal["refuse", "drop"] = Field(
         "refuse", description="Rows of other days than the name says: refuse the file, or drop each such row."
     )

@@ -71,6 +71,11 @@ def _layout(plan: Plan, file: DatedFile) -> ColumnMap:
     if isinstance(given, str) and given.endswith(".toml"):
         given = plan.beside(given)
     found = column_map(given, table_header(file.path), file.path)
-    return (
-        found if plan.source.zone is None else ColumnMap(**{**found.model_dump(), "zone": plan.source.zone})
-    )
+    if plan.source.opt_out is not None and plan.source.opt_out not in table_header(file.path):
+        raise InputError(
+            f"has no column {plan.source.opt_out!r} with wishes not to be counted. Nothing was spent",
+            file=file.path,
+        )
+    said = {"zone": plan.source.zone, "opt_out": plan.source.opt_out}
+    stated = {name: value for name, value in said.items() if value is not None}
+    return ColumnMap(**{**found.model_dump(), **stated}) if stated else found

@@ -19,6 +19,7 @@ first = {first}              # first day of data
 files = "{files}"
 # columns = "wayveil"           # wayveil, bc-transit, tides, tides-draft, sube, or a TOML file; guessed if left out
 # zone = "America/Vancouver"    # times that name a zone are put on this clock before they are given to a day
+# opt_out = "no_study"          # the column with the wish not to be counted; such rows are dropped, each for itself
 outside = "refuse"              # a row of other days than the name says: refuse the file, or drop each such row
 days_per_rider = 366            # a person is in the data of a year on at most so many days
 daily_taps = 2                  # taps of the daily rider whose year the page for the privacy officer states
