@@ -1,6 +1,7 @@
 """The BC Transit study at its smallest: every table and figure of the study is on the page, with its values."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
 from wayveil.cli import _register, app
-from wayveil.errors import ParameterError
+from wayveil.errors import InputError, ParameterError
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.studies.bc_transit.datasets import crowded
 from wayveil.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
@@ -27,6 +28,7 @@ from wayveil.studies.bc_transit.printed import (
 )
 from wayveil.studies.bc_transit.questions import at_peaks
 from wayveil.studies.lab import Lab
+from wayveil.studies.markdown import BEGIN, END, write_markdown
 from wayveil.studies.registry import find_study
 from wayveil.studies.verdicts import number
 from wayveil.trips.trips import Trips
@@ -88,6 +90,28 @@ def test_both_repairs_peaks_hours_and_all_questions_are_measured(folder):
     )
     ways = set(table.filter(pl.col("part") == "ways")["way"])
     assert ways == {"cards, NPT", "cards, PPDP", "counts-first", "counts", "study, NPT", "study, PPDP"}
+
+
+def test_a_page_of_the_docs_is_made_from_the_folder_alone(folder, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"# By hand\n\n{BEGIN}\nold\n{END}\nafter\n")
+    write_markdown(folder, page)
+    text = page.read_text()
+    assert text.startswith("# By hand")
+    assert text.endswith("after\n")
+    assert "\nold\n" not in text
+    for label in PUBLISHED + BESIDE:
+        assert f"### {label}: " in text
+    assert "| 20 | the study | 85 | 95 |" in text
+    pictures = re.findall(r"\(figures/([^)]+)\)", text)
+    assert len(pictures) >= 9
+    assert all((tmp_path / "figures" / name).exists() for name in pictures)
+    page.write_text("no marks")
+    with pytest.raises(InputError, match="must hold the marks"):
+        write_markdown(folder, page)
+    page.write_text(f"{BEGIN}{END}")
+    with pytest.raises(InputError, match="not the folder of a study"):
+        write_markdown(tmp_path, page)
 
 
 def test_links_are_counted_against_the_true_cards():

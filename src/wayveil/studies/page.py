@@ -59,8 +59,8 @@ def _html(
         {
             "id": f"e{at}",
             "about": exhibit,
-            "heads": _heads(exhibit, results),
-            "rows": _rows(exhibit, results) if exhibit.shape == "table" else [],
+            "heads": table_heads(exhibit, results),
+            "rows": table_rows(exhibit, results) if exhibit.shape == "table" else [],
             "charts": [
                 (chart.alt, Markup(chart.svg), f"figures/{chart.name}.csv") for chart in charts[exhibit.label]
             ],
@@ -103,12 +103,13 @@ def _columns(exhibit: Exhibit, results: Results) -> tuple[str, ...]:
     )
 
 
-def _heads(exhibit: Exhibit, results: Results) -> list[str]:
+def table_heads(exhibit: Exhibit, results: Results) -> list[str]:
+    """The names of the columns of a table."""
     columns = _columns(exhibit, results)
     return list(columns) if exhibit.across == FIGURE else [f"{exhibit.across} {one}" for one in columns]
 
 
-def _rows(exhibit: Exhibit, results: Results) -> list[TableRow]:
+def table_rows(exhibit: Exhibit, results: Results) -> list[TableRow]:
     """For every place down: the study's row where it printed one, then ours."""
     columns, places = _columns(exhibit, results), results.places(exhibit)
     downs = dict.fromkeys([down for down, _ in exhibit.printed] + [down for down, _, _ in places])
