@@ -175,6 +175,17 @@ def test_stops_of_a_district_keep_their_intervals(made, tmp_path):
         made.ask("most-used", district="Centre")
 
 
+def test_stops_and_hours_are_filtered_together(made, raw):
+    stop = int(np.bincount(raw.location).argmax())
+    name = str(raw.world.ids[stop])
+    one = made.ask("boardings", stops=name, between=("07:00", "09:00")).table
+    whole = made.ask("boardings", between=("07:00", "09:00")).table
+    assert one.to_dicts() == whole.filter(pl.col("stop_id") == name).to_dicts()
+    hours = made.ask("stop-hours", stops=name, between=("07:00", "09:00")).table
+    assert sorted(hours["hour"]) == [7, 8]
+    assert set(hours["stop_id"]) == {name}
+
+
 def test_filters_that_cannot_be_used_are_refused(made, raw, feed):
     weekly = bare_release(put_on_date(simulate_week(raw.world, 50, seed=1), FIRST))
     undated = counted(raw, 2, 1, TapCounts())

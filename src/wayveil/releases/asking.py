@@ -96,15 +96,10 @@ def ask_release(
     counted = question == "boardings" and isinstance(release.model, OfTaps) and raw is None
     if counted:
         # A tap is a boarding, and the noisy counts tell it with their intervals.
-        answer = answer_question(
-            release, "routes" if filters.route else "stops", top=top, filters=filters, by=periods
-        )
-        return Answer(
-            question,
-            answer.table,
-            answer.note,
-            title=_title(say_trip_question(question, over, periods), filters),
-        )
+        asked = "routes" if filters.route else "stops"
+        answer = answer_question(release, asked, top=top, filters=filters, by=periods)
+        title = _by(say_question(asked, taps=True), periods)
+        return Answer(question, answer.table, answer.note, title=_title(title, filters))
     if question in TRIP_QUESTIONS:
         answer = answer_trips(
             release,
@@ -134,8 +129,7 @@ def ask_release(
             service=service,
             delays=late,
         )
-        title = say_question(question, taps=release.visits_are_taps)
-        title = f"{title}, by {' and '.join(periods)}" if periods else title
+        title = _by(say_question(question, taps=release.visits_are_taps), periods)
     return Answer(question, answer.table, answer.note, answer.internal, _title(title, filters))
 
 
@@ -148,6 +142,10 @@ def _one(question: str, by: tuple[Period, ...]) -> Period | None:
     if len(by) > 1:
         raise ParameterError(f"{question!r} of trips is counted by one of hour, day and weekday at a time")
     return by[0] if by else None
+
+
+def _by(said: str, periods: tuple[Period, ...]) -> str:
+    return f"{said}, by {' and '.join(periods)}" if periods else said
 
 
 def _title(said: str, filters: Filters) -> str:

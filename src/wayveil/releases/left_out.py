@@ -25,7 +25,9 @@ def say_left_out(datasheet: Datasheet) -> list[str]:
     if bounds.get("without_id") in _WITHOUT_ID:
         said.append(_WITHOUT_ID[bounds["without_id"]])
     visits = parameters.get("height") or parameters.get("max_visits")
-    if isinstance(visits, int):
+    if visits == 1 and datasheet.get("visits") == "taps":
+        said.append("A trip is one tap: every tap is counted by itself.")
+    elif isinstance(visits, int):
         said.append(f"Of each trip, the first {visits:,} stops count.")
     rule = datasheet.get("deployment", {}).get("implementation", {}).get(TUNING, "")
     if rule:

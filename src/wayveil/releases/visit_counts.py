@@ -55,7 +55,10 @@ def count_visits_of(
         )
     straight = isinstance(release.model, OfTaps) and known.interval is not None
     if picks is not None:
-        rows, size = asked.rows(_grid(release, whole), sizes_of(release))
+        other = dict.fromkeys(asked.only.keys - set(asked.per))
+        rows, size = Visits(asked.per, replace(asked.only, **other)).rows(
+            _grid(release, whole), sizes_of(release)
+        )
         known = known.take(np.flatnonzero(rows >= 0))
         assert len(known.values) == size
     note = counted_note(release) if straight else say_bars(known)
