@@ -122,6 +122,7 @@ GTFS_RIDE = {
         field("stop_id", **REQUIRED),
         field("stop_sequence", "integer", required=True, minimum=0),
         field("record_use", "integer", required=True, enum=[0, 1]),
+        field("schedule_relationship", "integer", enum=list(range(9))),
         field("boardings", "integer", **COUNT),
         field("alightings", "integer", **COUNT),
         {**field("service_date", "date"), "format": "%Y%m%d"},

@@ -112,7 +112,7 @@ def test_gtfs_ride_has_the_required_fields_and_names_runs_of_the_feed(kind, requ
     called = pl.read_csv(files["board_alight"], infer_schema=False)
     keys = ["trip_id", "stop_id", "stop_sequence"]
     assert called.join(runs, on=keys, how="anti").is_empty()
-    assert called.select(*keys, "service_date").is_unique().all()
+    assert called.select(*keys, "service_date", "schedule_relationship").is_unique().all()
     totals = pl.read_csv(files["ridership"])
     system = totals.filter(pl.col("stop_id").is_null())
     assert len(system) == 1
@@ -120,6 +120,16 @@ def test_gtfs_ride_has_the_required_fields_and_names_runs_of_the_feed(kind, requ
     at_stops = totals.filter(pl.col("stop_id").is_not_null())
     assert at_stops["total_boardings"].sum() == system["total_boardings"][0]
     assert (at_stops["total_alightings"].null_count() == len(at_stops)) == made.visits_are_taps
+
+
+def test_on_days_without_service_nobody_is_lost(journeys, feed, tmp_path):
+    """The feed has no runs on Sundays: whoever is put there boards a run that is said to be added."""
+    sunday = bare_release(put_on_date(simulate_week(journeys.world, 80, seed=2), date(2026, 1, 11)))
+    files = {file.stem: file for file in export(sunday, "gtfs-ride", tmp_path / "ride", feed=feed)}
+    called = pl.read_csv(files["board_alight"])
+    assert called["boardings"].sum() == called["alightings"].sum() == len(sunday.trips)
+    assert 5 in set(called["schedule_relationship"])
+    assert valid({"fields": GTFS_RIDE["board_alight"]}, files["board_alight"]) == []
 
 
 def test_people_board_the_next_run_of_their_day(journeys, feed, tmp_path):

@@ -2,12 +2,13 @@
 
 A released trip boards once, at its first stop, and alights once, at its last; changes between lines are not boardings
 here, so that all formats of a release have the same total. Which run it boards is not in the release: it is the next
-one that leaves that stop by the timetable, and `source` says 3, model estimation. Where visits are taps, every tap
+one that leaves that stop by the timetable, and `source` says 3, model estimation. Where none stops there on the day, it
+is a run of another day, and `schedule_relationship` says 5, an added run. Where visits are taps, every tap
 boards, and where people alight is left empty.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from wayveil.releases.release import Release
 
 COMPLETE_COUNT: Final = 0
+SCHEDULED, ADDED = 0, 5
 MODEL_ESTIMATION: Final = 3
 ALL_THREE_FILES: Final = 6
 FEED_WANTED: Final = (
@@ -57,32 +59,32 @@ def write_gtfs_ride(
 
 
 def board_alight(trips: Trips, timetable: Timetable, boarding: Ints, alighting: Ints | None) -> pl.DataFrame:
-    """Boardings and alightings per run, stop and service date; stops that no run serves are in `ridership` only."""
+    """Boardings and alightings per run, stop and service date."""
+    keys = ["day", "call", "scheduled"]
     sides = {"boardings": boarding, **({} if alighting is None else {"alightings": alighting})}
     table = None
     for name, visits in sides.items():
-        day, call = _next_calls(trips, timetable, visits, leaving=name == "boardings")
+        day, call, scheduled = _next_calls(trips, timetable, visits, leaving=name == "boardings")
         counted = (
-            pl.DataFrame({"day": day, "call": call})
+            pl.DataFrame({"day": day, "call": call, "scheduled": scheduled})
             .filter(pl.col("call") >= 0)
-            .group_by("day", "call")
+            .group_by(keys)
             .agg(pl.len().cast(pl.Int64).alias(name))
         )
-        table = (
-            counted if table is None else table.join(counted, on=["day", "call"], how="full", coalesce=True)
-        )
+        table = counted if table is None else table.join(counted, on=keys, how="full", coalesce=True)
     assert table is not None
     table = table.with_columns(pl.col(*sides).fill_null(0)).sort("day", "call")
     call = table["call"].to_numpy()
     made = timetable.describe_calls(call).with_columns(
         record_use=pl.lit(COMPLETE_COUNT),
+        schedule_relationship=pl.when(table["scheduled"]).then(SCHEDULED).otherwise(ADDED),
         **{name: table[name] for name in sides},
         service_date=_stamp(table["day"].to_numpy()),
         source=pl.lit(MODEL_ESTIMATION),
     )
     if alighting is None:
         made = made.with_columns(alightings=pl.lit(None, pl.Int64))
-    order = ("boardings", "alightings", "service_date", "source")
+    order = ("schedule_relationship", "boardings", "alightings", "service_date", "source")
     return made.select("trip_id", "stop_id", "stop_sequence", "record_use", *order)
 
 
@@ -149,15 +151,17 @@ def ride_feed_info(trips: Trips) -> pl.DataFrame:
     return pl.DataFrame({"ride_files": [ALL_THREE_FILES], "ride_start_date": [start], "ride_end_date": [end]})
 
 
-def _next_calls(trips: Trips, timetable: Timetable, visits: Ints, *, leaving: bool) -> tuple[Ints, Ints]:
-    """The day of each of these visits, and the call of the run that it boards or alights (-1: none stops there)."""
+def _next_calls(trips: Trips, timetable: Timetable, visits: Ints, *, leaving: bool) -> tuple[Ints, Ints, Any]:
+    """Of each of these visits the day, the call of the run that it boards or alights, and whether that runs then."""
     time, place = dates_of(trips)[visits], trips.location[visits].astype(np.int64)
     day = time // DAY
-    call = np.full(len(visits), -1, np.int64)
+    call, scheduled = np.full(len(visits), -1, np.int64), np.ones(len(visits), bool)
     for each in np.unique(day):
         here = np.flatnonzero(day == each)
-        call[here] = timetable.next_calls(int(each), place[here], time[here] % DAY, leaving=leaving)
-    return day, call
+        call[here], scheduled[here] = timetable.next_calls(
+            int(each), place[here], time[here] % DAY, leaving=leaving
+        )
+    return day, call, scheduled
 
 
 def _dates(trips: Trips) -> tuple[str, str]:

@@ -56,30 +56,42 @@ class Timetable:
                 self._running[day] = self.trips["service_id"].is_in(services.implode()).to_numpy()
         return self._running[day]
 
-    def next_calls(self, day: int, place: Ints, second: Ints, *, leaving: bool) -> Ints:
+    def next_calls(
+        self, day: int, place: Ints, second: Ints, *, leaving: bool
+    ) -> tuple[Ints, NDArray[np.bool_]]:
         """The call of the first run that leaves (or reaches) each place at or after a second of the day.
 
-        After the last run of the day it is that last one; -1 where none stops there on that day.
+        After the last run of the day it is that last one. Where none stops there on that day, it is one of another day,
+        and where no run ever leaves (or reaches) the place, one that stops there at all; -1 where there is none. Also
+        whether it runs on the day.
         """
-        calls, runs = self.calls, self.running(day)
+        calls, runs = self.calls, self.running(day)[self.calls.trip]
         same = calls.trip[1:] == calls.trip[:-1]
         # Nobody boards at the last call of a run or alights at the first.
         inner = np.append(same, False) if leaving else np.append(False, same)
         at = calls.departure if leaving else calls.arrival
-        usable = np.flatnonzero(inner & (self.place >= 0) & (at >= 0) & runs[calls.trip])
-        key = self.place[usable] * DAY + at[usable] % DAY
-        order = np.argsort(key, kind="stable")
-        usable, key = usable[order], key[order]
-        found = np.searchsorted(key, place * DAY + second)
-        later = np.minimum(found, max(len(key) - 1, 0))
-        earlier = np.maximum(found - 1, 0)
-        if len(key) == 0:
+        timed = (self.place >= 0) & (at >= 0)
+        found = self._soonest(timed & inner & runs, at, place, second)
+        scheduled = found >= 0
+        for usable in (timed & inner, timed):
+            lost = np.flatnonzero(found < 0)
+            if len(lost):
+                found[lost] = self._soonest(usable, at, place[lost], second[lost])
+        return found, scheduled
+
+    def _soonest(self, usable: NDArray[np.bool_], at: NDArray[np.int32], place: Ints, second: Ints) -> Ints:
+        """Among some calls, the first at or after a second, or else the last one before it; -1 without any."""
+        among = np.flatnonzero(usable)
+        if len(among) == 0:
             return np.full(len(place), -1, np.int64)
-        here = key[later] // DAY == place
-        before = key[earlier] // DAY == place
-        return np.where(
-            (found < len(key)) & here, usable[later], np.where((found > 0) & before, usable[earlier], -1)
-        )
+        key = self.place[among] * DAY + at[among] % DAY
+        order = np.argsort(key, kind="stable")
+        among, key = among[order], key[order]
+        found = np.searchsorted(key, place * DAY + second)
+        later, earlier = np.minimum(found, len(key) - 1), np.maximum(found - 1, 0)
+        after = (found < len(key)) & (key[later] // DAY == place)
+        before = (found > 0) & (key[earlier] // DAY == place)
+        return np.where(after, among[later], np.where(before, among[earlier], -1))
 
     @cached_property
     def runs(self) -> pl.DataFrame:
