@@ -38,7 +38,7 @@ MOST_MISSING = 0.3
 # Public knowledge is drawn as often as there are trips, up to so many; the rest is scaled.
 MOST_PUBLIC = 20_000
 # Where only stops and hours are counted, fewer tell as much.
-FEW_PUBLIC = 5_000
+FEW_PUBLIC = 1_000
 # Kinds that count trips and not their visits.
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
