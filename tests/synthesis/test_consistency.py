@@ -3,7 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wayveil.synthesis.consistency import Consistency, consistent_counts, smooth_paths
+from wayveil.synthesis.consistency import (
+    Consistency,
+    _subtract_equally,
+    consistent_counts,
+    smooth_paths,
+)
 from wayveil.synthesis.rounding import round_keeping_total
 
 
@@ -92,3 +97,13 @@ def test_rounding_is_unbiased():
     mean = np.mean([round_keeping_total(mass, rng) for _ in range(20_000)], axis=0)
     np.testing.assert_allclose(mean, mass, atol=0.02)
     assert pytest.approx(mass.sum(), abs=0.02) == mean.sum()
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=9), st.floats(0, 300))
+def test_what_is_taken_from_children_is_the_same_for_all_that_keep_anything(counts, above):
+    found = _subtract_equally(np.zeros(len(counts), np.int64), np.array(counts), np.array([above]))
+    assert found.sum() == pytest.approx(min(sum(counts), above), abs=1e-9)
+    taken = (np.array(counts) - found)[found > 1e-9]
+    assert np.all(np.abs(taken - taken.mean()) < 1e-9) if len(taken) else min(sum(counts), above) < 1e-6
+    # Whoever keeps nothing had no more than what was taken from the others.
+    assert np.all(np.array(counts)[found <= 1e-9] <= taken.max(initial=100) + 1e-6)

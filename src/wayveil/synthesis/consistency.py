@@ -187,7 +187,11 @@ def _subtract_equally(parent: Parents, count: Counts, above: Counts) -> Counts:
 
 @njit(cache=True)
 def _water_fill(parent: Parents, count: Counts, above: Counts) -> Counts:
-    """Children that stand with their siblings: max(count - t, 0) with the t that makes them fit the parent."""
+    """Children that stand with their siblings: max(count - t, 0) with the t that makes them fit the parent.
+
+    Children that t would put below nothing are left out, and t is found again among the others, until none falls out
+    (Michelot 1986): a few passes over siblings, without sorting them.
+    """
     out = count.copy()
     start = 0
     while start < len(count):
@@ -197,16 +201,19 @@ def _water_fill(parent: Parents, count: Counts, above: Counts) -> Counts:
             together += count[end]
             end += 1
         limit = above[parent[start]]
-        if together > limit:
-            falling = np.sort(count[start:end])[::-1]
-            largest = 0.0
-            cut = falling[0]  # a parent with nothing leaves nothing
-            for i in range(len(falling)):
-                largest += falling[i]
-                t = (largest - limit) / (i + 1)
-                if t >= falling[i]:
+        if together > limit and limit <= 0:
+            out[start:end] = 0.0
+        elif together > limit:
+            left, cut = end - start, (together - limit) / (end - start)
+            while True:
+                together, above_cut = 0.0, 0
+                for i in range(start, end):
+                    if count[i] > cut:
+                        together += count[i]
+                        above_cut += 1
+                if above_cut == left or above_cut == 0:
                     break
-                cut = t
+                left, cut = above_cut, (together - limit) / above_cut
             for i in range(start, end):
                 out[i] = max(count[i] - cut, 0.0)
         start = end
