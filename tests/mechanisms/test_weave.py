@@ -112,14 +112,18 @@ def test_what_is_not_worth_asking_leaves_its_share_to_its_likes():
     weights = Shares().weigh_questions(timed=True, network=True)
     del weights["trips"]
     look = Resolution(ends=2, hours=0, pairs=0, edges=0, distances=1, growth=100, times=24, bands=6)
-    weak = drop_useless(weights, geography, look, dict.fromkeys(weights, 0.1), faint=1 / 20, few=2)
+    weak = drop_useless(
+        weights, geography, look, dict.fromkeys(weights, 0.1), faint=1 / 20, faint_edges=1 / 20, few=2
+    )
     assert sum(weak.values()) < sum(weights.values())  # edges and their zones are both given up
     assert {"hour", "origin zone", "destination zone", "pair", "tree", "length"} == set(weak)
     assert weak["hour"] == sum(
         weights[name] for name in ("hour", "hour at origin", "hour at destination", "band of pair")
     )
     assert weak["origin zone"] == weights["origin"] + weights["origin zone"]
-    strong = drop_useless(weights, geography, look, dict.fromkeys(weights, 1e6), faint=1 / 20, few=1_000)
+    strong = drop_useless(
+        weights, geography, look, dict.fromkeys(weights, 1e6), faint=1 / 20, faint_edges=1 / 20, few=1_000
+    )
     assert "origin zone" not in strong
     assert strong["origin"] == weights["origin"] + weights["origin zone"]
 

@@ -1,5 +1,6 @@
 """Weave on a grid: drivers, corners, pairs of ends."""
 
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -87,3 +88,13 @@ def test_drivers_turn_as_often_as_measured():
         shares.append(np.bincount(found[found >= 0], minlength=5) / (found >= 0).sum())
     assert shares[0][4] > 0.1
     assert abs(shares[1][4] - shares[0][4]) < 0.05
+
+
+def test_single_edges_are_asked_for_earlier_than_single_cells():
+    """Busy streets show through the noise long before the average edge does; cells of a grid are arbitrary."""
+    low = Fraction(3, 10)
+    eager = WEAVE.model_copy(update={"faint_edges_on_grid": 0.01})
+    asked, usual = (measured(kind, wandering(), epsilon=low)[0].noisy for kind in (eager, WEAVE))
+    assert "edge" in asked
+    assert "edge" not in usual
+    assert "origin" not in asked

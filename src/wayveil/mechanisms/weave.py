@@ -112,7 +112,10 @@ class Weave(Mechanism):
         description="trips per noise scale and cell below which single places or edges are not asked for",
     )
     faint_on_grid: float = Field(
-        0.2, ge=0, description="the same on a grid, whose cells are many and arbitrary"
+        0.5, ge=0, description="the same on a grid, whose cells are many and arbitrary"
+    )
+    faint_edges_on_grid: float = Field(
+        0.2, ge=0, description="the same for single edges of a grid: those of busy streets show much earlier"
     )
     fewest_inside: int = Field(8, ge=0, description="zones of fewer places or edges are not asked for")
     weakest: float = Field(
@@ -194,9 +197,18 @@ class Weave(Mechanism):
         grid = isinstance(geography.network, Grid)
         full = self.full_cells_on_grid if grid else self.full_cells
         faint = self.faint_on_grid if grid else self.faint
+        faint_edges = self.faint_edges_on_grid if grid else self.faint
         strength = _find_strength(gate, _split(gate, weights), trips)
         look = choose({name: value / full for name, value in strength.items()})
-        weights = drop_useless(weights, geography, look, strength, faint=faint, few=self.fewest_inside)
+        weights = drop_useless(
+            weights,
+            geography,
+            look,
+            strength,
+            faint=faint,
+            faint_edges=faint_edges,
+            few=self.fewest_inside,
+        )
         # What is not asked leaves its price to others, which can then look more finely.
         prices = _split(gate, weights)
         strength = _find_strength(gate, prices, trips)

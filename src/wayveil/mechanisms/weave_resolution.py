@@ -106,13 +106,15 @@ def drop_useless(
     strength: dict[str, float],
     *,
     faint: float,
+    faint_edges: float,
     few: int,
 ) -> dict[str, Fraction]:
     """The weights without the questions that are not worth asking, whose weights go to their likes.
 
     Not worth asking are coarse questions with a single cell; fine ones with fewer than `faint` trips per noise scale
-    and cell, so that not even a busy place would show; and zones of fewer than `few` places or edges, as those say it
-    better by themselves. `strength` are the trips per noise scale of each question, by the noisy number of trips.
+    and place, or `faint_edges` per edge, so that not even a busy one would show; and zones of fewer than `few` places
+    or edges, as those say it better by themselves. `strength` are the trips per noise scale of each question, by the
+    noisy number of trips.
     """
     network = geography.network
     heirs = HEIRS_ON_GRID if isinstance(network, Grid) else HEIRS
@@ -129,7 +131,8 @@ def drop_useless(
     if network is not None:
         fine = {"origin": network.size, "destination": network.size, "edge": network.edges}
     gone = {name for name, bits in single.items() if bits == 0}
-    gone |= {name for name, cells in fine.items() if strength[name] < faint * cells}
+    least = {"edge": faint_edges}
+    gone |= {name for name, cells in fine.items() if strength[name] < least.get(name, faint) * cells}
     gone |= {
         f"{name} zone"
         for name, cells in fine.items()
