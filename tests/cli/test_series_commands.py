@@ -44,6 +44,8 @@ def test_run_and_status_say_what_happened_and_what_comes(tmp_path: Path) -> None
     assert "■□■▷" in words
     assert "gap: 2026-W02" in words
     assert (tmp_path / "year.svg").read_text().count("<rect") > 53
+    (shown,) = json.loads(typed("ledger", "show", tmp_path / "ledger", "--json"))
+    assert shown["by_span_of_data"] == "2026: epsilon 2, 50 left"
     status = json.loads(typed("series", "status", plan, "--json"))
     assert status["next_due"] == "2026-W04"
     assert status["years"][0]["spent"] == "2"

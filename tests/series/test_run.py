@@ -64,6 +64,7 @@ def test_a_series_runs_once_in_order_and_within_its_budget(tmp_path: Path) -> No
     assert ledger.spans("town")[0].spent.epsilon == 4
     status = series.status()
     assert status.years[0].of("gap") == ["2026-W04"]
+    assert status.years[0].of("unfinished") == []
     assert status.next_due.label == "2026-W06"
     assert "4 of 53 published; epsilon 4 spent, 0 left of 4" in "\n".join(status.words())
     assert set(series.releases()) == {"2026-W01", "2026-W02", "2026-W03", "2026-W05"}

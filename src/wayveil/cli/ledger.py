@@ -11,10 +11,7 @@ from wayveil.cli.options import AsJson, present, present_rows
 from wayveil.errors import decimal, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    from wayveil.privacy.ledger import Ledger, SpanStatement
+    from wayveil.privacy.ledger import Ledger
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -115,9 +112,12 @@ def show(
             "not_private": state.not_private,
             "looks": state.looks,
         }
-        if state.spans:
+        if state.spans and state.policy is not None and state.policy.data is not None:
+            currency = "epsilon" if state.policy.data.rho is None else "rho"
             row["by_span_of_data"] = ", ".join(
-                f"{span.label}: {_span_words(span, said)}" for span in state.spans
+                f"{span.label}: {currency} {said(getattr(span.spent, currency))}, "
+                f"{said(getattr(span.remaining, currency))} left"
+                for span in state.spans
             )
         if delta is not None and state.spent is not None:
             row[f"epsilon_at_delta_{delta}"] = f"{opened.composition(state.dataset, delta).epsilon:.4g}"
@@ -272,12 +272,6 @@ def policy(
         current = current.changed(**changes)
         opened.set_policy(dataset, current, actor=getpass.getuser())
     present({"dataset": dataset, **current.payload()}, as_json=as_json)
-
-
-def _span_words(span: "SpanStatement", said: "Callable[[Fraction], str]") -> str:
-    """What the data of a span has cost and what is left, in the currency of its limit."""
-    currency = "epsilon" if span.allowed.rho == 0 else "rho"
-    return f"{currency} {said(getattr(span.spent, currency))}, {said(getattr(span.remaining, currency))} left"
 
 
 def _existing(place: str | None) -> "Ledger":

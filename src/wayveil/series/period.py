@@ -73,9 +73,23 @@ class Maker:
             world = self.world(due.days)
             clean = read_rows(self.plan, due.files, due.days, world)
             self._note(due, clean.report.lines())
-            made = self._release(clean.taps, due)
+            try:
+                made = self._release(clean.taps, due)
+            except Exception:
+                self._forget_refused(due)
+                raise
             made.save(self.folder.making(due.label) / RELEASE)
         self._publish(made, due.label, due.days)
+
+    def _forget_refused(self, due: Due) -> None:
+        """A run that was refused, or is booked as lost, goes on never again: its noise is of no use any more."""
+        waiting = [
+            held
+            for held in self.ledger.booked(self.plan.name, due.days)
+            if held.state in ("reserved", "started")
+        ]
+        if not waiting:
+            self.folder.paid(due.label).forget()
 
     def finish(self, label: str, days: Days) -> bool:
         """Finish a period that was paid for; False where nothing was. Needs no raw rows."""
