@@ -1,7 +1,5 @@
 """What the study says in words, tested on our results, and the reasons where ours differ: with numbers, never typed."""
 
-import polars as pl
-
 from wayveil.studies.bc_transit.printed import (
     BEST_HEIGHT,
     NPT,
@@ -30,10 +28,8 @@ def heights(results: Results) -> list[str]:
 
 
 def longest(results: Results) -> tuple[bool, str]:
-    over = results.rows("data", figure="trajectories, %").filter(pl.col("length").cast(pl.Int64) > 15)[
-        "value"
-    ]
-    return over.sum() == 0, f"{over.sum():.2g} % are longer"
+    over = results.mean("data", "trajectories, %", length="over 15")
+    return over == 0, f"{over:.2g} % are longer"
 
 
 def falls_with_epsilon(results: Results, tree: str) -> tuple[bool, str]:

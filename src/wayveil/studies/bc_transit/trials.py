@@ -41,7 +41,12 @@ from wayveil.utility.raw_answers import RawAnswers
 
 NOTHING, LAPLACE = "nothing released", "plain Laplace per stop"
 UNIT = Rider(max_trips=1)
-LONGEST_SHOWN = 20
+LENGTHS = (
+    *((str(length), length, length) for length in range(1, 10)),
+    ("10 to 12", 10, 12),
+    ("13 to 15", 13, 15),
+    ("over 15", 16, 10**9),
+)
 
 
 def mechanism_of(name: str, height: int) -> Mechanism:
@@ -93,12 +98,10 @@ class Trials:
         rows = figures(values, mechanism="ours", file="tap file")
         for role, share in zip(riders.rules.roles, shares, strict=True):
             rows += figures({"share of riders, %": 100 * float(share)}, mechanism="ours", role=role.name)
-        lengths = np.bincount(
-            np.minimum(self.data.weeks().lengths, LONGEST_SHOWN), minlength=LONGEST_SHOWN + 1
-        )
-        for length in range(1, LONGEST_SHOWN + 1):
-            share = 100 * float(lengths[length] / lengths.sum())
-            rows += figures({"trajectories, %": share}, mechanism="ours", length=str(length))
+        lengths = self.data.weeks().lengths
+        for words, low, high in LENGTHS:
+            share = 100 * float(((lengths >= low) & (lengths <= high)).mean())
+            rows += figures({"trajectories, %": share}, mechanism="ours", length=words)
         return Outcome(rows)
 
     def links(self, setting: Setting, repetition: int) -> Outcome:
