@@ -156,8 +156,8 @@ def run() -> list[dict]:
                     continue
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(found, indent=1))
-                write_page(stored(JUDGING))
-    write_page(stored(JUDGING))
+                write_page(stored(JUDGING), JUDGING)
+    write_page(stored(JUDGING), JUDGING)
     return stored(JUDGING)
 
 

@@ -1,5 +1,6 @@
 """docs/accuracy.md, from the rows of the coverage bench."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -36,11 +37,11 @@ with the release. *Answer* is the time of an answer with its intervals from ther
 """
 
 
-def write_page(rows: list[dict], page: Path = PAGE) -> None:
-    """The whole page."""
+def write_page(rows: list[dict], worlds: Iterable[str] = (), page: Path = PAGE) -> None:
+    """The whole page; `worlds` are all that are to be judged."""
     rows = [{**row, "claimed": is_claimed(row)} for row in rows]
     printed = [row for row in rows if row["claimed"] and row["coverage"] is not None]
-    parts = [HEAD, measured_words(rows), summary_words(printed)]
+    parts = [HEAD, measured_words(rows), missing_words(rows, worlds), summary_words(printed)]
     parts += ["\n## Intervals that are printed\n", table(printed)]
     parts += ["\n## Measured and not printed\n", table([row for row in rows if not row["claimed"]])]
     parts += ["\n## Verdicts\n", verdict_words(rows)]
@@ -72,6 +73,17 @@ def measured_words(rows: list[dict]) -> str:
         f"held on every simulated world, and on msnbc in 80 to 82 % of cases; they are not printed any more. One more "
         f"simulated list was added after that look, and moved three of the factors on which verdicts rest."
     )
+
+
+def missing_words(rows: list[dict], worlds: Iterable[str]) -> str:
+    """What was to be judged and has not been, in whole worlds."""
+    done = {row["world"] for row in rows}
+    woven = {row["world"] for row in rows if row["mechanism"] == "weave"}
+    missing = [f"{world} (all)" for world in worlds if world not in done]
+    missing += [
+        f"{world} (weave)" for world in worlds if world in done - woven and not world.endswith("taps")
+    ]
+    return f"\nNot measured yet: {', '.join(missing)}." if missing else ""
 
 
 def summary_words(rows: list[dict]) -> str:
@@ -142,7 +154,7 @@ def table(rows: list[dict]) -> str:
         mark = mark_of(row)
         lines.append(
             f"| {row['world']} | {row['mechanism']} | {row['epsilon']} | {row['kind']} "
-            f"| {'law' if row['counted'] else 'replicas'} | {row['releases']} "
+            f"| {'law' if row['counted'] or row['kind'] == 'total' else 'replicas'} | {row['releases']} "
             f"| {row['coverage']:.1%}{mark} | {number(row['half_width'])} | {number(row['error'])} "
             f"| {'–' if row['unlisted'] is None else format(row['unlisted'], '.1%')} | {row['time_ratio']:.2g} "
             f"| {number(row.get('answer_ratio'))} |"
