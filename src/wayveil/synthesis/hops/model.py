@@ -46,10 +46,14 @@ class HopsModel(Model):
         """What is known of the next hop, but for single streets."""
 
     @cached_property
+    def streets(self) -> NDArray[np.float64]:
+        """How much likelier each move of each cell is than that: the streets that people follow."""
+        return self.flows.learn(self.moves, self.ends, self.trips, self.knows.chances)
+
+    @property
     def chances(self) -> MoveChances:
-        """The same with the streets that people follow."""
-        by_zone = self.knows.chances
-        return followed(by_zone, self.flows.learn(self.moves, self.ends, self.trips, by_zone))
+        """Both together."""
+        return followed(self.knows.chances, self.streets)
 
     @cached_property
     def moves(self) -> GridMoves:
