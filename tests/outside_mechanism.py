@@ -12,8 +12,8 @@ from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter, Frontier
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import Share
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Contribution
 from wayveil.risk.mutants import HALF_NOISE, NO_BOUND, SEEDED, SILENT_END, TOTAL
 from wayveil.risk.registry import AuditPlan
 from wayveil.synthesis.model import Model

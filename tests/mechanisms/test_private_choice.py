@@ -26,8 +26,9 @@ from wayveil.mechanisms.private_choice import (
     move_distance,
 )
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.ledger import Policy, open_ledger
-from wayveil.privacy.units import Contribution, Event, Trip
+from wayveil.privacy.units import Event, Trip
 from wayveil.releases.release import release
 from wayveil.risk.likelihood import LaplaceLaw
 from wayveil.risk.recording import Subject, record

@@ -15,9 +15,10 @@ from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy import gate as gate_module
 from wayveil.privacy.bits import SeededBits, secure_bits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.repeat import Stopping
-from wayveil.privacy.units import Contribution, Rider, Trip
+from wayveil.privacy.units import Rider, Trip
 
 F = Fraction
 ONE = Contribution(per_trip=1)

@@ -10,9 +10,10 @@ import pytest
 from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.privtree import COST, FANOUT, Leaves, decay, decisions, depth_of, partition
-from wayveil.privacy.units import Contribution, Rider, Trip
+from wayveil.privacy.units import Rider, Trip
 
 ONE = Contribution(per_trip=1)
 

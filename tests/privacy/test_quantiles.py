@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.quantiles import quantile_utilities, utility_contribution
-from wayveil.privacy.units import Contribution, Points, Rider, Trip
+from wayveil.privacy.units import Points, Rider, Trip
 
 F = Fraction
 values = st.lists(st.integers(-3, 15), max_size=12)

@@ -13,9 +13,10 @@ from reference_noise import ALPHA, goodness
 from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.repeat import Stopping, repeat_until, rounds_needed
-from wayveil.privacy.units import Contribution, Trip
+from wayveil.privacy.units import Trip
 
 F = Fraction
 ONE = Contribution(per_trip=1)

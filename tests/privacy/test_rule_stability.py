@@ -20,8 +20,9 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Contribution, Event, Points, Rider, Trip, Window
+from wayveil.privacy.units import Event, Points, Rider, Trip, Window
 from wayveil.releases.release import release
 from wayveil.risk.door_variants import RuleFirstGate, SplittingRule, UnchargedGate
 from wayveil.trips.history import MERGED, PER_TRIP, UNMOVED, Stability

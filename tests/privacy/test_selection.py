@@ -11,9 +11,10 @@ from reference_noise import ALPHA, goodness
 from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.selection import _accept, permute_and_flip
-from wayveil.privacy.units import Contribution, Points, Rider, Trip
+from wayveil.privacy.units import Points, Rider, Trip
 
 F = Fraction
 

@@ -15,9 +15,10 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from wayveil.errors import ParameterError
-from wayveil.privacy import units
+from wayveil.privacy import choosing
 from wayveil.privacy.bits import SeededBits
-from wayveil.privacy.units import DAY, Contribution, Event, Points, Rider, RiderDay, Sensitivity, Trip, Window
+from wayveil.privacy.contributions import Contribution, Sensitivity
+from wayveil.privacy.units import DAY, Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -56,7 +57,7 @@ def bounded(unit, records):
     trips = plain_trips(records)
     by_visit = [visit.word for record in records for visit in record.visits]
     chosen = np.array(by_visit if isinstance(unit, Window) else [r.word for r in records], np.uint64)
-    with patch.object(units, "keyed_words", lambda key, name, item=None: chosen):
+    with patch.object(choosing, "keyed_words", lambda key, name, item=None: chosen):
         return unit.bound(trips, SeededBits(0))
 
 
@@ -250,7 +251,7 @@ class CommonChoice(Rider):
     """Which trips stay depends on the trips of others."""
 
     def bound(self, trips, bits):
-        order = np.argsort(units.keyed_words(None, trips.names()), kind="stable")
+        order = np.argsort(choosing.keyed_words(None, trips.names()), kind="stable")
         kept = np.zeros(len(trips), bool)
         kept[order[: self.max_trips * 2]] = True
         return trips.take(kept)

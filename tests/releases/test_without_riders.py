@@ -12,7 +12,7 @@ from ring_networks import ring_of_stops
 from wayveil.cli import main
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.privacy import units
+from wayveil.privacy import choosing
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Rider, RiderDay, Window
@@ -117,7 +117,7 @@ def test_the_broken_riders_break_what_they_claim(monkeypatch):
 
     # The word of a new trip is the lowest, so that it takes the place of an old one.
     monkeypatch.setattr(
-        units, "keyed_words", lambda key, name, item=None: np.arange(len(name))[::-1].astype(np.uint64)
+        choosing, "keyed_words", lambda key, name, item=None: np.arange(len(name))[::-1].astype(np.uint64)
     )
     # As one rider called nobody: one trip more throws out somebody else's, two changes for the price of one.
     within = Trips.of_lists([[0]] * 6 + [[1]], ABC, rider=np.append(nobody, -1))

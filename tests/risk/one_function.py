@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import SparseCounts
-from wayveil.privacy.units import Contribution
 
 VISITS = Contribution(per_trip=3, per_cell=1)
 

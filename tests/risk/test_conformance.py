@@ -8,8 +8,9 @@ import pytest
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
-from wayveil.privacy.units import Contribution, Trip
+from wayveil.privacy.units import Trip
 from wayveil.risk.conformance import (
     Rare,
     cells_of,

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import SparseCounts
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.repeat import Stopping
-from wayveil.privacy.units import Contribution, Trip
+from wayveil.privacy.units import Trip
 from wayveil.risk.distinguish import Attack, choose_event, distinguish, epsilon_bound
 from wayveil.risk.recording import Subject
 from wayveil.risk.tiny_worlds import canary_pairs, plain_world

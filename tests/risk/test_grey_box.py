@@ -9,9 +9,10 @@ from one_function import VISITS, Asks, visits_of
 from wayveil.errors import RefusedError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.repeat import Stopping
-from wayveil.privacy.units import Contribution, Event, Points, Rider, RiderDay, Trip, Window
+from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.risk.grey_box import distances, examine, grey_box
 from wayveil.risk.neighbours import chooser, some_neighbour, some_trips
 from wayveil.risk.recording import CoupledBits, ReplayGate, Subject

@@ -10,8 +10,9 @@ from wayveil.counting.protocol import Frontier
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Contribution, Trip
+from wayveil.privacy.units import Trip
 from wayveil.risk import mutants
 from wayveil.risk.conformance import conformance
 from wayveil.risk.distinguish import Attack

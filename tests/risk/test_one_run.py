@@ -9,8 +9,9 @@ import pytest
 
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import SparseCounts
-from wayveil.privacy.units import Contribution, Trip
+from wayveil.privacy.units import Trip
 from wayveil.risk.mutants import HALF_NOISE, WHOLE_PRICE
 from wayveil.risk.one_run import accuracy_bound, canary_scores, one_run
 from wayveil.risk.recording import DivergedError, Subject, record

@@ -21,8 +21,8 @@ from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import Longest, Share
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
-from wayveil.privacy.units import Contribution
 from wayveil.synthesis.dpt_model import DptModel, StepTree
 from wayveil.synthesis.model import Model
 from wayveil.world.reference_systems import ReferenceSystems

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.thresholds import noise_aware_threshold
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Contribution
 from wayveil.progress import track
 from wayveil.synthesis.consistency import scale_down
 from wayveil.synthesis.tree import TreeLevel

@@ -31,8 +31,8 @@ from wayveil.mechanisms.public_moves import PublicSymbols
 from wayveil.mechanisms.shared_fields import DenseCells, FalseMoves, Longest, Moves, Share
 from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.mechanisms.time_axis import OptionalTimeAxis
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
-from wayveil.privacy.units import Contribution
 from wayveil.synthesis.lengths import LengthClasses, NoisyLengths
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable

@@ -36,9 +36,9 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import Longest, Moves, Share
 from wayveil.mechanisms.thresholds import noise_aware_threshold
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.repeat import Stopping, rounds_needed
-from wayveil.privacy.units import Contribution
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramTable
 from wayveil.synthesis.trie import Trie

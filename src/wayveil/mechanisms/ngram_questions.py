@@ -7,8 +7,8 @@ import numpy as np
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.mechanisms.thresholds import noise_aware_threshold
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
-from wayveil.privacy.units import Contribution
 from wayveil.synthesis.ngram_model import NOT_ASKED
 
 # Shares of epsilon on the way down the tree, in whole units.

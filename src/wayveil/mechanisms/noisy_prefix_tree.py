@@ -34,8 +34,8 @@ from wayveil.mechanisms.shared_fields import (
     Smoothing,
     ThresholdScales,
 )
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Contribution
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.tree import PrefixTree

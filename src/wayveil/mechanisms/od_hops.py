@@ -20,8 +20,8 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
-from wayveil.privacy.units import Contribution
 from wayveil.synthesis.hops.ends import HOURS, Ends
 from wayveil.synthesis.hops.flows import Flows, flow_cells
 from wayveil.synthesis.hops.model import TableHopsModel

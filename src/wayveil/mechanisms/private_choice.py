@@ -30,9 +30,9 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanism
 from wayveil.mechanisms.shared_fields import Share
 from wayveil.privacy.budget import Budget, Spend
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.repeat import Stopping
-from wayveil.privacy.units import Contribution
 from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips

@@ -1,7 +1,8 @@
 """How far one trip and one visit move a histogram of visits, in which every visit is in one cell."""
 
 from wayveil.errors import ParameterError
-from wayveil.privacy.units import Contribution, Points, Unit, Window
+from wayveil.privacy.contributions import Contribution
+from wayveil.privacy.units import Points, Unit, Window
 
 
 def visit_contribution(mechanism: str, unit: Unit, max_visits: int | None) -> Contribution:

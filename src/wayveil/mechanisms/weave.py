@@ -39,8 +39,8 @@ from wayveil.mechanisms.weave_following import (
 )
 from wayveil.mechanisms.weave_resolution import LookingRules, choose_resolution, drop_useless
 from wayveil.mechanisms.weave_shares import Shares
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, SparseCounts
-from wayveil.privacy.units import Contribution
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.weave.measurements import Measurements, NoisyBlock
 from wayveil.synthesis.weave.settings import Generation

@@ -20,6 +20,7 @@ from wayveil.errors import ParameterError, RefusedError
 from wayveil.privacy.accounting import Steps, sigma_for
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.privacy.budget import Budget, Spend, exact
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gradients import CLIP, Part, clipped_sum
 from wayveil.privacy.noise import bernoulli, discrete_gaussian, discrete_laplace
 from wayveil.privacy.privtree import COST, Leaves, decay, depth_of, partition
@@ -29,7 +30,7 @@ from wayveil.privacy.rounded import rounded_gaussian
 from wayveil.privacy.selection import permute_and_flip
 from wayveil.privacy.survivors import most_survivors, survivors
 from wayveil.privacy.training import Examples, Trainings, check_trainable
-from wayveil.privacy.units import Contribution, Unit
+from wayveil.privacy.units import Unit
 from wayveil.privacy.zcdp import pure_epsilon
 from wayveil.trips.history import Stability
 from wayveil.trips.identity import Words

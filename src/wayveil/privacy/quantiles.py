@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError, plain
-from wayveil.privacy.units import Contribution
+from wayveil.privacy.contributions import Contribution
 
 # Utilities then fit 64 bits for any data that fits a disk.
 MAX_DENOMINATOR = 1_000_000

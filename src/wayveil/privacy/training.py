@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.privacy.accounting import Steps
 from wayveil.privacy.bits import Bits
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gradients import CLIP, Part
 from wayveil.privacy.laws import RationalRatio
 from wayveil.privacy.noise import geometric_of_ratio
-from wayveil.privacy.units import Contribution, Rider, Trip, Unit
+from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import track
 
 if TYPE_CHECKING:

@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
+from wayveil.privacy.choosing import keep_at_most, pair_codes, words_of_trips, words_within
+from wayveil.privacy.contributions import Contribution, Sensitivity
 from wayveil.trips.history import UNMOVED, Stability
-from wayveil.trips.identity import PUBLIC_KEY, Words, keyed_words
+from wayveil.trips.identity import Words
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 
@@ -42,79 +44,6 @@ _WITHOUT_ID = {
         "for each one alone"
     ),
 }
-
-
-@dataclass(frozen=True)
-class Contribution:
-    """How far one trip, and one visit, can move a vector of counts. A trip only ever adds to counts.
-
-    per_trip   L1 distance when one trip is added or removed; None when a trip can hold any number of visits that count
-    per_visit  L1 distance when one visit is added to or removed from a trip, which may come or go with its
-               only visit; None when a visit can change the whole trip's contribution (it then counts as one
-               trip removed and one added)
-    per_cell   largest change of a single cell when one trip is added or removed; unless given, `per_trip`
-    euclidean  `per_trip` and `per_visit` are L2 distances, and nothing is known about L1: only rho can pay for that
-    """
-
-    per_trip: int | None
-    per_visit: int | None = None
-    per_cell: int = 0
-    euclidean: bool = False
-
-    def __post_init__(self) -> None:
-        if self.per_cell == 0 and self.per_trip is not None:
-            object.__setattr__(self, "per_cell", self.per_trip)
-        bounds = [
-            bound for bound in (self.per_trip, self.per_cell or None, self.per_visit) if bound is not None
-        ]
-        if min(bounds, default=1) < 1:
-            raise ParameterError("a contribution without a bound of at least 1 has no sensitivity")
-
-    def after(self, stability: Stability) -> "Contribution":
-        """What a trip or visit of the input contributes, where this is what one of the step's output does."""
-        if stability == UNMOVED:
-            return self
-        if stability.trips is None:
-            raise ParameterError("a step that makes any number of trips of one has no sensitivity")
-        return replace(
-            self,
-            per_trip=None if self.per_trip is None else self.per_trip * stability.trips,
-            per_cell=self.per_cell * stability.trips,
-            per_visit=None
-            if self.per_visit is None or stability.visits is None
-            else self.per_visit * stability.visits,
-        )
-
-    def of_trips(self, count: int, *, cells: int) -> "Sensitivity":
-        """Of `count` trips that come or go, of which `cells` can move the same cell."""
-        if self.per_trip is None:
-            raise ParameterError(
-                "a whole trip can change, and nothing bounds how many of its visits count; set max_visits, or protect "
-                "single visits (unit `event`) and leave trips as they are: LegalityRule(repeats='keep', "
-                "impossible='keep'), read with repeats='keep', on_unknown='error' and local times"
-            )
-        # Distances of several trips add up at most, in any norm.
-        return Sensitivity(count * self.per_trip, cells * self.per_cell, self.euclidean)
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """Largest distance between the exact counts of two neighbouring datasets: in L1, or, if `euclidean`, in L2."""
-
-    distance: int
-    linf: int
-    euclidean: bool = False
-
-    @property
-    def l1(self) -> int:
-        if self.euclidean:
-            raise ParameterError("counts that are bounded in L2 only can be paid for in rho, not in epsilon")
-        return self.distance
-
-    @property
-    def l2_squared(self) -> int:
-        """Where only L1 is known: the squared L2 distance is at most L1 times L-infinity."""
-        return self.distance * (self.distance if self.euclidean else self.linf)
 
 
 @dataclass(frozen=True)
@@ -252,7 +181,7 @@ class Rider(_TripsUnit):
 
     def cut(self, trips: Trips, key: Words) -> Trips:
         groups = self.groups(trips)
-        kept = _at_most(groups, self.max_trips, keyed_words(key, trips.names()))
+        kept = keep_at_most(groups, self.max_trips, words_of_trips(trips, key))
         if self.without_id == "drop":
             kept &= groups >= 0
         return trips if kept.all() else trips.take(kept)
@@ -290,7 +219,7 @@ class RiderDay(Rider):
         day = np.full(len(trips), np.iinfo(np.int64).min)
         begun = trips.lengths > 0
         day[begun] = trips.time[trips.offsets[:-1][begun]] // DAY
-        return np.where(riders >= 0, _pair_codes(riders, day), -1)
+        return np.where(riders >= 0, pair_codes(riders, day), -1)
 
 
 @dataclass(frozen=True)
@@ -396,8 +325,8 @@ class Window(Unit):
         # A trip without id is its own rider: give it a code that no rider has.
         code = np.where(owner >= 0, owner, -2 - np.arange(len(trips)))
         clock = trips.time // self.seconds
-        window = _pair_codes(np.repeat(code, trips.lengths), clock)
-        kept = _at_most(window, self.max_visits, _words_within(trips, clock, key))
+        window = pair_codes(np.repeat(code, trips.lengths), clock)
+        kept = keep_at_most(window, self.max_visits, words_within(trips, clock, key))
         if self.without_id == "drop":
             kept &= np.repeat(owner >= 0, trips.lengths)
         return _with_visits(trips.keep_visits(kept))
@@ -432,43 +361,3 @@ def _with_visits(trips: Trips) -> Trips:
     """Without empty trips: a unit of visits can leave any number of them behind, each of which may count."""
     full = trips.lengths > 0
     return trips if full.all() else trips.take(full)
-
-
-def _pair_codes(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A code >= 0 for every pair: equal where both are equal."""
-    _, left_code = np.unique(left, return_inverse=True)
-    names, right_code = np.unique(right, return_inverse=True)
-    return left_code * max(len(names), 1) + right_code
-
-
-def _words_within(trips: Trips, clock: NDArray[np.int64], key: Words) -> Words:
-    """A word for each visit, by the stretch of its trip inside one window and by its place in that.
-
-    Visits more in one window change no word in another.
-    """
-    trip = trips.trip_of_visit()
-    first = np.flatnonzero(np.r_[True, (trip[1:] != trip[:-1]) | (clock[1:] != clock[:-1])][: len(trip)])
-    offsets = np.append(first, len(trip))
-    if trips.name is None:
-        rider = None if trips.rider is None else trips.rider[trip[first]]
-        names = replace(trips, offsets=offsets, rider=rider).names()
-    else:
-        names = keyed_words(PUBLIC_KEY, trips.name[trip[first]], clock[first])
-    lengths = np.diff(offsets)
-    return keyed_words(key, np.repeat(names, lengths), np.arange(len(trip)) - np.repeat(first, lengths))
-
-
-def _at_most(groups: NDArray[np.integer], limit: int, words: Words) -> NDArray[np.bool_]:
-    """A mask that keeps the members with the smallest words, at most `limit` of each group; group -1 is kept whole.
-
-    Which members of a group stay depends on nothing outside the group.
-    """
-    kept = np.ones(len(groups), bool)
-    if len(groups) == 0:
-        return kept
-    order = np.lexsort((words, groups))
-    ordered = groups[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    position = np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))
-    kept[order] = (position < limit) | (ordered == -1)
-    return kept

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.noise import laplace_interval
-from wayveil.privacy.units import Contribution, Event, Points, Rider, RiderDay, Trip, Unit, Window
+from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit, Window
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.replicas import unit_of
 

@@ -16,18 +16,9 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution, Sensitivity
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import (
-    Contribution,
-    Event,
-    Points,
-    Rider,
-    RiderDay,
-    Sensitivity,
-    Trip,
-    Unit,
-    Window,
-)
+from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit, Window
 from wayveil.releases.datasheet import Datasheet
 from wayveil.synthesis.model import Replica, Replicates
 from wayveil.trips.identity import Words

@@ -21,9 +21,10 @@ from wayveil.errors import RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.privacy.contributions import Contribution, Sensitivity
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Reservation
-from wayveil.privacy.units import Contribution, Event, Rider, Sensitivity, Trip, Window
+from wayveil.privacy.units import Event, Rider, Trip, Window
 from wayveil.releases import release as release_module
 from wayveil.releases.datasheet import make_datasheet
 from wayveil.risk import door as door_module

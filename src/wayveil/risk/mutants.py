@@ -16,10 +16,11 @@ from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.survivors import survivors
-from wayveil.privacy.units import Contribution, Rider, Unit
+from wayveil.privacy.units import Rider, Unit
 from wayveil.risk.recording import AuditGate, Measures, Subject
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips

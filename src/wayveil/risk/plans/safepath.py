@@ -6,8 +6,9 @@ from fractions import Fraction
 from wayveil.mechanisms.safepath import SafePath
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Contribution, Unit
+from wayveil.privacy.units import Unit
 from wayveil.risk.mutants import (
     CHORUS,
     EVERYWHERE,
