@@ -26,9 +26,17 @@ from wayveil.studies.bc_transit.printed import (
     TABLE_6_2,
     TABLE_6_3,
 )
-from wayveil.studies.bc_transit.questions import at_peaks
+from wayveil.studies.bc_transit.questions import (
+    HOURS,
+    LEAST,
+    MOST,
+    PAIRS,
+    PER_STOP_TAPS,
+    TOTAL,
+    at_peaks,
+)
 from wayveil.studies.lab import Lab
-from wayveil.studies.markdown import BEGIN, END, write_markdown
+from wayveil.studies.markdown import BEGIN, BEGIN_TABLES, END, write_markdown
 from wayveil.studies.registry import find_study
 from wayveil.studies.verdicts import number
 from wayveil.trips.trips import Trips
@@ -41,6 +49,8 @@ BESIDE = [
     "Reconstruction",
     "References",
     "Crowded stops",
+    "Crowded stops, patterns",
+    "Why trees find so little",
     "Ways",
 ]
 CITY = ring_of_stops(40, seconds=120, skip=3, routes=4)
@@ -85,9 +95,7 @@ def test_both_repairs_peaks_hours_and_all_questions_are_measured(folder):
         (pl.col("figure") == "patterns with peak periods, %") & pl.col("value").is_not_null()
     )
     assert set(peaks["mechanism"]) == {PPDP, COUNTS}, "the prefix tree has no times"
-    assert {"total, %", "per hour, %", "least used 20 found, %", "20 busiest pairs found, %"} <= set(
-        asked["figure"]
-    )
+    assert {TOTAL, PER_STOP_TAPS, HOURS, MOST, LEAST, PAIRS} <= set(asked["figure"]), "the six queries"
     ways = set(table.filter(pl.col("part") == "ways")["way"])
     assert ways == {"cards, NPT", "cards, PPDP", "counts-first", "counts", "study, NPT", "study, PPDP"}
 
@@ -106,6 +114,10 @@ def test_a_page_of_the_docs_is_made_from_the_folder_alone(folder, tmp_path):
     pictures = re.findall(r"\(figures/([^)]+)\)", text)
     assert len(pictures) >= 9
     assert all((tmp_path / "figures" / name).exists() for name in pictures)
+    page.write_text(f"{BEGIN_TABLES}{END}")
+    write_markdown(folder, page)
+    assert "### Table 6.1: " in page.read_text()
+    assert "![" not in page.read_text()
     page.write_text("no marks")
     with pytest.raises(InputError, match="must hold the marks"):
         write_markdown(folder, page)
@@ -140,6 +152,14 @@ def test_peak_periods_are_part_of_the_symbol():
     hours = np.array([8, 17, 12, 23]) * 3600
     at = at_peaks(Trips.of_lists([[0, 1], [0, 1]], CITY, time=hours))
     assert at.location.tolist() == [0 * 5 + 1, 1 * 5 + 3, 0 * 5 + 2, 1 * 5 + 4]
+
+
+def test_real_cards_are_asked_for_in_a_sentence_where_they_are_missing():
+    study = find_study("bc-transit", Lab(scale="full"))
+    part = study.part("cards")
+    assert "Buenos Aires" in {exhibit.label for exhibit in study.exhibits}
+    with pytest.raises(ParameterError, match="in the folder that --data names"):
+        part.measure(part.settings[0], 0)
 
 
 def test_trips_of_ones_own_have_no_place_in_it(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.studies import page, run
+from wayveil.studies.curves import NOT_MEASURED, falls, grows
 from wayveil.studies.lab import Lab, Source
 from wayveil.studies.page import study_page
 from wayveil.studies.registry import find_study, studies
@@ -33,6 +34,7 @@ def toy(lab, mechanisms=("ours", "refusing")):
         "Table 1",
         "errors",
         "runs",
+        where={"mechanism": "ours"},
         printed={("1", "error"): 1.5, ("2", "error"): 0.25},
         spread={("1", "error"): 0.1},
         ours="ours",
@@ -41,14 +43,16 @@ def toy(lab, mechanisms=("ours", "refusing")):
     )
     lines = replace(shown, label="Figure 2", shape="lines", columns=("error",))
     claim = Claim("error grows", lambda r: (r.mean("runs", "error", epsilon="2") > 2, "2.5 at 2"))
-    words = Exhibit("Figure 3", "a claim", "runs", claims=(claim,))
+    words = Exhibit("Figure 3", "a claim", "runs", where={"mechanism": "ours"}, claims=(claim,))
     gone = Exhibit("Figure 4", "their own data", missing="The data is not public.")
+    every = Exhibit("Figure 5", "all of them", "runs", claims=(claim,))
+    beside = replace(words, label="Beside", published=False)
     return Study(
         "toy",
         "A toy",
         "somebody, 2020",
         (Part("runs", settings, measure, 2),),
-        (shown, lines, words, gone),
+        (shown, lines, words, gone, every, beside),
         "It is smaller.",
     )
 
@@ -71,6 +75,30 @@ def test_a_rerun_does_only_what_is_missing(lab):
     assert len(calls) == 1
 
 
+def test_a_run_that_is_out_of_time_says_what_it_did_not_come_to(lab):
+    study, results = run_study("toy", lab, workers=1, minutes=0)
+    assert calls == []
+    assert {one.words for one in judge(study, results) if not one.words.startswith("The data")} == {
+        "Not measured, 2 of its settings: this run did not come to it.",
+        "Not measured, 4 of its settings: this run did not come to it.",
+    }
+    assert results.extent(study) == "Run less often than planned: runs 0 of 2 times."
+    study, results = run_study("toy", replace(lab, repetitions=1), workers=1)
+    assert results.extent(study) == "Run less often than planned: runs 1 of 2 times."
+    study, results = run_study("toy", lab, workers=1)
+    assert results.extent(study) == ""
+    assert set(results.times()) == {"runs"}
+
+
+def test_a_curve_ascends_and_tells_whether_it_falls(lab):
+    _, results = run_study("toy", lab, workers=1)
+    curve = results.curve("runs", "error", "epsilon", mechanism="ours")
+    assert curve == {1.0: 1.5, 2.0: 2.5}
+    assert falls(curve) == (False, "1.5 at 1, 2.5 at 2")
+    assert grows(curve) == (True, "1.5 at 1, 2.5 at 2")
+    assert falls(results.curve("runs", "error", "epsilon", mechanism="nobody")) == NOT_MEASURED
+
+
 def test_a_failure_is_told_and_tried_again(lab, monkeypatch):
     monkeypatch.setattr(run, "find_study", lambda name, lab: toy(lab, ("ours", "broken")))
     _, results = run_study("toy", lab, workers=1)
@@ -91,12 +119,14 @@ def test_another_setting_in_the_same_folder_is_refused(lab):
 
 def test_verdicts_are_counted_and_give_their_reason(lab):
     study, results = run_study("toy", lab, workers=1)
-    table, lines, claim, gone = judge(study, results)
+    table, lines, claim, gone, refused = judge(study, results)
     # Ours at epsilon 2 is 2.5 on average, with an interval that is far from 0.25 only on the right side.
     assert (table.status, table.reached, table.judged) == ("reached", 2, 2)
     assert (claim.status, claim.words) == ("reached", "Holds: error grows (2.5 at 2).")
     assert (gone.status, gone.words) == ("not reproducible", "The data is not public.")
     assert lines.status == "reached"
+    assert (refused.status, refused.judged) == ("not reproducible", 0)
+    assert refused.words == "Not measured, 2 of its settings: these trips carry no times."
     one_run = Results.of([cell for cell in results.cells if cell["repetition"] == 0])
     table = judge(study, one_run)[0]
     assert (table.status, table.reached) == ("not reached", 1)
@@ -130,7 +160,12 @@ def test_the_page_has_everything(lab, monkeypatch):
         "figure-2-error.svg",
     }
     record = json.loads((lab.out / "figures.json").read_text())
-    assert [one["label"] for one in record["figures"]] == ["Table 1", "Figure 2", "Figure 3", "Figure 4"]
+    labels = ["Table 1", *(f"Figure {number}" for number in range(2, 6))]
+    assert [one["label"] for one in record["figures"]] == labels
+    assert record["extent"] == ""
+    assert html.count("Holds: error grows (2.5 at 2).") == 3, (
+        "twice for a published figure, once for one beside"
+    )
     assert (
         (lab.out / "results.csv").read_text().startswith("part,epsilon,mechanism,repetition,status,message")
     )

@@ -11,6 +11,7 @@ from ring_networks import ring_of_stops
 from wayveil.cli import _register, app
 from wayveil.studies.safepath.datasets import limited, shrunken
 from wayveil.studies.safepath.exhaustive import exhaustive, pairs
+from wayveil.studies.safepath.family import REPAIRS
 from wayveil.studies.safepath.printed import BUS, METRO, TABLE_2, TABLE_3
 from wayveil.studies.safepath.trials import (
     CROWDS,
@@ -36,6 +37,8 @@ LABELS += [
     for data in (BUS, METRO)
 ]
 
+BESIDE = ["Trees against epsilon", "Trees against height", "Repairs", "Trees with half hours"]
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -49,7 +52,7 @@ def folder(tmp_path_factory):
 
 def test_every_table_and_figure_is_on_the_page_with_the_studys_values(folder):
     html = (folder / "index.html").read_text()
-    for label in LABELS:
+    for label in LABELS + BESIDE:
         assert f"{label}: " in html
     for value in (value for row in TABLE_2.values() for value in row):
         assert f">{number(float(value))}<" in html
@@ -71,6 +74,7 @@ def test_every_contender_is_measured_and_nothing_is_refused(folder):
     seen = set(table.filter(pl.col("part") == "rivals")["mechanism"])
     assert {PUBLISHED, OURS, SEQPT, EVERY_CHILD, CROWDS, EMPTY} <= seen
     assert set(table.filter(pl.col("part") == "ngrams")["mechanism"]) == {PUBLISHED, NGRAM}
+    assert set(table.filter(pl.col("part") == "repair")["repair"]) == set(REPAIRS)
     heights = table.filter(pl.col("part") == "height")
     assert set(heights["epsilon"]) == {"0.5", "1.25"}
     assert {UNIFORM, NONEMPTY, SECONDS} <= set(heights["figure"])

@@ -52,6 +52,10 @@ def study(
             min=1, help="At most so many of each setting; a later run with more adds to the folder."
         ),
     ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0, help="Begin nothing after so many minutes; the next run goes on in the folder."),
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; default: one per core.")] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -86,7 +90,7 @@ def study(
     scale: Scale = "full" if full else "tiny" if tiny else "quick"
     lab = Lab(scale=scale, data=data, world=world, trips=trips, bbox=bbox, out=out, repetitions=repetitions)
     with shown(not quiet and not as_json):
-        page, verdicts, results = study_page(name, lab, workers=workers)
+        page, verdicts, results = study_page(name, lab, workers=workers, minutes=minutes)
     present_rows(summary_rows(verdicts), as_json=as_json, title=f"{name}, {scale}")
     for place, reason in results.gaps():
         remark(f"{place}: {reason}", quiet=quiet or as_json)

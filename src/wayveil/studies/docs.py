@@ -49,7 +49,8 @@ def studies_page(records: Iterable[dict[str, Any]]) -> str:
 def _section(record: dict[str, Any]) -> str:
     data = "; ".join(record["data"])
     lines = [f"## {record['study']}", "", f"{record['title']}. After {record['source']}."]
-    lines += [f"Run at the scale `{record['scale']}` on {data}. {record['stand_in']}".strip(), ""]
+    words = [f"Run at the scale `{record['scale']}` on {data}.", record["extent"], record["stand_in"]]
+    lines += [" ".join(filter(None, words)), ""]
     lines += ["| published | status | held | where ours differ, and why |", "|---|---|---|---|"]
     for one in record["figures"]:
         held = f"{one['reached']} of {one['judged']}" if one["judged"] else ""

@@ -90,15 +90,7 @@ class Lab:
         self.note_simulated(
             "city", f"an invented city of about {stops:,} stops and {lines} lines (seed {seed})"
         )
-        return lambda: self.once("city", lambda: self._invented(stops, lines, seed))
-
-    def _invented(self, stops: int, lines: int, seed: int) -> Network:
-        from wayveil.simulate.feed import write_city
-        from wayveil.world.gtfs import read_gtfs
-
-        with TemporaryDirectory() as folder:
-            feed = write_city(Path(folder) / "city.zip", seed, stops=stops, lines=lines)
-            return read_gtfs(feed, walk_radius_metres=250, name="Veilhaven")
+        return lambda: self.once("city", lambda: invented_city(stops, lines, seed, walk_radius_metres=250))
 
     def own_trips(self) -> Callable[[], Trips] | None:
         """The user's trips, noted as a source; None where none were named. They make the page internal."""
@@ -161,6 +153,16 @@ class Lab:
         """What must be the same for cells to lie in one folder."""
         facts = {name: source.facts for name, source in sorted(self.sources.items())}
         return {"scale": self.scale, "bbox": self.bbox, "sources": facts}
+
+
+def invented_city(stops: int, lines: int, seed: int, *, walk_radius_metres: float | None = None) -> Network:
+    """A network of nobody's city; the same arguments give the same one."""
+    from wayveil.simulate.feed import write_city
+    from wayveil.world.gtfs import read_gtfs
+
+    with TemporaryDirectory() as folder:
+        feed = write_city(Path(folder) / "city.zip", seed, stops=stops, lines=lines)
+        return read_gtfs(feed, walk_radius_metres=walk_radius_metres, name="Veilhaven")
 
 
 def _digest(path: Path) -> str:

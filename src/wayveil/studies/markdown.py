@@ -2,8 +2,8 @@
 
     python -m wayveil.studies.markdown page/ docs/tree-studies.md
 
-writes between the two marks of the page, which must be there; everything else of it is left as it is. Charts are
-copied into the folder `figures` beside the page.
+writes between the two marks of the page, which must be there; everything else of it is left as it is. A mark that says
+`study tables` gets the tables alone. Charts are copied into the folder `figures` beside the page.
 """
 
 import json
@@ -19,10 +19,11 @@ from wayveil.studies.registry import find_study
 from wayveil.studies.results import Results
 from wayveil.studies.run import plan
 from wayveil.studies.study import Exhibit, Study
-from wayveil.studies.verdicts import judge
+from wayveil.studies.verdicts import judge, remark
 
 BEGIN, END = "<!-- study: made by `python -m wayveil.studies.markdown` -->", "<!-- end of study -->"
-_BETWEEN = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+BEGIN_TABLES = BEGIN.replace("study:", "study tables:", 1)
+_BETWEEN = re.compile(f"({re.escape(BEGIN)}|{re.escape(BEGIN_TABLES)}).*?{re.escape(END)}", re.DOTALL)
 
 
 def load_study(folder: Path) -> tuple[Study, Results]:
@@ -36,13 +37,13 @@ def load_study(folder: Path) -> tuple[Study, Results]:
     return study, Results.of([json.loads(path.read_text(encoding="utf-8")) for path in kept if path.exists()])
 
 
-def study_markdown(folder: Path, figures: Path) -> str:
+def study_markdown(folder: Path, figures: Path, *, tables_only: bool = False) -> str:
     """The text, with pictures that lie in `figures`."""
     study, results = load_study(folder)
     record = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
     verdicts = judge(study, results)
     lines = [
-        f"`wayveil study {study.name}`, {SCALES[record['scale']]}. Source: {study.source}.",
+        f"`wayveil study {study.name}`, {SCALES[record['scale']]}. {record['extent']} Source: {study.source}.",
         f"Data: {'; '.join(record['data'])}. {record['stand_in']}",
         "",
         "| table or figure | what | here | in numbers |",
@@ -53,15 +54,18 @@ def study_markdown(folder: Path, figures: Path) -> str:
         ),
     ]
     for exhibit in study.exhibits:
-        lines += _exhibit(study.name, exhibit, results, folder, figures)
+        if exhibit.shape == "table" or not tables_only:
+            lines += _exhibit(study, exhibit, results, folder, figures)
     for place, reason in results.gaps():
         lines.append(f"- {place}: {reason}")
     return "\n".join(lines)
 
 
-def _exhibit(study: str, exhibit: Exhibit, results: Results, folder: Path, figures: Path) -> list[str]:
+def _exhibit(study: Study, exhibit: Exhibit, results: Results, folder: Path, figures: Path) -> list[str]:
     lines = ["", f"### {exhibit.label}: {exhibit.title}", ""]
-    lines += [exhibit.note, ""] if exhibit.note else []
+    said = "" if exhibit.published else remark(study, exhibit, results)
+    words = " ".join(filter(None, [said, exhibit.note]))
+    lines += [words, ""] if words else []
     if exhibit.missing:
         return [*lines, exhibit.missing]
     if exhibit.shape == "table":
@@ -76,7 +80,7 @@ def _exhibit(study: str, exhibit: Exhibit, results: Results, folder: Path, figur
         ]
     prefix = re.sub(r"[^\w]+", "-", exhibit.label.lower()).strip("-")
     for chart in sorted((folder / "figures").glob(f"{prefix}-*.svg")):
-        name = f"study-{study}-{chart.name}"
+        name = f"study-{study.name}-{chart.name}"
         shutil.copy(chart, figures / name)
         lines.append(f"![{exhibit.title}](figures/{name})")
     return lines
@@ -85,12 +89,14 @@ def _exhibit(study: str, exhibit: Exhibit, results: Results, folder: Path, figur
 def write_markdown(folder: Path, page: Path) -> None:
     """Put the study between the marks of a page."""
     text = page.read_text(encoding="utf-8")
-    if len(_BETWEEN.findall(text)) != 1:
+    marks = _BETWEEN.findall(text)
+    if len(marks) != 1:
         raise InputError(f"must hold the marks {BEGIN} and {END} once", file=page)
-    figures = page.parent / "figures"
-    figures.mkdir(exist_ok=True)
-    made = study_markdown(folder, figures)
-    page.write_text(_BETWEEN.sub(lambda _: f"{BEGIN}\n{made}\n{END}", text), encoding="utf-8")
+    figures, tables_only = page.parent / "figures", marks[0] == BEGIN_TABLES
+    if not tables_only:
+        figures.mkdir(exist_ok=True)
+    made = study_markdown(folder, figures, tables_only=tables_only)
+    page.write_text(_BETWEEN.sub(lambda _: f"{marks[0]}\n{made}\n{END}", text), encoding="utf-8")
 
 
 if __name__ == "__main__":

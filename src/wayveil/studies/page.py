@@ -16,13 +16,13 @@ from wayveil.studies.lab import Lab
 from wayveil.studies.results import Results, Value
 from wayveil.studies.run import run_study, write_whole
 from wayveil.studies.study import FIGURE, Exhibit, Study
-from wayveil.studies.verdicts import Verdict, figures_json, judge, number
+from wayveil.studies.verdicts import Verdict, figures_json, judge, number, remark
 
 INTERNAL = "This page shows figures computed from raw trips."
 SCALES = {
     "tiny": "tiny: shows that everything runs; its figures say nothing",
     "quick": "quick: few repetitions on small data",
-    "full": "full: repeated as often as in the study",
+    "full": "full: on as much data as the study",
 }
 
 
@@ -36,9 +36,11 @@ class TableRow:
     theirs: bool = False
 
 
-def study_page(name: str, lab: Lab, *, workers: int | None = None) -> tuple[Path, list[Verdict], Results]:
+def study_page(
+    name: str, lab: Lab, *, workers: int | None = None, minutes: float | None = None
+) -> tuple[Path, list[Verdict], Results]:
     """Run a study and write `index.html`, `figures/`, `results.csv` and `figures.json` into the lab's folder."""
-    study, results = run_study(name, lab, workers=workers)
+    study, results = run_study(name, lab, workers=workers, minutes=minutes)
     folder = lab.out or Path()
     verdicts = judge(study, results)
     charts = {exhibit.label: _charts(exhibit, results) for exhibit in study.exhibits}
@@ -46,7 +48,7 @@ def study_page(name: str, lab: Lab, *, workers: int | None = None) -> tuple[Path
         chart.save(folder / "figures")
     write_whole(folder / "results.csv", results.table.write_csv)
     sources = [source.words for source in lab.sources.values()]
-    record = json.dumps(figures_json(study, verdicts, lab.scale, sources), indent=1)
+    record = json.dumps(figures_json(study, results, verdicts, lab.scale, sources), indent=1)
     write_whole(folder / "figures.json", lambda draft: draft.write_text(record + "\n"))
     page = write_page(folder / "index.html", _html(study, lab, results, verdicts, charts))
     return page, verdicts, results
@@ -65,6 +67,7 @@ def _html(
                 (chart.alt, Markup(chart.svg), f"figures/{chart.name}.csv") for chart in charts[exhibit.label]
             ],
             "verdict": next((one for one in verdicts if one.label == exhibit.label), None),
+            "remark": remark(study, exhibit, results),
         }
         for at, exhibit in enumerate(study.exhibits)
     ]
@@ -80,6 +83,8 @@ def _html(
         study=study,
         internal=INTERNAL if lab.internal else "",
         scale=SCALES[lab.scale],
+        extent=results.extent(study),
+        times=results.times(),
         sources=list(lab.sources.values()),
         tiles=tiles,
         verdicts=verdicts,

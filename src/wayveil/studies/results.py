@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.report.chart import Chart
-from wayveil.studies.study import FIGURE, Exhibit
+from wayveil.studies.study import FIGURE, Exhibit, Setting, Study
 from wayveil.utility.scorecard import mean_and_interval
 
 _OWN = ("part", "repetition", "status", "message", FIGURE, "value")
@@ -78,6 +78,14 @@ class Results:
         found = self.value(part, figure, **where)
         return float("nan") if found is None else found.mean
 
+    def curve(self, part: str, figure: str, down: str, **where: str) -> dict[float, float]:
+        """The means of one figure along a coordinate of numbers, ascending; empty where it was not measured."""
+        found = self.rows(part, **{**where, FIGURE: figure})
+        if found.is_empty():
+            return {}
+        means = found.group_by(down).agg(pl.col("value").mean())
+        return dict(sorted((float(place), float(value)) for place, value in means.iter_rows()))
+
     def places(self, exhibit: Exhibit) -> dict[tuple[str, str, str], Value]:
         """(down, across, series) -> value, of everything that an exhibit shows, in the order of the cells."""
         found = self.rows(exhibit.parts, **exhibit.where)
@@ -103,6 +111,47 @@ class Results:
             and all(cell["setting"].get(name) == value for name, value in exhibit.where.items())
             for picture in cell["pictures"]
         ]
+
+    @cached_property
+    def measured(self) -> set[tuple[str, frozenset[tuple[str, str]]]]:
+        """(part, setting) of everything that has figures."""
+        return {
+            (cell["part"], frozenset(cell["setting"].items()))
+            for cell in self.cells
+            if cell["status"] == "measured"
+        }
+
+    def unmeasured(self, study: Study, exhibit: Exhibit) -> list[Setting]:
+        """The settings that an exhibit shows and that have no figures: not run, refused or failed."""
+        return [
+            setting
+            for part in exhibit.parts
+            for setting in study.part(part).settings
+            if all(setting.get(name, value) == value for name, value in exhibit.where.items())
+            and (part, frozenset(setting.items())) not in self.measured
+        ]
+
+    def extent(self, study: Study) -> str:
+        """How often every part was run, where that is less often than planned; empty where all was run."""
+        words = []
+        for part in study.parts:
+            times = min(
+                (
+                    sum(cell["part"] == part.name and cell["setting"] == dict(setting) for cell in self.cells)
+                    for setting in part.settings
+                ),
+                default=part.repetitions,
+            )
+            if times < part.repetitions:
+                words.append(f"{part.name} {times} of {part.repetitions}")
+        return f"Run less often than planned: {', '.join(words)} times." if words else ""
+
+    def times(self) -> dict[str, float]:
+        """Seconds of all cells of a part."""
+        total: dict[str, float] = {}
+        for cell in self.cells:
+            total[cell["part"]] = total.get(cell["part"], 0.0) + cell.get("seconds", 0.0)
+        return total
 
     def gaps(self) -> list[tuple[str, str]]:
         """Cells without figures, with the reason, each once."""

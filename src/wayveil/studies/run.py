@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from math import inf
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,13 @@ def plan(study: Study, at_most: int | None = None) -> list[Cell]:
     ]
 
 
-def run_study(name: str, lab: Lab, *, workers: int | None = None) -> tuple[Study, Results]:
+def run_study(
+    name: str, lab: Lab, *, workers: int | None = None, minutes: float | None = None
+) -> tuple[Study, Results]:
     """Run what is missing, and give everything that is there.
 
     workers   processes (default: one per core); 1 works in this process
+    minutes   no cell is begun after so many; None: all of them are run
     """
     if lab.out is None:
         raise ParameterError("a study needs a folder for its results")
@@ -67,10 +71,12 @@ def run_study(name: str, lab: Lab, *, workers: int | None = None) -> tuple[Study
     done = {cell.key: kept for cell in cells if (kept := store.load(cell)) is not None}
     todo = [cell for cell in cells if cell.key not in done]
     workers = min(workers or os.cpu_count() or 1, max(len(todo), 1))
-    for cell, found in track(_examined(name, study, lab, todo, workers), f"cells of {name}", total=len(todo)):
+    until = inf if minutes is None else time.monotonic() + 60 * minutes
+    examined = _examined(name, study, lab, todo, workers, until)
+    for cell, found in track(examined, f"cells of {name}", total=len(todo)):
         store.save(cell, found)
         done[cell.key] = found
-    return study, Results.of([done[cell.key] for cell in cells])
+    return study, Results.of([done[cell.key] for cell in cells if cell.key in done])
 
 
 def examine(study: Study, cell: Cell) -> dict[str, Any]:
@@ -99,11 +105,14 @@ def examine(study: Study, cell: Cell) -> dict[str, Any]:
 
 
 def _examined(
-    name: str, study: Study, lab: Lab, cells: list[Cell], workers: int
+    name: str, study: Study, lab: Lab, cells: list[Cell], workers: int, until: float
 ) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    """Cells in the order in which they are finished."""
+    """Cells in the order in which they are finished; those that are not begun by then are left out."""
     if workers == 1:
-        yield from ((cell, examine(study, cell)) for cell in cells)
+        for cell in cells:
+            if time.monotonic() >= until:
+                return
+            yield cell, examine(study, cell)
         return
     # Fresh processes: a fork would copy the threads' locks of the table engine, and may hang.
     alike = replace(lab, sources={}, _made={})
@@ -113,7 +122,11 @@ def _examined(
         try:
             running = {pool.submit(_examine, cell): cell for cell in cells}
             for future in as_completed(running):
-                yield running[future], future.result()
+                if time.monotonic() >= until:
+                    for other in running:
+                        other.cancel()
+                if not future.cancelled():
+                    yield running[future], future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -43,6 +43,19 @@ def figures(values: Mapping[str, float | None], **coordinates: str) -> list[dict
     return [{**coordinates, FIGURE: name, "value": value} for name, value in values.items()]
 
 
+def tabled(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dict[Place, float]:
+    """What a study prints in a table, by its place.
+
+    >>> tabled(("trips", "stops"), {"Bus": (10, 3)})
+    {('Bus', 'trips'): 10.0, ('Bus', 'stops'): 3.0}
+    """
+    return {
+        (down, column): float(value)
+        for down, values in rows.items()
+        for column, value in zip(columns, values, strict=True)
+    }
+
+
 @dataclass(frozen=True)
 class Part:
     """An experiment. `measure` is called once for every setting and repetition (from 0), in any order and process."""
@@ -59,6 +72,11 @@ class Claim:
 
     words: str
     test: Callable[["Results"], tuple[bool, str]]
+
+    @classmethod
+    def of(cls, words: str, test: Callable[..., tuple[bool, str]], *about: str) -> "Claim":
+        """A claim whose test asks the results about something more: a dataset, a mechanism."""
+        return cls(words, lambda results: test(results, *about))
 
 
 @dataclass(frozen=True)

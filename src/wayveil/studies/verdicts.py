@@ -40,7 +40,12 @@ class Held:
 
 def judge(study: Study, results: Results) -> list[Verdict]:
     """Every published table and figure of the study, in its order."""
-    return [_judge(exhibit, results) for exhibit in study.exhibits if exhibit.published]
+    return [_judge(study, exhibit, results) for exhibit in study.exhibits if exhibit.published]
+
+
+def remark(study: Study, exhibit: Exhibit, results: Results) -> str:
+    """What can be said of an exhibit: its verdict's words; for one that was not published, what its claims found."""
+    return _judge(study, exhibit, results).words if exhibit.published or exhibit.claims else ""
 
 
 def hold(exhibit: Exhibit, results: Results) -> list[Held]:
@@ -68,21 +73,37 @@ def reaches(ours: Value, theirs: float, better: Better, tolerance: float) -> boo
     return not_above and not_below
 
 
-def _judge(exhibit: Exhibit, results: Results) -> Verdict:
-    if exhibit.missing:
-        return Verdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, exhibit.missing)
+def _judge(study: Study, exhibit: Exhibit, results: Results) -> Verdict:
+    unmeasured = "" if exhibit.missing else _unmeasured(study, exhibit, results)
+    if exhibit.missing or unmeasured:
+        words = exhibit.missing or unmeasured
+        return Verdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, words)
     held = hold(exhibit, results)
     claims = [(claim.words, *claim.test(results)) for claim in exhibit.claims]
     judged = len(held) + len(claims)
     reached = sum(one.reached for one in held) + sum(holds for _, holds, _ in claims)
     sentences = [*_about_values(exhibit, held), *_about_claims(claims)]
     if judged == 0:
-        reasons = "; ".join(message for _, message in results.gaps()) or "it was not part of this run"
-        return Verdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, f"Not measured: {reasons}.")
+        words = "Not measured: this run has none of the printed places."
+        return Verdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, words)
     if reached < judged and exhibit.why is not None:
         sentences.append(exhibit.why(results))
     status: Status = "reached" if reached == judged else "not reached"
     return Verdict(exhibit.label, exhibit.title, status, reached, judged, " ".join(sentences))
+
+
+def _unmeasured(study: Study, exhibit: Exhibit, results: Results) -> str:
+    """Why an exhibit is not judged: some of what it shows has no figures. Empty where all of it has."""
+    gone = results.unmeasured(study, exhibit)
+    if not gone:
+        return ""
+    reasons = {
+        cell["message"]
+        for cell in results.cells
+        if cell["part"] in exhibit.parts and cell["status"] != "measured" and cell["setting"] in gone
+    }
+    why = "; ".join(sorted(reasons)) or "this run did not come to it"
+    return f"Not measured, {len(gone)} of its settings: {why}."
 
 
 def _about_values(exhibit: Exhibit, held: Sequence[Held]) -> list[str]:
@@ -120,7 +141,7 @@ def number(value: float) -> str:
 
 
 def figures_json(
-    study: Study, verdicts: Sequence[Verdict], scale: str, sources: Sequence[str]
+    study: Study, results: Results, verdicts: Sequence[Verdict], scale: str, sources: Sequence[str]
 ) -> dict[str, Any]:
     """What `docs/studies.md` is generated from."""
     return {
@@ -128,6 +149,7 @@ def figures_json(
         "title": study.title,
         "source": study.source,
         "scale": scale,
+        "extent": results.extent(study),
         "data": list(sources),
         "stand_in": study.stand_in,
         "figures": [asdict(verdict) for verdict in verdicts],

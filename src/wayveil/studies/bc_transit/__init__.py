@@ -1,5 +1,6 @@
 """The BC Transit study: prefix trees of riders that were reconstructed from anonymous taps (Bahari 2025)."""
 
+from wayveil.studies.bc_transit.cards import cards_exhibit, cards_part
 from wayveil.studies.bc_transit.datasets import datasets
 from wayveil.studies.bc_transit.exhibits import exhibits
 from wayveil.studies.bc_transit.links import RECONSTRUCTIONS
@@ -70,6 +71,7 @@ def describe(lab: Lab) -> Study:
             [{"way": way, "epsilon": epsilon} for way in WAYS for epsilon in (epsilons[0], epsilons[-1])],
             trials.ways,
         ),
+        cards_part(lab),
     )
     return Study(
         name="bc-transit",
@@ -77,6 +79,6 @@ def describe(lab: Lab) -> Study:
         source="Bahari Neematabad, A Differential Privacy-Preserving Data Publishing Algorithm for Bus Trajectory "
         "Analysis, master's thesis, University of Victoria, 2025",
         parts=parts,
-        exhibits=exhibits(),
+        exhibits=(*exhibits(), *([cards_exhibit()] if lab.scale == "full" else [])),
         stand_in=data.stand_in,
     )

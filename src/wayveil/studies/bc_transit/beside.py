@@ -57,6 +57,17 @@ def beside() -> tuple[Exhibit, ...]:
             published=False,
         ),
         Exhibit(
+            label="Crowded stops, patterns",
+            title="frequent patterns found there by k, height 9: share of the true ones, in %",
+            part="crowding",
+            down="moved",
+            across="k",
+            series="crowd line",
+            where={"figure": "patterns, %"},
+            published=False,
+            note="How crowded stops are decides how well rankings come out.",
+        ),
+        Exhibit(
             label="Ways",
             title="operational questions on daily trips, by way: errors in %",
             part="ways",

@@ -11,93 +11,84 @@ from wayveil.studies.bc_transit.printed import (
 )
 from wayveil.studies.bc_transit.questions import ARE, HOURS, PER_STOP_TAPS, TOTAL
 from wayveil.studies.bc_transit.trials import LAPLACE, NOTHING
+from wayveil.studies.curves import Curve, Said, always_less, span
 from wayveil.studies.results import Results
 
 
-def mean(results: Results, figure: str, **where: str) -> float:
-    return results.mean("queries", figure, **where)
+def by_epsilon(results: Results, figure: str, mechanism: str, height: str = STUDY_HEIGHT) -> Curve:
+    return results.curve("queries", figure, "epsilon", mechanism=mechanism, height=height)
 
 
-def epsilons(results: Results, **where: str) -> list[str]:
-    found = results.rows("queries", **where)
-    return sorted(set(found["epsilon"].drop_nulls().to_list()), key=float)
+def by_height(results: Results, tree: str, epsilon: str) -> Curve:
+    return results.curve("queries", ARE, "height", mechanism=tree, epsilon=epsilon)
 
 
-def heights(results: Results) -> list[str]:
-    return sorted(set(results.rows("queries")["height"].drop_nulls().to_list()), key=float)
+def epsilons(results: Results) -> list[str]:
+    return sorted(set(results.rows("queries")["epsilon"].drop_nulls().to_list()), key=float)
 
 
-def longest(results: Results) -> tuple[bool, str]:
+def taps_of_the_scale(results: Results) -> str:
+    """Why the file has another size."""
+    return f"The number of taps follows from the scale: {results.mean('data', 'taps'):,.0f} here."
+
+
+def days_are_kept(results: Results) -> Said:
+    taps = results.mean("data", "full-time taps at weekends")
+    return taps == 0, f"{taps:,.0f} of their taps are at weekends"
+
+
+def longest(results: Results) -> Said:
     over = results.mean("data", "trajectories, %", length="over 15")
     return over == 0, f"{over:.2g} % are longer"
 
 
-def falls_with_epsilon(results: Results, tree: str) -> tuple[bool, str]:
-    falls, words = [], []
-    for height in heights(results):
-        values = [mean(results, ARE, mechanism=tree, height=height, epsilon=e) for e in epsilons(results)]
-        falls.append(values[-1] <= values[0])
-        words.append(f"{values[0]:.3g} to {values[-1]:.3g} % at height {height}")
-    return all(falls), "; ".join(words)
+def falls_with_epsilon(results: Results, tree: str) -> Said:
+    first, *_, last = (by_height(results, tree, epsilon) for epsilon in epsilons(results))
+    ends = [(height, before, last[height]) for height, before in first.items() if height in last]
+    words = "; ".join(f"{before:.3g} to {after:.3g} % at height {height:g}" for height, before, after in ends)
+    return all(after <= before for _, before, after in ends), words
 
 
-def strictest(results: Results, tree: str) -> tuple[bool, str]:
-    ours = mean(results, ARE, mechanism=tree, height="3", epsilon="0.5")
-    return ours < STRICTEST[
-        tree
-    ], f"{ours:.3g} %, and {nothing(results, 'uniform, up to 3, %'):.3g} % with nothing released"
+def strictest(results: Results, tree: str) -> Said:
+    ours, silent = by_height(results, tree, "0.5")[3], nothing(results, "uniform, up to 3, %")
+    return ours < STRICTEST[tree], f"{ours:.3g} %, and {silent:.3g} % with nothing released"
 
 
-def weighted_wins(results: Results) -> tuple[bool, str]:
-    wins, words = [], []
-    for epsilon in epsilons(results, height=STUDY_HEIGHT):
-        weighted, equal = (
-            mean(results, ARE, mechanism=name, height=STUDY_HEIGHT, epsilon=epsilon)
-            for name in (NPT, NPT_EQUAL)
-        )
-        wins.append(weighted <= equal)
-        words.append(f"{weighted:.3g} against {equal:.3g} % at {epsilon}")
-    return all(wins), "; ".join(words)
+def weighted_wins(results: Results) -> Said:
+    return always_less(*(by_epsilon(results, ARE, repair) for repair in (NPT, NPT_EQUAL)))
 
 
-def ppdp_wins(results: Results, figure: str, **where: str) -> tuple[bool, str]:
-    pairs = [
-        (
-            mean(results, figure, mechanism=PPDP, epsilon=e, **where),
-            mean(results, figure, mechanism=NPT, epsilon=e, **where),
-        )
-        for e in epsilons(results, **where)
-    ]
-    return all(a < b for a, b in pairs), "; ".join(f"{a:.3g} against {b:.3g} %" for a, b in pairs)
+def ppdp_wins(results: Results, height: str) -> Said:
+    return always_less(*(by_epsilon(results, ARE, tree, height) for tree in (PPDP, NPT)))
 
 
-def best_height(results: Results, tree: str) -> tuple[bool, str]:
-    known, best = heights(results), []
-    for epsilon in epsilons(results):
-        values = {h: mean(results, ARE, mechanism=tree, height=h, epsilon=epsilon) for h in known}
-        best.append(min(values, key=lambda height: values[height]))
-    near = [abs(int(height) - BEST_HEIGHT[tree]) <= 3 for height in best]
-    return all(near), f"least at {', '.join(best)} for the epsilons"
+def best_height(results: Results, tree: str) -> Said:
+    curves = [by_height(results, tree, epsilon) for epsilon in epsilons(results)]
+    best = [min(curve, key=curve.__getitem__) for curve in curves]
+    near = [abs(height - BEST_HEIGHT[tree]) <= 3 for height in best]
+    return all(near), f"least at {', '.join(f'{height:g}' for height in best)} for the epsilons"
 
 
-def total(results: Results, tree: str) -> tuple[bool, str]:
-    values = [mean(results, TOTAL, mechanism=tree, height=STUDY_HEIGHT, epsilon=e) for e in epsilons(results)]
-    return max(values) < TOTAL_BELOW, f"{min(values):.3g} to {max(values):.3g} %"
+def total(results: Results, tree: str) -> Said:
+    errors = by_epsilon(results, TOTAL, tree).values()
+    return max(errors) < TOTAL_BELOW, f"{span(errors)} %"
 
 
-def hours_below(results: Results) -> tuple[bool, str]:
-    pairs = [
-        (
-            mean(results, HOURS, mechanism=PPDP, height=STUDY_HEIGHT, epsilon=e),
-            mean(results, ARE, mechanism=PPDP, height=STUDY_HEIGHT, epsilon=e),
-        )
-        for e in epsilons(results)
-    ]
-    return all(a < b for a, b in pairs), "; ".join(f"{a:.3g} against {b:.3g} %" for a, b in pairs)
+def hours_below(results: Results) -> Said:
+    return always_less(*(by_epsilon(results, figure, PPDP) for figure in (HOURS, ARE)))
 
 
 def nothing(results: Results, figure: str) -> float:
     return results.mean("references", figure, mechanism=NOTHING)
+
+
+def queries_grow(results: Results) -> str:
+    """What the height does to any release."""
+    short, long = (nothing(results, f"uniform, up to {most}, %") for most in (3, 15))
+    return (
+        "Queries grow with the height here as in the study: longer ones are contained in fewer trips, and an empty "
+        f"release falls from {short:.2g} to {long:.2g} % between heights 3 and 15 as well."
+    )
 
 
 def thin(results: Results) -> str:

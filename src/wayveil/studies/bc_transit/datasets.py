@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import polars as pl
 
 from wayveil.errors import ParameterError
-from wayveil.simulate.fare_boxes import STUDY_CAMPUS, simulate_taps
+from wayveil.simulate.fare_boxes import STUDY_CAMPUS, SimulatedTaps, simulate_taps, write_vendor_file
 from wayveil.studies.bc_transit.printed import TAPS
 from wayveil.studies.lab import Lab
 from wayveil.synthesis.riders.reconstruct import Riders, reconstruct_riders
@@ -29,17 +32,26 @@ class Datasets:
     count: int
     stand_in: str
 
-    def taps(self) -> Taps:
-        """As simulated: the card of every tap is its true rider."""
-        made: Taps = self.lab.once(
+    def simulated(self) -> SimulatedTaps:
+        """The fare boxes of six days."""
+        made: SimulatedTaps = self.lab.once(
             "taps",
-            lambda: (
-                simulate_taps(
-                    self.city(), self.count, seed=SEED, first_day=FIRST_DAY, days=DAYS, campus=STUDY_CAMPUS
-                ).taps
+            lambda: simulate_taps(
+                self.city(), self.count, seed=SEED, first_day=FIRST_DAY, days=DAYS, campus=STUDY_CAMPUS
             ),
         )
         return made
+
+    def taps(self) -> Taps:
+        """As simulated: the card of every tap is its true rider."""
+        return self.simulated().taps
+
+    def vendor_file(self) -> pl.DataFrame:
+        """The same as the agency's file has them: without cards, with gaps."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "taps.parquet"
+            write_vendor_file(self.simulated(), path, seed=SEED)
+            return pl.read_parquet(path)
 
     def anonymous(self) -> Taps:
         """The same without cards, as the study had them."""

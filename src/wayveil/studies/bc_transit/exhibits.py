@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from wayveil.studies.bc_transit import claims
+from wayveil.studies.bc_transit.about_data import about_data
 from wayveil.studies.bc_transit.beside import beside
 from wayveil.studies.bc_transit.printed import (
     BEST_HEIGHT,
@@ -12,51 +13,44 @@ from wayveil.studies.bc_transit.printed import (
     PER_STOP,
     PPDP,
     QUERIES,
-    ROLE_SHARES,
     STRICTEST,
     STUDY_HEIGHT,
     TABLE_6_1,
     TABLE_6_2,
     TABLE_6_3,
-    TAPS,
     TOTAL_BELOW,
 )
 from wayveil.studies.bc_transit.questions import (
     ARE,
     HOURS,
     LEAST,
+    MOST,
     PAIRS,
     PER_STOP_TAPS,
     PER_STOP_TRIPS,
     TOTAL,
 )
-from wayveil.studies.bc_transit.trials import STUDY_GAPS
 from wayveil.studies.study import Claim, Exhibit
 
 TREES = (NPT, PPDP)
+MECHANISMS = (NPT, PPDP, NPT_EQUAL, COUNTS)
 
 
 def exhibits() -> tuple[Exhibit, ...]:
     """All of them, in the order of the study; then what stands beside them."""
+    at_epsilon = {"epsilon": "1.25"}
     return (
-        _gaps(),
-        _roles(),
-        _lengths(),
+        *about_data(),
         _against_epsilon("Figure 6.1", NPT),
         _against_epsilon("Figure 6.2", PPDP),
         _repair(),
         _both(),
         _against_height("Figure 6.5", NPT),
         _against_height("Figure 6.6", PPDP),
-        _top(
-            "Table 6.1",
-            "frequent patterns by k, epsilon 1.25",
-            "patterns, %",
-            TABLE_6_1,
-            "k",
-            {"epsilon": "1.25"},
+        _found(
+            "Table 6.1", "frequent patterns by k, epsilon 1.25", "patterns, %", TABLE_6_1, "k", at_epsilon
         ),
-        _top(
+        _found(
             "Table 6.2",
             "frequent patterns by epsilon, k = 40",
             "patterns, %",
@@ -65,87 +59,20 @@ def exhibits() -> tuple[Exhibit, ...]:
             {"k": "40"},
         ),
         _peaks(),
-        _query("Figure 6.7", "query 1: total tap-ins", TOTAL, None),
-        _query("Figure 6.8", "query 2: tap-ins per stop", PER_STOP_TAPS, PER_STOP),
+        _total(),
+        _per_stop(),
         _hours(),
-        _top(
-            "Table 6.3",
-            "query 4: most frequent stops, epsilon 1.25",
-            "stops, %",
-            TABLE_6_3,
-            "k",
-            {"epsilon": "1.25"},
+        _found(
+            "Table 6.3", "query 4: most frequent stops, epsilon 1.25", "stops, %", TABLE_6_3, "k", at_epsilon
         ),
         _operations(),
         *beside(),
     )
 
 
-def _gaps() -> Exhibit:
-    return Exhibit(
-        label="Section 5.3",
-        title="the tap file: its size and its gaps",
-        part="data",
-        down="file",
-        columns=(
-            "taps",
-            *STUDY_GAPS,
-            "taps per rider",
-            "taps at the busiest stop, %",
-            "taps at the second busiest, %",
-        ),
-        printed={("tap file", "taps"): float(TAPS)}
-        | {("tap file", name): value for name, value in STUDY_GAPS.items()},
-        ours="ours",
-        why=lambda results: (
-            f"The number of taps follows from the scale: {results.mean('data', 'taps'):,.0f} here."
-        ),
-        note="1,833 of 312,659 rows had neither route nor stop, 1,010 of them no vehicle either; the campus is ours: "
-        "the study says that the university is the largest driver, not how large.",
-    )
-
-
-def _roles() -> Exhibit:
-    return Exhibit(
-        label="Section 4.2",
-        title="roles of the reconstructed riders",
-        part="data",
-        down="role",
-        columns=("share of riders, %",),
-        printed={(role, "share of riders, %"): float(share) for role, share in ROLE_SHARES.items()},
-        ours="ours",
-        claims=(
-            Claim(
-                "full-time riders travel on working days",
-                lambda results: (
-                    results.mean("data", "full-time taps at weekends") == 0,
-                    f"{results.mean('data', 'full-time taps at weekends'):,.0f} of their taps are at weekends",
-                ),
-            ),
-        ),
-    )
-
-
-def _lengths() -> Exhibit:
-    return Exhibit(
-        label="Figure 5.2",
-        title="how long trajectories are",
-        part="data",
-        shape="lines",
-        down="length",
-        columns=("trajectories, %",),
-        claims=(
-            Claim(
-                "trajectories have at most 15 tap-ins",
-                lambda results: claims.longest(results),
-            ),
-        ),
-        why=lambda results: "Riders of the reconstruction tap up to three times a day for six days.",
-    )
-
-
 def _against_epsilon(label: str, tree: str) -> Exhibit:
     low, high = QUERIES[tree]
+    strict = f"at epsilon 0.5 with up to 3 stops it is below {STRICTEST[tree]:.0f} %"
     return Exhibit(
         label=label,
         title=f"average relative error against epsilon, {tree}",
@@ -158,14 +85,8 @@ def _against_epsilon(label: str, tree: str) -> Exhibit:
         ours=f"height {STUDY_HEIGHT}",
         better="lower",
         claims=(
-            Claim(
-                "the error falls with epsilon at every height",
-                lambda results: claims.falls_with_epsilon(results, tree),
-            ),
-            Claim(
-                f"at epsilon 0.5 with up to 3 stops it is below {STRICTEST[tree]:.0f} %",
-                lambda results: claims.strictest(results, tree),
-            ),
+            Claim.of("the error falls with epsilon at every height", claims.falls_with_epsilon, tree),
+            Claim.of(strict, claims.strictest, tree),
         ),
         why=claims.thin,
         note="40,000 queries of up to as many stops as the tree is high, every stop drawn evenly. Most of them ask for "
@@ -197,17 +118,13 @@ def _both() -> Exhibit:
         shape="lines",
         columns=(ARE,),
         where={"height": "12"},
-        claims=(
-            Claim(
-                "PPDP has less error than NPT at every epsilon",
-                lambda results: claims.ppdp_wins(results, ARE, height="12"),
-            ),
-        ),
+        claims=(Claim.of("PPDP has less error than NPT at every epsilon", claims.ppdp_wins, "12"),),
         why=claims.thin,
     )
 
 
 def _against_height(label: str, tree: str) -> Exhibit:
+    least = f"the error is least around height {BEST_HEIGHT[tree]}"
     return Exhibit(
         label=label,
         title=f"average relative error against height, {tree}",
@@ -217,21 +134,12 @@ def _against_height(label: str, tree: str) -> Exhibit:
         series="epsilon line",
         columns=(ARE,),
         where={"mechanism": tree},
-        claims=(
-            Claim(
-                f"the error is least around height {BEST_HEIGHT[tree]}",
-                lambda results: claims.best_height(results, tree),
-            ),
-        ),
-        why=lambda results: (
-            "Queries grow with the height here as in the study: longer ones are contained in fewer trips, and an empty "
-            f"release falls from {claims.nothing(results, 'uniform, up to 3, %'):.2g} to "
-            f"{claims.nothing(results, 'uniform, up to 15, %'):.2g} % between heights 3 and 15 as well."
-        ),
+        claims=(Claim.of(least, claims.best_height, tree),),
+        why=claims.queries_grow,
     )
 
 
-def _top(
+def _found(
     label: str,
     title: str,
     figure: str,
@@ -246,7 +154,7 @@ def _top(
         down=down,
         across="mechanism",
         series="figure",
-        columns=(NPT, PPDP, NPT_EQUAL, COUNTS),
+        columns=MECHANISMS,
         where={"height": STUDY_HEIGHT, "figure": figure, **where},
         printed={(place, tree): share for place, row in table.items() for tree, share in row.items()},
         ours=figure,
@@ -271,41 +179,38 @@ def _peaks() -> Exhibit:
     )
 
 
-def _query(label: str, title: str, figure: str, values: Mapping[str, tuple[float, float]] | None) -> Exhibit:
-    printed = (
-        {}
-        if values is None
-        else {
-            (epsilon, tree): value
-            for tree, both in values.items()
-            for epsilon, value in zip(("0.5", "2"), both, strict=True)
-        }
-    )
-    said = (
-        tuple(
-            Claim(
-                f"the total of {tree} is below {TOTAL_BELOW:.0f} % off",
-                lambda results, tree=tree: claims.total(results, tree),  # type: ignore[misc]
-            )
-            for tree in TREES
-        )
-        if values is None
-        else ()
-    )
+def _total() -> Exhibit:
     return Exhibit(
-        label=label,
-        title=f"{title}, height 9",
+        label="Figure 6.7",
+        title="query 1: total tap-ins, height 9",
         part="queries",
-        down="epsilon",
         across="mechanism",
         series="figure",
-        columns=(NPT, PPDP, NPT_EQUAL, COUNTS),
-        where={"height": STUDY_HEIGHT, "figure": figure},
-        printed=printed,
-        ours=figure,
+        columns=MECHANISMS,
+        where={"height": STUDY_HEIGHT, "figure": TOTAL},
+        claims=tuple(
+            Claim.of(f"the total of {tree} is below {TOTAL_BELOW:.0f} % off", claims.total, tree)
+            for tree in TREES
+        ),
+        why=claims.thin,
+        note="Average relative error in %.",
+    )
+
+
+def _per_stop() -> Exhibit:
+    ends = ("0.5", "2")
+    return Exhibit(
+        label="Figure 6.8",
+        title="query 2: tap-ins per stop, height 9",
+        part="queries",
+        across="mechanism",
+        series="figure",
+        columns=MECHANISMS,
+        where={"height": STUDY_HEIGHT, "figure": PER_STOP_TAPS},
+        printed={(end, tree): both[at] for at, end in enumerate(ends) for tree, both in PER_STOP.items()},
+        ours=PER_STOP_TAPS,
         better="lower",
-        claims=said,
-        why=claims.thin if values is None else claims.laplace,
+        why=claims.laplace,
         note="Average relative error in %.",
     )
 
@@ -318,12 +223,7 @@ def _hours() -> Exhibit:
         shape="lines",
         columns=(HOURS,),
         where={"height": STUDY_HEIGHT},
-        claims=(
-            Claim(
-                "hours of PPDP have less error than its random queries",
-                lambda results: claims.hours_below(results),
-            ),
-        ),
+        claims=(Claim("hours of PPDP have less error than its random queries", claims.hours_below),),
         why=claims.thin,
         note="NPT has no times.",
     )
@@ -336,8 +236,8 @@ def _operations() -> Exhibit:
         part="queries",
         down="mechanism",
         series="line",
-        columns=(TOTAL, PER_STOP_TRIPS, PER_STOP_TAPS, HOURS, LEAST, PAIRS),
+        columns=(TOTAL, PER_STOP_TRIPS, PER_STOP_TAPS, HOURS, MOST, LEAST, PAIRS),
         where={"height": STUDY_HEIGHT, "epsilon": "1.25"},
         published=False,
-        note="1 total, 2 per stop, 3 per hour, 4 most frequent stops (Table 6.3), 5 least frequent, 6 pairs of stops.",
+        note="1 total, 2 per stop, 3 per hour, 4 most frequent stops, 5 least frequent, 6 pairs of stops.",
     )

@@ -3,8 +3,6 @@
 Noise follows from the setting and the repetition; releases never leave the process, and the riders are nobody.
 """
 
-from typing import Any
-
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
@@ -17,7 +15,6 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider
 from wayveil.releases.tap_ways import release_taps
-from wayveil.simulate.fare_boxes import Gaps
 from wayveil.studies.bc_transit.datasets import DAYS, FIRST_DAY, SEED, Datasets, crowded
 from wayveil.studies.bc_transit.links import judge_links
 from wayveil.studies.bc_transit.printed import (
@@ -30,7 +27,7 @@ from wayveil.studies.bc_transit.printed import (
     STUDY_HEIGHT,
     TAPS,
 )
-from wayveil.studies.bc_transit.questions import Examined
+from wayveil.studies.bc_transit.questions import Examined, relative_error
 from wayveil.studies.study import Outcome, Setting, figures
 from wayveil.synthesis.public_knowledge import empty
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
@@ -39,6 +36,7 @@ from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors, sanity_bound
 from wayveil.utility.raw_answers import RawAnswers
 
+UNPLACED, NAMELESS = "rows without route and stop, %", "rows without vehicle too, %"
 NOTHING, LAPLACE = "nothing released", "plain Laplace per stop"
 UNIT = Rider(max_trips=1)
 LENGTHS = (
@@ -82,14 +80,15 @@ class Trials:
         """The data: how many, how the roles came out, how often values are missing, how long trajectories are."""
         riders, taps = self.data.riders(), self.data.taps()
         busy = np.sort(np.bincount(taps.location, minlength=taps.world.size))[::-1] / len(taps)
-        gaps = Gaps()
+        file = self.data.vendor_file()
+        unplaced = file["stopId"].is_null() & (file["routeName"] == "Default")
         shares = np.bincount(riders.role, minlength=len(riders.rules.roles)) / riders.count
         working = np.array([role.working_days_only for role in riders.rules.roles])
         weekend = (riders.taps.day + 3) % 7 >= 5
         values: dict[str, float | None] = {
             "taps": float(len(taps)),
-            "rows without route and stop, %": 100 * gaps.unplaced,
-            "rows without vehicle too, %": 100 * gaps.unplaced * gaps.of_these_nameless,
+            UNPLACED: 100 * float(unplaced.mean() or 0),  # type: ignore[arg-type]
+            NAMELESS: 100 * float((unplaced & file["vehicle"].is_null()).mean() or 0),  # type: ignore[arg-type]
             "taps per rider": len(taps) / riders.count,
             "taps at the busiest stop, %": 100 * float(busy[0]),
             "taps at the second busiest, %": 100 * float(busy[1]),
@@ -167,8 +166,10 @@ class Trials:
                 continue
             table, bound = RawAnswers(raw)(made, question).table, sanity_bound(raw)
             true = table["raw"].to_numpy()
-            values[f"{question}, %"] = 100 * _error(true, table["answer"], bound)
-            values[f"{question}, plain Laplace, %"] = 100 * _error(true, table["plain_laplace"], bound)
+            values[f"{question}, %"] = 100 * relative_error(true, table["answer"], bound)
+            values[f"{question}, plain Laplace, %"] = 100 * relative_error(
+                true, table["plain_laplace"], bound
+            )
             inside = (table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())
             values[f"{question}, bars that hold, %"] = 100 * float(inside.mean())
         return Outcome(figures(values, protects=str(made.datasheet["guarantee"]["unit"])))
@@ -196,11 +197,4 @@ class Trials:
         return mechanism.measure(LocalCounter(gate.bound(raw)), gate).generate(repetition)
 
 
-def _error(true: Any, answer: Any, bound: float) -> float:
-    return float(relative_errors(true, answer.to_numpy(), bound).mean())
-
-
-STUDY_GAPS = {
-    "rows without route and stop, %": 100 * GAP_ROWS / TAPS,
-    "rows without vehicle too, %": 100 * NAMELESS_ROWS / TAPS,
-}
+STUDY_GAPS = {UNPLACED: 100 * GAP_ROWS / TAPS, NAMELESS: 100 * NAMELESS_ROWS / TAPS}

@@ -1,7 +1,9 @@
 """The tables and figures of the study, each with what it prints and what it says in words."""
 
 from collections.abc import Callable
+from functools import partial
 
+from wayveil.studies.curves import Said, pairs
 from wayveil.studies.dp_loc.printed import (
     COARSE,
     DATA_FACTS,
@@ -15,9 +17,8 @@ from wayveil.studies.dp_loc.printed import (
 )
 from wayveil.studies.dp_loc.trials import EMD, JSD, NGRAMS, OURS, PUBLISHED, SHARE
 from wayveil.studies.results import Results
-from wayveil.studies.study import Claim, Exhibit
+from wayveil.studies.study import Claim, Exhibit, tabled
 
-Test = Callable[[Results], tuple[bool, str]]
 LOSS = (
     "The loss of the study's autoencoder after training is computed on raw trips, is part of no release and is not "
     "kept; it has no reading outside that network."
@@ -27,8 +28,8 @@ LOSS = (
 def exhibits() -> tuple[Exhibit, ...]:
     """All of them, in the order of the study."""
     made = [_data(), Exhibit("Figures 1, 2", "the two networks", missing="Drawings of the networks.")]
-    for number, figure, claim in (("3", JSD, lower_mean), ("4", EMD, lower_mostly)):
-        made += [_curves(f"Figure {number}{letter}", grid, figure, claim) for letter, grid in _grids()]
+    for number, figure, test in (("3", JSD, lower_mean), ("4", EMD, lower_mostly)):
+        made += [_curves(f"Figure {number}{letter}", grid, figure, test) for letter, grid in _grids()]
     made.append(
         Exhibit(
             "Table 2a",
@@ -58,17 +59,13 @@ def _data() -> Exhibit:
         "data",
         down="grid",
         columns=DATA_FACTS,
-        printed={
-            (grid, fact): float(value)
-            for grid, row in TABLE_1.items()
-            for fact, value in zip(DATA_FACTS, row, strict=True)
-        },
+        printed=tabled(DATA_FACTS, TABLE_1),
         ours="ours",
         tolerance=0.1,
     )
 
 
-def _curves(label: str, grid: str, figure: str, claim: Callable[[str, str], Test]) -> Exhibit:
+def _curves(label: str, grid: str, figure: str, test: Callable[[Results, str, str], Said]) -> Exhibit:
     words = {
         JSD: "lengths are nearer to the raw ones than those of n-grams",
         EMD: "ends are nearer than those of n-grams in most hours",
@@ -82,8 +79,8 @@ def _curves(label: str, grid: str, figure: str, claim: Callable[[str, str], Test
         across="epsilon",
         where={"grid": grid, "figure": figure},
         columns=EPSILONS,
-        claims=(Claim(words, claim(grid, figure)),),
-        why=lambda results: why_published(results, grid),
+        claims=(Claim.of(words, test, grid, figure),),
+        why=partial(why_published, grid=grid),
     )
 
 
@@ -99,7 +96,7 @@ def _patterns(label: str, grid: str, epsilon: str) -> Exhibit:
         printed=found(grid, epsilon),
         ours=PUBLISHED,
         better="higher",
-        why=lambda results: why_published(results, grid),
+        why=partial(why_published, grid=grid),
         note="The study's n-grams found "
         + ", ".join(f"{value:.0%}" for value in rival)
         + " of the top 10, 20, 50, 100.",
@@ -116,7 +113,7 @@ def _hops(label: str, grid: str) -> Exhibit:
         printed=hops(grid),
         ours=PUBLISHED,
         better={"loss": "lower", "accuracy": "higher", "metres off": "lower"},
-        why=lambda results: why_published(results, grid),
+        why=partial(why_published, grid=grid),
     )
 
 
@@ -124,36 +121,26 @@ def _mean(results: Results, grid: str, name: str, figure: str, **where: str) -> 
     return results.mean("releases", figure, grid=grid, mechanism=name, **where)
 
 
-def lower_mean(grid: str, figure: str) -> Test:
+def lower_mean(results: Results, grid: str, figure: str) -> Said:
     """Whether the published preset's mean over the hours is below that of n-grams, at both epsilons."""
-
-    def test(results: Results) -> tuple[bool, str]:
-        pairs = [
-            [_mean(results, grid, name, figure, epsilon=epsilon) for name in (PUBLISHED, NGRAMS)]
-            for epsilon in EPSILONS
-        ]
-        words = "; ".join(f"{own:.3g}, n-grams {rival:.3g}" for own, rival in pairs)
-        return all(own < rival for own, rival in pairs), f"means at epsilon 1; 2: {words}"
-
-    return test
+    both = [
+        [_mean(results, grid, name, figure, epsilon=epsilon) for name in (PUBLISHED, NGRAMS)]
+        for epsilon in EPSILONS
+    ]
+    words = "; ".join(f"{own:.3g}, n-grams {rival:.3g}" for own, rival in both)
+    return all(own < rival for own, rival in both), f"means at epsilon 1; 2: {words}"
 
 
-def lower_mostly(grid: str, figure: str) -> Test:
+def lower_mostly(results: Results, grid: str, figure: str) -> Said:
     """Whether the published preset is below n-grams in more than half of the hours."""
-
-    def test(results: Results) -> tuple[bool, str]:
-        below = hours = 0
-        for epsilon in EPSILONS:
-            for hour in map(str, range(24)):
-                own, rival = (
-                    _mean(results, grid, name, figure, epsilon=epsilon, hour=hour)
-                    for name in (PUBLISHED, NGRAMS)
-                )
-                if own == own and rival == rival:
-                    hours, below = hours + 1, below + (own < rival)
-        return 2 * below > hours > 0, f"in {below} of {hours} hours"
-
-    return test
+    below = []
+    for epsilon in EPSILONS:
+        own, rival = (
+            results.curve("releases", figure, "hour", grid=grid, mechanism=name, epsilon=epsilon)
+            for name in (PUBLISHED, NGRAMS)
+        )
+        below += [ours < theirs for ours, theirs in pairs(own, rival)]
+    return 2 * sum(below) > len(below) > 0, f"in {sum(below)} of {len(below)} hours"
 
 
 def why_published(results: Results, grid: str) -> str:

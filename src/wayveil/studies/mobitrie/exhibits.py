@@ -1,7 +1,8 @@
 """The tables and figures of the study, each with what it prints and the sentence about where ours differ."""
 
-from collections.abc import Callable
+from functools import partial
 
+from wayveil.studies.curves import Said, falls
 from wayveil.studies.mobitrie.pictured import example_exhibits, map_exhibits, trie_exhibits
 from wayveil.studies.mobitrie.printed import (
     BETTER,
@@ -25,7 +26,7 @@ from wayveil.studies.mobitrie.printed import (
 )
 from wayveil.studies.mobitrie.trials import BY_TRIE, UNIVERSE
 from wayveil.studies.results import Results
-from wayveil.studies.study import Better, Claim, Exhibit
+from wayveil.studies.study import Better, Claim, Exhibit, tabled
 
 OURS = "mobitrie-lt"
 NUMBERS = {SMALL: ("7.5", "7.9", "a"), LARGE: ("7.6", "7.10", "b"), PAGES: ("7.7", "7.11", "c")}
@@ -60,11 +61,7 @@ def _data() -> Exhibit:
         part="data",
         down="data",
         columns=DATA_FACTS,
-        printed={
-            (data, fact): float(value)
-            for data, row in TABLE_7_1.items()
-            for fact, value in zip(DATA_FACTS, row, strict=True)
-        },
+        printed=tabled(DATA_FACTS, TABLE_7_1),
         ours="ours",
         tolerance=0.1,
     )
@@ -81,7 +78,7 @@ def _metrics(data: str) -> Exhibit:
         printed=metrics(data),
         ours=OURS,
         better=DIRECTIONS,
-        why=lambda results: why_metrics(results, data),
+        why=partial(why_metrics, data=data),
         note="Ours are means over the tries that were found; the study's count a run that found none as zeros. "
         "That it does is an inference: its recall and false negative rate do not add up to one.",
     )
@@ -99,7 +96,7 @@ def _chart(number: str, data: str) -> Exhibit:
         printed=metrics(data, columns),
         ours=OURS,
         better=DIRECTIONS,
-        why=lambda results: why_metrics(results, data),
+        why=partial(why_metrics, data=data),
     )
 
 
@@ -120,7 +117,7 @@ def _errors(data: str, shape: str) -> Exhibit:
         spread=errors(data, 1),
         ours=f"{OURS} {BY_TRIE}",
         better="lower",
-        why=lambda results: why_errors(results, data),
+        why=partial(why_errors, data=data),
         note="A trie of depth 3 has no node for a longer query and answers 0; that the study does the same is an "
         "inference from its curves, which fall like one over the length.",
     )
@@ -147,28 +144,20 @@ def _appendix(label: str, epsilon: str) -> Exhibit:
         better="lower",
         claims=()
         if epsilon in ERRORS[SMALL]
-        else (Claim("longer queries have smaller errors", falls(epsilon)),),
-        why=lambda results: why_errors(results, SMALL),
+        else (Claim.of("longer queries have smaller errors", errors_fall, epsilon),),
+        why=partial(why_errors, data=SMALL),
     )
 
 
-def falls(epsilon: str) -> Callable[[Results], tuple[bool, str]]:
+def errors_fall(results: Results, epsilon: str) -> Said:
     """Whether the error at length 20 is below that at 4, on every dataset."""
-
-    def test(results: Results) -> tuple[bool, str]:
-        ends = [
-            [
-                results.mean(
-                    "trials", "error", data=data, epsilon=epsilon, length=length, answered=f"{OURS} {BY_TRIE}"
-                )
-                for length in ("4", "20")
-            ]
-            for data in NUMBERS
-        ]
-        words = ", ".join(f"{short:.3g} to {long:.3g}" for short, long in ends)
-        return all(long < short for short, long in ends), f"from length 4 to 20: {words}"
-
-    return test
+    answered = f"{OURS} {BY_TRIE}"
+    found = {
+        data: falls(results.curve("trials", "error", "length", data=data, epsilon=epsilon, answered=answered))
+        for data in NUMBERS
+    }
+    words = "; ".join(f"{data}: {said}" for data, (_, said) in found.items())
+    return all(holds for holds, _ in found.values()), f"by length, {words}"
 
 
 def _variants(data: str) -> Exhibit:

@@ -1,13 +1,11 @@
 """Figures without numbers: the study says in words what they show, and that is looked at in ours."""
 
-from collections.abc import Callable
-
+from wayveil.studies.curves import Said
 from wayveil.studies.mobitrie.maps import HOTSPOTS, NO_HOTSPOTS
 from wayveil.studies.mobitrie.tries import ROLLING, STATIC, TOP
 from wayveil.studies.results import Results
 from wayveil.studies.study import Claim, Exhibit
 
-Test = Callable[[Results], tuple[bool, str]]
 CONCENTRATED = "share of trips that end at the 30 busiest ends"
 
 
@@ -21,10 +19,7 @@ def example_exhibits() -> list[Exhibit]:
         )
     ]
     for letter, n in zip("abc", ("2", "3", "4"), strict=True):
-        claim = Claim(
-            "static n-grams keep one n-gram of each trajectory at most",
-            lambda results, n=n: _at_most_nine(results, n),  # type: ignore[misc]
-        )
+        claim = Claim.of("static n-grams keep one n-gram of each trajectory at most", _at_most_nine, n)
         made.append(
             Exhibit(
                 f"Figure 3.3{letter}",
@@ -58,7 +53,7 @@ def example_exhibits() -> list[Exhibit]:
 
 def map_exhibits() -> list[Exhibit]:
     """Maps of the simulation."""
-    drawn = Claim("most trips end at few places", lambda results: _concentrated(results, HOTSPOTS))
+    drawn = Claim.of("most trips end at few places", _concentrated, HOTSPOTS)
     apart = Claim("hotspots concentrate travel, without them it is spread", _apart)
     made = [
         Exhibit(
@@ -90,19 +85,19 @@ def trie_exhibits() -> list[Exhibit]:
     made = []
     for epsilon, label in labels.items():
         words = "the trie" if epsilon == "-" else f"the private trie at epsilon {epsilon}"
-        claim = Claim(f"{words} has most of the baseline's {TOP} most frequent 3-grams", _shares(epsilon))
+        claim = Claim.of(f"{words} has most of the baseline's {TOP} most frequent 3-grams", _shares, epsilon)
         title = "trie of the page visits, " + ("baseline" if epsilon == "-" else f"epsilon {epsilon}")
         where = {"epsilon": epsilon}
         made.append(Exhibit(label, title, "tries", shape="pictures", where=where, claims=(claim,)))
     return made
 
 
-def _at_most_nine(results: Results, n: str) -> tuple[bool, str]:
+def _at_most_nine(results: Results, n: str) -> Said:
     found = results.mean("example", "n-grams", kind=STATIC, n=n)
     return found <= 9, f"{found:.0f} of nine trajectories"
 
 
-def _added_branches(results: Results) -> tuple[bool, str]:
+def _added_branches(results: Results) -> Said:
     found = {
         kind: [
             results.mean("example", figure, kind=kind, n="3")
@@ -115,21 +110,18 @@ def _added_branches(results: Results) -> tuple[bool, str]:
     return branches == fewer + 2 and leaves > static, words
 
 
-def _concentrated(results: Results, kind: str) -> tuple[bool, str]:
+def _concentrated(results: Results, kind: str) -> Said:
     share = results.mean("maps", CONCENTRATED, kind=kind)
     return share > 0.5, f"{share:.0%} end at 30 stops"
 
 
-def _apart(results: Results) -> tuple[bool, str]:
+def _apart(results: Results) -> Said:
     shares = [results.mean("maps", CONCENTRATED, kind=kind) for kind in (HOTSPOTS, NO_HOTSPOTS)]
     return shares[0] > 2 * shares[
         1
     ], f"{shares[0]:.0%} of trips end at 30 stops, without hotspots {shares[1]:.0%}"
 
 
-def _shares(epsilon: str) -> Test:
-    def test(results: Results) -> tuple[bool, str]:
-        shared = results.mean("tries", f"of the {TOP} most frequent", epsilon=epsilon)
-        return shared > TOP / 2, f"{shared:.0f} of {TOP}" if shared == shared else "no trie was found"
-
-    return test
+def _shares(results: Results, epsilon: str) -> Said:
+    shared = results.mean("tries", f"of the {TOP} most frequent", epsilon=epsilon)
+    return shared > TOP / 2, f"{shared:.0f} of {TOP}" if shared == shared else "no trie was found"

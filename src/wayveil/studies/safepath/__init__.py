@@ -1,8 +1,10 @@
 """The SafePath study: timed prefix trees guided by taxonomies, on weeks of taps in Montreal (Al-Hussaeni 2018)."""
 
 from wayveil.studies.lab import Lab
+from wayveil.studies.safepath.beside import beside
 from wayveil.studies.safepath.datasets import datasets
 from wayveil.studies.safepath.exhibits import exhibits
+from wayveil.studies.safepath.family import family_parts
 from wayveil.studies.safepath.printed import BUS, METRO, TABLE_3
 from wayveil.studies.safepath.trials import (
     CROWDS,
@@ -92,7 +94,7 @@ def describe(lab: Lab) -> Study:
         name="safepath",
         title="SafePath: timed prefix trees guided by taxonomies",
         source="Al-Hussaeni, Fung, Iqbal, Dagher and Park, SafePath, Computer Networks, 2018",
-        parts=parts,
-        exhibits=exhibits(),
+        parts=(*parts, *family_parts(lab, data)),
+        exhibits=(*exhibits(), *beside()),
         stand_in=data.stand_in,
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wayveil.simulate.city import simulate_city
 from wayveil.simulate.week import simulate_week
-from wayveil.studies.lab import Lab
+from wayveil.studies.lab import Lab, invented_city
 from wayveil.studies.safepath.printed import BUS, METRO, RECORDS_LEFT, STOPS_LEFT, TABLE_2
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
@@ -16,6 +17,7 @@ from wayveil.world.world import World
 # A part of the bus network with about 900 stops, as many as the study's data had.
 BUS_BOX = "45.496,-73.61,45.545,-73.545"
 SHAPES = {METRO: (70, 6), BUS: (900, 60)}
+FEW_RIDES, MANY_RIDES = "rides", "three times as many rides"
 SEED = 1
 
 
@@ -49,6 +51,18 @@ def datasets(lab: Lab) -> Datasets:
         made[name] = lab.simulated(f"{name.lower()}-{riders}", words, city, simulate)
         if riders < records:
             differs.append(f"'{name}' has {riders:,} riders here, {records:,} in the study.")
+    city, where = _city(lab, METRO)
+    for name, riders in lab.pick(
+        tiny={FEW_RIDES: 200, MANY_RIDES: 300},
+        quick={FEW_RIDES: 20_000, MANY_RIDES: 60_000},
+        full={FEW_RIDES: 100_000, MANY_RIDES: 300_000},
+    ).items():
+        words = f"{riders:,} simulated rides on {where}, every station passed"
+
+        def ride(city: Callable[[], Network] = city, riders: int = riders) -> Trips:
+            return simulate_city(city(), riders, seed=SEED).trips
+
+        made[name] = lab.simulated(f"rides-{riders}", words, city, ride)
     if not any(source.kind == "public" for source in lab.sources.values()):
         differs.append("The networks are invented or yours; --full --data uses Montreal's public feeds.")
     return Datasets(made, " ".join(differs))
@@ -66,22 +80,11 @@ def _city(lab: Lab, name: str) -> tuple[Callable[[], Network], str]:
             return lab.city(stops=stops, lines=lines), "that city"
         words = f"an invented city of about {stops:,} stops and {lines} lines"
         lab.note_simulated(f"city-{name.lower()}", words)
-        return lambda: lab.once(f"city {stops}", lambda: _invented(stops, lines)), words
+        return lambda: lab.once(f"city {stops}", lambda: invented_city(stops, lines, SEED)), words
     from wayveil.world.gtfs import read_gtfs
 
     path, box = feed, BUS_BOX if name == BUS else None
     return lambda: lab.once(f"montreal {name}", lambda: read_gtfs(path, bbox=box)), "that network"
-
-
-def _invented(stops: int, lines: int) -> Network:
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
-    from wayveil.simulate.feed import write_city
-    from wayveil.world.gtfs import read_gtfs
-
-    with TemporaryDirectory() as folder:
-        return read_gtfs(write_city(Path(folder) / "city.zip", SEED, stops=stops, lines=lines))
 
 
 def limited(trips: Trips, bins: int, of_week: Callable[[Trips], np.ndarray]) -> Trips:

@@ -2,12 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit
-from wayveil.studies.lab import Lab
+from wayveil.studies.lab import Lab, invented_city
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
@@ -42,14 +39,9 @@ def cities(lab: Lab) -> dict[str, City]:
     def sparse() -> Network:
         if feed is not None:
             return lab.once("victoria", lambda: read_gtfs(feed, name="Victoria"))
-        return lab.once("sparse", lambda: _invented(wide))
+        return lab.once("sparse", lambda: invented_city(wide, max(4, wide // 30), 2))
 
     words = f"{many:,} simulated riders with habits in each ({few:,} for methods with k)"
     lab.note_simulated("riders", words)
     # Methods with k compare all pairs of trips; in a sparse city half as many are enough of them.
     return {DENSE: City(dense, many, few), SPARSE: City(sparse, many, max(few // 2, 40))}
-
-
-def _invented(stops: int) -> Network:
-    with TemporaryDirectory() as folder:
-        return read_gtfs(write_city(Path(folder) / "city.zip", 2, stops=stops, lines=max(4, stops // 30)))

@@ -1,15 +1,15 @@
 """The figures of the study. It prints no value, and says in words which way its curves go: that is tested."""
 
-from collections.abc import Callable
+from math import isnan, nan
 
 from scipy.stats import spearmanr
 
+from wayveil.studies.curves import Said, pairs
 from wayveil.studies.results import Results
 from wayveil.studies.strap.cities import DENSE, SPARSE
-from wayveil.studies.strap.trials import CROWDS, EPSILONS, ERROR, KNOWN, STRAP, WITH_K
+from wayveil.studies.strap.trials import ERROR, KNOWN, STRAP, WITH_K
 from wayveil.studies.study import Claim, Exhibit
 
-Test = Callable[[Results], tuple[bool, str]]
 LETTERS = {"a": SPARSE, "b": DENSE}  # the study's walkers are sparse, its taxis dense
 FEW = 3  # points that a curve needs
 
@@ -40,10 +40,9 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 
 def _curve(label: str, city: str, name: str, words: str, published: bool = True) -> Exhibit:
-    rises = name in WITH_K
     claims = (
-        Claim(f"STRAP {'rises' if rises else 'falls'} with the parameter", monotone(city, name, rises)),
-        Claim("STRAP falls as the adversary knows more", knowing_more(city, name)),
+        Claim.of(f"STRAP {'rises' if name in WITH_K else 'falls'} with the parameter", monotone, city, name),
+        Claim.of("STRAP falls as the adversary knows more", knowing_more, city, name),
     )
     return Exhibit(
         label,
@@ -61,10 +60,12 @@ def _curve(label: str, city: str, name: str, words: str, published: bool = True)
 
 def _trade_off(label: str, city: str) -> Exhibit:
     claim = {
-        SPARSE: Claim(
-            "differential privacy is worse than k-anonymity and plausible deniability", dp_is(city, -1)
+        SPARSE: Claim.of(
+            "differential privacy is worse than k-anonymity and plausible deniability",
+            dp_is_less_private,
+            city,
         ),
-        DENSE: Claim("differential privacy gives more privacy at low utility", dp_is(city, 1)),
+        DENSE: Claim.of("differential privacy gives more privacy at low utility", dp_is_more_private, city),
     }[city]
     return Exhibit(
         label,
@@ -91,64 +92,60 @@ def _lines(city: str) -> Exhibit:
     )
 
 
-def _points(results: Results, city: str, name: str, known: str | None = None) -> list[tuple[float, float]]:
-    values = CROWDS if name in WITH_K else EPSILONS[city][name]
-    where = {"city": city, "mechanism": name} | ({} if known is None else {"known": known})
-    found = [(value, results.value("releases", STRAP, parameter=f"{value:g}", **where)) for value in values]
-    return [(value, one.mean) for value, one in found if one is not None]
-
-
-def monotone(city: str, name: str, rises: bool) -> Test:
+def monotone(results: Results, city: str, name: str) -> Said:
     """Rank correlation with the parameter of at least 0.9 in the right direction, for every adversary."""
-
-    def test(results: Results) -> tuple[bool, str]:
-        ranks = []
-        for p in KNOWN:
-            points = _points(results, city, name, f"p = {p:g}")
-            if len(points) < FEW:
-                return False, "too few releases"
-            rank = float(spearmanr(*zip(*points, strict=True)).statistic)
-            ranks.append(rank if rank == rank else 0.0)
-        words = "Spearman " + ", ".join(f"{rank:.2f}" for rank in ranks) + " at p = .2, .3, .4"
-        return all(rank >= 0.9 if rises else rank <= -0.9 for rank in ranks), words
-
-    return test
+    ranks = []
+    for p in KNOWN:
+        points = results.curve("releases", STRAP, "parameter", city=city, mechanism=name, known=f"p = {p:g}")
+        if len(points) < FEW:
+            return False, "too few releases"
+        rank = float(spearmanr(list(points), list(points.values())).statistic)
+        ranks.append(rank if rank == rank else 0.0)
+    words = "Spearman " + ", ".join(f"{rank:.2f}" for rank in ranks) + " at p = .2, .3, .4"
+    return all(rank >= 0.9 if name in WITH_K else rank <= -0.9 for rank in ranks), words
 
 
-def knowing_more(city: str, name: str) -> Test:
+def knowing_more(results: Results, city: str, name: str) -> Said:
     """Whether the mean over all settings falls from p = .2 to .3 to .4."""
-
-    def test(results: Results) -> tuple[bool, str]:
-        means = [
-            results.mean("releases", STRAP, city=city, mechanism=name, known=f"p = {p:g}") for p in KNOWN
-        ]
-        words = ", ".join(f"{mean:,.0f}" for mean in means) + " at p = .2, .3, .4"
-        return means[0] > means[1] > means[2], words
-
-    return test
+    means = [results.mean("releases", STRAP, city=city, mechanism=name, known=f"p = {p:g}") for p in KNOWN]
+    words = ", ".join(f"{mean:,.0f}" for mean in means) + " at p = .2, .3, .4"
+    return means[0] > means[1] > means[2], words
 
 
-def dp_is(city: str, sign: int) -> Test:
-    """Among the less useful half of the releases: is the mean STRAP of DPT above (1) or below (-1) the others'?"""
+def dp_is_less_private(results: Results, city: str) -> Said:
+    """Among the less useful half of the releases: is the mean STRAP of DPT below the others'?"""
+    dp, others = _less_useful(results, city)
+    return dp < others, _beside(dp, others)
 
-    def test(results: Results) -> tuple[bool, str]:
-        points = {
-            (name, value): (
-                results.mean("releases", ERROR, city=city, mechanism=name, parameter=f"{value:g}"),
-                results.mean("releases", STRAP, city=city, mechanism=name, parameter=f"{value:g}"),
+
+def dp_is_more_private(results: Results, city: str) -> Said:
+    """The same the other way round."""
+    dp, others = _less_useful(results, city)
+    return dp > others, _beside(dp, others)
+
+
+def _less_useful(results: Results, city: str) -> tuple[float, float]:
+    """Mean STRAP of DPT and of the others, among releases whose error is not below the median; nan of none."""
+    where = {"city": city}
+    points = [
+        (name, error, strap)
+        for name in ("dpt", *WITH_K)
+        for error, strap in pairs(
+            *(
+                results.curve("releases", figure, "parameter", mechanism=name, **where)
+                for figure in (ERROR, STRAP)
             )
-            for name, values in {"dpt": EPSILONS[city]["dpt"], **dict.fromkeys(WITH_K, CROWDS)}.items()
-            for value in values
-        }
-        known = {place: point for place, point in points.items() if point[0] == point[0]}
-        middle = sorted(error for error, _ in known.values())[len(known) // 2] if known else 0.0
-        low = {place: strap for place, (error, strap) in known.items() if error >= middle}
-        dp = [strap for (name, _), strap in low.items() if name == "dpt"]
-        others = [strap for (name, _), strap in low.items() if name != "dpt"]
-        if not dp or not others:
-            side = "DPT" if not dp else "k-anonymity or plausible deniability"
-            return False, f"no release of {side} is among the less useful half"
-        means = sum(dp) / len(dp), sum(others) / len(others)
-        return sign * (means[0] - means[1]) > 0, f"mean STRAP {means[0]:,.0f}, of the others {means[1]:,.0f}"
+        )
+    ]
+    middle = sorted(error for _, error, _ in points)[len(points) // 2] if points else 0.0
+    low = [(name, strap) for name, error, strap in points if error >= middle]
+    dp = [strap for name, strap in low if name == "dpt"]
+    others = [strap for name, strap in low if name != "dpt"]
+    return tuple(sum(found) / len(found) if found else nan for found in (dp, others))  # type: ignore[return-value]
 
-    return test
+
+def _beside(dp: float, others: float) -> str:
+    if isnan(dp) or isnan(others):
+        side = "DPT" if isnan(dp) else "k-anonymity or plausible deniability"
+        return f"no release of {side} is among the less useful half"
+    return f"mean STRAP {dp:,.0f}, of the others {others:,.0f}"

@@ -1,0 +1,192 @@
+"""What the study says in words, tested on our results, and the reasons where ours differ: with numbers, never typed."""
+
+from math import isnan
+
+import numpy as np
+
+from wayveil.studies.curves import NOT_MEASURED, Curve, Said, falls, grows, pairs, span
+from wayveil.studies.results import Results
+from wayveil.studies.safepath.printed import BELOW, SECONDS_AT_5, TABLE_3
+from wayveil.studies.safepath.trials import (
+    CROWDS,
+    EMPTY,
+    EVERY_CHILD,
+    NGRAM,
+    NONEMPTY,
+    OURS,
+    PUBLISHED,
+    SECONDS,
+    SEQPT,
+    UNIFORM,
+)
+
+NEAR = 0.1  # errors that differ by less are called comparable
+
+
+def error_falls(results: Results, data: str) -> Said:
+    """Figure 3, taller taxonomies."""
+    return falls(_by_taxonomy(results, data, "2"))
+
+
+def children_alike(results: Results, data: str) -> Said:
+    """Figure 3, two children or six."""
+    both = pairs(_by_taxonomy(results, data, "2"), _by_taxonomy(results, data, "6"))
+    if not both:
+        return NOT_MEASURED
+    apart = max(abs(two - six) for two, six in both)
+    return apart < BELOW, f"they differ by at most {apart:.2g}"
+
+
+def _by_taxonomy(results: Results, data: str, children: str) -> Curve:
+    line = f"{PUBLISHED}, {children} children"
+    return results.curve("taxonomy", UNIFORM, "taxonomy height", data=data, line=line)
+
+
+def children_cost(results: Results, data: str) -> Said:
+    """Figure 4, at every height of the taxonomies."""
+    where = {"data": data, "mechanism": PUBLISHED}
+    rises = []
+    for height in results.curve("taxonomy", SECONDS, "taxonomy height", **where):
+        seconds = results.curve(
+            "taxonomy", SECONDS, "children", **where, **{"taxonomy height": f"{height:g}"}
+        )
+        fewest, *_, most = seconds.values()
+        rises.append(most / max(fewest, 1e-9))
+    if not rises:
+        return NOT_MEASURED
+    return min(rises) > 1, f"the most children take {span(rises)} times as long as the fewest"
+
+
+def small_somewhere(results: Results, data: str) -> Said:
+    """Figure 5, the least error of both epsilons."""
+    found = [
+        value for epsilon in ("0.5", "1.25") for value in _by_height(results, data, UNIFORM, epsilon).values()
+    ]
+    silent = results.curve("height", UNIFORM, "height", data=data, mechanism=EMPTY)
+    if not found or not silent:
+        return NOT_MEASURED
+    words = f"{100 * min(found):.2g} % at best, and {100 * min(silent.values()):.2g} % for an empty release"
+    return min(found) < BELOW, words
+
+
+def epsilon_helps(results: Results, data: str) -> Said:
+    """Figure 5, at every height."""
+    both = pairs(*(_by_height(results, data, NONEMPTY, epsilon) for epsilon in ("0.5", "1.25")))
+    less = sum(large < small for small, large in both)
+    words = f"strictly less at {less} of {len(both)} heights, of non-empty queries"
+    return less > 0 and all(large <= small for small, large in both), words
+
+
+def _by_height(results: Results, data: str, figure: str, epsilon: str) -> Curve:
+    return results.curve("height", figure, "height", data=data, mechanism=PUBLISHED, epsilon=epsilon)
+
+
+def comparable(results: Results) -> Said:
+    """Figure 6 (a): near each other, and better than saying nothing."""
+    errors = {
+        name: results.curve("rivals", NONEMPTY, "height", mechanism=name)
+        for name in (OURS, SEQPT, CROWDS, EMPTY)
+    }
+    if not all(errors.values()):
+        return NOT_MEASURED
+    silent, own = min(errors.pop(EMPTY).values()), errors[OURS]
+    near = all(abs(a - b) < NEAR for rival in (SEQPT, CROWDS) for a, b in pairs(own, errors[rival]))
+    useful = min(own.values()) < 0.9 * silent
+    words = "; ".join(f"{name} {span(values.values())}" for name, values in errors.items())
+    return near and useful, (
+        f"{words}; an empty release {silent:.3g}. Comparable are those within {NEAR} of each other, if they say more "
+        "than silence"
+    )
+
+
+def seqpt_is_slow(results: Results) -> Said:
+    """Figure 6 (b), at height 5."""
+    seconds = {
+        name: results.mean("rivals", SECONDS, mechanism=name, height="5")
+        for name in (OURS, EVERY_CHILD, SEQPT)
+    }
+    if any(map(isnan, seconds.values())):
+        return NOT_MEASURED
+    every, drawn = (seconds[name] / seconds[OURS] for name in (EVERY_CHILD, SEQPT))
+    wanted = SECONDS_AT_5["SeqPT"] / SECONDS_AT_5["SafePath"]
+    return (
+        every >= wanted,
+        f"{every:.2g} times if every child is visited, {drawn:.2g} times if they are drawn",
+    )
+
+
+def ngrams_slower(results: Results) -> Said:
+    """Figure 7, time at every depth."""
+    ratios = [theirs / max(own, 1e-9) for own, theirs in _beside_ngrams(results, SECONDS)]
+    return (min(ratios) > 1, f"{span(ratios)} times as long") if ratios else NOT_MEASURED
+
+
+def ngrams_alike(results: Results) -> Said:
+    """Figure 7, errors at every depth."""
+    gaps = [abs(theirs - own) for own, theirs in _beside_ngrams(results, NONEMPTY)]
+    return (max(gaps) < NEAR, f"they differ by {span(gaps)}") if gaps else NOT_MEASURED
+
+
+def ngrams_shorter(results: Results) -> Said:
+    """Figure 7, the longest trip that comes out."""
+    both = _beside_ngrams(results, "longest released")
+    if not both:
+        return NOT_MEASURED
+    own, theirs = (max(values) for values in zip(*both, strict=True))
+    return own > theirs, f"up to {own:.0f} visits with SafePath, {theirs:.0f} with n-grams"
+
+
+def _beside_ngrams(results: Results, figure: str) -> list[tuple[float, float]]:
+    return pairs(*(results.curve("ngrams", figure, "h or n", mechanism=name) for name in (PUBLISHED, NGRAM)))
+
+
+def time_grows(results: Results, data: str) -> Said:
+    """Figure 8."""
+    return grows(results.curve("scale", SECONDS, "timestamps", data=data, mechanism=PUBLISHED))
+
+
+def silence(results: Results, part: str, **where: str) -> str:
+    """What an empty release scores: how much a figure says."""
+    said = [
+        f"{np.mean(found.to_numpy()):.3g} on {words}"
+        for figure, words in ((NONEMPTY, "non-empty queries"), (UNIFORM, "uniform ones"))
+        if len(found := results.rows(part, figure=figure, mechanism=EMPTY, **where)["value"])
+    ]
+    return f"An empty release scores {' and '.join(said)}." if said else ""
+
+
+def empty_nodes_are_free(results: Results) -> str:
+    """Why children do not cost time here."""
+    return (
+        "Empty nodes are what the study's time goes into. Here those that noise lifts over a threshold are drawn from "
+        "their law, without visiting the others, so that only the levels of the taxonomies cost time."
+    )
+
+
+def children_are_drawn(results: Results) -> str:
+    """Why SeqPT is quick here."""
+    return (
+        f"The study's SeqPT visits every empty child; a version that does so with arrays is the line '{EVERY_CHILD}'. "
+        "Drawn from their law, empty children cost next to nothing, and SeqPT, which has half as many levels, is the "
+        "quicker one."
+    )
+
+
+def moves_are_not_listed(results: Results) -> str:
+    """Why n-grams over pairs are quick here."""
+    seconds = results.mean("ngrams", SECONDS, mechanism=NGRAM, **{"h or n": "3"})
+    return (
+        "The study's n-grams took minutes and ran out of memory at n = 3. Ours never list the moves between pairs, and "
+        f"take {seconds:.1f} s at n = 3."
+    )
+
+
+def week_of(results: Results, data: str) -> str:
+    """How large the simulated week is."""
+    records, longest = (
+        results.mean("data", fact, data=data, timestamps="168") for fact in ("records", "longest")
+    )
+    return (
+        f"The simulated week of {data} has {records:,.0f} riders here, {TABLE_3[data]['168'][0]:,} in the study; "
+        f"nobody of them taps more than {longest:,.0f} times."
+    )
