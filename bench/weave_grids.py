@@ -3,7 +3,7 @@
     python -m bench.weave_grids [shenzhen] [streets] [wandering] [sprawl] [roam] [--epsilon 0.5,1,2] [--releases 5]
         [--mechanisms weave,dp-loc,od-hops,markov] [--cells 30x30] [--trips 6000] [--seed 101] [--first 0]
 
-Needs `shenzhen-taxi` in the folder WAYVEIL_DATA for the first. Released trips are points uniform in their cells, held
+Needs `shenzhen-taxi` in the folder WAYVEIL_DATA for the first. Released trips are points drawn in their cells, held
 against the raw points twice: as the rivals' evaluator does it (`rivals`), and by the GPS set of the reports (`ours`).
 `weave, no times` is given trips without times, as the rivals are, and so buys no hours. `sprawl` and
 `roam` (4,500 trips, seeds below 100) are the cities that constants of Weave on grids were set on.

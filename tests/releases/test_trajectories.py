@@ -20,7 +20,7 @@ def test_points_lie_in_their_cells_and_say_how_they_were_placed(tmp_path):
     assert table.columns == ["uid", "tid", "datetime", "lat", "lng", "placed"]
     cells = GRID.cell_of(table["lat"].to_numpy(), table["lng"].to_numpy())
     assert np.array_equal(cells, made.trips.location)
-    assert table["placed"].unique().to_list() == ["uniform in its cell"]
+    assert table["placed"].unique().to_list() == ["drawn in its cell"]
     assert table["uid"].n_unique() == len(made.trips)
     (path,) = export(made, "trajectories", tmp_path / "points.csv")
     assert pl.read_csv(path).height == made.trips.visits

@@ -267,7 +267,7 @@ def test_tracks_are_the_points_that_the_trips_were_made_of(tmp_path):
     assert same["gps/query"] == same["gps/length_jsd"] == same["gps/trip_jsd_nats"] == 0
 
 
-def test_spread_points_are_uniform_in_their_cells_and_go_straight_where_trips_do():
+def test_ends_are_uniform_across_their_way_and_ways_go_straight_where_trips_do():
     row = [[10 * 5 + column for column in range(10)]] * 4_000
     trips = Trips.of_lists([*row, []], GRID)
     made = Tracks.spread(trips, seed=3)
@@ -278,4 +278,4 @@ def test_spread_points_are_uniform_in_their_cells_and_go_straight_where_trips_do
         shares = np.histogram(within[:, visit], 10, (0, 1))[0] / 4_000
         assert np.abs(shares - 0.1).max() < 0.02
     # Drawn anew in every cell, neighbours would be a third of a cell apart.
-    assert np.abs(np.diff(within, axis=1)).mean() < 0.15
+    assert np.abs(np.diff(within, axis=1)).mean() < 0.28

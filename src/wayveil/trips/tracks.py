@@ -6,14 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
+from wayveil.trips.spreading import place_in_cells
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import BoundingBox
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network
-
-# Along a trip a point drifts within its cell by about this part of a side in all if the trip is short, and at least by
-# that part from visit to visit; set on simulated cities.
-DRIFT_OF_TRIP, LEAST_DRIFT = 0.5, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,17 +35,17 @@ class Tracks:
 
     @classmethod
     def spread(cls, trips: Trips, seed: int | None = None) -> "Tracks":
-        """Trips over a grid as one point per visit, uniform in its cell. Where in a cell says nothing.
+        """Trips over a grid as one point per visit, drawn in its cell. Where in a cell says nothing.
 
-        From cell to cell a point keeps its place in the cell, but for some drift that turns round at borders: points
-        drawn anew in every cell would make a zigzag of a straight way.
+        Ends are the likelier the nearer they are to each other, and ways between are rather straight (see
+        `trips/spreading.py`): points uniform in every cell would make a zigzag of a straight way, and short trips long.
         """
         grid = trips.world
         if not isinstance(grid, Grid):
             raise ParameterError("points are spread over the cells of a grid; this world has none")
         rng = np.random.Generator(np.random.PCG64(seed))
         layout, box = grid.layout, grid.layout.box
-        north, east = _drift(trips, rng)
+        north, east = place_in_cells(grid, trips.location, trips.offsets, rng)
         lat = box.south + (grid.row[trips.location] + north) * layout.lat_step
         lon = box.west + (grid.column[trips.location] + east) * layout.lon_step
         # The last row and column may reach over the box; a point that does is moved to its border.
@@ -61,19 +58,6 @@ class Tracks:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         source = np.arange(offsets[-1]) + np.repeat(self.offsets[index] - offsets[:-1], lengths)
         return Tracks(self.lat[source], self.lon[source], offsets, self.box)
-
-
-def _drift(trips: Trips, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Rows and columns from the corner of the cell to the point of each visit: a walk between 0 and 1 that begins
-    anywhere, so that every point is uniform. The ends of a short trip hardly know of each other.
-    """
-    filled = trips.offsets[:-1][trips.lengths > 0]
-    first = np.repeat(filled, trips.lengths[trips.lengths > 0])
-    moves = np.repeat(np.maximum(trips.lengths - 1, 1), trips.lengths)
-    step = np.maximum(DRIFT_OF_TRIP / moves, LEAST_DRIFT)
-    walked = np.cumsum(step * rng.standard_normal((2, trips.visits)), axis=1)
-    place = rng.random((2, trips.visits))[:, first] + walked - walked[:, first]
-    return np.asarray(np.abs((place + 1) % 2 - 1))
 
 
 def public_box(network: Network) -> BoundingBox:

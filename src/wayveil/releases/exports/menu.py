@@ -48,7 +48,7 @@ MENU: Final = {
     ),
     "stop-flows": Entry("visits, entries and exits per stop as points on a map (GeoJSON)", "stops"),
     "edge-flows": Entry("trips over each step of the network as lines on a map (GeoJSON)", "edges"),
-    "trajectories": Entry("trips as points for scikit-mobility; points of a grid are uniform in their cells"),
+    "trajectories": Entry("trips as points for scikit-mobility; points of a grid are drawn in their cells"),
     "trie": Entry("the n-grams of a release as nested JSON"),
     "registry": Entry("a draft for the public registry of differential-privacy deployments"),
 }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def trajectories(release: "Release", seed: int | None = None) -> pl.DataFrame:
     """uid, tid, datetime, lat, lng, and how the place was chosen.
 
-    Every trip has a uid of its own: nothing links released trips. On a grid a point is uniform in its cell
+    Every trip has a uid of its own: nothing links released trips. On a grid a point is drawn in its cell
     (`placed` says so): where in a cell it lies says nothing. Elsewhere it is the place of the stop.
     """
     trips = release.trips
@@ -35,7 +35,7 @@ def trajectories(release: "Release", seed: int | None = None) -> pl.DataFrame:
         datetime=when,
         lat=pl.Series(np.round(points.lat, 6)),
         lng=pl.Series(np.round(points.lon, 6)),
-        placed=pl.lit("uniform in its cell" if grid else "at its stop"),
+        placed=pl.lit("drawn in its cell" if grid else "at its stop"),
     )
 
 
