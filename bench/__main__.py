@@ -34,7 +34,6 @@ SUITES = (
     "weave_speed",
     "gps",
     "scale",
-    "tap_study",
     "risk",
     "risk_studies",
     "coverage",

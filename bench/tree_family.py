@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from bench.weeks import exact_prefixes, pairs, shrunken, week
+from bench.weeks import exact_prefixes, week
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.safepath import SafePath
@@ -18,6 +18,8 @@ from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
+from wayveil.studies.safepath.datasets import shrunken
+from wayveil.studies.safepath.exhaustive import exhaustive, pairs
 from wayveil.world.timebins import TimeBins
 
 HEIGHT = 12
@@ -75,43 +77,8 @@ def at_full_size(kind: str) -> list[dict]:
     return rows
 
 
-def exhaustive(columns: np.ndarray, size: int, bins: int, height: int, rng: np.random.Generator) -> int:
-    """SeqPT as the study ran it: every possible child of every kept node gets its noise. Returns the nodes.
-
-    Arrays instead of objects and the published threshold; later bins only. A benchmark, not a mechanism.
-    """
-    scale = height
-    threshold = 2 * 2**0.5 * scale
-    rows, node = np.arange(len(columns)), np.zeros(len(columns), np.int64)
-    earliest, kept = np.zeros(1, np.int64), 0
-    pair_bin = np.arange(size) % bins
-    for depth in range(height):
-        symbol = columns[rows, depth]
-        inside = (symbol >= 0) & (pair_bin[np.maximum(symbol, 0)] >= earliest[node])
-        rows, node, symbol = rows[inside], node[inside], symbol[inside]
-        cell = node * size + symbol
-        survivors = []
-        # A million candidates at a time, so that memory is not what it fails on.
-        block = max(1, 1_000_000 // size)
-        for first in range(0, len(earliest), block):
-            last = min(first + block, len(earliest))
-            here = (node >= first) & (node < last)
-            counts = np.bincount(cell[here] - first * size, minlength=(last - first) * size).astype(float)
-            counts += rng.laplace(0, scale, len(counts))
-            over = np.flatnonzero(counts >= threshold)
-            at, what = np.divmod(over, size)
-            survivors.append(first * size + over[pair_bin[what] >= earliest[first + at]])
-        found = np.concatenate(survivors)
-        place = np.searchsorted(found, cell)
-        ok = (place < len(found)) & (found[np.minimum(place, len(found) - 1)] == cell)
-        rows, node = rows[ok], place[ok]
-        earliest = pair_bin[found % size]
-        kept += len(found)
-    return kept
-
-
 def shrunken_universe() -> list[dict]:
-    trips = shrunken()
+    trips = shrunken(week("bus"))
     bins = TimeBins.hour_of_day()
     columns = pairs(trips, bins, 5)
     rows = []

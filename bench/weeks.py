@@ -14,7 +14,6 @@ from wayveil.simulate.week import simulate_week
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
-from wayveil.world.timebins import DAY, TimeBins
 
 DATA = Path(os.environ.get("WAYVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 # A part of the bus network with about 900 stops, as many as the study's set had.
@@ -37,36 +36,6 @@ def week(kind: str, riders: int | None = None) -> Trips:
     metro = kind == "metro"
     riders = (847_668 if metro else 773_296) if riders is None else riders
     return simulate_week(network(kind), riders, seed=1, mean_visits=3.2 if metro else 4.7)
-
-
-def first_days(trips: Trips) -> Trips:
-    """Every rider's first day, for time bins of one day."""
-    day = trips.time // DAY
-    return trips.keep_visits(day == np.repeat(day[trips.offsets[:-1]], trips.lengths))
-
-
-def shrunken(riders: int = 200_000) -> Trips:
-    """As the study did for SeqPT: 20 stops, 24 hours, visits elsewhere left out."""
-    trips = first_days(week("bus", int(3.2 * riders)))
-    busiest = np.argsort(-np.bincount(trips.location, minlength=trips.world.size))[:20]
-    trips = trips.keep_visits(np.isin(trips.location, busiest))
-    trips = trips.take(np.flatnonzero(trips.lengths > 0)[:riders])
-    code = np.full(trips.world.size, -1, np.int32)
-    code[busiest] = np.arange(20)
-    from wayveil.world.world import World
-
-    ids = [f"stop {i:02}" for i in range(20)]
-    return Trips(code[trips.location], trips.offsets, World(ids), trips.time)
-
-
-def pairs(trips: Trips, bins: TimeBins, height: int) -> np.ndarray:
-    """The first `height` (stop, bin) pairs of every trip, one row each, -1 after the end."""
-    head = trips.cut(height)
-    out = np.full((len(trips), height), -1, np.int32)
-    row = np.repeat(np.arange(len(trips)), head.lengths)
-    column = np.arange(head.visits) - np.repeat(head.offsets[:-1], head.lengths)
-    out[row, column] = head.location * bins.count + bins.bin_of(head.time)
-    return out
 
 
 def exact_prefixes(columns: np.ndarray) -> tuple[float, int]:

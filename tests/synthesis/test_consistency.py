@@ -107,3 +107,10 @@ def test_what_is_taken_from_children_is_the_same_for_all_that_keep_anything(coun
     assert np.all(np.abs(taken - taken.mean()) < 1e-9) if len(taken) else min(sum(counts), above) < 1e-6
     # Whoever keeps nothing had no more than what was taken from the others.
     assert np.all(np.array(counts)[found <= 1e-9] <= taken.max(initial=100) + 1e-6)
+
+
+def test_a_child_on_the_cut_itself_does_not_come_and_go_for_ever():
+    # Sevenths: the cut is the smallest child, and rounds to just below it or just above it by who is counted.
+    counts = np.array([11, 9, 13, 15, 21]) / 7
+    found = _subtract_equally(np.zeros(5, np.int64), counts, np.array([3.428571428571429]))
+    np.testing.assert_allclose(found, np.maximum(counts - 9 / 7, 0), atol=1e-12)

@@ -211,7 +211,8 @@ def _water_fill(parent: Parents, count: Counts, above: Counts) -> Counts:
                     if count[i] > cut:
                         together += count[i]
                         above_cut += 1
-                if above_cut == left or above_cut == 0:
+                # Rounding can bring back a child that lies on the cut itself: it would come and go for ever.
+                if above_cut >= left or above_cut == 0:
                     break
                 left, cut = above_cut, (together - limit) / above_cut
             for i in range(start, end):
