@@ -5,37 +5,18 @@ import json
 import os
 import shlex
 import shutil
-import sys
 from collections import namedtuple
 
 import polars as pl
 import pytest
 
 from ring_networks import ring_of_stops
-from wayveil.cli import main
 from wayveil.privacy.ledger import open_ledger
 from wayveil.synthesis.tree import NoisyTree
 
 RING = ring_of_stops(6, seconds=60)
 A, B, C, D = RING.ids[:4].tolist()
 GOOD = f"trip_id,seq,stop_id,event_time\n1,1,{A},08:00:00\n1,2,{B},08:01:00\n2,1,{B},09:00:00\n2,2,{C},09:01:00\n"
-
-
-@pytest.fixture
-def wayveil(monkeypatch, capsys, tmp_path):
-    """Run a command in a folder of its own; gives exit code, standard output and standard error."""
-    monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    RING.save(tmp_path / "ring.npz")
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["wayveil", *(str(word) for word in words)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        out, err = capsys.readouterr()
-        return stopped.value.code or 0, out, err
-
-    return run
 
 
 def rows(header, *lines):

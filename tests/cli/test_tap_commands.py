@@ -208,7 +208,7 @@ def test_a_question_that_nobody_knows_is_refused(released):
     )
     refused(ParameterError, "one of them", "ask", released / "study", "total")
     refused(
-        ParameterError,
+        InputError,
         "already exists",
         "taps",
         "release",

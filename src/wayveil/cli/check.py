@@ -1,14 +1,20 @@
 """What `wayveil check` finds and recommends about one file."""
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wayveil.releases.plan import Plan
+    from wayveil.releases.tap_plan import TapPlan
+    from wayveil.taps.columns import ColumnMap
     from wayveil.trips.findings import Findings
     from wayveil.trips.trips import Trips
+    from wayveil.world.world import World
 
+# A larger share of rows that are left out comes from the wrong world or the wrong columns, not from bad rows.
+MANY_LOST = 0.2
 NOTICE = "INTERNAL: exact facts about the raw data. Keep them inside."
 
 
@@ -17,7 +23,7 @@ class Checked:
     """Findings, and for trips over a world the plan with its command."""
 
     findings: "Findings"
-    plan: "Plan | None" = None
+    plan: "Plan | TapPlan | None" = None
     command: str | None = None
 
     @classmethod
@@ -36,10 +42,10 @@ class Checked:
     ) -> "Checked":
         """Read the file as a release would, and plan one."""
         from wayveil.privacy.budget import release_epsilon
-        from wayveil.releases.plan import make_plan, map_columns
-        from wayveil.trips.columns import parse_map
+        from wayveil.releases.plan import make_plan
+        from wayveil.trips.columns import map_columns, parse_map
         from wayveil.trips.fit import WALKABLE_METRES, lacks_walks
-        from wayveil.trips.read import PAIRS, VISITS, check, is_table_of_trips, kind_of
+        from wayveil.trips.read import PAIRS, check, is_table_of_trips, kind_of
         from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
         from wayveil.world.opening import open_world
 
@@ -47,20 +53,25 @@ class Checked:
         given = dict(parse_map(mapped))
         is_table = file.is_file() and file.stat().st_size > 0 and table_suffix(file) in TABLE_SUFFIXES
         header = table_header(file) if is_table else []
-        columns = given or (map_columns(header) if is_table and is_table_of_trips(file) else {})
         place = (
             None
             if world is None
             else open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk)
         )
+        of_trips = is_table and is_table_of_trips(file)
+        layout = tap_layout(header, given) if of_trips else None
+        if layout is not None:
+            words = _Words(file, world_options, epsilon, ledger)
+            return _of_taps(words, place, layout, float(budget))
+        columns = given or (map_columns(file, place) if of_trips else {})
         findings = check(file, place, **({"columns": columns} if columns else {}))
         if columns and not given:
             taken = ", ".join(f"{theirs!r} for {ours}" for theirs, ours in columns.items())
             findings.notes.append(f"columns with other names: took {taken}; release needs --map for them")
-        if is_table and findings.kind == VISITS and not {"seq", "event_time"} & _ours(header, columns):
-            findings.notes.append(
-                "rows have no order (no seq and no event_time): visits are taken as they stand in the file"
-            )
+        if findings.ok and findings.trips is not None:
+            findings.notes += _say_reading(findings.kind, header, columns)
+            if place is None:
+                findings.notes.append("with --world, the command that releases this file is told as well")
         if not findings.ok or findings.trips is None or place is None:
             return cls(findings)
         feed = world if world is not None and (world.is_dir() or world.suffix.lower() == ".zip") else None
@@ -78,8 +89,8 @@ class Checked:
             )
         plan = make_plan(trips, pairs=kind == PAIRS, epsilon=float(budget), feed=feed)
         maps = [word for theirs, ours in columns.items() for word in ("--map", f"{ours}={theirs}")]
-        more = [*maps, *_policy_words(file, findings.trips, ledger, float(budget))]
-        return cls(findings, plan, plan.command(file, world_options, epsilon, more))
+        words = _Words(file, world_options, epsilon, ledger)
+        return cls(findings, plan, words.command(plan, maps, findings.trips))
 
     def lines(self) -> list[str]:
         """All of it for people, the command last."""
@@ -97,18 +108,107 @@ class Checked:
         problems = [str(problem) for problem in findings.problems]
         told: dict[str, Any] = {**facts, "problems": problems, "notes": list(findings.notes)}
         if self.plan is not None:
-            plan = self.plan
-            told["notes"] += plan.notes
-            lacking = None if plan.fit is None else {"share": plan.fit.share, **plan.fit.lacking}
-            told |= {"seems": plan.visits, "moves_that_the_network_lacks": lacking}
-            told |= {"bounds": [vars(row) for row in plan.bounds], "max_trips": plan.max_trips}
-            told |= {"command": self.command}
+            told["notes"] += self.plan.notes
+            told |= {**self.plan.facts(), "command": self.command}
         return {**told, "notice": NOTICE}
 
 
-def _ours(header: list[str], columns: dict[str, str]) -> set[str]:
-    named = {columns.get(name, name) for name in header}
-    return named | ({"event_time"} if "datetime" in named else set())
+@dataclass(frozen=True)
+class _Words:
+    """What every command that `check` prints has in it."""
+
+    file: Path
+    world: list[str]
+    epsilon: str
+    ledger: str | None
+
+    def command(self, plan: "Plan | TapPlan", maps: list[str], rows: "Trips") -> str:
+        policy = _policy_words(self.file, rows, self.ledger, float(Fraction(self.epsilon)))
+        return plan.command(self.file, self.world, self.epsilon, [*maps, *policy])
+
+
+def _of_taps(words: _Words, place: "World | None", layout: "ColumnMap", epsilon: float) -> Checked:
+    """A file of boardings that says no trips: read as `taps release` would read it."""
+    from wayveil.errors import WayveilError
+    from wayveil.releases.tap_plan import plan_taps
+    from wayveil.taps.columns import PRESETS
+    from wayveil.taps.read import read_taps
+    from wayveil.trips.findings import Findings
+    from wayveil.trips.tables import table_header
+
+    findings = Findings(words.file, "taps")
+    findings.notes.append(
+        f"columns: {', '.join(f'{our} is {their}' for their, our in layout.theirs().items())}"
+    )
+    if place is None:
+        findings.notes.append(
+            "give --world (a feed, or grid:south,west,north,east@metres for taps with coordinates) to hear more, and "
+            "how to release it"
+        )
+        return Checked(findings)
+    try:
+        read = read_taps(words.file, place, layout)
+    except WayveilError as error:
+        findings.error(error)
+        return Checked(findings)
+    findings.facts = {"rows": read.report.rows_in, "taps": len(read.taps)}
+    findings.notes += [str(rule) for rule in read.report.rules if rule.rows]
+    lost = read.report.dropped / max(read.report.rows_in, 1)
+    if lost > MANY_LOST:
+        findings.notes.append(
+            f"{lost:.0%} of the rows are left out: see above why, before anything is released"
+        )
+    person = [] if layout.card is not None else ["card"]
+    findings.notes += _say_unread(table_header(words.file), set(layout.theirs()), *person)
+    findings.trips = read.taps.as_single_visits()
+    plan = plan_taps(read.taps, epsilon)
+    by_name = any(layout == preset.within(table_header(words.file)) for preset in PRESETS.values())
+    pairs = () if by_name else [(our, their) for their, our in layout.theirs().items()]
+    maps = [word for our, their in pairs for word in ("--map", f"{our}={their}")]
+    return Checked(findings, plan, words.command(plan, maps, findings.trips))
+
+
+def tap_layout(header: list[str], given: dict[str, str]) -> "ColumnMap | None":
+    """The layout of a table that has boardings and says no trips; None for every other table."""
+    from wayveil.taps.columns import guess_layout
+    from wayveil.trips.columns import guess_columns
+
+    ours = set(guess_columns(header)) | set(given.values())
+    if "trip_id" in ours or {"origin", "destination"} <= ours or "wayveil_marks" in header:
+        return None
+    return guess_layout(header, given)
+
+
+def _say_reading(kind: str, header: list[str], columns: dict[str, str]) -> list[str]:
+    """What a reader of a table should know: rows without order, columns that nobody reads."""
+    from wayveil.trips.pairs import OPTIONAL as OF_PAIRS
+    from wayveil.trips.pairs import REQUIRED as PAIRED
+    from wayveil.trips.read import PAIRS, VISITS
+    from wayveil.trips.visits import OPTIONAL, REQUIRED, SCIKIT_MOBILITY
+
+    if kind not in (VISITS, PAIRS) or not header:
+        return []
+    read = {*PAIRED, *OF_PAIRS} if kind == PAIRS else {*REQUIRED, *OPTIONAL}
+    names = {} if kind == PAIRS else SCIKIT_MOBILITY
+    ours = {name: columns.get(name, names.get(name, name)) for name in header}
+    said = []
+    if kind == VISITS and not {"seq", "event_time"} & set(ours.values()):
+        said.append(
+            "rows have no order (no seq and no event_time): visits are taken as they stand in the file"
+        )
+    rider = [] if "rider_id" in ours.values() else ["rider_id"]
+    return said + _say_unread(header, {name for name, our in ours.items() if our in read}, *rider)
+
+
+def _say_unread(header: list[str], read: set[str], *person: str) -> list[str]:
+    """Columns that nobody reads; where no column stands for people, one of them might."""
+    unread = [name for name in header if name not in read and name != "wayveil_marks"]
+    if not unread:
+        return []
+    said = f"columns that are not read: {', '.join(unread)}"
+    if person:
+        said += f". If one of them says who somebody is, give it as --map {person[0]}=..., or people are not protected"
+    return [said]
 
 
 def _policy_words(file: Path, trips: "Trips", place: str | None, epsilon: float) -> list[str]:

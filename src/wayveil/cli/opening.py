@@ -53,7 +53,7 @@ class Look:
 def read_raw(path: Path, release: "Release", grid: str | None, cell: float, *, look: Look) -> tuple[Any, Any]:
     """The raw trips behind a release, and taps per route where they tell it: from a file of trips, or of taps."""
     from wayveil.releases.accounts import note_look
-    from wayveil.releases.plan import map_columns
+    from wayveil.trips.columns import map_columns
     from wayveil.trips.legs import route_legs
     from wayveil.trips.read import is_table_of_trips, read_trips
     from wayveil.trips.tables import require_file, table_header, table_suffix
@@ -61,7 +61,7 @@ def read_raw(path: Path, release: "Release", grid: str | None, cell: float, *, l
     require_file(path)
     if not release.visits_are_taps or table_suffix(path) is None or "trip_id" in table_header(path):
         # Whoever compares inside the house need not say again what the columns are called.
-        columns = map_columns(table_header(path)) if is_table_of_trips(path) else {}
+        columns = map_columns(path, release.world) if is_table_of_trips(path) else {}
         trips = read_trips(path, release.world, **({"columns": columns} if columns else {}))
         if release.datasheet.get("rows", {}).get("ways") == "routed":
             trips = route_legs(trips)
@@ -69,6 +69,6 @@ def read_raw(path: Path, release: "Release", grid: str | None, cell: float, *, l
         return trips, None
     # Riders made from taps are in a file of taps that calls its card a rider.
     riders = {"rider_id"} <= set(table_header(path)) and "card_id" not in table_header(path)
-    taps = read_clean(path, release.world, None, RIDERS if riders else None, grid, cell)
+    taps = read_clean(path, release.world, None, RIDERS if riders else None)
     note_look(look.what, taps.as_single_visits(), path, look.ledger, look.dataset)
     return raw_answers(taps)

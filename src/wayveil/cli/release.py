@@ -189,8 +189,8 @@ def release(
             trips, universe, engine, columns=columns or None, spark=spark, scratch=scratch
         )
         remark(why, quiet=quiet or as_json or not why)
-        if unit is None and not columns:
-            refuse_hidden_riders(trips)
+        if unit is None:
+            refuse_hidden_riders(trips, columns)
         name = dataset or trips.name
         protected = choose_unit(unit, raw, max_trips, no_rider)
         if chosen is None and parameters:

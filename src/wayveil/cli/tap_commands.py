@@ -123,7 +123,6 @@ def clean(
             devices=devices,
             everywhere=everywhere,
             period=None if first_day is None else _period(first_day, days or DAYS),
-            reach_metres=_reach(grid, cell),
             zone=zone,
             opt_out=opt_out,
         )
@@ -241,26 +240,12 @@ def read_clean(
     city: "World",
     columns: str | None,
     mapped: list[str] | None,
-    grid: str | None,
-    cell: float,
     zone: str | None = None,
     opt_out: str | None = None,
 ) -> "Taps":
     from wayveil.taps.read import read_taps
 
-    reach = _reach(grid, cell)
-    layout = _layout(columns, mapped)
-    return read_taps(file, city, layout, reach_metres=reach, zone=zone, opt_out=opt_out).taps
-
-
-def _reach(grid: str | None, cell: float) -> float:
-    """How far from a location a tap may be, in metres; on a grid, the corner of a cell and a little more."""
-    return 500.0 if grid is None else 0.75 * cell * 111_195.0
-
-
-def raw_taps_as_trips(path: Path, city: "World", grid: str | None = None, cell: float = 0.02) -> Any:
-    """Raw tap sequences: of cards where there are any, else every tap by itself."""
-    return raw_answers(read_clean(path, city, None, None, grid, cell))[0]
+    return read_taps(file, city, _layout(columns, mapped), zone=zone, opt_out=opt_out).taps
 
 
 def raw_answers(taps: "Taps") -> tuple[Any, Any]:

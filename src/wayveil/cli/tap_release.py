@@ -1,6 +1,7 @@
 """Commands that release taps and help to choose who is protected: `taps release`, `taps units`."""
 
 from pathlib import Path
+from shlex import join
 from typing import Annotated
 
 import typer
@@ -119,6 +120,10 @@ def release(
     memory: MemoryLimit = 6,
     purpose: Annotated[str, typer.Option(help="What the release is for; goes into the ledger.")] = "",
     curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
+    tuned_on_data: Annotated[
+        bool,
+        typer.Option("--tuned-on-data", help="Declare that bounds were chosen by looking at the raw taps."),
+    ] = False,
     prior: PriorFolders = None,
     prior_world: PriorWorld = None,
     quiet: Quiet = False,
@@ -130,6 +135,7 @@ def release(
     from wayveil.mechanisms.presets import refuse_nameless
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
+    from wayveil.releases.preflight import claimed
     from wayveil.releases.priors import open_priors
     from wayveil.releases.tap_units import choose_tap_unit
     from wayveil.releases.tap_ways import release_taps
@@ -141,11 +147,9 @@ def release(
     if mechanism is None:
         refuse_nameless(preset)
     chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [], preset)
-    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
-        raise ParameterError(f"{out} already exists; a release is never written over another one")
-    with shown(not quiet and not as_json):
+    with shown(not quiet and not as_json), claimed(out, size=file.stat().st_size if file.is_file() else 0):
         city = open_places(world, grid, cell, None)
-        taps = read_clean(file, city, columns, mapped, grid, cell, zone, opt_out)
+        taps = read_clean(file, city, columns, mapped, zone, opt_out)
         hidden = None if sensitive is None else SensitiveStops.of_file(sensitive, city)
         other = None if prior_world is None else open_places(prior_world, None, cell, None)
         priors = open_priors(prior or [], taps.world, other)
@@ -184,12 +188,20 @@ def release(
             memory=int(memory * 2**30),
             purpose=purpose,
             curator=curator,
+            tuned_on_data=tuned_on_data,
             prior=priors,
         )
         with settled_if_lost(made.reservation, out):
             folder = made.save(out)
     booked = "no ledger" if account is None else f"{account.name}, as {name}"
     present_release(made, folder, as_json=as_json, booked_in=booked)
+    places = ["--world", str(world)] if world is not None else ["--grid", str(grid), "--cell", f"{cell:g}"]
+    following = [
+        ["verify", str(folder)],
+        ["ask", str(folder), "all", *places],
+        ["report", str(folder), *places],
+    ]
+    remark(f"Next: {'; '.join(join(['wayveil', *words]) for words in following)}", quiet=quiet or as_json)
 
 
 @app.command()
@@ -219,9 +231,7 @@ def units(
     from wayveil.releases.tap_units import advise_units, say_unit
 
     with shown(not quiet and not as_json):
-        taps = read_clean(
-            file, open_places(world, grid, cell, None), columns, mapped, grid, cell, zone, opt_out
-        )
+        taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, zone, opt_out)
         advice = advise_units(taps, float(release_epsilon(epsilon)))
         note_look("taps units", taps.as_single_visits(), file, ledger, dataset)
     rows = [

@@ -16,17 +16,19 @@ def say_left_out(datasheet: Datasheet) -> list[str]:
     bounds = guarantee.get("bounds") or {}
     parameters = (datasheet.get("mechanism") or {}).get("parameters") or {}
     said = []
+    visits = parameters.get("height") or parameters.get("max_visits")
+    single = visits == 1 and datasheet.get("visits") == "taps"
+    thing = "tap" if single else "trip"
     if guarantee.get("unit") in ("rider", "rider-day") and "max_trips" in bounds:
         whose = "rider" if guarantee["unit"] == "rider" else "rider and day"
         count = int(bounds["max_trips"])
-        said.append(
-            f"At most {count:,} {'trip' if count == 1 else 'trips'} of a {whose} count, chosen at random."
-        )
+        said.append(f"At most {count:,} {thing}{'s' * (count != 1)} of a {whose} count, chosen at random.")
     if bounds.get("without_id") in _WITHOUT_ID:
-        said.append(_WITHOUT_ID[bounds["without_id"]])
-    visits = parameters.get("height") or parameters.get("max_visits")
-    if visits == 1 and datasheet.get("visits") == "taps":
-        said.append("A trip is one tap: every tap is counted by itself.")
+        said.append(
+            _WITHOUT_ID[bounds["without_id"]].replace("trip", thing).replace("Trip", thing.capitalize())
+        )
+    if single:
+        said.append("Every tap is counted by itself.")
     elif isinstance(visits, int):
         said.append(f"Of each trip, the first {visits:,} stops count.")
     rule = datasheet.get("deployment", {}).get("implementation", {}).get(TUNING, "")

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from math import log
 from pathlib import Path
 from shlex import join
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.weave import Weave
-from wayveil.trips.columns import guess_columns
-from wayveil.trips.fit import Fit, fit_moves
-from wayveil.trips.legs import VisitKind, counted_world
+from wayveil.trips.fit import MOST_BROKEN, Fit, fit_moves, without_way
+from wayveil.trips.legs import VisitKind, Ways, counted_world
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs.service import covered_dates
 from wayveil.world.gtfs.tables import Feed
@@ -74,6 +74,13 @@ class Plan:
             ]
         return [*found, *(f"note: {note}" for note in self.notes)]
 
+    def facts(self) -> dict[str, Any]:
+        """The plan for machines."""
+        lacking = None if self.fit is None else {"share": self.fit.share, **self.fit.lacking}
+        bounds = [vars(row) for row in self.bounds]
+        said = {"seems": self.visits, "moves_that_the_network_lacks": lacking}
+        return {**said, "bounds": bounds, "max_trips": self.max_trips}
+
 
 def make_plan(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | None = None) -> Plan:
     """Look at trips as they were read, and plan their release."""
@@ -84,7 +91,10 @@ def make_plan(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | N
     strength = float(len(trips))
     if trips.rider is not None:
         strength = _plan_riders(plan, trips, epsilon)
-    world = counted_world(trips.world, visits)
+    else:
+        plan.notes.append("no column has riders: each trip is protected by itself, not a person with several")
+    ways = _plan_ways(plan, trips)
+    world = counted_world(trips.world, visits, ways)
     weave = Weave()
     # On a list of many places, more is needed (see `Weave.many_places`).
     needed = SURELY * weave.weakest
@@ -106,18 +116,6 @@ def make_plan(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | N
     return plan
 
 
-def map_columns(header: Sequence[str]) -> dict[str, str]:
-    """Their names to ours, for columns that go by another name; ours alone where they make up a table of trips."""
-    guessed = guess_columns(header)
-    pairs = {"origin", "destination"} <= set(guessed) and "stop_id" not in guessed
-    wanted = (
-        ("origin", "destination", "start", "end", "trip_id", "rider_id")
-        if pairs
-        else ("trip_id", "stop_id", "seq", "event_time", "rider_id")
-    )
-    return {theirs: ours for ours, theirs in guessed.items() if ours in wanted and theirs != ours}
-
-
 def _seems(trips: Trips, fit: Fit | None, pairs: bool) -> tuple[VisitKind, str]:
     if pairs:
         return "pairs", "every row has an origin and a destination"
@@ -134,6 +132,26 @@ def _seems(trips: Trips, fit: Fit | None, pairs: bool) -> tuple[VisitKind, str]:
         "taps",
         f"only {both:.0%} of the trips have more than one stop, and those are not next to each other",
     )
+
+
+def _plan_ways(plan: Plan, trips: Trips) -> Ways | None:
+    """What is to stand between the ends of legs, where it is not the default."""
+    if not isinstance(trips.world, Network) or plan.visits not in ("legs", "pairs"):
+        return None
+    lost = without_way(trips)
+    plan.notes.append(
+        "between boarding and alighting, the fastest way of the network stands for the one that nobody wrote down; "
+        "--ways ends releases the ends alone"
+    )
+    if lost == 0:
+        return None
+    said = f"the network has no way for {lost:.1%} of the trips: routed, they are cut before it"
+    if lost <= MOST_BROKEN:
+        plan.notes.append(said)
+        return None
+    plan.notes[-1] = f"{said}, so the command releases the ends alone"
+    plan.options += ["--ways", "ends"]
+    return "ends"
 
 
 def _plan_riders(plan: Plan, trips: Trips, epsilon: float) -> float:

@@ -19,6 +19,7 @@ from wayveil.world.timebins import HOUR
 UNITS: Final = ("event", "rider", "rider-day", "window", "trip")
 DEFAULT_TRIPS: Final = 2
 COUNTING: Final = ("counts", "counts-first")
+MOST_TAPS: Final = 0.9
 BOUNDS: Final = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -128,14 +129,19 @@ def advise_units(taps: Taps, epsilon: float) -> list[UnitAdvice]:
     return found
 
 
+def enough_taps(advice: list[UnitAdvice]) -> UnitAdvice:
+    """The smallest bound on the taps of a rider that keeps nine of ten taps."""
+    return next((one for one in advice if one.unit == "rider" and one.kept >= MOST_TAPS), advice[-1])
+
+
 def say_unit(advice: list[UnitAdvice], taps: Taps) -> list[str]:
     """The advice in sentences."""
     event = advice[0]
     often = event.person * event.noise  # epsilon cancels: taps of a frequent person
-    enough = next((one for one in advice if one.unit == "rider" and one.kept >= 0.9), advice[-1])
+    enough = enough_taps(advice)
     days = len(np.unique(taps.day))
     return [
-        f"99 of 100 cards have at most {often:,.0f} taps in the {days} days of this file.",
+        f"99 of 100 cards have at most {often:,.0f} taps in the {days} day{'s' * (days != 1)} of this file.",
         f"Event: one tap is protected with epsilon; such a card's taps together with {often:,.0f} times that. It "
         f"hides that somebody tapped there then, not where somebody lives and works.",
         f"Rider: all that a card did is protected with epsilon. --max-taps {enough.max_taps} counts {enough.kept:.0%} "

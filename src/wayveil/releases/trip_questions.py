@@ -44,6 +44,8 @@ NOTE: Final = "Counted in the released trips; the interval of a single number is
 KNOWN: Final = f"Counted in the released trips. {MADE_AGAIN}"
 # What the release knows about the error of a question, where it knows it; a tap is a visit and a boarding.
 TRIP_KINDS: Final = {"boardings": "boardings", "alightings": "alightings", "journeys": "journeys"}
+# Questions that have no error of their own are made of numbers that have one.
+MADE_OF: Final = {"through": "stops", "transfers": "triples", "line-load": "edges"}
 SHARED: Final = (
     f"{NOTE} Where several lines share a stretch, its trips are shared out by how often each of them "
     "runs in the timetable."
@@ -108,6 +110,9 @@ def answer_trips(
     verdict = None if kind is None else release.accuracy.of(kind)
     if verdict is not None:
         note = f"{verdict.words} {note}"
+    parts = release.accuracy.of(MADE_OF[question]) if question in MADE_OF else None
+    if parts is not None:
+        note = f"{note} It is made of {parts.inner_words}."
     return Answer(question, table, note, internal=raw is not None)
 
 

@@ -36,6 +36,16 @@ class Verdict:
     is_noise: bool
 
     @property
+    def inner_words(self) -> str:
+        """The same inside a sentence about something that is made of it."""
+        what = KINDS[self.kind].words
+        if self.is_noise:
+            return f"{what}, which are no better than silence here"
+        if not self.sure:
+            return f"{what}; how far off these are is not known, and noise alone makes it {100 * self.error:.2g} %"
+        return f"{what}, which are off by {100 * self.error:.2g} % in all"
+
+    @property
     def words(self) -> str:
         """One sentence for people."""
         what = KINDS[self.kind].words
@@ -46,7 +56,7 @@ class Verdict:
             return f"{what}: how far off is not known; noise alone makes it {100 * self.error:.2g} %."
         if not self.says_more:
             return f"{what}: no better than public knowledge; do not use."
-        beside = "" if self.public is None else f"; public knowledge alone {self.public:.0%}"
+        beside = "" if self.public is None else f"; public knowledge alone by {100 * self.public:.0f} %"
         return f"{what}: off by {100 * self.error:.2g} % in all{beside}."
 
 

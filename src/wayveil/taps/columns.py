@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.trips.columns import candidates, plain_name
 
 # What a row may carry; each is the name of a column in the file, or None.
 COLUMNS = (
@@ -28,6 +29,13 @@ COLUMNS = (
     "filled",
     "opt_out",
 )
+
+# What taps have and trips do not, as it is called in the wild (see `trips.columns`).
+SAYINGS = {
+    "route": ("routeid", "route", "routename", "line", "lineid", "routeno", "routenumber"),
+    "lat": ("lat", "latitude", "stoplat"),
+    "lon": ("lon", "lng", "long", "longitude", "stoplon"),
+}
 
 
 class ColumnMap(BaseModel):
@@ -174,12 +182,43 @@ def column_map(
     return _from_toml(Path(given))
 
 
-def _guessed(header: Sequence[str], file: Path | str) -> ColumnMap:
+def guess_layout(header: Sequence[str], columns: Mapping[str, str] | None = None) -> ColumnMap | None:
+    """The layout of a table of taps, by its columns or by what they are often called; None where none can be told.
+
+    `columns` are their names to those of trips (stop_id, event_time, rider_id), where somebody has said them.
+    """
+    known = None if columns else _preset_of(header)
+    if known is not None and (known.card is not None or not candidates(header, "rider_id")):
+        return known
+    named: dict[str, str] = {} if known is None else {our: their for their, our in known.theirs().items()}
+    if "date" in named:
+        return known  # a clock beside a date is more than names can say
+    said = {ours: theirs for theirs, ours in (columns or {}).items()}
+    for ours, of_trips in (("time", "event_time"), ("stop", "stop_id"), ("card", "rider_id")):
+        told = [said[of_trips]] if of_trips in said else candidates(header, of_trips)
+        if told:
+            named.setdefault(ours, told[0])
+    for ours, names in SAYINGS.items():
+        told = [name for name in header if plain_name(name) in names]
+        if told:
+            named.setdefault(ours, told[0])
+    located = "stop" in named or {"lat", "lon"} <= set(named)
+    return ColumnMap(**named) if "time" in named and located else None
+
+
+def _preset_of(header: Sequence[str]) -> ColumnMap | None:
     for preset in PRESETS.values():
         places = (preset.stop, preset.lat) if preset.device not in header else (preset.device,)
         needed = [preset.time, *([preset.date] if preset.date else [])]
         if all(name in header for name in needed) and any(name in header for name in places):
             return preset.within(header)
+    return None
+
+
+def _guessed(header: Sequence[str], file: Path | str) -> ColumnMap:
+    found = _preset_of(header)
+    if found is not None:
+        return found
     raise InputError(
         f"no known layout fits its columns {', '.join(map(repr, header))}; known are "
         f"{', '.join(PRESETS)}. Say which column is which, for example --map time=ts --map stop=stopId",

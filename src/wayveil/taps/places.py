@@ -10,9 +10,13 @@ from scipy.spatial import cKDTree
 
 from wayveil.arrays import Mask
 from wayveil.errors import ParameterError
+from wayveil.trips.matching import find_stops
 from wayveil.world.geo import haversine, project
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.world import World
+
+STOP_REACH_METRES = 500.0
 
 
 @dataclass(frozen=True)
@@ -28,22 +32,27 @@ class MatchedPlaces:
 
     @classmethod
     def of(
-        cls, text: Mapping[str, pl.Series], world: World, everywhere: World | None, reach: float
+        cls, text: Mapping[str, pl.Series], world: World, everywhere: World | None, reach: float | None
     ) -> "MatchedPlaces":
-        """By stop id where there is one, else by coordinates, at most `reach` metres away."""
+        """By stop id where there is one, else by coordinates, at most `reach` metres away (None: see `reach_of`)."""
         if "stop" not in text:
-            return _by_coordinates(text, world, reach)
+            return _by_coordinates(text, world, reach_of(world) if reach is None else reach)
         stop = text["stop"]
-        location = world.index_of(stop.fill_null(""))
+        location = find_stops(stop.fill_null(""), world)
         missing = stop.is_null().to_numpy()
         location = np.where(missing, -1, location).astype(np.int32)
         unknown = (location < 0) & ~missing
         inactive = np.zeros(len(stop), bool)
         if everywhere is not None:
-            inactive = unknown & (everywhere.index_of(stop.fill_null("")) >= 0)
+            inactive = unknown & (find_stops(stop.fill_null(""), everywhere) >= 0)
         return cls(
             location, missing, inactive, unknown & ~inactive, "stop", lambda row: f"stop {stop[row]!r}"
         )
+
+
+def reach_of(world: World) -> float:
+    """How far from a location a tap may be, in metres; on a grid, as far as the corner of a cell and a little more."""
+    return 0.75 * world.layout.longer_side if isinstance(world, Grid) else STOP_REACH_METRES
 
 
 def _by_coordinates(text: Mapping[str, pl.Series], world: World, reach: float) -> MatchedPlaces:

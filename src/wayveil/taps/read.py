@@ -62,7 +62,7 @@ def read_taps(
     devices: str | Path | None = None,
     everywhere: World | None = None,
     period: tuple[date, date] | None = None,
-    reach_metres: float = 500.0,
+    reach_metres: float | None = None,
     zone: str | None = None,
     opt_out: str | None = None,
 ) -> CleanTaps:
@@ -78,7 +78,7 @@ def read_taps(
     devices       a TIDES `devices` table, which says at which stop a gate stands
     everywhere    a larger world: a stop that only this one has is counted as inactive in the period
     period        first and last day that count, both included
-    reach_metres  how far a tap with coordinates may be from the nearest location
+    reach_metres  how far a tap with coordinates may be from the nearest location: 500 m, or a cell of a grid
     opt_out       the column with the wish not to be counted, in place of the column map's
     zone          the city's time zone (Europe/Madrid), in place of the column map's: zoned times are put on its clock
     """
@@ -242,7 +242,7 @@ class _Cleaner:
         if other_rows:
             self.filled |= empty
 
-    def places(self, everywhere: World | None, reach: float) -> None:
+    def places(self, everywhere: World | None, reach: float | None) -> None:
         places = MatchedPlaces.of(self.text, self.world, everywhere, reach)
         self.location = places.location
         self.drop(f"missing {places.named}", places.missing, lambda row: f"no {places.named}")

@@ -86,12 +86,13 @@ class Findings:
 
     def lines(self) -> list[str]:
         """The findings as sentences: what it is, every problem, and the notes."""
-        facts = ", ".join(
-            f"{name.replace('_', ' ')} {value:,}"
-            if type(value) is int
-            else f"{name.replace('_', ' ')} {value}"
-            for name, value in self.facts.items()
-        )
+        facts = ", ".join(f"{name.replace('_', ' ')} {_say(value)}" for name, value in self.facts.items())
         head = f"{self.file}: {self.kind}" + (f" ({facts})" if facts else "")
         problems = [f"problem: {problem}" for problem in self.problems] or ["no problem found"]
         return [head, *problems, *(f"note: {note}" for note in self.notes)]
+
+
+def _say(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if type(value) is int else str(value)

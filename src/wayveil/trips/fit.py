@@ -12,6 +12,7 @@ from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import haversine
 from wayveil.world.network import Network
+from wayveil.world.reaching import is_reachable
 
 # Above this share of moves that the network lacks, trips are no calls on it, or it is another network.
 MOST_BROKEN = 0.1
@@ -65,15 +66,32 @@ def fit_moves(trips: Trips) -> Fit:
     network = trips.world
     if not isinstance(network, Network) or len(source) == 0:
         return Fit(moves, {"skips": int(count.sum())} if len(source) else {})
-    weak, strong = network.components("weak")[1], network.components("strong")[1]
+    weak = network.components("weak")[1]
     metres = haversine(network.lat[source], network.lon[source], network.lat[target], network.lon[target])
     why = np.select(
-        [metres <= WALKABLE_METRES, weak[source] != weak[target], strong[source] != strong[target]],
+        [metres <= WALKABLE_METRES, weak[source] != weak[target], ~is_reachable(network, source, target)],
         ["walk", "component", "one_way"],
         "skips",
     )
     found = {reason: int(count[why == reason].sum()) for reason in REASONS}
     return Fit(moves, {reason: number for reason, number in found.items() if number})
+
+
+def without_way(trips: Trips) -> float:
+    """The share of trips with a leg between whose ends the network has no way at all: routed, such trips are cut."""
+    if not isinstance(trips.world, Network) or len(trips) == 0:
+        return 0.0
+    inner = np.ones(trips.visits, bool)
+    starts = trips.offsets[:-1]
+    inner[starts[starts < trips.visits]] = False
+    visit = np.flatnonzero(inner)
+    size = trips.world.size
+    pair = trips.location[visit - 1].astype(np.int64) * size + trips.location[visit]
+    pairs, leg = np.unique(pair, return_inverse=True)
+    broken = np.zeros(trips.visits, np.int64)
+    broken[visit] = ~is_reachable(trips.world, pairs // size, pairs % size)[leg]
+    passed = np.concatenate([[0], np.cumsum(broken)])
+    return float(np.mean(passed[trips.offsets[1:]] > passed[trips.offsets[:-1]]))
 
 
 def lacks_walks(trips: Trips) -> bool:

@@ -65,9 +65,17 @@ def match_stops(
             row[visit],
             lambda row: f"stop {examples[row]!r}",
             lambda: unknown_stop(
-                name[0], findings.row_number(int(row[visit[0]])), unknown, len(distinct), world, findings.file
+                name[0],
+                findings.row_number(int(row[visit[0]])),
+                unknown,
+                len(distinct),
+                world,
+                findings.file,
+                say_names(distinct.filter(pl.Series(index[:-1] < 0)), world),
             ),
         )
+        hint = say_names(distinct.filter(pl.Series(index[:-1] < 0)), world)
+        findings.notes += [hint] * bool(hint)
     return location
 
 
@@ -81,8 +89,20 @@ def find_stops(named: pl.Series, world: World) -> NDArray[np.int32]:
     return index
 
 
+def say_names(unknown: pl.Series, world: World) -> str:
+    """A hint where most ids that the world lacks are the names that it gives to its places."""
+    named = int(unknown.cast(pl.String).str.strip_chars().is_in(world.names.tolist()).sum())
+    if 2 * named <= len(unknown):
+        return ""
+    example = int(np.flatnonzero(np.isin(world.names, unknown.cast(pl.String).to_numpy()))[0])
+    return (
+        f"{named:,} of them are names of places: give their ids ({str(world.ids[example])!r} is "
+        f"{str(world.names[example])!r}), or a list of places that has the names as stop_id"
+    )
+
+
 def unknown_stop(
-    stop: str, row: int, unknown: int, distinct: int, world: World, file: Path | str
+    stop: str, row: int, unknown: int, distinct: int, world: World, file: Path | str, hint: str = ""
 ) -> InputError:
     """The sentence for the first unknown stop, or for a world that belongs to another city."""
     if unknown * 2 > distinct and distinct > 1:
@@ -93,7 +113,7 @@ def unknown_stop(
     else:
         more = f" ({unknown - 1:,} more unknown)" if unknown > 1 else ""
         text = f"stop {stop!r} in row {row} of {file} is not in {_called(world)}{more}"
-    error = UnknownStopError(text)
+    error = UnknownStopError(f"{text}. {hint}" if hint else text)
     error.file, error.row = str(file), row
     return error
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.trips.columns import guess_columns
 from wayveil.trips.findings import Findings
 from wayveil.trips.frames import Source, frame_of, source_name
 from wayveil.trips.matched import is_matched, read_matched
@@ -19,10 +20,11 @@ from wayveil.trips.trips import Trips
 from wayveil.trips.visits import REQUIRED, read_visits
 from wayveil.world.network import Network
 from wayveil.world.opening import open_world
+from wayveil.world.places import is_place_list
 from wayveil.world.world import World
 
 VISITS, PAIRS, SEQUENCES, FEED, NETWORK = "visits", "pairs", "sequences", "GTFS feed", "saved network"
-POINTS, MATCHED = "GPS points", "matched ways"
+POINTS, MATCHED, PLACES = "GPS points", "matched ways", "list of places"
 
 _READERS: dict[str, Callable[..., Trips]] = {
     VISITS: read_visits,
@@ -65,8 +67,10 @@ def check(source: Source, world: World | None = None, **options: Any) -> Finding
             return findings
         path = Path(source)
         kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
+        if kind == VISITS and _lists_places(path):
+            kind = PLACES
         findings.kind = kind
-        if kind in (FEED, NETWORK):
+        if kind in (FEED, NETWORK, PLACES):
             _check_world(path, findings)
         else:
             _check_trips(path, kind, world, options, findings)
@@ -110,6 +114,12 @@ def is_table_of_trips(path: Path) -> bool:
 def _table_kind(header: Sequence[str], columns: Mapping[str, str] | None) -> str:
     named = {(columns or {}).get(name, name) for name in header}
     return PAIRS if named.issuperset(PAIR_COLUMNS) and "stop_id" not in named else VISITS
+
+
+def _lists_places(path: Path) -> bool:
+    """Whether a table is a list of places: with a column that may be a time, a trip or a rider it is none."""
+    header = table_header(path)
+    return is_place_list(header) and set(guess_columns(header)) <= {"stop_id"}
 
 
 def _check_world(path: Path, findings: Findings) -> None:

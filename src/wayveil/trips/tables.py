@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +54,8 @@ def read_marked_table(
         missing = [repr(column) for column in required if column not in theirs]
         if missing:
             raise InputError(
-                f"has no column {' and no column '.join(missing)}; its columns are {_listed(header)}",
+                f"has no column {' and no column '.join(missing)}; its columns are {_listed(header)}"
+                f"{_say_headless(header)}",
                 file=name,
             )
         wanted = list(theirs.values()) + [MARKS_NAME] * (MARKS_NAME in header)
@@ -88,6 +90,22 @@ def table_header(source: Source) -> list[str]:
         if table_suffix(path) == ".parquet":
             return list(pl.read_parquet_schema(path))
         return pl.read_csv(path, separator=separator_of(path), n_rows=0, infer_schema=False).columns
+
+
+def first_rows(source: Source, names: list[str], rows: int) -> pl.DataFrame:
+    """The first rows of some columns, as text."""
+    frame = frame_of(source)
+    if frame is not None:
+        return frame.read(names).head(rows).cast(pl.String)
+    path = Path(source)
+    with readable(path):
+        if table_suffix(path) == ".parquet":
+            table = pl.scan_parquet(path).select(names).head(rows).collect()
+        else:
+            table = pl.read_csv(
+                path, separator=separator_of(path), columns=names, n_rows=rows, infer_schema=False
+            )
+    return table.cast(pl.String)
 
 
 def _read(path: Path, names: list[str]) -> pl.DataFrame:
@@ -193,6 +211,12 @@ def their_names(
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
+
+
+def _say_headless(header: Sequence[str]) -> str:
+    """No column is called by a number or a time: such a first row is no header."""
+    data = any(re.fullmatch(r"[\d.:/ T+-]*\d[\d.:/ T+-]*", name) for name in header)
+    return ". The first row looks like data: give the file a header" if data else ""
 
 
 def _height_without_trailing_blanks(table: pl.DataFrame) -> int:

@@ -78,6 +78,12 @@ class Layout:
         middle = (self.box.south + self.box.north) / 2
         return METRES_PER_DEGREE * (self.lat_step + self.lon_step * cos(radians(middle))) / 2
 
+    @property
+    def longer_side(self) -> float:
+        """The longer side of a cell, in metres."""
+        middle = (self.box.south + self.box.north) / 2
+        return METRES_PER_DEGREE * max(self.lat_step, self.lon_step * cos(radians(middle)))
+
     def row_and_column(self, lat: ArrayLike, lon: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The row and column of each point of the box; the border of the box belongs to it. -1 outside."""
         lat, lon = np.asarray(lat, np.float64), np.asarray(lon, np.float64)

@@ -1,6 +1,7 @@
 """`PlaceList`: places with names and, where known, coordinates, between which every move is possible."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,22 @@ from wayveil.world.network import Network
 from wayveil.world.world import World
 
 # How public lists call their columns; the first that is there counts. Capitals do not matter.
-IDS = ("stop_id", "location_id", "place_id", "station_id", "id", "code", "stop", "location", "place")
-NAMES = ("stop_name", "location_name", "place_name", "station_name", "name", "title")
+IDS = (
+    *(
+        "stop_id",
+        "location_id",
+        "place_id",
+        "station_id",
+        "id",
+        "code",
+        "stop",
+        "location",
+        "place",
+        "station",
+    ),
+    *("stop_name", "station_name", "name"),
+)
+NAMES = ("stop_name", "location_name", "place_name", "station_name", "name", "title", "station")
 LATITUDES = ("lat", "stop_lat", "latitude", "y")
 LONGITUDES = ("lon", "stop_lon", "lng", "longitude", "x")
 # Columns that only a table of trips has.
@@ -99,6 +114,12 @@ def read_places(path: Path) -> World | None:
             )
         return None
     return PlaceList.of_rows(table.select(pl.col(their).alias(our) for our, their in named.items()), path)
+
+
+def is_place_list(header: Sequence[str]) -> bool:
+    """Whether a table with such columns may be a list of places, and is none of trips."""
+    known = {name.strip().lower() for name in header}
+    return not known.isdisjoint(IDS) and known.isdisjoint((*OF_TRIPS, "origin", "destination", "seq"))
 
 
 def read_geojson(path: Path) -> PlaceList:
