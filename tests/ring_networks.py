@@ -1,8 +1,11 @@
-"""A ring of stops that vehicles pass in one direction, built from arrays."""
+"""A ring of stops that vehicles pass in one direction, and a line that they pass in both, built from arrays."""
 
 import numpy as np
 
+from wayveil.trips.trips import Trips
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
+from wayveil.world.successors import SparseSuccessors
+from wayveil.world.world import World
 
 
 def ring_of_stops(size: int, *, seconds: int = 600, routes: int = 1, skip: int = 1) -> Network:
@@ -32,3 +35,25 @@ def ring_of_stops(size: int, *, seconds: int = 600, routes: int = 1, skip: int =
         Platforms(ids, np.arange(size, dtype=np.int32)),
         name="ring",
     )
+
+
+def two_way_line(size: int) -> World:
+    """Stops in a row, each of which leads to those before and after it."""
+    rows = [[stop for stop in (at - 1, at + 1) if 0 <= stop < size] for at in range(size)]
+    first = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    names = [f"s{i:03d}" for i in range(size)]
+    return World(names, successors=SparseSuccessors(first, np.concatenate(rows).astype(np.int32)))
+
+
+def straight_rides(line: World, count: int, longest: int, seed: int) -> Trips:
+    """Trips along a line, up or down, of 2 to `longest` stops; nobody turns back."""
+    rng = np.random.default_rng(seed)
+    start = rng.integers(0, line.size, count)
+    way = np.where(rng.random(count) < 0.5, 1, -1)
+    rides = [
+        [stop for stop in range(at, at + sign * stops, sign) if 0 <= stop < line.size]
+        for at, sign, stops in zip(
+            start.tolist(), way.tolist(), rng.integers(2, longest + 1, count).tolist(), strict=True
+        )
+    ]
+    return Trips.of_lists(rides, line)

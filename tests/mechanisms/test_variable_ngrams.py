@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_ngrams import may_follow, small_list, small_network
 
+from ring_networks import straight_rides, two_way_line
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Frontier
 from wayveil.errors import ParameterError
@@ -20,6 +21,7 @@ from wayveil.risk.grey_box import grey_box
 from wayveil.risk.neighbours import some_neighbour, some_trips, some_world
 from wayveil.synthesis.ngram_model import NOT_ASKED
 from wayveil.trips.trips import Trips
+from wayveil.trips.windows import window_starts
 from wayveil.world.marked_successors import MarkedSuccessors
 
 WORLDS = {"list": small_list(), "network": small_network()}
@@ -112,6 +114,33 @@ def test_long_contexts_are_learnt_where_trips_are_many():
     right = private[0, 1, 1, 2] + private[3, 1, 1, 0]
     assert right > 0.8 * len(trips)
     assert sum(private.values()) == pytest.approx(4000, abs=20)
+
+
+def share_of_returns(trips):
+    """The share of moves that go straight back to the stop before."""
+    at = window_starts(trips, 3)
+    return float(np.mean(trips.location[at] == trips.location[at + 2]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_turns_back_who_did_not_though_single_counts_are_noise(seed):
+    """Pairs of stops say that half of all trips turn at every stop, and walks did so: in half of all moves."""
+    raw = straight_rides(two_way_line(40), 10_000, 12, seed=1)
+    assert share_of_returns(raw) == 0
+    model, _ = measured(VariableNgrams(), raw, 1, seed)
+    trips = model.generate(seed)
+    assert share_of_returns(trips) < 0.12
+    assert trips.lengths.mean() == pytest.approx(raw.lengths.mean(), rel=0.1)
+
+
+def test_who_turns_back_is_seen_turning():
+    line, rng = two_way_line(12), np.random.default_rng(2)
+    there = straight_rides(line, 4_000, 5, seed=3).to_lists()
+    back = [[*trip, trip[-2]] if len(trip) > 1 and rng.random() < 0.5 else trip for trip in there]
+    raw = Trips.of_lists(back, line)
+    assert share_of_returns(raw) > 0.15
+    model, _ = measured(VariableNgrams(), raw, 4)
+    assert share_of_returns(model.generate(1)) == pytest.approx(share_of_returns(raw), abs=0.15)
 
 
 def test_trips_that_were_cut_do_not_end_at_the_cut():

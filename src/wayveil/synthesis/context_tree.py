@@ -44,20 +44,44 @@ class ContextLevel:
         """The context of each cell."""
         return np.repeat(np.arange(len(self.total)), self.degree)
 
-    def settle(self, asked: NDArray[np.bool_], noisy: Ints, scale: Floats, spread: float) -> None:
+    def settle(
+        self,
+        asked: NDArray[np.bool_],
+        noisy: Ints,
+        scale: Floats,
+        spread: float,
+        back: NDArray[np.bool_],
+    ) -> None:
         """Take in noisy counts of the asked cells: between what was expected and what was counted, by their errors.
 
         An expectation e is thought to be off by `spread` e, a count by its noise. The cells of a row then add up to
-        the context's total again.
+        the context's total again. Shorter contexts do not know where a trip came from, and expect that many go
+        straight `back`: how much too many is seen in all such cells together, long before it is seen in one.
         """
         self.noisy[asked] = noisy
+        backs = back[asked]
+        self.weight[back] *= _ratio_of(noisy[backs], self.weight[asked][backs], scale[backs])
+        self._fill_totals()
         expected = self.weight[asked]
         doubt = (spread * expected) ** 2
         trust = doubt / (doubt + 2 * scale**2)
         self.weight[asked] = np.maximum(expected + trust * (noisy - expected), 0.0)
+        self._fill_totals()
+
+    def _fill_totals(self) -> None:
+        """Let the cells of every row add up to the total of its context."""
         together = np.bincount(self.row, self.weight, len(self.total))
         factor = np.divide(self.total, together, out=np.zeros(len(self.total)), where=together > 0)
         self.weight *= factor[self.row]
+
+
+def _ratio_of(noisy: Ints, expected: Floats, scale: Floats) -> float:
+    """How many times as often as expected these cells were counted: 1 where their noise would hide it."""
+    whole = float(expected.sum())
+    if whole <= 0:
+        return 1.0
+    variance = 2 * float(np.sum(scale**2)) / whole**2
+    return max(1.0 + (float(noisy.sum()) / whole - 1.0) / (1.0 + variance), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +173,19 @@ class ContextTree:
         self._children, self._child_ids = self._children[order], self._child_ids[order]
         self.levels.append(level)
 
+    def next_symbols(self, level: ContextLevel) -> Ints:
+        """What follows the context in each cell of a level."""
+        starts = np.cumsum(level.degree) - level.degree
+        rank = np.arange(len(level.weight)) - np.repeat(starts, level.degree)
+        return self.successors.nth(level.symbols[level.row, -1], rank).astype(np.int64)
+
+    def leads_back(self, level: ContextLevel) -> NDArray[np.bool_]:
+        """Cells of contexts of two symbols or more that go straight back to the symbol before the last."""
+        came_from = level.symbols[level.row, -2]
+        return np.asarray(
+            (self.next_symbols(level) == came_from) & (came_from != level.symbols[level.row, -1])
+        )
+
     def model(
         self, world: World, longest: int, lengths: NoisyLengths, bins: TimeBins | None = None
     ) -> NgramModel:
@@ -157,10 +194,7 @@ class ContextTree:
         names = np.append(np.arange(begin), end)[:, None]
         tables = [NgramTable(names, self.singles.noisy, self.visits, self.singles.scale)]
         for level in self.levels:
-            starts = np.cumsum(level.degree) - level.degree
-            rank = np.arange(len(level.weight)) - np.repeat(starts, level.degree)
-            last = self.successors.nth(level.symbols[level.row, -1], rank).astype(np.int64)
-            symbols = np.concatenate([level.symbols[level.row], last[:, None]], axis=1)
+            symbols = np.concatenate([level.symbols[level.row], self.next_symbols(level)[:, None]], axis=1)
             kept = level.weight > 0
             tables.append(NgramTable(symbols[kept], level.noisy[kept], level.weight[kept], level.scale))
         return NgramModel(world, tuple(tables), (begin,), end, self.trips, longest, self.moves, lengths, bins)
