@@ -14,7 +14,7 @@ from wayveil.risk.tiny_worlds import small_network
 from wayveil.synthesis.weave.descent import minimise
 from wayveil.synthesis.weave.fit import Features, fit_weights
 from wayveil.synthesis.weave.settings import SolverSettings
-from wayveil.synthesis.weave.shared_ways import grow_forest
+from wayveil.synthesis.weave.shared_ways import find_stretches, grow_forest
 from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
 from wayveil.world.zones import Geography
@@ -60,8 +60,8 @@ def test_products_are_those_of_the_whole_matrix():
     rng = np.random.default_rng(1)
     x, weight = rng.standard_normal(features.cells), rng.random(features.size)
     with ThreadPoolExecutor(2) as pool:
-        assert np.allclose(features.score_trips(x, pool), rows @ x, atol=1e-5)
-        assert np.allclose(features.add_up(weight, pool), weight @ rows, atol=1e-5)
+        assert np.allclose(features.score_trips(x, pool), rows[features.trip] @ x, atol=1e-5)
+        assert np.allclose(features.add_up(weight[features.trip], pool), weight @ rows, atol=1e-5)
 
 
 @pytest.mark.parametrize("euclidean", [0, 1])
@@ -191,10 +191,11 @@ def test_a_forest_holds_every_walk_once_and_its_runs_where_they_begin(lists):
             node for node in range(len(forest.parent)) if len(way(node)) >= visits
         }
         assert runs.location.reshape(-1, visits).tolist() == [way(node)[:visits] for node in beginning]
-    cuts = forest.cuts(3)
-    assert cuts[0] == 0
-    assert cuts[-1] == len(forest.parent)
-    assert all(cut == len(forest.parent) or forest.parent[cut] < 0 for cut in cuts)
+    nodes, begin = len(forest.parent), np.unique(forest.node)
+    stretches = find_stretches(forest, np.zeros((nodes, 2), np.int32), begin, np.ones((len(begin), 2)))
+    cuts, of_walks = stretches.cuts(3)
+    assert (cuts[0], cuts[-1], of_walks[0], of_walks[-1]) == (0, len(stretches.goes_on), 0, len(begin))
+    assert all(stretches.goes_on[cut] < 0 for cut in cuts[:-1] if cut < cuts[-1])
 
 
 def test_trips_that_walk_alike_at_different_times_are_looked_up_once():
@@ -208,4 +209,4 @@ def test_trips_that_walk_alike_at_different_times_are_looked_up_once():
     assert len(features.bounds) - 1 <= len(walks) < features.size
     rows, x = dense(blocks, twice), np.random.default_rng(6).standard_normal(features.cells)
     with ThreadPoolExecutor(2) as pool:
-        assert np.allclose(features.score_trips(x, pool), rows @ x)
+        assert np.allclose(features.score_trips(x, pool), rows[features.trip] @ x)

@@ -144,11 +144,11 @@ def grow_trees(
     size = len(indptr) - 1
     key = np.empty(size, np.float64)
     node = np.empty(size, np.int32)
-    place, nobody = np.empty(size, np.int32), np.empty(0, np.int32)
+    place = np.empty(size, np.int32)
     for k in range(len(roots)):
         near = distance[k if len(distance) > 1 else 0]
         deep = depth[k if len(depth) > 1 else 0]
-        grow_tree(indptr, indices, cost, roots[k], toward[k], near, deep, key, node, place, nobody, 0, 0)
+        grow_tree(indptr, indices, cost, roots[k], toward[k], near, deep, key, node, place)
 
 
 @njit(cache=True, nogil=True)
@@ -163,15 +163,10 @@ def grow_tree(
     key: NDArray[np.float64],
     node: NDArray[np.int32],
     place: NDArray[np.int32],
-    asked: NDArray[np.int32],
-    mark: int,
-    missing: int,
 ) -> None:
     """Dijkstra from one root. `key` and `node` are the heap; `place` is where in it a location sits.
 
-    `depth` is the number of locations on the way to the root, both ends included, and 0 where there is no way. Stops
-    when `missing` locations with this mark in `asked` have been settled: their ways are then final, those of others
-    may not be. Nothing missing means a whole tree.
+    `depth` is the number of locations on the way to the root, both ends included, and 0 where there is no way.
     """
     toward[:] = -1
     depth[:] = 0
@@ -185,10 +180,6 @@ def grow_tree(
         nearest, here = node[0], key[0]
         place[nearest] = _SETTLED
         depth[nearest] = depth[toward[nearest]] + 1
-        if missing > 0 and asked[nearest] == mark:
-            missing -= 1
-            if missing == 0:
-                break
         waiting -= 1
         if waiting > 0:
             sift_down(key, node, place, waiting)

@@ -7,6 +7,7 @@ begin and end at each place is estimated in `network_demand` and `list_demand`.
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.projection import onto_total
@@ -57,15 +58,16 @@ class Demand:
         if look.times == 0:
             return None
         everywhere = self._estimate_hours()
-        zones = self.blocks.geography.places
-        chance = np.broadcast_to(everywhere, (len(origin), look.times))
+        likely, zone = [], []
         for name, end in (("hour at origin", origin), ("hour at destination", destination)):
             if name in self.noisy:
-                at_zone = self._estimate_hours_by_zone(name, everywhere)
-                chance = chance * (at_zone / everywhere)[zones.zone(end, look.hours)]
-        running = np.cumsum(chance, axis=1)
-        drawn = rng.random(len(origin)) * running[:, -1]
-        return np.minimum((running <= drawn[:, None]).sum(axis=1), look.times - 1)
+                likely.append(self._estimate_hours_by_zone(name, everywhere) / everywhere)
+                zone.append(self.blocks.geography.places.zone(end, look.hours))
+            else:
+                likely.append(np.ones((1, look.times)))
+                zone.append(np.zeros(len(end), np.int64))
+        drawn = rng.random(len(origin))
+        return _draw_bins(everywhere, likely[0], likely[1], zone[0], zone[1], drawn)
 
     def _estimate_hours(self) -> Floats:
         """Shares of the time bins over all zones: the mean of the views of them, weighted by their precision."""
@@ -86,3 +88,19 @@ class Demand:
         mass = onto_total(table, self.total)
         mass += self.settings.ends.usual_hours * self.total / len(table) * everywhere
         return mass / mass.sum(axis=1, keepdims=True)
+
+
+@njit(cache=True, nogil=True)
+def _draw_bins(everywhere, one, two, at_one, at_two, drawn):  # type: ignore[no-untyped-def]
+    """The time bin at which the running sum of three factors passes a share `drawn` of all of it."""
+    out, running = np.empty(len(drawn), np.int64), np.empty(len(everywhere))
+    for trip in range(len(drawn)):
+        so_far = 0.0
+        for time in range(len(everywhere)):
+            so_far += everywhere[time] * one[at_one[trip], time] * two[at_two[trip], time]
+            running[time] = so_far
+        time = 0
+        while time < len(everywhere) - 1 and running[time] <= drawn[trip] * so_far:
+            time += 1
+        out[trip] = time
+    return out

@@ -27,9 +27,10 @@ def minimise(
     point = start
     value, slope = function(point)
     moves, turns = (np.empty((settings.memory, len(start))) for _ in range(2))
+    bends = np.empty(settings.memory)
     known, idle = 0, 0
     for step in range(iterations):
-        direction = _point_downhill(slope, moves, turns, known)
+        direction = _point_downhill(slope, moves, turns, bends, known)
         descent = dot(direction, slope)
         if descent >= 0:  # rounding has spoilt the memory
             known = 0
@@ -45,7 +46,7 @@ def minimise(
             length *= 0.5
             if length < settings.shortest:
                 return point, step
-        known = _remember(there - point, new_slope - slope, moves, turns, known)
+        known = _remember(there - point, new_slope - slope, moves, turns, bends, known)
         idle = idle + 1 if value - new_value <= tolerance else 0
         point, value, slope = there, new_value, new_slope
         if idle == 2:
@@ -53,12 +54,15 @@ def minimise(
     return point, iterations
 
 
-def _remember(move: Floats, turn: Floats, moves: Floats, turns: Floats, known: int) -> int:
-    """Keep a step and how it turned the slope, the newest in row `known` modulo the memory; returns the new `known`."""
-    if dot(move, turn) <= 1e-14 * dot(turn, turn):
+def _remember(move: Floats, turn: Floats, moves: Floats, turns: Floats, bends: Floats, known: int) -> int:
+    """Keep a step, how it turned the slope, and the inner product of both, the newest in row `known` modulo the memory;
+    returns the new `known`.
+    """
+    bend = dot(move, turn)
+    if bend <= 1e-14 * dot(turn, turn):
         return known
     row = known % len(moves)
-    moves[row], turns[row] = move, turn
+    moves[row], turns[row], bends[row] = move, turn, bend
     return known + 1
 
 
@@ -73,25 +77,24 @@ def dot(one: Floats, other: Floats) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _point_downhill(slope: Floats, moves: Floats, turns: Floats, known: int) -> Floats:
+def _point_downhill(slope: Floats, moves: Floats, turns: Floats, bends: Floats, known: int) -> Floats:
     """Minus the slope divided by the curvature, as far as the last steps tell (two-loop recursion)."""
     out = -slope
     rows = min(known, len(moves))
-    factor, bend = np.empty(rows), np.empty(rows)
+    factor = np.empty(rows)
     for back in range(rows):
         row = (known - 1 - back) % len(moves)
-        bend[back] = dot(moves[row], turns[row])
-        factor[back] = dot(moves[row], out) / bend[back]
+        factor[back] = dot(moves[row], out) / bends[row]
         for i in range(len(out)):
             out[i] -= factor[back] * turns[row, i]
     if rows:
         row = (known - 1) % len(moves)
-        scale = bend[0] / dot(turns[row], turns[row])
+        scale = bends[row] / dot(turns[row], turns[row])
         for i in range(len(out)):
             out[i] *= scale
     for back in range(rows - 1, -1, -1):
         row = (known - 1 - back) % len(moves)
-        change = factor[back] - dot(turns[row], out) / bend[back]
+        change = factor[back] - dot(turns[row], out) / bends[row]
         for i in range(len(out)):
             out[i] += change * moves[row, i]
     return out

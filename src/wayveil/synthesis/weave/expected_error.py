@@ -105,7 +105,7 @@ def count_trips(measured: Measurements, trips: Trips) -> dict[str, Tally]:
             value = features.add_up(np.ones(features.size), pool)
             riders = value
             if block.spread:
-                riders = features.add_up(find_norms(block, walks), pool)
+                riders = features.add_up(find_norms(block, walks)[features.trip], pool)
         found[name] = Tally(value, riders)
     return found
 

@@ -29,6 +29,7 @@ from wayveil.synthesis.weave.shared_ways import (
     Stretches,
     add_stretch_scores,
     add_stretch_totals,
+    find_stretches,
     grow_forest,
     look_up_cells,
 )
@@ -40,9 +41,9 @@ MOST_WORKERS = 8
 
 
 class Share(NamedTuple):
-    """What one thread works on: nodes of the forest from the first to before the second, and distinct walks."""
+    """What one thread works on: stretches from the first to before the second, and distinct walks."""
 
-    nodes: tuple[int, int]
+    stretches: tuple[int, int]
     walks: tuple[int, int]
 
 
@@ -59,6 +60,8 @@ class Features:
 
     Only blocks that no other block refines are looked up; the coarser ones follow from them. What a walk decides on is
     looked up once for all trips that walk it, at whatever time. On a network walks share stretches besides.
+
+    Numbers of trips stand in the order of `trip` here: trips that walk alike lie side by side.
     """
 
     def __init__(self, blocks: dict[str, Block], walks: Walks) -> None:
@@ -88,8 +91,11 @@ class Features:
             [column[self.trip] for column, same in zip(single, alike, strict=True) if not same], self.size
         )
         self.spread = [] if forest is not None else [self._look_up(block, walks) for block in spread]
-        self.stretches = None if forest is None else self._put_on_stretches(forest, spread, walks, some)
-        self.shares = self._share_out(forest)
+        self.stretches = [] if forest is None else self._put_on_stretches(forest, spread, walks, some)
+        self.shares = self._share_out()
+        # Room for the passes over all nodes, used again and again: to ask for it anew takes longer than to fill it.
+        nodes = 0 if forest is None else len(forest.parent)
+        self._reach, self._load = np.empty((nodes, 2)), np.zeros((nodes, 2))
 
     def score_trips(self, x: Floats, pool: ThreadPoolExecutor) -> Floats:
         """A_j . x for every trip."""
@@ -101,11 +107,9 @@ class Features:
         def work(share: Share) -> None:
             for part in self.spread:
                 _add_spread_scores(part, x, by_walk, *share.walks)
-            if self.stretches is not None:
-                add_stretch_scores(self.stretches, x, by_walk, share.nodes, share.walks)
-            _hand_out_scores(
-                self.by_walk, self.by_trip, self.trip, self.bounds, x, by_walk, out, *share.walks
-            )
+            for stretches in self.stretches:
+                add_stretch_scores(stretches, x, self._reach, by_walk, share.stretches, share.walks)
+            _hand_out_scores(self.by_walk, self.by_trip, self.bounds, x, by_walk, out, *share.walks)
 
         list(pool.map(work, self.shares))
         return out
@@ -116,13 +120,11 @@ class Features:
 
         def work(share: Share) -> Floats:
             out = np.zeros(self.cells + 1)
-            _collect_totals(
-                self.by_walk, self.by_trip, self.trip, self.bounds, weight, by_walk, out, *share.walks
-            )
+            _collect_totals(self.by_walk, self.by_trip, self.bounds, weight, by_walk, out, *share.walks)
             for part in self.spread:
                 _add_spread_totals(part, by_walk, out, *share.walks)
-            if self.stretches is not None:
-                add_stretch_totals(self.stretches, by_walk, out, share.nodes, share.walks)
+            for stretches in self.stretches:
+                add_stretch_totals(stretches, by_walk, self._load, out, share.stretches, share.walks)
             return out
 
         total = np.sum(list(pool.map(work, self.shares)), axis=0)[:-1]
@@ -132,9 +134,9 @@ class Features:
         return total
 
     def put_even(self, total: float, prior: Floats) -> Floats:
-        """What trips with the prior weights, scaled to a total, add to every cell."""
+        """What trips with the prior weights (in the order of the support), scaled to a total, add to every cell."""
         with ThreadPoolExecutor(len(self.shares)) as pool:
-            return self.add_up(prior * (total / prior.sum()), pool)
+            return self.add_up(prior[self.trip] * (total / prior.sum()), pool)
 
     def _look_up(self, block: Block, walks: Walks) -> Spread:
         parts, cells = count_parts(block, walks), block.of(walks)
@@ -142,25 +144,31 @@ class Features:
         cell = (cells + self.place[block.name].start).astype(np.int32)
         return Spread(cell, bounds, 1 / measure_norms(block, parts, cells))
 
-    def _put_on_stretches(self, forest: Forest, spread: list[Block], walks: Walks, some: Ints) -> Stretches:
+    def _put_on_stretches(
+        self, forest: Forest, spread: list[Block], walks: Walks, some: Ints
+    ) -> list[Stretches]:
+        """The blocks two by two; beside the last of an odd number there is one that has no cells."""
         cells = [look_up_cells(forest, block, self.place[block.name].start, self.cells) for block in spread]
         shares = [1 / find_norms(block, walks)[some] for block in spread]
-        return Stretches(
-            forest.parent,
-            np.column_stack(cells),
-            forest.node[some],
-            np.column_stack(shares).astype(np.float64),
-        )
+        if len(spread) % 2:
+            cells.append(np.full(len(forest.parent), self.cells, np.int32))
+            shares.append(np.zeros(len(some)))
+        node = forest.node[some]
+        return [
+            find_stretches(
+                forest, np.column_stack(cells[i : i + 2]), node, np.column_stack(shares[i : i + 2])
+            )
+            for i in range(0, len(cells), 2)
+        ]
 
-    def _share_out(self, forest: Forest | None) -> list[Share]:
+    def _share_out(self) -> list[Share]:
         workers = min(os.cpu_count() or 1, MOST_WORKERS)
-        if forest is None:
-            cuts = np.linspace(0, self.size, workers + 1).astype(np.int64)
-            nodes = np.zeros_like(cuts)
+        if self.stretches:
+            cuts, walks = self.stretches[0].cuts(workers)
         else:
-            nodes = forest.cuts(workers)
-            cuts = np.searchsorted(forest.node[self.trip[self.bounds[:-1]]], nodes)
-        return [Share(*pair) for pair in zip(pairwise(nodes.tolist()), pairwise(cuts.tolist()), strict=True)]
+            walks = np.linspace(0, self.size, workers + 1).astype(np.int64)
+            cuts = np.zeros_like(walks)
+        return [Share(*pair) for pair in zip(pairwise(cuts.tolist()), pairwise(walks.tolist()), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,38 +205,45 @@ def fit_weights(
     `prior` are the weights to stay near (default: even ones); `start` is the dual point of an earlier, similar fit.
     The solver stops when a step gains far less in log-likelihood than the noise is worth.
     """
-    prior = np.ones(features.size) if prior is None else prior
+    prior = np.ones(features.size) if prior is None else prior[features.trip]
     prior = prior / prior.sum()
     with ThreadPoolExecutor(len(features.shares)) as pool:
         even = features.add_up(total * prior, pool)
-        reached = even > 0
-        wanted = np.where(reached, wanted, 0.0)
+        # Cells that no trip reaches say nothing: their dual stays zero, and the solver does not see them.
+        reached = np.flatnonzero(even > 0)
+        wanted, variance = wanted[reached], variance[reached]
         # Steps of about equal effect in every direction: the curvature of the dual is the variance plus the cell's own.
-        unit = 1 / np.sqrt(variance + even)
+        unit = 1 / np.sqrt(variance + even[reached])
 
         def weights(x: Floats) -> tuple[Floats, float]:
-            score = features.score_trips(x, pool)
-            top = float(score.max())
-            weight = prior * np.exp(score - top)
+            everywhere = np.zeros(features.cells)
+            everywhere[reached] = x
+            weight = features.score_trips(everywhere, pool)
+            top = float(weight.max())
+            weight -= top
+            np.exp(weight, out=weight)
+            weight *= prior
             mass = float(weight.sum())
-            return weight * (total / mass), top + log(mass)
+            weight *= total / mass
+            return weight, top + log(mass)
 
         def dual(z: Floats) -> tuple[float, Floats]:
             x = z * unit
             weight, log_mean = weights(x)
-            slope = features.add_up(weight, pool) - wanted + variance * x
+            slope = features.add_up(weight, pool)[reached] - wanted + variance * x
             value = total * log_mean - dot(wanted, x) + 0.5 * dot(variance, x * x)
             return value / total, slope * unit / total
 
-        begin = np.zeros(features.cells)
+        begin = np.zeros(len(reached))
         if start is not None:
             # On another support the earlier point may put all weight on a handful of trips: then zero is nearer.
-            warm = np.where(reached, start, 0.0) / unit
-            begin = min(begin, warm, key=lambda z: dual(z)[0])
+            begin = min(begin, start[reached] / unit, key=lambda z: dual(z)[0])
         found, steps = minimise(dual, begin, iterations, solver.tolerance / total, solver)
-        x = found * unit
-        weight, _ = weights(x)
-        return Fit(weight, x, features.add_up(weight, pool), even, steps)
+        weight, _ = weights(found * unit)
+        fitted = features.add_up(weight, pool)
+    of_support, x = np.empty(features.size), np.zeros(features.cells)
+    of_support[features.trip], x[reached] = weight, found * unit
+    return Fit(of_support, x, fitted, even, steps)
 
 
 def find_norms(block: Block, walks: Walks) -> Floats:
@@ -249,7 +264,7 @@ def _put_side_by_side(columns: list[Ints], rows: int) -> NDArray[np.int32]:
 
 
 @njit(cache=True, nogil=True)
-def _hand_out_scores(by_walk, by_trip, trip, bounds, x, score, out, begin, end):  # type: ignore[no-untyped-def]
+def _hand_out_scores(by_walk, by_trip, bounds, x, score, out, begin, end):  # type: ignore[no-untyped-def]
     """Scores of trips: what their walk scores, and what its trips do not have in common."""
     for walk in range(begin, end):
         common = score[walk]
@@ -259,16 +274,16 @@ def _hand_out_scores(by_walk, by_trip, trip, bounds, x, score, out, begin, end):
             own = common
             for column in range(by_trip.shape[1]):
                 own += x[by_trip[j, column]]
-            out[trip[j]] = own
+            out[j] = own
 
 
 @njit(cache=True, nogil=True)
-def _collect_totals(by_walk, by_trip, trip, bounds, weight, total, out, begin, end):  # type: ignore[no-untyped-def]
+def _collect_totals(by_walk, by_trip, bounds, weight, total, out, begin, end):  # type: ignore[no-untyped-def]
     """The weight of each walk, added to the cells that its trips have in common; to the others trip by trip."""
     for walk in range(begin, end):
         common = 0.0
         for j in range(bounds[walk], bounds[walk + 1]):
-            own = weight[trip[j]]
+            own = weight[j]
             common += own
             for column in range(by_trip.shape[1]):
                 out[by_trip[j, column]] += own

@@ -44,8 +44,9 @@ def weave_on_list(measured: "Measurements", rng: np.random.Generator) -> tuple[T
         )
         kinds = np.array(on_list.first_kinds)
         support = draw_walks(demand, chain, factors, lengths, count_support(total, settings), rng)
+        quick = settings.iterations // settings.solver.early
         return target, target.fit_support(
-            support, kinds, None, sweeps=settings.sweeps, iterations=settings.iterations
+            support, kinds, None, sweeps=settings.sweeps, between=quick, iterations=settings.iterations
         )
 
 

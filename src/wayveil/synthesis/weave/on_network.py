@@ -73,11 +73,15 @@ def weave_on_network(
     rounds = settings.rounds if strong else max(1, settings.rounds - 1)
     learnt, choices = np.ones(network.edges), ways.first_choices
     dual: Floats | None = None
+    quick = settings.iterations // settings.solver.early
+    # Shares of routes follow from a rough fit; those of drives on a grid were set with whole ones.
+    between = quick if isinstance(network, Grid) else min(quick, settings.solver.between)
     for turn in range(1, rounds):
         with step(f"weaving, round {turn} of {rounds}"):
             support = ways.draw(min(count, settings.early), choices, learnt, rng)
-            quick = settings.iterations // settings.solver.early
-            found = target.fit_support(support, choices, dual, sweeps=settings.sweeps, iterations=quick)
+            found = target.fit_support(
+                support, choices, dual, sweeps=settings.sweeps, between=between, iterations=quick
+            )
             dual, choices = found.fit.dual, np.maximum(found.kinds, settings.least_share)
             choices = choices / choices.sum()
             ways.learn(found)
@@ -88,7 +92,7 @@ def weave_on_network(
         support = ways.draw(count, choices, learnt, rng)
         sweeps = min(settings.sweeps, 1)
         return target, target.fit_support(
-            support, choices, dual, sweeps=sweeps, iterations=settings.iterations
+            support, choices, dual, sweeps=sweeps, between=between, iterations=settings.iterations
         )
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.weave.settings import Generation, RouteSettings
+from wayveil.world.bucket_trees import grow_tree_in_buckets, size_buckets
 from wayveil.world.network import Network
-from wayveil.world.trees import grow_tree
 
 METRES, SECONDS, LINES = range(3)
 _RIDE, _BOARD, _ALIGHT = range(3)
@@ -79,16 +79,23 @@ def find_routes(
     roots, first = np.unique(destination, return_index=True)
     bounds = np.append(first, len(destination)).astype(np.int64)
     return _follow_trees(
-        graph.indptr, graph.indices, cost, graph.stop, roots.astype(np.int32), bounds, origin
+        graph.indptr,
+        graph.indices,
+        cost,
+        *size_buckets(cost),
+        graph.stop,
+        roots.astype(np.int32),
+        bounds,
+        origin,
     )
 
 
 @njit(cache=True, nogil=True)
-def _follow_trees(indptr, indices, cost, stop, roots, bounds, origin):  # type: ignore[no-untyped-def]
+def _follow_trees(indptr, indices, cost, per_unit, buckets, stop, roots, bounds, origin):  # type: ignore[no-untyped-def]
     size = len(indptr) - 1
-    toward, depth = np.empty(size, np.int32), np.empty(size, np.int32)
-    distance, key = np.empty(size), np.empty(size)
-    node, place = np.empty(size, np.int32), np.empty(size, np.int32)
+    toward, distance = np.empty(size, np.int32), np.empty(size)
+    after, before = np.empty(size, np.int32), np.empty(size, np.int32)
+    head = np.full(buckets, -1, np.int32)
     location = np.empty(24 * len(origin) + size + 1, np.int32)
     lengths = np.zeros(len(origin), np.int64)
     asked = np.full(size, -1, np.int32)
@@ -101,7 +108,9 @@ def _follow_trees(indptr, indices, cost, stop, roots, bounds, origin):  # type: 
             if asked[origin[i]] != k:
                 asked[origin[i]] = k
                 missing += 1
-        grow_tree(indptr, indices, cost, root, toward, distance, depth, key, node, place, asked, k, missing)
+        grow_tree_in_buckets(
+            indptr, indices, cost, per_unit, root, toward, distance, head, after, before, asked, k, missing
+        )
         for i in range(bounds[k], bounds[k + 1]):
             if used + size > len(location):
                 larger = np.empty(2 * len(location) + size, np.int32)

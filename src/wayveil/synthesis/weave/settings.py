@@ -36,6 +36,11 @@ class SolverSettings(_Settings):
     early: int = Field(
         4, ge=1, description="early fits of a support take at most `iterations` / `early` steps"
     )
+    between: int = Field(
+        12,
+        ge=1,
+        description="where riders choose routes, their shares are learnt after so many steps, at most",
+    )
     memory: int = Field(12, ge=1, description="steps that L-BFGS remembers")
     enough: float = Field(1e-4, gt=0, lt=1, description="share of the promised gain that a step must bring")
     shortest: float = Field(1e-8, gt=0, description="the line search gives up below this part of a step")

@@ -33,12 +33,6 @@ class Forest(NamedTuple):
         location = np.column_stack(stops).ravel().astype(np.int32)
         return beginning, Walks(location, visits * np.arange(len(beginning) + 1))
 
-    def cuts(self, count: int) -> Ints:
-        """Bounds of so many shares of the nodes, each of whole trees and about as large as the others."""
-        roots = np.append(np.flatnonzero(self.parent < 0), len(self.parent))
-        wanted = np.linspace(0, len(self.parent), count + 1)
-        return roots[np.searchsorted(roots, wanted)].astype(np.int64)
-
 
 def grow_forest(walks: Walks) -> Forest:
     """The forest of all walks."""
@@ -47,15 +41,41 @@ def grow_forest(walks: Walks) -> Forest:
 
 
 class Stretches(NamedTuple):
-    """Blocks whose cells follow from runs of visits: the cell of each node's first run, in each block.
+    """Two blocks whose cells follow from runs of visits, on the ways of all walks.
 
-    `node` and `share` are those of every distinct walk: where it begins, and what each of its parts weighs.
+    Nodes stand in the order in which walks were put into the forest, each walk from its end: after a node comes the one
+    that leads to it, until the walk is whole. Such stretches are passed along without looking up any parent.
+
+    first    the node at which each stretch begins, and the end of the last one
+    goes_on  the node that each stretch goes on to, -1 at a destination
+    run      the number of each node's first run, `cell` the cells of each run in both blocks
+    node     of every distinct walk the node where it begins, ascending
+    share    what each part of a distinct walk weighs in both blocks
     """
 
-    parent: NDArray[np.int32]
+    first: Ints
+    goes_on: NDArray[np.int32]
+    run: NDArray[np.int32]
     cell: NDArray[np.int32]
     node: NDArray[np.int32]
     share: Floats
+
+    def cuts(self, count: int) -> tuple[Ints, Ints]:
+        """Bounds of so many shares of the stretches, of whole trees and about as many nodes each; and of the walks."""
+        trees = np.append(np.flatnonzero(self.goes_on < 0), len(self.goes_on))
+        wanted = np.linspace(0, self.first[-1], count + 1)
+        cuts = trees[np.searchsorted(self.first[trees], wanted)]
+        return cuts, np.searchsorted(self.node, self.first[cuts])
+
+
+def find_stretches(
+    forest: Forest, cell: NDArray[np.int32], node: NDArray[np.int32], share: Floats
+) -> Stretches:
+    """The stretches of a forest. `cell` has the cells of each node's first run; the rest are columns of `Stretches`."""
+    nodes = len(forest.parent)
+    begin = np.flatnonzero((forest.parent < 0) | (forest.parent != np.arange(nodes) - 1))
+    run, cells = _number_rows(cell)
+    return Stretches(np.append(begin, nodes), forest.parent[begin], run, cells, node, share)
 
 
 def look_up_cells(forest: Forest, block: Block, first: int, nowhere: int) -> NDArray[np.int32]:
@@ -68,37 +88,81 @@ def look_up_cells(forest: Forest, block: Block, first: int, nowhere: int) -> NDA
 
 
 @njit(cache=True, nogil=True)
-def add_stretch_scores(part, x, out, nodes, walks):  # type: ignore[no-untyped-def]
-    """Add up x along the walks of a share of the trees."""
-    begin, end = nodes
-    blocks = part.cell.shape[1]
-    reach = np.empty((end - begin, blocks))
-    for node in range(begin, end):
-        before = part.parent[node] - begin
-        for b in range(blocks):
-            value = x[part.cell[node, b]]
-            reach[node - begin, b] = value if before < 0 else value + reach[before, b]
+def add_stretch_scores(part, x, reach, out, stretches, walks):  # type: ignore[no-untyped-def]
+    """Add up x along the walks of a share of the trees. `reach` is room for two numbers per node."""
+    first, goes_on, run, share = part.first, part.goes_on, part.run, part.share
+    score = np.empty((len(part.cell), 2))
+    for k in range(len(score)):
+        score[k, 0], score[k, 1] = x[part.cell[k, 0]], x[part.cell[k, 1]]
+    for stretch in range(stretches[0], stretches[1]):
+        on, one, two = goes_on[stretch], 0.0, 0.0
+        if on >= 0:
+            one, two = reach[on, 0], reach[on, 1]
+        for node in range(first[stretch], first[stretch + 1]):
+            one += score[run[node], 0]
+            two += score[run[node], 1]
+            reach[node, 0], reach[node, 1] = one, two
     for walk in range(walks[0], walks[1]):
-        for b in range(blocks):
-            out[walk] += reach[part.node[walk] - begin, b] * part.share[walk, b]
+        node = part.node[walk]
+        out[walk] += reach[node, 0] * share[walk, 0] + reach[node, 1] * share[walk, 1]
 
 
 @njit(cache=True, nogil=True)
-def add_stretch_totals(part, weight, out, nodes, walks):  # type: ignore[no-untyped-def]
-    """Add the weights of the walks of a share of the trees to all cells along them."""
-    begin, end = nodes
-    blocks = part.cell.shape[1]
-    load = np.zeros((end - begin, blocks))
+def add_stretch_totals(part, weight, load, out, stretches, walks):  # type: ignore[no-untyped-def]
+    """Add the weights of the walks of a share of the trees to all cells along them.
+
+    `load` is room for two numbers per node, zero before and after.
+    """
+    first, goes_on, run, share = part.first, part.goes_on, part.run, part.share
+    total = np.zeros((len(part.cell), 2))
     for walk in range(walks[0], walks[1]):
-        for b in range(blocks):
-            load[part.node[walk] - begin, b] += weight[walk] * part.share[walk, b]
-    for node in range(end - 1, begin - 1, -1):
-        before = part.parent[node] - begin
-        for b in range(blocks):
-            value = load[node - begin, b]
-            out[part.cell[node, b]] += value
-            if before >= 0:
-                load[before, b] += value
+        node = part.node[walk]
+        load[node, 0], load[node, 1] = weight[walk] * share[walk, 0], weight[walk] * share[walk, 1]
+    for stretch in range(stretches[1] - 1, stretches[0] - 1, -1):
+        on, one, two = goes_on[stretch], 0.0, 0.0
+        for node in range(first[stretch + 1] - 1, first[stretch] - 1, -1):
+            one += load[node, 0]
+            two += load[node, 1]
+            load[node, 0], load[node, 1] = 0.0, 0.0
+            total[run[node], 0] += one
+            total[run[node], 1] += two
+        if on >= 0:
+            load[on, 0] += one
+            load[on, 1] += two
+    for k in range(len(total)):
+        out[part.cell[k, 0]] += total[k, 0]
+        out[part.cell[k, 1]] += total[k, 1]
+
+
+@njit(cache=True, nogil=True)
+def _number_rows(rows):  # type: ignore[no-untyped-def]
+    """The number of each row of two among the different ones, and those."""
+    number, found = np.empty(len(rows), np.int32), np.empty((len(rows), 2), np.int32)
+    bits, count = 12, 0
+    table = np.full(1 << bits, -1, np.int32)
+    for i in range(len(rows)):
+        place = _place(rows[i, 0], rows[i, 1], 1 << bits)
+        while table[place] >= 0:
+            known = table[place]
+            if found[known, 0] == rows[i, 0] and found[known, 1] == rows[i, 1]:
+                break
+            place = (place + 1) & ((1 << bits) - 1)
+        if table[place] < 0:
+            table[place] = count
+            found[count] = rows[i]
+            count += 1
+            number[i] = count - 1
+            if 2 * count > 1 << bits:
+                bits += 1
+                table = np.full(1 << bits, -1, np.int32)
+                for k in range(count):
+                    place = _place(found[k, 0], found[k, 1], 1 << bits)
+                    while table[place] >= 0:
+                        place = (place + 1) & ((1 << bits) - 1)
+                    table[place] = k
+        else:
+            number[i] = table[place]
+    return number, found[:count].copy()
 
 
 @njit(cache=True, nogil=True)

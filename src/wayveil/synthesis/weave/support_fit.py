@@ -59,12 +59,21 @@ class Target:
     allow: Allowance
 
     def fit_support(
-        self, support: Support, drawn: Floats, dual: Floats | None, *, sweeps: int, iterations: int
+        self,
+        support: Support,
+        drawn: Floats,
+        dual: Floats | None,
+        *,
+        sweeps: int,
+        between: int,
+        iterations: int,
     ) -> FittedSupport:
-        """Weights, and the shares of kinds that go with them: alternately, as either depends on the other."""
+        """Weights, and the shares of kinds that go with them: alternately, as either depends on the other.
+
+        All fits but the last take at most `between` steps.
+        """
         features = Features(self.blocks, support.walks)
         wanted = np.concatenate([self.noisy[name].value for name in self.blocks])
-        quick = self.settings.iterations // self.settings.solver.early
         kinds = drawn
         for sweep in range(sweeps + 1):
             prior = (kinds / np.maximum(drawn, 1e-9))[support.kind]
@@ -76,7 +85,7 @@ class Target:
                 solver=self.settings.solver,
                 prior=prior,
                 start=dual,
-                iterations=iterations if sweep == sweeps else quick,
+                iterations=iterations if sweep == sweeps else between,
             )
             dual = found.dual
             kinds = np.bincount(support.kind, found.weight, len(drawn)) / found.weight.sum()

@@ -1,0 +1,89 @@
+"""Shortest-path trees of which few places are asked: the quickest way to route many trips over one graph.
+
+Nodes wait in buckets of about equal distance and not in a heap. Inside a bucket they come in any order, and come again
+if a shorter way is found, so that the trees are those of Dijkstra (`world.trees`), also among equally short ways.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+# The width of a bucket, as a share of the mean cost of an arc, and the most buckets. They decide on speed only.
+_WIDTH = 0.25
+_MOST_BUCKETS = 1 << 12
+_NONE, _NOT_WAITING = -1, -2
+
+
+def size_buckets(cost: NDArray[np.float64]) -> tuple[float, int]:
+    """Buckets per unit of cost, and how many are in use at once, a power of two: more than the dearest arc spans."""
+    if len(cost) == 0:
+        return 1.0, 2
+    dearest = float(cost.max())
+    per_unit = min(1 / (_WIDTH * float(cost.mean())), (_MOST_BUCKETS - 2) / dearest)
+    return per_unit, 1 << (int(dearest * per_unit) + 1).bit_length()
+
+
+@njit(cache=True, nogil=True)
+def grow_tree_in_buckets(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    cost: NDArray[np.float64],
+    per_unit: float,
+    root: int,
+    toward: NDArray[np.int32],
+    distance: NDArray[np.float64],
+    head: NDArray[np.int32],
+    after: NDArray[np.int32],
+    before: NDArray[np.int32],
+    asked: NDArray[np.int32],
+    mark: int,
+    missing: int,
+) -> None:
+    """The shortest ways to a root over arcs that were turned round: `toward` is the next node, -1 where there is none.
+
+    `head` is the first node of each bucket, all -1 before and after; `after` and `before` are a node's neighbours in
+    its bucket. Ends when `missing` nodes with this mark in `asked` are reached by their shortest way. Nodes farther off
+    may have another one. The marks of nodes that were reached are removed.
+    """
+    toward[:] = -1
+    distance[:] = np.inf
+    before[:] = _NOT_WAITING
+    mask = len(head) - 1
+    toward[root], distance[root] = root, 0.0
+    head[0], after[root], before[root] = root, _NONE, _NONE
+    waiting, bucket = 1, 0
+    while waiting > 0 and missing > 0:
+        here = head[bucket & mask]
+        while here >= 0:
+            head[bucket & mask] = after[here]
+            if after[here] >= 0:
+                before[after[here]] = _NONE
+            before[here] = _NOT_WAITING
+            waiting -= 1
+            if asked[here] == mark:
+                asked[here] = -1
+                missing -= 1
+            for edge in range(indptr[here], indptr[here + 1]):
+                other, through = indices[edge], distance[here] + cost[edge]
+                if through < distance[other]:
+                    if before[other] == _NOT_WAITING:
+                        waiting += 1
+                    else:
+                        one, two = before[other], after[other]
+                        if two >= 0:
+                            before[two] = one
+                        if one >= 0:
+                            after[one] = two
+                        else:
+                            head[np.int64(distance[other] * per_unit) & mask] = two
+                    distance[other], toward[other] = through, here
+                    place = np.int64(through * per_unit) & mask
+                    after[other], before[other] = head[place], _NONE
+                    if head[place] >= 0:
+                        before[head[place]] = other
+                    head[place] = other
+                elif through == distance[other] and here < toward[other]:
+                    toward[other] = here
+            here = head[bucket & mask]
+        bucket += 1
+    head[:] = _NONE
