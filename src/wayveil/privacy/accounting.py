@@ -47,9 +47,7 @@ def require_accounting() -> None:
         ) from error
 
 
-def training_epsilon(
-    trainings: Sequence[Steps], sigma: Fraction, delta: Fraction, *, grid: float = GRID
-) -> float:
+def training_epsilon(trainings: Sequence[Steps], sigma: Fraction, delta: Fraction) -> float:
     """The smallest epsilon of all steps together at this delta, rounded up."""
     require_accounting()
     import dp_accounting

@@ -4,6 +4,7 @@ from wayveil.risk.distinguish import largest_shown, runs_to_show
 from wayveil.risk.one_run import accuracy_bound
 from wayveil.risk.registry import audit_plans
 from wayveil.risk.run import ALPHA, EFFORTS, SHARE
+from wayveil.risk.training_canaries import CLAIM
 
 
 def reach_table() -> str:
@@ -15,13 +16,17 @@ def reach_table() -> str:
         "|---|---|---|---|---|---|",
     ]
     for name, plan in sorted(audit_plans().items()):
+        guesses = 2 * int(SHARE * min(work.quarters, plan.largest))
+        chorus = f"{accuracy_bound(guesses, guesses, ALPHA):.2f}"
+        if plan.trained:
+            lines.append(f"| {name} | {float(CLAIM):g} | not played | {chorus} | not played | not played |")
+            continue
         claim = float(plan.claim_as_a_whole)
         game = largest_shown(max(work.game[1], runs_to_show(claim, ALPHA)), ALPHA)
-        guesses = 2 * int(SHARE * min(work.quarters, plan.largest))
-        chorus = f"{accuracy_bound(guesses, guesses, ALPHA):.2f}" if plan.town else "not played"
         # The chance of a false alarm is shared by all blocks; with forty of them each shows the least.
         block = largest_shown(work.block[1], ALPHA / 40)
         lines.append(
-            f"| {name} | {claim:g} | {game:.2f} | {chorus} | {float(plan.epsilon):g} | {block:.2f} or more |"
+            f"| {name} | {claim:g} | {game:.2f} | {chorus if plan.town else 'not played'} | {float(plan.epsilon):g} "
+            f"| {block:.2f} or more |"
         )
     return "\n".join(lines)

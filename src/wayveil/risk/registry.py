@@ -52,8 +52,8 @@ class AuditPlan:
     town        quarters for canaries in one run are a network; False where the mechanism has no use for one
     lawful      quarters of the town whose noise is tested; fewer where a histogram grows with their square
     largest     quarters of a town at most; fewer for a mechanism whose memory grows with the square of the stops
-    delta       of a mechanism that is trained; the grey box looks at its steps and their noise, the other audits need
-                laws of counts and leave it out
+    delta       of a mechanism that is trained; the grey box looks at its steps and their noise, one run at canaries
+                with weights of their own (`training_canaries`); the other audits need laws of counts and leave it out
     """
 
     mechanism: Mechanism
@@ -82,6 +82,10 @@ class AuditPlan:
     def pairs(self) -> tuple[CanaryPair, ...]:
         """The canary pairs of the game."""
         return canary_pairs(self.worlds[-1](), self.busy, more=self.canaries)
+
+    @property
+    def trained(self) -> bool:
+        return self.delta is not None
 
     @property
     def claim_as_a_whole(self) -> Fraction:

@@ -29,6 +29,7 @@ from wayveil.risk.one_run import one_run
 from wayveil.risk.recording import DivergedError, Subject
 from wayveil.risk.registry import AuditPlan, audit_plan, audit_plans
 from wayveil.risk.tiny_worlds import pair_named, town
+from wayveil.risk.training_canaries import CLAIM, one_training
 from wayveil.trips.trips import Trips
 
 # A sound mechanism is accused by one audit with at most this probability.
@@ -102,9 +103,9 @@ def jobs_of(plan: AuditPlan, effort: Effort) -> Iterator[Job]:
     """All audits of a mechanism as built, then those of its broken variants."""
     yield Job(plan.name, DOOR)
     yield Job(plan.name, GREY)
-    if plan.delta is not None:
-        for mutation in plan.mutations:
-            yield Job(plan.name, GREY, mutation.name, mutation.canary)
+    if plan.trained:
+        yield Job(plan.name, CHORUS)
+        yield from _broken_jobs(plan, effort)
         return
     yield Job(plan.name, LAW)
     if plan.town:
@@ -113,8 +114,12 @@ def jobs_of(plan: AuditPlan, effort: Effort) -> Iterator[Job]:
         yield Job(plan.name, GAME, pair=name)
     for pair in plan.pairs if effort.every_audit else plan.pairs[:1]:
         yield Job(plan.name, BLOCKS, pair=pair.name)
+    yield from _broken_jobs(plan, effort)
+
+
+def _broken_jobs(plan: AuditPlan, effort: Effort) -> Iterator[Job]:
     for mutation in plan.mutations:
-        able = [audit for audit in mutation.caught_by if audit != CHORUS or plan.town]
+        able = [audit for audit in mutation.caught_by if audit != CHORUS or plan.town or plan.trained]
         for audit in able if effort.every_audit else able[:1]:
             yield Job(plan.name, audit, mutation.name, mutation.canary)
 
@@ -261,7 +266,10 @@ def _one_run(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:
     pair, claimed = f"{quarters:,} canaries", plan.claim_as_a_whole
     subject = plan.subject(plan.units[0], _variant(job), whole=True)
     try:
-        found = one_run(subject, town(quarters, plan.busy_in_town), bits, share=SHARE, alpha=ALPHA)
+        if plan.trained:
+            found, claimed = one_training(subject, quarters, bits, share=SHARE, alpha=ALPHA), CLAIM
+        else:
+            found = one_run(subject, town(quarters, plan.busy_in_town), bits, share=SHARE, alpha=ALPHA)
     except DivergedError as diverged:
         return _row(job, claimed, "epsilon >=", inf, True, str(diverged), pair)
     detail = f"{found.right} of {found.guesses} guesses right"

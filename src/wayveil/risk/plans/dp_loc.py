@@ -16,7 +16,7 @@ from wayveil.privacy.gate import Gate, Question
 from wayveil.privacy.gradients import CLIP, Part, clipped_sum
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Rider, RiderDay, Trip, Unit
-from wayveil.risk.mutants import GREY, TOTAL, Mutation, only_in_audits
+from wayveil.risk.mutants import CHORUS, GREY, TOTAL, Mutation, only_in_audits
 from wayveil.risk.plans.od_hops import UNIVERSE_FROM_DATA
 from wayveil.risk.recording import Subject
 from wayveil.risk.registry import AuditPlan
@@ -120,7 +120,7 @@ PLAN = AuditPlan(
         Mutation("half the noise", _gate(_HalfNoise), (GREY,)),
         Mutation("noise in the first step only", _gate(_NoiseOnce), (GREY,)),
         Mutation("noise only where the batch is", _gate(_NoiseWhereTouched), (GREY,)),
-        Mutation("no noise", _gate(_NoNoise), (GREY,)),
+        Mutation("no noise", _gate(_NoNoise), (CHORUS, GREY)),
         Mutation("fixed size with replacement", _gate(_FixedSize), (GREY,)),
         Mutation(
             "true number of trips as denominator",
