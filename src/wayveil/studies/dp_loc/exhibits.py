@@ -30,19 +30,11 @@ def exhibits() -> tuple[Exhibit, ...]:
     made = [_data(), Exhibit("Figures 1, 2", "the two networks", missing="Drawings of the networks.")]
     for number, figure, test in (("3", JSD, lower_mean), ("4", EMD, lower_mostly)):
         made += [_curves(f"Figure {number}{letter}", grid, figure, test) for letter, grid in _grids()]
-    made.append(
-        Exhibit(
-            "Table 2a",
-            "top-k patterns, 250 m, epsilon 1",
-            "releases",
-            down="top",
-            columns=(SHARE,),
-            where={"grid": FINE, "epsilon": "1"},
-            missing="The copy of the study at hand is not legible here.",
-        )
-    )
-    labels = {(FINE, "2"): "Table 2b", (COARSE, "1"): "Table 3a", (COARSE, "2"): "Table 3b"}
-    made += [_patterns(label, *place) for place, label in labels.items()]
+    for number, grid in (("2", FINE), ("3", COARSE)):
+        made += [
+            _patterns(f"Table {number}{letter}", grid, epsilon)
+            for letter, epsilon in zip("ab", EPSILONS, strict=True)
+        ]
     made.append(Exhibit("Table 4", "training of the trajectory initializer", missing=LOSS))
     made += [_hops(f"Table 5{letter}", grid) for letter, grid in _grids()]
     return tuple(made)

@@ -8,10 +8,10 @@ TOPS = ("10", "20", "50", "100")
 DATA_FACTS = ("trips", "cells visited", "longest", "mean length", "deviation of length")
 TABLE_1 = {FINE: (121_622, 2_851, 69, 9.07, 5.15), COARSE: (120_561, 848, 55, 7.34, 4.53)}
 
-# Tables 2 and 3: share of the top k that was found, of the study's model and of variable-length n-grams. Table 2a is
-# left out: the copy of the study at hand is not legible there.
+# Tables 2 and 3: share of the top k that was found, of the study's model and of variable-length n-grams.
 OWN, NGRAM = 0, 1
 FOUND = {
+    (FINE, "1"): ((0.50, 0.60, 0.71, 0.71), (0.80, 0.88, 1.00, 1.00)),
     (FINE, "2"): ((0.20, 0.60, 0.80, 0.80), (0.90, 0.90, 1.00, 1.00)),
     (COARSE, "1"): ((0.40, 0.25, 0.30, 0.22), (0.90, 0.95, 0.76, 1.00)),
     (COARSE, "2"): ((0.40, 0.30, 0.20, 0.15), (0.90, 0.95, 0.78, 0.79)),
