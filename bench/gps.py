@@ -23,7 +23,7 @@ from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.synthesis.hops.hop_net import HopNet
 from wayveil.trips.points import read_points
 from wayveil.world.grid import Grid
-from wayveil.world.grid_moves import GridMoves
+from wayveil.world.grid_moves import MOVES, GridMoves
 
 DATA = Path(os.environ.get("WAYVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SHENZHEN = "grid:22.44,113.75,22.87,114.65@30x30"
@@ -73,7 +73,9 @@ def noise(size=4_000_000):
 def steps(batch=1000):
     """A clipped step at most 1.3 times, a whole private step at most 3 times a plain one."""
     moves = GridMoves(Grid.of_metres(STUDY_BOX, 250))
-    net, rng = HopNet(moves, 6, 64, 0.01), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
+    shares = rng.normal(0, 1, (moves.grid.size, MOVES)).astype(np.float32)
+    net = HopNet(moves, shares, 5, 32, 0.006, 1500)
     here = rng.integers(0, moves.grid.size, batch)
     then = moves.grid.successors.nth(here, np.zeros(batch, np.int64)).astype(np.int64)
     columns = (here, then, rng.integers(0, moves.grid.size, batch), rng.integers(0, 24, batch))

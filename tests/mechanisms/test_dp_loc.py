@@ -7,7 +7,7 @@ import pytest
 
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.dp_loc import DpLoc
-from wayveil.privacy.gradients import Outer
+from wayveil.privacy.gradients import CLIP, Outer, clipped_sum
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.releases.release import release
@@ -15,6 +15,7 @@ from wayveil.risk.grey_box import examine
 from wayveil.risk.plans.dp_loc import PLAN
 from wayveil.risk.recording import Subject
 from wayveil.risk.tiny_worlds import pair_named
+from wayveil.synthesis.hops.flows import Flows
 from wayveil.synthesis.hops.hop_net import HopNet
 from wayveil.synthesis.hops.published import SourceNet, StudyHopNet
 from wayveil.trips.trips import Trips
@@ -129,6 +130,10 @@ def hop_loss(net, columns):
     return -np.log(chance[np.arange(len(here)), net.moves.move(here, then)]).sum()
 
 
+def some_shares():
+    return np.random.default_rng(3).normal(0, 1, (GRID.size, 8)).astype(np.float32)
+
+
 def study_loss(net, columns):
     here, then, to, hour = columns
     north, east = net.moves.towards(here, then)
@@ -140,7 +145,7 @@ def study_loss(net, columns):
 @pytest.mark.parametrize(
     ("net", "loss"),
     [
-        (HopNet(GridMoves(GRID), 2, 6, 0.01), hop_loss),
+        (HopNet(GridMoves(GRID), some_shares(), 2, 6), hop_loss),
         (StudyHopNet(GRID, 0.1), study_loss),
     ],
 )
@@ -153,6 +158,39 @@ def test_gradients_are_those_of_the_loss(net, loss):
     parts = net.parts(columns)
     for part, (places, slopes) in zip(parts, numeric_gradients(net, columns, loss), strict=True):
         assert dense(part).reshape(-1)[places] == pytest.approx(slopes, abs=3e-3)
+
+
+def test_the_network_begins_with_the_streets_and_learns_from_there():
+    moves = GridMoves(GRID)
+    weight = np.zeros((GRID.size, 8))
+    weight[:, 4] = 10.0
+    weight[24] = 0.0
+    weight[10] = [0, 0, 0, 0, 0, 0, 300, 0]  # at one cell everybody goes north
+    shares = Flows(weight.ravel(), noise=1.0).shares(moves)
+    assert shares[10, 6] > 0.5 > 0 > shares[10, 4]
+    assert np.abs(shares[24]).max() < 1e-6
+    net = HopNet(moves, shares, 1, 8, rate=0.02, steps=80)
+    here, far = np.array([10, 24]), np.array([33, 41])
+    street, plain = net.chances(here, far, np.array([8, 8]))
+    assert street[6] > plain[6]
+    columns = (np.full(40, 24), np.full(40, 23), np.full(40, 27), np.full(40, 8))  # first away, whatever for
+    before = hop_loss(net, columns)
+    for _ in range(80):
+        net.update([total / CLIP / 40 for total in clipped_sum(net.parts(columns), 1.0)])
+    assert hop_loss(net, columns) < before / 3
+
+
+@pytest.mark.parametrize(
+    ("net", "columns"),
+    [
+        (HopNet(GridMoves(GRID), some_shares(), 2, 6), 4),
+        (StudyHopNet(GRID, 0.1), 4),
+        (SourceNet(GRID, 0.2), 3),
+    ],
+)
+def test_a_step_that_draws_nobody_hands_over_nothing_for_every_weight(net, columns):
+    parts = net.parts((np.zeros(0, np.int64),) * columns)
+    assert [part.shape for part in parts] == [weight.shape for weight in net.weights]
 
 
 def test_the_autoencoder_hands_over_one_gradient_per_weight():

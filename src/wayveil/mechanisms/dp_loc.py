@@ -32,6 +32,8 @@ from wayveil.trips.legality import LegalityRule
 from wayveil.world.grid_moves import MOVES, GridMoves
 from wayveil.world.world import World
 
+# Of the default preset; set with the shares on a simulated city (tuning/dp_loc_tuning.py).
+RATE, HOP_CLIP = 0.006, 4.0
 # A delta is far below one over the number of trips if all trips together make at most this much of it.
 LARGEST_DELTA = 0.25
 
@@ -60,31 +62,34 @@ class DpLoc(Mechanism):
         description="Default preset: share that buys the partition of pairs of ends.",
     )
     ends_share: Fraction = Field(
-        Fraction(3, 10),
+        Fraction(1, 4),
         gt=0,
         lt=1,
         description="Default preset: share that buys trips per leaf of that partition.",
     )
     hours_share: Fraction = Field(
-        Fraction(1, 10), gt=0, lt=1, description="Default preset: share that buys starts by zone and hour."
+        Fraction(2, 25), gt=0, lt=1, description="Default preset: share that buys starts by zone and hour."
     )
     flows_share: Fraction = Field(
-        Fraction(3, 20),
+        Fraction(7, 20),
         gt=0,
         lt=1,
-        description="Default preset: share that buys moves by single cell: the streets.",
+        description="Default preset: share that buys moves by single cell: the streets. Training gets what is left.",
     )
     training_steps: int = Field(
         1500, ge=1, description="Steps of each training (public; the study took 9,120 of each)."
     )
     batch: int = Field(1000, ge=1, description="Examples that a step draws on average (the study took 200).")
     rate: float | None = Field(
-        None, gt=0, description="Size of a step; none: 0.01 with Adam, or as in the study for `published`."
+        None,
+        gt=0,
+        description="Size of the first step; none: 0.006, of Adam, shrinking to nothing, or as in the study for "
+        "`published`.",
     )
-    clip: float | None = Field(None, gt=0, description="Clip of a gradient; none: 1, or as in the study.")
-    hidden: int = Field(64, ge=1, le=4096, description="Default preset: width of the hidden layer.")
+    clip: float | None = Field(None, gt=0, description="Clip of a gradient; none: 4, or as in the study.")
+    hidden: int = Field(32, ge=1, le=4096, description="Default preset: width of the hidden layer.")
     full_cells: float = Field(
-        20.0,
+        60.0,
         gt=0,
         description="Default preset: trips per zone and move that the network should see, on average.",
     )
@@ -139,14 +144,13 @@ class DpLoc(Mechanism):
         flows = buy_flows(counter, gate, moves, total * self.flows_share)
         price = gate.budget.remaining
         bits = min(zone_bits(moves, number, gate, price, self.full_cells, per_zone=MOVES), 8)
-        net = HopNet(moves, bits, self.hidden, 0.01 if self.rate is None else self.rate)
-        bought = gate.training("training of hops", [self._plan(gate, number)], price)
-        expected = self._plan(gate, number).probability * Fraction(_units(gate, number))
-        bought.run(
+        plan, rate = self._plan(gate, number), RATE if self.rate is None else self.rate
+        net = HopNet(moves, flows.shares(moves), bits, self.hidden, rate, plan.steps)
+        gate.training("training of hops", [plan], price).run(
             counter.hop_examples(gate.unit),
             net,
-            clip=1.0 if self.clip is None else self.clip,
-            expected=float(expected),
+            clip=HOP_CLIP if self.clip is None else self.clip,
+            expected=float(plan.probability * Fraction(_units(gate, number))),
             name="learning hops",
         )
         return NetHopsModel(moves.grid, number, ends, flows, self.way, bits, self.hidden, tuple(net.weights))

@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 ROUNDS, FEWEST_WALKERS, MOST_WALKERS = 5, 4_000, 30_000
 # A round changes chances by this power of what was found, and never by more than a factor.
 STEP, MOST = 0.7, 4.0
+# A cell is drawn to the average of the city by so many deviations of its noise, and never farther from it than this
+# (natural logarithm).
+BACK_OFF, FARTHEST = 2.0, 2.5
 # Factors of all rounds together stay between one over this and this.
 WIDEST = 30.0
 
@@ -45,6 +48,17 @@ class Flows:
     def rows(self) -> list[pl.DataFrame]:
         """The noisy numbers, for the table of a model."""
         return [pl.DataFrame({"part": "flows", "cell": np.arange(len(self.weight)), "value": self.weight})]
+
+    def shares(self, moves: GridMoves) -> NDArray[np.float32]:
+        """How much oftener each move is made at a cell than in the whole city, as a logarithm: the streets.
+
+        A cell with little beside its noise is taken for the city's average.
+        """
+        weight = np.where(moves.neighbours >= 0, np.maximum(self.weight.reshape(-1, MOVES), 0), 0.0)
+        city = (weight.sum(axis=0) + 1e-9) / (weight.sum() + MOVES * 1e-9)
+        pull = BACK_OFF * self.noise * np.sqrt(MOVES)
+        share = (weight + pull * city) / np.maximum(weight.sum(axis=1, keepdims=True) + pull, 1e-9)
+        return np.clip(np.log(np.maximum(share / city, 1e-9)), -FARTHEST, FARTHEST).astype(np.float32)
 
     def learn(self, moves: GridMoves, ends: Ends, trips: float, chances: MoveChances) -> Floats:
         """A factor for every move of every cell. Post-processing with a public seed."""

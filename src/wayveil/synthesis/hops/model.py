@@ -115,4 +115,5 @@ class NetHopsModel(HopsModel):
 
     @cached_property
     def knows(self) -> HopNet:
-        return HopNet(self.moves, self.zone_bits, self.hidden, 0.0, weights=list(self.weights))
+        shares = self.flows.shares(self.moves)
+        return HopNet(self.moves, shares, self.zone_bits, self.hidden, weights=list(self.weights))
