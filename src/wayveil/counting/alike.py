@@ -5,6 +5,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
+# Trips that are looked up together.
+_AT_ONCE = 32
 
 
 @njit(cache=True, nogil=True)
@@ -46,9 +48,9 @@ def group_alike(
     """The group of each trip, the first trip of each group, and the symbols of each group, -1 after its end.
 
     Trip i is at `node[i]` and its next symbols are `symbols[begin[i]:end[i]]`, of which `ahead` at most are compared.
-    A hash table with open addressing, never more than half full. It grows with the groups, not with the trips, and
-    so stays in the processor's cache. An entry holds half of the hash beside the group, so that a look elsewhere is
-    nearly always a look at the right group.
+    A hash table with open addressing, never more than half full. It grows with the groups, not with the trips. An entry
+    holds half of the hash beside the group, so that a look elsewhere is nearly always a look at the right group. Trips
+    are taken a few at a time, one step for all of them before the next: memory then answers several of them at once.
     """
     bits = 12
     table = np.zeros(1 << bits, np.uint64)
@@ -58,51 +60,80 @@ def group_alike(
     # What the groups have in common, side by side: their first trips lie all over the memory.
     common = np.full((1 << (bits - 1), ahead + 2), -1, np.int32)
     count = 0
-    for i in range(len(node)):
-        start = begin[i]
-        width = min(ahead, end[i] - start)
-        value = np.uint64(node[i] + 1) * _FACTOR
-        j = 0
-        while j + 1 < width:
-            pair = np.uint64(np.uint32(symbols[start + j])) | np.uint64(
-                np.uint32(symbols[start + j + 1])
-            ) << np.uint64(32)
-            value = (value ^ pair) * _FACTOR
-            value ^= value >> np.uint64(32)
-            j += 2
-        if j < width:
-            value = (value ^ np.uint64(np.uint32(symbols[start + j]))) * _FACTOR
-            value ^= value >> np.uint64(29)
-        if count == len(first):
-            bits += 1
-            table = _larger(hashes, bits)
-            first = np.concatenate((first, np.empty_like(first)))
-            hashes = np.concatenate((hashes, np.empty_like(hashes)))
-            common = np.concatenate((common, np.full_like(common, -1)))
+    values, guesses = np.empty(_AT_ONCE, np.uint64), np.empty(_AT_ONCE, np.int64)
+    for some in range(0, len(node), _AT_ONCE):
+        several = min(_AT_ONCE, len(node) - some)
+        for t in range(several):
+            values[t] = _hash(node[some + t], symbols, begin[some + t], end[some + t], ahead)
         mask = np.uint64((1 << bits) - 1)
-        place, tag = value & mask, value >> np.uint64(32)
-        known = np.int64(-1)
-        while table[place] != 0:
-            if table[place] >> np.uint64(32) == tag:
-                known = np.int64(table[place] & np.uint64(0xFFFFFFFF)) - 1
-                same = common[known, 0] == node[i] and common[known, 1] == width
-                if same:
-                    for k in range(width):
-                        same &= common[known, k + 2] == symbols[start + k]
-                if same:
-                    break
-                known = np.int64(-1)
-            place = (place + np.uint64(1)) & mask
-        if known < 0:
-            known = np.int64(count)
-            table[place] = tag << np.uint64(32) | np.uint64(count + 1)
-            first[count], hashes[count] = i, value
-            common[count, 0], common[count, 1] = node[i], width
-            for k in range(width):
-                common[count, k + 2] = symbols[start + k]
-            count += 1
-        group[i] = known
+        for t in range(several):
+            entry = table[values[t] & mask]
+            guesses[t] = -1
+            if entry != 0 and entry >> np.uint64(32) == values[t] >> np.uint64(32):
+                guesses[t] = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
+        for t in range(several):
+            if guesses[t] >= 0 and common[guesses[t], 0] != node[some + t]:
+                guesses[t] = -1
+        for t in range(several):
+            i, value = some + t, values[t]
+            start, width = begin[i], min(ahead, end[i] - begin[i])
+            if guesses[t] >= 0 and _same(common, guesses[t], node[i], symbols, start, width):
+                group[i] = guesses[t]
+                continue
+            if count == len(first):
+                bits += 1
+                table = _larger(hashes, bits)
+                first = np.concatenate((first, np.empty_like(first)))
+                hashes = np.concatenate((hashes, np.empty_like(hashes)))
+                common = np.concatenate((common, np.full_like(common, -1)))
+            mask = np.uint64((1 << bits) - 1)
+            place, tag = value & mask, value >> np.uint64(32)
+            known = np.int64(-1)
+            while table[place] != 0:
+                if table[place] >> np.uint64(32) == tag:
+                    known = np.int64(table[place] & np.uint64(0xFFFFFFFF)) - 1
+                    if _same(common, known, node[i], symbols, start, width):
+                        break
+                    known = np.int64(-1)
+                place = (place + np.uint64(1)) & mask
+            if known < 0:
+                known = np.int64(count)
+                table[place] = tag << np.uint64(32) | np.uint64(count + 1)
+                first[count], hashes[count] = i, value
+                common[count, 0], common[count, 1] = node[i], width
+                for k in range(width):
+                    common[count, k + 2] = symbols[start + k]
+                count += 1
+            group[i] = known
     return group, first[:count].copy(), common[:count, 2:]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _hash(node, symbols, start, end, ahead):  # type: ignore[no-untyped-def]
+    width = min(ahead, end - start)
+    value = np.uint64(node + 1) * _FACTOR
+    j = 0
+    while j + 1 < width:
+        pair = np.uint64(np.uint32(symbols[start + j])) | np.uint64(
+            np.uint32(symbols[start + j + 1])
+        ) << np.uint64(32)
+        value = (value ^ pair) * _FACTOR
+        value ^= value >> np.uint64(32)
+        j += 2
+    if j < width:
+        value = (value ^ np.uint64(np.uint32(symbols[start + j]))) * _FACTOR
+        value ^= value >> np.uint64(29)
+    return value
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _same(common, known, node, symbols, start, width):  # type: ignore[no-untyped-def]
+    """Whether a trip is at the node of a group and has its symbols."""
+    same = common[known, 0] == node and common[known, 1] == width
+    if same:
+        for k in range(width):
+            same &= common[known, k + 2] == symbols[start + k]
+    return same
 
 
 @njit(cache=True, nogil=True)
