@@ -89,7 +89,7 @@ class Budget:
         if self.delta >= 1:
             raise ParameterError("a delta of 1 or more promises nothing; use a small one such as 1e-6")
         self._spends: list[Spend] = []
-        self._spent = Fraction(0)
+        self._spent = self._spent_delta = Fraction(0)
         self._groups: dict[str, dict[str, Fraction]] = {}
 
     @property
@@ -105,7 +105,7 @@ class Budget:
     @property
     def spent_delta(self) -> Fraction:
         """Sum of the deltas of all spends: 0 unless something was trained."""
-        return sum((spend.delta for spend in self._spends), Fraction(0))
+        return self._spent_delta
 
     @property
     def remaining(self) -> Fraction:
@@ -141,6 +141,7 @@ class Budget:
         if spend.group is not None:
             self._groups.setdefault(spend.group, {})[spend.label] = part
         self._spent += extra
+        self._spent_delta += spend.delta
         self._spends.append(spend)
 
     def split(self, weights: Sequence[Rational]) -> list[Fraction]:
