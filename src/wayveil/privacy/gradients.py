@@ -100,10 +100,10 @@ def _add_outer_squares(inputs, errors, whole, squares):  # type: ignore[no-untyp
         own, odd = 0.0, 0.0
         for j in range(inputs.shape[1]):
             value = np.rint(np.float64(inputs[i, j]) * INPUT_UNIT)
-            rounded = min(max(value, -LARGEST_INPUT), LARGEST_INPUT)
-            whole[i, j] = rounded
-            own += rounded * rounded
+            whole[i, j] = min(max(value, -LARGEST_INPUT), LARGEST_INPUT)
             odd += value - value  # 0 of a number
+        for j in range(inputs.shape[1]):
+            own += whole[i, j] * whole[i, j]
         if odd != 0.0:
             own = 0.0
             for j in range(inputs.shape[1]):
@@ -111,7 +111,7 @@ def _add_outer_squares(inputs, errors, whole, squares):  # type: ignore[no-untyp
                     own += whole[i, j] * whole[i, j]
                 else:
                     whole[i, j] = 0.0
-        squares[i] += own / INPUT_UNIT**2 * _square(errors[i])
+        squares[i] += own / INPUT_UNIT**2 * _square(errors, i)
 
 
 @njit(cache=True, fastmath={"reassoc"})
@@ -119,26 +119,26 @@ def _add_row_squares(errors, squares):  # type: ignore[no-untyped-def]
     """Rows that come twice add up before they are squared; the triangle inequality bounds them."""
     if errors.shape[1] == 1:
         for i in range(len(squares)):
-            squares[i] += _square(errors[i, 0])
+            squares[i] += _square(errors[i], 0)
         return
     for i in range(len(squares)):
         norms = 0.0
         for k in range(errors.shape[1]):
-            norms += np.sqrt(_square(errors[i, k]))
+            norms += np.sqrt(_square(errors[i], k))
         squares[i] += norms * norms
 
 
 @njit(cache=True, fastmath={"reassoc"})
-def _square(values):  # type: ignore[no-untyped-def]
+def _square(values, i):  # type: ignore[no-untyped-def]
     """The squared norm of a row."""
     total = 0.0
-    for j in range(len(values)):
-        total += np.float64(values[j]) * np.float64(values[j])
+    for j in range(values.shape[1]):
+        total += np.float64(values[i, j]) * np.float64(values[i, j])
     if not np.isfinite(total):
         total = 0.0
-        for j in range(len(values)):
-            if np.isfinite(values[j]):
-                total += np.float64(values[j]) * np.float64(values[j])
+        for j in range(values.shape[1]):
+            if np.isfinite(values[i, j]):
+                total += np.float64(values[i, j]) * np.float64(values[i, j])
     return total
 
 
@@ -147,7 +147,7 @@ def _cut_off(errors, factors, out):  # type: ignore[no-untyped-def]
     for i in range(errors.shape[0]):
         for j in range(errors.shape[1]):
             value = np.float64(errors[i, j])
-            out[i, j] = np.trunc(value * factors[i]) if np.isfinite(value) else 0.0
+            out[i, j] = np.trunc((value if abs(value) < np.inf else 0.0) * factors[i])
 
 
 @njit(cache=True)
@@ -155,7 +155,7 @@ def _add_cut_rows(index, errors, factors, total):  # type: ignore[no-untyped-def
     """Add errors[i, k], scaled and cut off, to row index[i, k] of a total."""
     for i in range(index.shape[0]):
         for k in range(index.shape[1]):
-            row = total[index[i, k]]
+            row = index[i, k]
             for j in range(errors.shape[2]):
                 value = np.float64(errors[i, k, j])
-                row[j] += np.trunc(value * factors[i]) if np.isfinite(value) else 0.0
+                total[row, j] += np.trunc((value if abs(value) < np.inf else 0.0) * factors[i])

@@ -87,7 +87,8 @@ def followed(chances: MoveChances, factor: Floats) -> MoveChances:
     """Chances of moves, those of every cell multiplied by their factors."""
 
     def both(here: Ints, to: Ints, hour: Ints) -> Floats:
-        chance = chances(here, to, hour) * factor[here]
-        return chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
+        chance = chances(here, to, hour)
+        chance *= factor[here]
+        return chance
 
     return both

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.privacy.gradients import Outer, Part, Rows
@@ -108,12 +109,10 @@ class HopNet:
         first, out, by_zone, streets = (one.astype(np.float32) for one in self.weights)
         inner = np.ones((len(here), self.hidden + 1), np.float32)
         np.maximum(features @ first, 0, out=inner[:, :-1])
-        logits = inner @ out + _STRAIGHT_ON[self.moves.sector(here, to)]
-        corrections = by_zone.reshape(-1, BY_ZONE, MOVES)[zone]
-        logits += np.matmul(features[:, None, :BY_ZONE], corrections)[:, 0]
-        logits += (_nearness(features) @ streets) * self.shares[here]
-        logits[self.moves.neighbours[here] < 0] = -30
-        return features, inner, zone, _softmax(logits)
+        chance = inner @ out
+        straight = _STRAIGHT_ON[self.moves.sector(here, to)]
+        _finish(chance, straight, features, by_zone, zone, streets, self.shares, self.moves.neighbours, here)
+        return features, inner, zone, chance
 
     def _features(self, here: Ints, to: Ints, hour: Ints) -> Floats:
         made = np.ones((len(here), FEATURES), np.float32)
@@ -141,6 +140,22 @@ def _nearness(features: Floats) -> Floats:
     return made
 
 
-def _softmax(logits: Floats) -> Floats:
-    weight = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _finish(chance, straight, features, by_zone, zone, streets, shares, neighbours, here):  # type: ignore[no-untyped-def]
+    """From what the hidden layer says of each move to probabilities, in one pass: walks ask for millions."""
+    for i in range(len(chance)):
+        near, far = features[i, FEATURES - 3], features[i, FEATURES - 5] - np.float32(0.5)
+        follow = streets[0, 0] + near * streets[1, 0] + far * streets[2, 0]
+        most = np.float32(-1e30)
+        for m in range(MOVES):
+            logit = chance[i, m] + straight[i, m] + follow * shares[here[i], m]
+            for j in range(BY_ZONE):
+                logit += features[i, j] * by_zone[zone[i], j * MOVES + m]
+            chance[i, m] = logit if neighbours[here[i], m] >= 0 else np.float32(-30)
+            most = max(most, chance[i, m])
+        total = np.float32(0)
+        for m in range(MOVES):
+            chance[i, m] = np.exp(chance[i, m] - most)
+            total += chance[i, m]
+        for m in range(MOVES):
+            chance[i, m] /= total

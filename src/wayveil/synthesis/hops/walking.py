@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
@@ -10,7 +11,7 @@ from wayveil.trips.trips import Trips
 from wayveil.world.grid_moves import GridMoves
 
 Ints = NDArray[np.int64]
-# Probabilities of the eight moves, for cells, destinations and hours.
+# Weights of the eight moves, for cells, destinations and hours: probabilities, up to a factor.
 MoveChances = Callable[[Ints, Ints, Ints], NDArray[np.float64]]
 
 # A walk may take so many times the fewest moves, and so many more.
@@ -32,7 +33,9 @@ def walks(
     No walk goes straight back to where it came from, nor to a cell from which it could not arrive in time.
     """
     fewest = _fewest_moves(moves)
-    left = np.ceil(fewest(origin, destination) * LONGEST_FACTOR).astype(np.int64) + LONGEST_EXTRA
+    left = (
+        np.ceil(_moves_left(*fewest, origin, destination) * LONGEST_FACTOR).astype(np.int64) + LONGEST_EXTRA
+    )
     walker, here = np.arange(len(origin)), origin.copy()
     before = np.full(len(origin), -1, np.int64)
     visits = [np.column_stack([walker, here])]
@@ -41,19 +44,10 @@ def walks(
         walker, here, before, left = walker[going], here[going], before[going], left[going]
         if len(walker) == 0:
             break
-        to = destination[walker]
-        there = moves.neighbours[here].astype(np.int64)
-        away = fewest(np.maximum(there, 0).ravel(), np.repeat(to, there.shape[1])).reshape(there.shape)
-        # At the border of what is possible only the nearest neighbours are left, and they always are.
-        allowed = (there >= 0) & ((away <= left[:, None] - 1) | (away == _least(away, there)[:, None]))
-        onward = allowed & (there != before[:, None])
-        allowed = np.where(onward.any(axis=1)[:, None], onward, allowed)
-        chance = np.where(allowed, np.maximum(chances(here, to, hour[walker]), 1e-9), 0.0)
-        steps = np.cumsum(chance, axis=1)
-        pick = (
-            (rng.random(len(here))[:, None] * steps[:, -1:] >= steps).sum(axis=1).clip(0, there.shape[1] - 1)
-        )
-        before, here, left = here, there[np.arange(len(here)), pick], left - 1
+        chance, draw = chances(here, destination[walker], hour[walker]), rng.random(len(here))
+        then = np.empty_like(here)
+        _step(here, before, destination[walker], left, moves.neighbours, fewest, chance, draw, then)
+        before, here, left = here, then, left - 1
         visits.append(np.column_stack([walker, here]))
     rows = np.concatenate(visits)
     order = np.argsort(rows[:, 0], kind="stable")
@@ -112,13 +106,58 @@ def timed(
     return Trips(location, offsets, grid, np.repeat(start, lengths) + total - before)
 
 
-def _fewest_moves(moves: GridMoves) -> Callable[[Ints, Ints], Ints]:
+# Fewest moves between cells: rows and columns of a whole grid, or a table for one that is masked (else empty).
+_Fewest = tuple[Ints, Ints, NDArray[np.int32]]
+
+
+def _fewest_moves(moves: GridMoves) -> _Fewest:
     if moves.whole:
-        return moves.moves_to
+        return moves.row, moves.column, np.empty((0, 0), np.int32)
     steps = dijkstra(moves.grid.matrix(np.ones(moves.grid.edges)), unweighted=True)
-    table = np.where(np.isfinite(steps), steps, 1 << 20).astype(np.int32)
-    return lambda here, to: table[here, to].astype(np.int64)
+    return moves.row, moves.column, np.where(np.isfinite(steps), steps, 1 << 20).astype(np.int32)
 
 
-def _least(away: Ints, there: Ints) -> Ints:
-    return np.where(there >= 0, away, np.int64(1) << 40).min(axis=1)
+@njit(cache=True)
+def _away(row, column, table, here, to):  # type: ignore[no-untyped-def]
+    if len(table):
+        return np.int64(table[here, to])
+    return max(abs(row[to] - row[here]), abs(column[to] - column[here]))
+
+
+@njit(cache=True)
+def _moves_left(row, column, table, here, to):  # type: ignore[no-untyped-def]
+    made = np.empty(len(here), np.int64)
+    for i in range(len(here)):
+        made[i] = _away(row, column, table, here[i], to[i])
+    return made
+
+
+@njit(cache=True)
+def _step(here, before, to, left, neighbours, fewest, chance, draw, then):  # type: ignore[no-untyped-def]
+    """The next cell of every walk, drawn among the neighbours from which it can still arrive."""
+    row, column, table = fewest
+    moves = neighbours.shape[1]
+    away, weight = np.empty(moves, np.int64), np.empty(moves)
+    for i in range(len(here)):
+        least = np.int64(1) << 40
+        for k in range(moves):
+            there = neighbours[here[i], k]
+            away[k] = _away(row, column, table, there, to[i]) if there >= 0 else np.int64(1) << 41
+            least = min(least, away[k])
+        total, back = 0.0, -1
+        for k in range(moves):
+            # At the border of what is possible only the nearest neighbours are left, and they always are.
+            possible = neighbours[here[i], k] >= 0 and (away[k] <= left[i] - 1 or away[k] == least)
+            weight[k] = max(chance[i, k], 1e-9) if possible else 0.0
+            if possible and neighbours[here[i], k] == before[i]:
+                back, weight[k] = k, 0.0
+            total += weight[k]
+        pick = back
+        mark = draw[i] * total
+        for k in range(moves):
+            if weight[k] > 0.0:
+                pick = k
+                mark -= weight[k]
+                if mark < 0.0:
+                    break
+        then[i] = neighbours[here[i], pick]
