@@ -4,6 +4,7 @@ import re
 from fractions import Fraction
 
 import click
+import numpy as np
 import typer
 from rich.table import Table
 
@@ -24,6 +25,7 @@ from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import score
 from wayveil.utility.suite import questions
+from wayveil.world.places import PlaceList
 
 RING = ring_of_stops(6)
 TRIPS = Trips.of_lists([[0, 1, 2], [1, 2, 3]] * 20, RING)
@@ -101,7 +103,7 @@ def test_people_read_decimals():
     assert "2.00822" in str(error)
     assert "/" not in str(error)
     table = spends({"spends": [{"label": "counts", "price": "3667604/1826297", "scale": "10/7"}]})
-    assert table.rows == (("counts", "2.00822", "10/7"),)
+    assert table.rows == (("counts", "2.00822", "1.42857"),)
     assert say_value(0.9535370447886145) == "0.9535"
     assert say_value(30465168) == "30,465,168"
 
@@ -167,3 +169,30 @@ def test_a_release_says_its_bounds_and_not_what_they_cut():
     assert "Every row is a stop that a trip passes." in said
     assert "30" not in said
     assert "10" not in said
+
+
+def test_numbers_of_a_datasheet_are_decimals_with_thousands_apart():
+    rows = [
+        {"label": "number of trips", "price": "2/47", "sensitivity": 1, "scale": "23.5", "error_95": 70},
+        {
+            "label": "spread",
+            "price": "11/47",
+            "sensitivity": 1048576,
+            "scale": "295698432/11",
+            "error_95": 80530303,
+        },
+    ]
+    assert spends({"spends": rows}).rows == (
+        ("number of trips", "0.0425532", "1", "23.5", "70"),
+        ("spread", "0.234043", "1,048,576", "26,881,676", "80,530,303"),
+    )
+
+
+def test_places_with_the_same_name_are_told_apart():
+    twins = PlaceList(np.array(["a", "b", "c"]), np.array(["Union", "Union", "Main"]))
+    assert twins.labels.tolist() == ["Union (a)", "Union (b)", "Main"]
+
+
+def test_a_long_name_does_not_run_off_the_page():
+    css = environment().loader.get_source(environment(), "page.css")[0]
+    assert "overflow-wrap: anywhere" in re.search(r"h1 \{([^}]*)\}", css)[1]

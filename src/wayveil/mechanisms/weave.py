@@ -291,7 +291,7 @@ def _buy_blocks(
             continue
         label, whole, contribution = f"trips by {name}", 1, ONE
         if block.spread:
-            label, whole = f"trips spread over their {name}s", PARTS
+            label, whole = f"trips spread over their {name.rstrip('s')}s, {PARTS:,} parts each", PARTS
             contribution = SPREAD_IN_L2 if block.euclidean else SPREAD
         found[name] = _buy(gate, label, counter.block(block, whole, bins), prices[name], whole, contribution)
     return found

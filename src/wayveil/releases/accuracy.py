@@ -149,7 +149,8 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
             if worst is None and any(error.kind == kind for error in expected or ()):
                 worst = 1.0
             lost = 0.0 if kind == "total" else missing
-            verdict = _judge(kind, len(trips), true, shown, public, bias or 0.0, lost, worst)
+            law = _paid_error(release, expected) if kind == "total" else None
+            verdict = _judge(kind, len(trips), true, shown, public, bias or 0.0, lost, worst, law)
             verdicts.append(verdict)
             shown_error = verdict.error / (worst or 1.0) * SEEN_TWICE
             if verdict.is_noise or shown_error >= (inf if verdict.public is None else verdict.public):
@@ -201,6 +202,15 @@ def _paid_total(release: "Release") -> Bands | None:
     return None
 
 
+def _paid_error(release: "Release", expected: Sequence[ExpectedError] | None) -> float | None:
+    """How far off a number of trips that was asked for by itself is on average, as a share; None if it was not."""
+    known = next((error.relative for error in expected or () if error.kind == "total"), None)
+    if known is not None:
+        return known
+    paid = _paid_total(release)
+    return None if paid is None else MEAN_IN_HALF * float(paid.high[0]) / sqrt(len(release.trips) + 1)
+
+
 def _ask_model(release: "Release", replicas: Sequence[Replica]) -> tuple[ExpectedError, ...] | None:
     if not isinstance(release.model, ExpectsErrors):
         return None
@@ -227,11 +237,14 @@ def _judge(
     bias: float,
     lost: float,
     worst: float | None,
+    law: float | None = None,
 ) -> Verdict:
-    """Mean distances, in shares of what the release shows."""
+    """Mean distances, in shares of what the release shows; or what the law of the noise says (`law`)."""
     size = max(float(true.values.sum()), 1.0)
     biased = float(np.sum(bias * np.sqrt(true.values))) * sqrt(2 / pi)
     off = [np.hypot(np.hypot(_distance(true, replica), biased) / size, lost) for replica in replicas]
+    # Of a single number, one replica shows one draw of the noise, which says next to nothing of its mean.
+    off = off if law is None else [law]
     told = tally(kind, public)
     told = Tally(told.cells, told.values * trips / len(public))
     against = _distance(true, told) / size if KINDS[kind].public else None

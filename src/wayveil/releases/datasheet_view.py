@@ -86,7 +86,7 @@ def spends(sheet: Mapping[str, Any]) -> Spends | None:
     total = sum(prices, Fraction(0)) or Fraction(1)
     return Spends(
         tuple(_SPEND_TITLES.get(key, words(key)) for key in keys),
-        tuple(tuple("" if row.get(key) is None else _amount(row[key]) for key in keys) for row in rows),
+        tuple(tuple("" if row.get(key) is None else _number(row[key]) for key in keys) for row in rows),
         tuple(round(float(price / total) * 100, 1) for price in prices),
     )
 
@@ -129,6 +129,14 @@ def _amount(value: object) -> str:
     """Exact rationals of the datasheet as decimals; all else as it is."""
     found = _fraction(value) if isinstance(value, str) and "/" in value else None
     return str(value) if found is None else decimal(found)
+
+
+def _number(value: object) -> str:
+    """A number in a column of numbers: thousands apart, all of them decimals; all else as it is."""
+    found = None if isinstance(value, bool) else _fraction(value)
+    if found is None:
+        return str(value)
+    return f"{round(found):,}" if found.denominator == 1 or abs(found) >= 1000 else f"{float(found):.6g}"
 
 
 def _factor(epsilon: float) -> str:

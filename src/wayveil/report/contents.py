@@ -88,7 +88,7 @@ class Contents:
         if raw is not None:
             check_comparable(raw, private)
         world = private.world
-        names: NDArray[np.str_] = world.names if isinstance(world, Network) else world.ids
+        names: NDArray[np.str_] = world.labels
         bars = NoiseBars(release)
         tables: list[AnswerTable] = []
         unanswered: list[str] = []

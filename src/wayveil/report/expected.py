@@ -10,7 +10,8 @@ _HEADS = ("", "In one of them", "Off by", "In percent", "Not from noise", "Cells
 _NOTE = (
     "Known without looking at the raw trips: the released trips are measured with the same noise and woven again, and "
     "what then changes is how far noise carries. What is not from noise is what the drawn trips cannot express; the "
-    "released trips miss the noisy answers by so much more than noise would. A star marks a guess: noise hides it."
+    "released trips miss the noisy answers by so much more than noise would. A star marks a guess: noise hides it. "
+    "The list of what the release can be used for takes these errors times what they were off on simulated towns."
 )
 
 

@@ -47,7 +47,7 @@ def flow_maps(network: Network, private: Trips, raw: Trips | None = None) -> Map
         scales["difference"] = FlowScale.up_to(
             max(int(more.total.max(initial=0)), int(less.total.max(initial=0)))
         )
-    hover = _hover(names, sides)
+    hover = _hover(network.labels, sides)
     labels = [(int(i), str(names[i])) for i in busiest(stop_counts(private), _LABELLED)]
     ground = network_group(network, canvas)
     pictures = []

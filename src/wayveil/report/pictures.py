@@ -155,7 +155,7 @@ def top_table(
     sides = _sides(private, raw)
     tops = {label: _top(trips, top, gapped) for label, trips in sides.items()}
     patterns = list(dict.fromkeys(pattern for side in tops.values() for pattern, _ in side))
-    names = private.world.names if isinstance(private.world, Network) else private.world.ids
+    names = private.world.labels
     columns: dict[str, object] = {
         "stops": [" > ".join(str(names[stop]) for stop in pattern) for pattern in patterns]
     }

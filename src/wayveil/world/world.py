@@ -85,6 +85,14 @@ class World:
         return len(self.ids)
 
     @property
+    def labels(self) -> NDArray[np.str_]:
+        """What pages call the locations: their names, with the id where several have the same name."""
+        _, place, count = np.unique(self.names, return_inverse=True, return_counts=True)
+        shared = count[place] > 1
+        with_id = np.char.add(np.char.add(self.names, " ("), np.char.add(self.ids, ")"))
+        return np.where(shared, with_id, self.names)
+
+    @property
     def restricts_moves(self) -> bool:
         """Whether the world restricts which location may follow which."""
         return not isinstance(self.successors, CompleteSuccessors)
