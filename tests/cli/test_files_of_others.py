@@ -214,3 +214,25 @@ def test_legs_that_the_network_cannot_route_are_released_as_ends(tmp_path):
     )
     assert "--ways ends" in checked.command
     assert "no way for 100.0% of the trips" in "\n".join(checked.lines())
+
+
+def test_a_sheet_of_all_answers_leaves_out_what_is_noise_unless_it_is_wanted(wayveil, tmp_path):
+    taps(40).write_csv(tmp_path / "taps.csv")
+    words = (
+        "--world",
+        "ring.npz",
+        "--epsilon",
+        "0.1",
+        "--way",
+        "counts",
+        "--policy-epsilon",
+        "10",
+        "--out",
+        "out",
+    )
+    assert wayveil("taps", "release", "taps.csv", *words, "--quiet")[0] == 0
+    asked = ("ask", "out", "all", "--world", "ring.npz")
+    code, shown, said = wayveil(*asked)
+    assert (code, "most-used" in shown) == (0, False)
+    assert "no better than silence" in " ".join(said.split())
+    assert "most-used" in wayveil(*asked, "--anyway")[1]

@@ -151,7 +151,7 @@ def ask(
 
     from wayveil.releases.answer_sheet import answer_sheet
     from wayveil.releases.answers import QUESTIONS, answer_question
-    from wayveil.releases.asking import ask_release
+    from wayveil.releases.asking import ask_release, refusing_noise
     from wayveil.releases.seats import SEATS
     from wayveil.releases.spreadsheets import write_csv
     from wayveil.releases.trip_questions import TRIP_QUESTIONS
@@ -187,11 +187,15 @@ def ask(
             seen = read_raw(raw, asked, grid, cell, look=Look("ask", ledger, dataset))
         beside = None if raw is None else RawAnswers(*seen)
         if question == "all":
+            answering = beside or answer_question
             sheet = answer_sheet(
-                asked, top=top, seats=SEATS if seats is None else seats, answering=beside or answer_question
+                asked,
+                top=top,
+                seats=SEATS if seats is None else seats,
+                answering=answering if anyway else refusing_noise(answering),
             )
             table, title = sheet.table, "answers"
-            notes = [*dict.fromkeys(sheet.notes.values()), *sheet.unanswered.values()]
+            notes = list(dict.fromkeys([*sheet.notes.values(), *sheet.unanswered.values()]))
         else:
             answer = ask_release(
                 asked,

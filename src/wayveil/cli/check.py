@@ -174,7 +174,7 @@ def tap_layout(header: list[str], given: dict[str, str]) -> "ColumnMap | None":
     from wayveil.trips.columns import guess_columns
 
     ours = set(guess_columns(header)) | set(given.values())
-    if "trip_id" in ours or {"origin", "destination"} <= ours or "wayveil_marks" in header:
+    if "trip_id" in ours or {"origin", "destination"} <= ours:
         return None
     return guess_layout(header, given)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.releases.answers import QUESTIONS, Answer, answer_question
 from wayveil.releases.plain_laplace import plain_half_width
 from wayveil.releases.seats import SEATS, Seats
@@ -57,7 +57,7 @@ def answer_sheet(
     for question in questions:
         try:
             answer = answering(release, question, top=top, seats=seats)
-        except ParameterError as error:
+        except (ParameterError, RefusedError) as error:
             unanswered[question] = str(error)
             continue
         internal |= answer.internal

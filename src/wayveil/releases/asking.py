@@ -30,6 +30,16 @@ if TYPE_CHECKING:
 WITH_SEATS = ("load", "line-load")
 
 
+def refusing_noise(answering: "Answering") -> "Answering":
+    """The same way to answer, with a refusal in place of what the verdict of the release calls noise."""
+
+    def answer(release: "Release", question: str, *, top: int, seats: Seats) -> Answer:
+        release.accuracy.refuse_noise(kind_of_question(release, question), anyway=False)
+        return answering(release, question, top=top, seats=seats)
+
+    return answer
+
+
 def ask_release(
     release: "Release",
     question: str,

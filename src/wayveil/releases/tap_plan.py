@@ -106,5 +106,5 @@ def _say_noise(plan: TapPlan, taps: Taps, epsilon: float) -> list[str]:
         return []
     return [
         f"{taps.world.size:,} stops share about {kept:,.0f} taps, and noise on each is about {noise:,.0f}: numbers "
-        "by stop will be noise. Take a larger epsilon, a longer file, or ask for hours and totals only"
+        "by stop will be noise. Take a larger epsilon, a longer file or a smaller bound, or ask for hours only"
     ]
