@@ -28,7 +28,7 @@ RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
 Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workload.")]
 # Enough for errors to a hundredth of themselves; `score` asks four times as many.
-REPORT_QUERIES = 10_000
+REPORT_QUERIES = 2_500
 Full = Annotated[
     bool,
     typer.Option(

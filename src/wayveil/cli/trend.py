@@ -91,7 +91,10 @@ def trend(
     if as_json:
         present_rows(found.table.to_dicts(), as_json=True)
         return
-    rows = table.drop("before_low", "before_high", "after_low", "after_high").head(top).to_dicts()
+    # People are whole; files have the numbers as they are.
+    whole = pl.selectors.float().round(0).cast(pl.Int64, strict=False)
+    shown_rows = table.drop("before_low", "before_high", "after_low", "after_high").head(top)
+    rows = shown_rows.with_columns(whole).to_dicts()
     present_rows(rows, as_json=False, title=f"{question}, from {found.names[0]} to {found.names[-1]}")
     remark(found.words, quiet=quiet)
     remark(found.note, quiet=quiet)

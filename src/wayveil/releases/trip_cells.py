@@ -79,9 +79,10 @@ def _transfers(trips: Trips, asked: Asked) -> Cells:
     network = ways_of(trips)
     visit, edge = _edges(trips, network)
     follows = np.flatnonzero(visit[1:] == visit[:-1] + 1)
-    pair, back = np.unique(np.stack([edge[follows], edge[follows + 1]]), axis=1, return_inverse=True)
-    changes = ~_share_line(network, pair[0], pair[1])
-    at = visit[follows][changes[back.ravel()]]
+    edges = np.int64(network.edges)
+    pair, back = np.unique(edge[follows] * edges + edge[follows + 1], return_inverse=True)
+    changes = ~_share_line(network, pair // edges, pair % edges)
+    at = visit[follows][changes[back]]
     trip = np.searchsorted(trips.offsets, at, side="right")
     _, once = np.unique(trip * trips.world.size + trips.location[at], return_index=True)
     return Cells(trips.location[at[once]].astype(np.int64), at[once])

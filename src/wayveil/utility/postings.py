@@ -50,8 +50,16 @@ class Postings:
 
         Ordered: the items occur in this order, gaps allowed, each at a visit of its own, so that [a, a] needs
         two visits to a. Unordered: every item occurs somewhere; a query is then a set and repeats in it say
-        nothing.
+        nothing. A query that is asked more than once is answered once: short ones are, where places are few.
         """
+        kept = np.where(np.arange(queries.shape[1]) < lengths[:, None], queries, -1)
+        queries, place = np.unique(kept, axis=0, return_inverse=True)
+        lengths = (queries >= 0).sum(axis=1)
+        return self._count(queries, lengths, unordered)[place.ravel()]
+
+    def _count(
+        self, queries: NDArray[np.int64], lengths: NDArray[np.int64], unordered: bool
+    ) -> NDArray[np.int64]:
         out = np.zeros(len(queries), np.int64)
         steps = [slice(i, i + _QUERIES_PER_STEP) for i in range(0, len(queries), _QUERIES_PER_STEP)]
 
