@@ -35,9 +35,11 @@ from wayveil.studies.bc_transit.questions import (
     TOTAL,
     at_peaks,
 )
+from wayveil.studies.bc_transit.trials import STUDY_GAPS
 from wayveil.studies.lab import Lab
 from wayveil.studies.markdown import BEGIN, BEGIN_TABLES, END, write_markdown
 from wayveil.studies.registry import find_study
+from wayveil.studies.study import STUDY
 from wayveil.studies.verdicts import number
 from wayveil.trips.trips import Trips
 
@@ -75,8 +77,11 @@ def test_every_table_and_figure_is_on_the_page_with_the_studys_values(folder):
     values = [value for row in tables for value in row.values()] + list(map(float, ROLE_SHARES.values()))
     for value in values + [value for both in PER_STOP.values() for value in both]:
         assert f">{number(value)}<" in html
-    charts = (folder / "figures" / "figure-6-1-average-relative-error.csv").read_text()
-    assert all(str(value) in charts for value in QUERIES[NPT])
+    for figure, tree in (("1", NPT), ("2", PPDP)):
+        chart = pl.read_csv(folder / "figures" / f"figure-6-{figure}-average-relative-error.csv")
+        assert tuple(chart.filter(pl.col("series") == STUDY)["mean"]) == QUERIES[tree]
+    for value in STUDY_GAPS.values():
+        assert f">{number(value)}<" in html
     assert shown <= set(pl.read_csv(folder / "results.csv", infer_schema=False)["epsilon"].drop_nulls())
 
 

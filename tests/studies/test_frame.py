@@ -153,7 +153,7 @@ def test_the_page_has_everything(lab, monkeypatch):
         "these trips carry no times",
     ):
         assert words in html
-    assert "1.5 ± 0.707" in html  # ours
+    assert "1.5 ± 0.71" in html  # ours
     assert "INTERNAL" not in html
     assert {file.name for file in (lab.out / "figures").iterdir()} == {
         "figure-2-error.csv",

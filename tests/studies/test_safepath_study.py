@@ -12,7 +12,14 @@ from wayveil.cli import _register, app
 from wayveil.studies.safepath.datasets import limited, shrunken
 from wayveil.studies.safepath.exhaustive import exhaustive, pairs
 from wayveil.studies.safepath.family import REPAIRS
-from wayveil.studies.safepath.printed import BUS, METRO, TABLE_2, TABLE_3
+from wayveil.studies.safepath.printed import (
+    BUS,
+    METRO,
+    SECONDS_AT_5,
+    SECONDS_IN_ALL,
+    TABLE_2,
+    TABLE_3,
+)
 from wayveil.studies.safepath.trials import (
     CROWDS,
     EMPTY,
@@ -26,6 +33,7 @@ from wayveil.studies.safepath.trials import (
     UNIFORM,
     WEEK,
 )
+from wayveil.studies.study import STUDY
 from wayveil.studies.verdicts import number
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, TimeBins
@@ -59,6 +67,10 @@ def test_every_table_and_figure_is_on_the_page_with_the_studys_values(folder):
     for value in (value for rows in TABLE_3.values() for row in rows.values() for value in row):
         assert f">{number(float(value))}<" in html
     assert "empty release" in html
+    assert f"SeqPT takes {SECONDS_AT_5['SeqPT']:,.0f} times as long as SafePath" in html
+    for data, seconds in SECONDS_IN_ALL.items():
+        chart = pl.read_csv(folder / "figures" / f"figure-8-{data.lower()}-seconds.csv")
+        assert chart.filter(pl.col("series") == STUDY)["mean"].to_list() == [seconds]
 
 
 def test_every_published_figure_has_a_verdict_in_numbers(folder):

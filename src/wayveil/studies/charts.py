@@ -12,6 +12,11 @@ from wayveil.report.comparison_charts import COLOURS, DASHES, GREY, MARKERS, dra
 from wayveil.studies.results import Results
 from wayveil.studies.study import FIGURE, STUDY, Exhibit
 
+# Inches.
+PLOT_WIDTH, PLOT_HEIGHT, PLOT_ABOVE, PLOT_BELOW, LEGEND_ROW = 5.6, 2.5, 0.3, 0.5, 0.19
+LEGEND_COLUMNS = 2
+CROWDED = 34  # letters of all ticks that still fit in the larger type
+
 
 def line_charts(exhibit: Exhibit, results: Results) -> list[Chart]:
     """One chart for every column: its values against `down`, a line per series."""
@@ -34,9 +39,13 @@ def line_charts(exhibit: Exhibit, results: Results) -> list[Chart]:
 
 
 def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) -> Chart:
-    picture = Figure(figsize=(5.6, 3.2), layout="constrained")
+    lines = [series for series in [*names, STUDY] if series in data["series"]]
+    # Plain margins, with the legend below the axes: it hides no line, and a layout engine would draw everything twice.
+    below = PLOT_BELOW + LEGEND_ROW * -(-len(lines) // LEGEND_COLUMNS)
+    height = PLOT_HEIGHT + PLOT_ABOVE + below
+    picture = Figure(figsize=(PLOT_WIDTH, height))
     FigureCanvasSVG(picture)
-    axes = picture.add_subplot()
+    axes = picture.add_axes((0.115, below / height, 0.865, PLOT_HEIGHT / height))
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
@@ -45,10 +54,8 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     if numeric:
         ticks.sort(key=float)
     place = {tick: float(tick) if numeric else float(at) for at, tick in enumerate(ticks)}
-    for series in [*names, STUDY]:
+    for series in lines:
         own = data.filter(pl.col("series") == series)
-        if own.is_empty():
-            continue
         x = np.array([place[tick] for tick in own[exhibit.down].to_list()])
         order = np.argsort(x, kind="stable")
         mean = own["mean"].to_numpy()[order]
@@ -66,14 +73,15 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
             axes.fill_between(x[order], mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
     if numeric and min(place.values()) > 0 and max(place.values()) / min(place.values()) >= 10:
         axes.set_xscale("log")
-    axes.set_xticks([place[tick] for tick in ticks], ticks)
+    crowded = sum(map(len, ticks)) > CROWDED
+    axes.set_xticks([place[tick] for tick in ticks], ticks, fontsize=6.5 if crowded else 8)
     axes.minorticks_off()
     axes.set_xlabel(exhibit.down, fontsize=9)
     title = column if exhibit.across == FIGURE else f"{exhibit.across} {column}"
     axes.set_title(title, fontsize=10, loc="left")
-    axes.legend(fontsize=8, frameon=False)
+    picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=LEGEND_COLUMNS, borderaxespad=0.4)
     name = re.sub(r"[^\w]+", "-", f"{exhibit.label} {title}".lower()).strip("-")
-    alt = f"{exhibit.label}: {title} against {exhibit.down}, {len(names)} lines of ours"
+    alt = f"{exhibit.label}: {title} against {exhibit.down}, {len(names)} line{'s' if len(names) > 1 else ''} of ours"
     alt += " and the study's." if STUDY in data["series"] else "."
     return Chart(name, draw_svg(picture, name), data, alt)
 

@@ -138,7 +138,9 @@ def _theirs(exhibit: Exhibit, down: str, column: str) -> str:
 def _ours(value: Value | None) -> str:
     if value is None:
         return ""
-    return number(value.mean) + ("" if value.deviation is None else f" ± {number(value.deviation)}")
+    if value.deviation is None:
+        return number(value.mean)
+    return f"{number(value.mean)} ± {value.deviation:{'.2g' if value.deviation < 100 else ',.0f'}}"
 
 
 def summary_rows(verdicts: list[Verdict]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """What a study's cells gave: one long table, and the means and spreads that exhibits show."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,8 +93,9 @@ class Results:
         by = [exhibit.down, exhibit.across, exhibit.series]
         if found.is_empty() or any(name not in found.columns for name in by):
             return {}
-        if exhibit.columns:
-            found = found.filter(pl.col(exhibit.across).is_in(exhibit.columns))
+        for name, shown in ((exhibit.across, exhibit.columns), (exhibit.series, exhibit.only)):
+            if shown:
+                found = found.filter(pl.col(name).is_in(shown))
         groups = found.drop_nulls(by).group_by(by, maintain_order=True).agg(pl.col("value"))
         made = {}
         for down, across, series, values in groups.iter_rows():
@@ -105,10 +107,11 @@ class Results:
     def pictures(self, exhibit: Exhibit) -> list[Chart]:
         """The pictures that the cells of an exhibit drew."""
         return [
-            Chart(**{**picture, "data": pl.read_csv(StringIO(picture["data"]))})
+            _picture(picture, exhibit)
             for cell in self.cells
             if cell["part"] in exhibit.parts
             and all(cell["setting"].get(name) == value for name, value in exhibit.where.items())
+            and (not exhibit.only or cell["setting"].get(exhibit.series) in exhibit.only)
             for picture in cell["pictures"]
         ]
 
@@ -161,6 +164,13 @@ class Results:
                 words = ", ".join(f"{name} {value}" for name, value in cell["setting"].items())
                 found[f"{cell['part']}: {words}"] = f"{cell['status']}: {cell['message']}"
         return list(found.items())
+
+
+def _picture(kept: Mapping[str, Any], exhibit: Exhibit) -> Chart:
+    """A picture of a cell. It may stand in several exhibits of a page, and has a title of its own in each."""
+    title = f"{kept['name']}-title"
+    svg = kept["svg"].replace(title, f"{title}-{re.sub(r'[^a-z0-9]+', '-', exhibit.label.lower())}")
+    return Chart(**{**kept, "svg": svg, "data": pl.read_csv(StringIO(kept["data"]))})
 
 
 def summarise(values: Any) -> Value | None:

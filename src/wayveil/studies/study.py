@@ -88,6 +88,7 @@ class Exhibit:
     across      coordinate of the columns of a table; a chart of lines is drawn for each of its values
     series      coordinate that tells rows of the same place, or lines, apart
     columns     values of `across`, in order; () for all that were measured
+    only        values of `series` that are shown; () for all that were measured
     where       only cells with these coordinates
     printed     what the study prints: (down, across) -> value
     spread      the standard deviations that it prints, the same way
@@ -107,6 +108,7 @@ class Exhibit:
     across: str = FIGURE
     series: str = "mechanism"
     columns: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
     printed: Mapping[Place, float] = field(default_factory=dict)
     spread: Mapping[Place, float] = field(default_factory=dict)

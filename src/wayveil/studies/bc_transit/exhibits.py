@@ -101,6 +101,7 @@ def _repair() -> Exhibit:
         part="queries",
         shape="lines",
         columns=(ARE, "non-empty, up to 9, %"),
+        only=(NPT, NPT_EQUAL),
         where={"height": STUDY_HEIGHT},
         claims=(Claim("weighted repair has less error at every epsilon", claims.weighted_wins),),
         why=lambda results: (

@@ -41,8 +41,8 @@ NOTHING, LAPLACE = "nothing released", "plain Laplace per stop"
 UNIT = Rider(max_trips=1)
 LENGTHS = (
     *((str(length), length, length) for length in range(1, 10)),
-    ("10 to 12", 10, 12),
-    ("13 to 15", 13, 15),
+    ("10-12", 10, 12),
+    ("13-15", 13, 15),
     ("over 15", 16, 10**9),
 )
 

@@ -8,7 +8,7 @@ from wayveil.studies.mobitrie.exhibits import exhibits
 from wayveil.studies.mobitrie.maps import HOTSPOTS, NO_HOTSPOTS, Maps
 from wayveil.studies.mobitrie.printed import EPSILONS, LARGE, PAGES, SMALL
 from wayveil.studies.mobitrie.trials import BASE_COUNT, BASELINE, Trials
-from wayveil.studies.mobitrie.tries import ROLLING, STATIC, Tries
+from wayveil.studies.mobitrie.tries import NO_EPSILON, ROLLING, STATIC, Tries
 from wayveil.studies.mobitrie.variants import VARIANTS, static_trial
 from wayveil.studies.study import Part, Setting, Study
 
@@ -35,7 +35,7 @@ def describe(lab: Lab) -> Study:
         Part(
             "tries",
             [
-                {"data": PAGES, "mechanism": BASELINE, "epsilon": "-"},
+                {"data": PAGES, "mechanism": BASELINE, "epsilon": NO_EPSILON},
                 *({"data": PAGES, "mechanism": "mobitrie-lt", "epsilon": one} for one in ("0.1", "0.5", "1")),
             ],
             tries.private,

@@ -109,6 +109,12 @@ def found_share(data: str, epsilon: str) -> float:
     return row[FIGURES.index(RECALL)] + row[FIGURES.index("FNR")]
 
 
+def used_grams(data: str, epsilon: str) -> float:
+    """How many 3-grams occur in the study's trips: TP and FN of the tries that were found."""
+    true, missed = METRICS[data][epsilon][-4:-2]
+    return (true + missed) / found_share(data, epsilon)
+
+
 def used_share(data: str, epsilon: str) -> float:
     """The share of the study's universe that occurs in its trips: (TP + FN) / all."""
     true, missed, false, rest = METRICS[data][epsilon][-4:]

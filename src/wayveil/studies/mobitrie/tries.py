@@ -24,6 +24,7 @@ from wayveil.world.world import World
 
 ROLLING, STATIC = "rolling", "static"
 TOP = 20
+NO_EPSILON = "-"  # of the baseline
 
 
 def example_trips() -> Trips:
