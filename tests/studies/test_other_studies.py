@@ -10,6 +10,7 @@ from wayveil.studies.docs import studies_page
 from wayveil.studies.dp_loc.printed import FOUND, TABLE_1, TABLE_5
 from wayveil.studies.lab import Lab
 from wayveil.studies.page import study_page
+from wayveil.studies.registry import studies
 from wayveil.studies.verdicts import number
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -71,6 +72,7 @@ def test_the_page_about_studies_tells_every_figure(dp_loc, strap):
 
 def test_the_page_in_the_docs_is_made_of_its_records():
     records = [json.loads(file.read_text()) for file in sorted(DOCS.glob("figures/study-*.json"))]
+    assert sorted(record["study"] for record in records) == studies()
     assert (DOCS / "studies.md").read_text() == studies_page(records)
     for record in records:
         states = {one["status"] for one in record["figures"]}

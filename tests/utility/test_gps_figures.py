@@ -61,6 +61,9 @@ def test_curves_average_to_the_figures_of_the_scorecard():
     assert np.average(curve["length_jsd"], weights=weights) == pytest.approx(by_hour)
     distance = OriginDestinationDistance(RAW).measure(OTHER)[1].value
     assert np.average(curve["od_emd"], weights=weights) == pytest.approx(distance)
+    without = hour_curves(RAW, OTHER, ends=False)
+    assert without["od_emd"].null_count() == len(without)
+    assert without["length_jsd"].to_list() == curve["length_jsd"].to_list()
     same = hour_curves(RAW, RAW, hour="majority")
     assert same["length_jsd"].max() == same["od_emd"].max() == 0
 

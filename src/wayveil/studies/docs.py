@@ -19,14 +19,16 @@ run that its section names.
 ```
 wayveil study list
 wayveil study mobitrie --quick --out page/                       # minutes, on data of our own
-wayveil study mobitrie --full --data public-data/ --out page/    # as often as the study did
+wayveil study mobitrie --full --data public-data/ --out page/    # as often as the study did: hours
+wayveil study mobitrie --full --data public-data/ --minutes 10 --out page/    # a piece of that; run it again to go on
 wayveil study mobitrie --world city.zip --out page/              # on your own city
 ```
 
 `--data` is a folder with `msnbc/msnbc990928.zip` (UCI), `berlin/gtfs.zip` (VBB), `victoria/gtfs.zip` and the like; a
-file that is missing is replaced by simulated data, and the page says so. A value counts as reached if it is as good as
-the printed one up to chance (95 %) and to the tolerance of its table (5 %, facts about data 10 %); a figure without
-printed values is judged by what the study says about it in words.
+file that is missing is replaced by simulated data, and the page says so. Every section says on which data it was run,
+and which parts were run less often than the study did. A value counts as reached if it is as good as the printed one,
+up to chance (95 %) and to the tolerance of its table (5 %, facts about data 10 to 25 %); a figure without values is judged
+by what the study says about it in words. `dp-loc` needs `wayveil[accounting,metrics]`, the others no extra.
 """
 
 

@@ -34,12 +34,19 @@ def hours_of(trips: Trips, which: HourOf = "start") -> NDArray[np.int64]:
 
 
 def hour_curves(
-    raw: Trips, private: Trips, *, hour: HourOf = "start", most_pairs: int = MOST_PAIRS, seed: int = 0
+    raw: Trips,
+    private: Trips,
+    *,
+    hour: HourOf = "start",
+    most_pairs: int = MOST_PAIRS,
+    seed: int = 0,
+    ends: bool = True,
 ) -> pl.DataFrame:
     """One row per hour with raw trips: JSD of stops per trip (bits) and earth mover's distance of both ends (metres).
 
     An hour in which the release has no trip shares nothing with the raw one and is as far off as the world is wide.
-    Releases without times have one curve for all hours, as the DP-Loc study drew them.
+    Releases without times have one curve for all hours, as the DP-Loc study drew them. Without `ends` there is no
+    distance of ends, which needs an optional package.
     """
     check_not_empty(raw)
     check_comparable(raw, private)
@@ -59,7 +66,7 @@ def hour_curves(
                 "hour": one,
                 "raw trips": int(mine.sum()),
                 "length_jsd": jensen_shannon(length_histogram(filled.take(mine)), lengths),
-                "od_emd": distance.distance(pairs[mine], other[seen])[0],
+                "od_emd": distance.distance(pairs[mine], other[seen])[0] if ends else None,
             }
         )
     return pl.DataFrame(rows)

@@ -1,11 +1,11 @@
 """One trial of the study: a release of one grid at one epsilon, and the study's figures of it."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from wayveil.errors import ParameterError
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
@@ -98,11 +98,9 @@ class Trials:
             k = int(top)
             shared = set(self._tops[grid][:k]) & set(theirs[:k])
             rows += figures({SHARE: len(shared) / k}, top=top)
-        try:
-            curves = hour_curves(raw, made, hour="majority", most_pairs=self.most_pairs)
-        except ParameterError:
-            # The earth mover's distance needs an optional package; everything else does not.
-            return rows
+        # The earth mover's distance needs an optional package; everything else does not.
+        ends = find_spec("ot") is not None
+        curves = hour_curves(raw, made, hour="majority", most_pairs=self.most_pairs, ends=ends)
         for hour, _, lengths, ends in curves.iter_rows():
             rows += figures({JSD: lengths, EMD: ends}, hour=str(hour))
         return rows
