@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from wayveil.report.chart import Chart
 from wayveil.report.comparison_charts import COLOURS, DASHES, GREY, MARKERS, draw_svg
 from wayveil.studies.results import Results
-from wayveil.studies.study import FIGURE, STUDY, Exhibit
+from wayveil.studies.study import STUDY, Exhibit, is_number
 
 # Inches.
 PLOT_WIDTH, PLOT_HEIGHT, PLOT_ABOVE, PLOT_BELOW, LEGEND_ROW = 5.6, 2.5, 0.3, 0.5, 0.19
@@ -50,7 +50,7 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     axes.tick_params(labelsize=8)
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
     ticks = list(dict.fromkeys(data[exhibit.down].to_list()))
-    numeric = all(_is_number(tick) for tick in ticks)
+    numeric = all(map(is_number, ticks))
     if numeric:
         ticks.sort(key=float)
     place = {tick: float(tick) if numeric else float(at) for at, tick in enumerate(ticks)}
@@ -77,18 +77,10 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     axes.set_xticks([place[tick] for tick in ticks], ticks, fontsize=6.5 if crowded else 8)
     axes.minorticks_off()
     axes.set_xlabel(exhibit.down, fontsize=9)
-    title = column if exhibit.across == FIGURE else f"{exhibit.across} {column}"
+    title = exhibit.column_name(column)
     axes.set_title(title, fontsize=10, loc="left")
     picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=LEGEND_COLUMNS, borderaxespad=0.4)
     name = re.sub(r"[^\w]+", "-", f"{exhibit.label} {title}".lower()).strip("-")
     alt = f"{exhibit.label}: {title} against {exhibit.down}, {len(names)} line{'s' if len(names) > 1 else ''} of ours"
     alt += " and the study's." if STUDY in data["series"] else "."
     return Chart(name, draw_svg(picture, name), data, alt)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -15,7 +15,7 @@ from wayveil.studies.charts import line_charts
 from wayveil.studies.lab import Lab
 from wayveil.studies.results import Results, Value
 from wayveil.studies.run import run_study, write_whole
-from wayveil.studies.study import FIGURE, Exhibit, Study
+from wayveil.studies.study import Exhibit, Study, is_number
 from wayveil.studies.verdicts import Verdict, figures_json, judge, number, remark
 
 INTERNAL = "This page shows figures computed from raw trips."
@@ -110,14 +110,15 @@ def _columns(exhibit: Exhibit, results: Results) -> tuple[str, ...]:
 
 def table_heads(exhibit: Exhibit, results: Results) -> list[str]:
     """The names of the columns of a table."""
-    columns = _columns(exhibit, results)
-    return list(columns) if exhibit.across == FIGURE else [f"{exhibit.across} {one}" for one in columns]
+    return [exhibit.column_name(one) for one in _columns(exhibit, results)]
 
 
 def table_rows(exhibit: Exhibit, results: Results) -> list[TableRow]:
     """For every place down: the study's row where it printed one, then ours."""
     columns, places = _columns(exhibit, results), results.places(exhibit)
-    downs = dict.fromkeys([down for down, _ in exhibit.printed] + [down for down, _, _ in places])
+    downs = list(dict.fromkeys([down for down, _ in exhibit.printed] + [down for down, _, _ in places]))
+    if all(map(is_number, downs)):
+        downs.sort(key=float)
     names = dict.fromkeys(series for _, _, series in places)
     made = []
     for down in downs:

@@ -43,6 +43,19 @@ def figures(values: Mapping[str, float | None], **coordinates: str) -> list[dict
     return [{**coordinates, FIGURE: name, "value": value} for name, value in values.items()]
 
 
+def is_number(text: str) -> bool:
+    """Whether a coordinate is a number.
+
+    >>> is_number("0.5"), is_number("Bus")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def tabled(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dict[Place, float]:
     """What a study prints in a table, by its place.
 
@@ -125,6 +138,10 @@ class Exhibit:
     def parts(self) -> tuple[str, ...]:
         """The parts whose cells it shows."""
         return (self.part,) if isinstance(self.part, str) else self.part
+
+    def column_name(self, column: str) -> str:
+        """What stands above a column: a number says what it is a number of."""
+        return f"{self.across} {column}" if is_number(column) else column
 
     def direction(self, across: str) -> Better:
         """Which side of the study's value counts as reached in this column."""

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from wayveil.studies.results import Results, Value
-from wayveil.studies.study import FIGURE, Better, Exhibit, Study
+from wayveil.studies.study import Better, Exhibit, Study
 
 Status = Literal["reached", "not reached", "not reproducible"]
 
@@ -114,10 +114,9 @@ def _about_values(exhibit: Exhibit, held: Sequence[Held]) -> list[str]:
     short = [one for one in held if not one.reached]
     if short:
         worst = max(short, key=lambda one: abs(one.gap))
-        place = worst.across if exhibit.across == FIGURE else f"{exhibit.across} {worst.across}"
         words.append(
-            f"Farthest: {place} at {exhibit.down} {worst.down} is {number(worst.ours.mean)} here, "
-            f"{number(worst.theirs)} in the study ({_apart(worst)})."
+            f"Farthest: {exhibit.column_name(worst.across)} at {exhibit.down} {worst.down} is "
+            f"{number(worst.ours.mean)} here, {number(worst.theirs)} in the study ({_apart(worst)})."
         )
     return words
 
