@@ -6,7 +6,7 @@ import numpy as np
 
 from wayveil.studies.curves import NOT_MEASURED, Curve, Said, falls, grows, pairs, span
 from wayveil.studies.results import Results
-from wayveil.studies.safepath.printed import BELOW, SECONDS_AT_5, TABLE_3
+from wayveil.studies.safepath.printed import BELOW, SECONDS_AT_5, SECONDS_IN_ALL, TABLE_3
 from wayveil.studies.safepath.trials import (
     CROWDS,
     EMPTY,
@@ -138,6 +138,14 @@ def ngrams_shorter(results: Results) -> Said:
 
 def _beside_ngrams(results: Results, figure: str) -> list[tuple[float, float]]:
     return pairs(*(results.curve("ngrams", figure, "h or n", mechanism=name) for name in (PUBLISHED, NGRAM)))
+
+
+def quick_enough(results: Results, data: str) -> Said:
+    """Figure 8, all records; where there are fewer here, as many more seconds as the study has records."""
+    where = {"data": data, "timestamps": "168", "mechanism": PUBLISHED}
+    seconds, records = (results.mean("scale", figure, **where) for figure in (SECONDS, "records"))
+    as_many = seconds * max(1.0, TABLE_3[data]["168"][0] / records)
+    return as_many <= SECONDS_IN_ALL[data], f"{seconds:.2g} s for {records:,.0f} records here"
 
 
 def time_grows(results: Results, data: str) -> Said:

@@ -13,7 +13,7 @@ from wayveil.studies.safepath.printed import (
     TABLE_2,
     TABLE_3,
 )
-from wayveil.studies.safepath.trials import NONEMPTY, PUBLISHED, SECONDS, UNIFORM
+from wayveil.studies.safepath.trials import NONEMPTY, SECONDS, UNIFORM
 from wayveil.studies.study import Claim, Exhibit, tabled
 
 ERRORS = (UNIFORM, NONEMPTY)
@@ -181,8 +181,13 @@ def _figure_8(data: str) -> Exhibit:
         columns=(SECONDS,),
         where={"data": data},
         printed={("168", SECONDS): SECONDS_IN_ALL[data]},
-        ours=PUBLISHED,
-        better="lower",
-        claims=(Claim.of("run time grows with the size of the data", claims.time_grows, data),),
+        claims=(
+            Claim.of(
+                f"{SECONDS_IN_ALL[data]:g} s are enough for {TABLE_3[data]['168'][0]:,} records",
+                claims.quick_enough,
+                data,
+            ),
+            Claim.of("run time grows with the size of the data", claims.time_grows, data),
+        ),
         note=OWN_MACHINE,
     )
