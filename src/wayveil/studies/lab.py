@@ -31,6 +31,14 @@ class Source:
     facts: str
 
 
+@dataclass(frozen=True)
+class Datasets:
+    """Trips by the study's name for them, and what differs from the study's own."""
+
+    trips: dict[str, Callable[[], Trips]]
+    stand_in: str
+
+
 @dataclass
 class Lab:
     """How a study is run.

@@ -1,12 +1,11 @@
 """The three datasets of the study, or what stands in for them: two cities of riders, and visits to web pages."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from wayveil.simulate.city import simulate_city
-from wayveil.studies.lab import Lab
+from wayveil.studies.lab import Datasets, Lab
 from wayveil.studies.mobitrie.printed import LARGE, PAGES, SMALL
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.sequences import read_sequences
@@ -19,14 +18,6 @@ PAGE_KINDS = 17
 # Shares of MSNBC's own description: a third of its visitors see one page, the mean is 5.7.
 ONE_PAGE, MEAN_PAGES, STAYS = 0.37, 5.7, 0.6
 SEED = 1
-
-
-@dataclass(frozen=True)
-class Datasets:
-    """Trips by the study's name for them, and what differs from the study's own."""
-
-    trips: dict[str, Callable[[], Trips]]
-    stand_in: str
 
 
 def datasets(lab: Lab) -> Datasets:

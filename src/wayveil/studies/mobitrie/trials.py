@@ -20,7 +20,7 @@ from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Trip
-from wayveil.studies.mobitrie.datasets import Datasets
+from wayveil.studies.lab import Datasets
 from wayveil.studies.mobitrie.printed import EPSILONS, LENGTHS, QUALITY
 from wayveil.studies.study import Outcome, Setting, figures
 from wayveil.synthesis.model import HoldsNgrams, Model

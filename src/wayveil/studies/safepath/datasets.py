@@ -1,13 +1,12 @@
 """The study's two weeks of taps in Montreal, or what stands in for them: a rider's week is a trip."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.week import simulate_week
-from wayveil.studies.lab import Lab, invented_city
+from wayveil.studies.lab import Datasets, Lab, invented_city
 from wayveil.studies.safepath.printed import BUS, METRO, RECORDS_LEFT, STOPS_LEFT, TABLE_2
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
@@ -19,14 +18,6 @@ BUS_BOX = "45.496,-73.61,45.545,-73.545"
 SHAPES = {METRO: (70, 6), BUS: (900, 60)}
 FEW_RIDES, MANY_RIDES = "rides", "three times as many rides"
 SEED = 1
-
-
-@dataclass(frozen=True)
-class Datasets:
-    """Trips by the study's name for them, and what differs from the study's own."""
-
-    trips: dict[str, Callable[[], Trips]]
-    stand_in: str
 
 
 def datasets(lab: Lab) -> Datasets:

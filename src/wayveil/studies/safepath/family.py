@@ -19,8 +19,8 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
-from wayveil.studies.lab import Lab
-from wayveil.studies.safepath.datasets import FEW_RIDES, MANY_RIDES, Datasets
+from wayveil.studies.lab import Datasets, Lab
+from wayveil.studies.safepath.datasets import FEW_RIDES, MANY_RIDES
 from wayveil.studies.safepath.trials import NONEMPTY, UNIFORM
 from wayveil.studies.study import Outcome, Part, Setting, figures
 from wayveil.synthesis.model import Model

@@ -19,7 +19,8 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
-from wayveil.studies.safepath.datasets import Datasets, limited, shrunken
+from wayveil.studies.lab import Datasets
+from wayveil.studies.safepath.datasets import limited, shrunken
 from wayveil.studies.safepath.exhaustive import exhaustive, pairs
 from wayveil.studies.safepath.printed import BUS, CHILDREN, TAXONOMY_HEIGHT, K, L
 from wayveil.studies.study import Outcome, Setting, figures
