@@ -90,6 +90,16 @@ def test_a_run_that_is_out_of_time_says_what_it_did_not_come_to(lab):
     assert set(results.times()) == {"runs"}
 
 
+def test_some_settings_alone_are_run_and_all_that_is_kept_is_shown(lab):
+    run_study("toy", replace(lab, only={"mechanism": "ours"}), workers=1)
+    assert {name for _, name, _ in calls} == {"ours"}
+    study, results = run_study("toy", replace(lab, only={"mechanism": "refusing"}, repetitions=1), workers=1)
+    assert len(results.cells) == 6
+    assert results.extent(study) == "Run less often than planned: runs 1 to 2 of 2 times."
+    with pytest.raises(ParameterError, match="toy has no colour; it has epsilon, mechanism"):
+        run_study("toy", replace(lab, only={"colour": "red"}), workers=1)
+
+
 def test_a_curve_ascends_and_tells_whether_it_falls(lab):
     _, results = run_study("toy", lab, workers=1)
     curve = results.curve("runs", "error", "epsilon", mechanism="ours")

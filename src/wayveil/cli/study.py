@@ -52,6 +52,13 @@ def study(
             min=1, help="At most so many of each setting; a later run with more adds to the folder."
         ),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Run the settings alone that have this value, such as data=MSNBC; repeatable. The page shows all that "
+            "the folder holds."
+        ),
+    ] = None,
     minutes: Annotated[
         float | None,
         typer.Option(min=0, help="Begin nothing after so many minutes; the next run goes on in the folder."),
@@ -88,7 +95,16 @@ def study(
     from wayveil.studies.page import study_page, summary_rows
 
     scale: Scale = "full" if full else "tiny" if tiny else "quick"
-    lab = Lab(scale=scale, data=data, world=world, trips=trips, bbox=bbox, out=out, repetitions=repetitions)
+    lab = Lab(
+        scale=scale,
+        data=data,
+        world=world,
+        trips=trips,
+        bbox=bbox,
+        out=out,
+        repetitions=repetitions,
+        only=_values(only or []),
+    )
     with shown(not quiet and not as_json):
         page, verdicts, results = study_page(name, lab, workers=workers, minutes=minutes)
     present_rows(summary_rows(verdicts), as_json=as_json, title=f"{name}, {scale}")
@@ -98,6 +114,14 @@ def study(
     remark(f"Page: {page}. {notice}", quiet=quiet or as_json)
     if any(cell["status"] == "failed" for cell in results.cells):
         raise typer.Exit(1)
+
+
+def _values(said: list[str]) -> dict[str, str]:
+    """name=value, as they are said."""
+    found = [one.partition("=") for one in said]
+    if not all(name and value for name, _, value in found):
+        raise ParameterError("--only takes a name and a value: data=MSNBC")
+    return {name: value for name, _, value in found}
 
 
 def register(app: typer.Typer) -> None:

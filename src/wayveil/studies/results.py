@@ -138,15 +138,13 @@ class Results:
         """How often every part was run, where that is less often than planned; empty where all was run."""
         words = []
         for part in study.parts:
-            times = min(
-                (
-                    sum(cell["part"] == part.name and cell["setting"] == dict(setting) for cell in self.cells)
-                    for setting in part.settings
-                ),
-                default=part.repetitions,
+            times = sorted(
+                sum(cell["part"] == part.name and cell["setting"] == dict(setting) for cell in self.cells)
+                for setting in part.settings
             )
-            if times < part.repetitions:
-                words.append(f"{part.name} {times} of {part.repetitions}")
+            if times and times[0] < part.repetitions:
+                often = f"{times[0]}" if times[0] == times[-1] else f"{times[0]} to {times[-1]}"
+                words.append(f"{part.name} {often} of {part.repetitions}")
         return f"Run less often than planned: {', '.join(words)} times." if words else ""
 
     def times(self) -> dict[str, float]:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from math import inf
@@ -42,8 +42,18 @@ class Cell:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
-def plan(study: Study, at_most: int | None = None) -> list[Cell]:
-    """All cells, one repetition of everything after the other: a run that is stopped has something on everything."""
+def plan(study: Study, at_most: int | None = None, only: Mapping[str, str] | None = None) -> list[Cell]:
+    """All cells, one repetition of everything after the other: a run that is stopped has something on everything.
+
+    at_most   repetitions
+    only      leaves out the settings that have another value of one of these coordinates
+    """
+    only = only or {}
+    known = {name for part in study.parts for setting in part.settings for name in setting}
+    if not only.keys() <= known:
+        raise ParameterError(
+            f"{study.name} has no {', '.join(only.keys() - known)}; it has {', '.join(sorted(known))}"
+        )
     most = max((part.repetitions for part in study.parts), default=0)
     most = most if at_most is None else min(most, at_most)
     return [
@@ -52,6 +62,7 @@ def plan(study: Study, at_most: int | None = None) -> list[Cell]:
         for part in study.parts
         if repetition < part.repetitions
         for setting in part.settings
+        if all(setting.get(name, value) == value for name, value in only.items())
     ]
 
 
@@ -66,10 +77,10 @@ def run_study(
     if lab.out is None:
         raise ParameterError("a study needs a folder for its results")
     study = find_study(name, lab)
-    cells = plan(study, lab.repetitions)
+    cells, wanted = plan(study), plan(study, lab.repetitions, lab.only)
     store = Store(lab.out, study, lab)
     done = {cell.key: kept for cell in cells if (kept := store.load(cell)) is not None}
-    todo = [cell for cell in cells if cell.key not in done]
+    todo = [cell for cell in wanted if cell.key not in done]
     workers = min(workers or os.cpu_count() or 1, max(len(todo), 1))
     until = inf if minutes is None else time.monotonic() + 60 * minutes
     examined = _examined(name, study, lab, todo, workers, until)
