@@ -19,8 +19,8 @@ def taxi_trips(lab: Lab) -> dict[str, Callable[[], Trips]]:
     trips = lab.pick(tiny=300, quick=6_000, full=121_622)
     # The published networks have a weight for every cell: small runs have larger cells.
     cells = {
-        FINE: lab.pick(tiny=4_000, quick=500, full=250),
-        COARSE: lab.pick(tiny=8_000, quick=1_000, full=500),
+        FINE: lab.pick(tiny=4_000, quick=1_000, full=250),
+        COARSE: lab.pick(tiny=8_000, quick=2_000, full=500),
     }
 
     def grid(name: str) -> Grid:

@@ -100,7 +100,7 @@ def monotone(results: Results, city: str, name: str) -> Said:
         if len(points) < FEW:
             return False, "too few releases"
         rank = float(spearmanr(list(points), list(points.values())).statistic)
-        ranks.append(rank if rank == rank else 0.0)
+        ranks.append(round(rank, 9) if rank == rank else 0.0)
     words = "Spearman " + ", ".join(f"{rank:.2f}" for rank in ranks) + " at p = .2, .3, .4"
     return all(rank >= 0.9 if name in WITH_K else rank <= -0.9 for rank in ranks), words
 
