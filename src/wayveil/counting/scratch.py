@@ -32,7 +32,7 @@ def scratch_space(parent: str | Path | None, needed: int) -> Iterator[Path]:
     free = shutil.disk_usage(place).free
     if free < needed:
         raise ParameterError(
-            f"counting needs about {_gigabytes(needed)} of temporary space, and {place} has {_gigabytes(free)} left; "
+            f"counting needs about {_in_words(needed)} of temporary space, and {place} has {_in_words(free)} left; "
             "name a larger place with --scratch. Nothing was spent."
         )
     try:
@@ -106,5 +106,5 @@ def _alive(process: int) -> bool:
     return True
 
 
-def _gigabytes(count: int) -> str:
-    return f"{count / 2**30:,.1f} GB"
+def _in_words(count: int) -> str:
+    return f"{count / 2**30:,.1f} GB" if count >= 2**30 else f"{count / 2**20:,.1f} MB"

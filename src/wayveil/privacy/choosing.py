@@ -48,7 +48,7 @@ def keep_at_most(groups: NDArray[np.integer], limit: int, words: Words) -> NDArr
     Which members of a group stay depends on nothing outside the group.
     """
     kept = np.ones(len(groups), bool)
-    if len(groups) == 0:
+    if len(groups) == 0 or _none_larger(groups, limit):
         return kept
     order = np.lexsort((words, groups))
     ordered = groups[order]
@@ -56,3 +56,10 @@ def keep_at_most(groups: NDArray[np.integer], limit: int, words: Words) -> NDArr
     position = np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))
     kept[order] = (position < limit) | (ordered == -1)
     return kept
+
+
+def _none_larger(groups: NDArray[np.integer], limit: int) -> bool:
+    """Whether it is quick to see that no group but -1 has more members than the limit: then nobody has to choose."""
+    if groups.min() < -1 or groups.max() > 4 * len(groups):
+        return False
+    return int(np.bincount(groups + 1)[1:].max(initial=0)) <= limit

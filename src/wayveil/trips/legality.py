@@ -81,6 +81,8 @@ class LegalityRule:
         if self.impossible == "route" and isinstance(trips.world, Network):
             trips = routed(trips, broken)
             broken = self._impossible_moves(trips)
+        if not broken.any():
+            return trips
         passed = np.concatenate([[0], np.cumsum(broken, dtype=np.int64)])
         if self.impossible == "drop":
             return trips.take(np.diff(passed[trips.offsets]) == 0)

@@ -163,6 +163,8 @@ class Trips:
 
     def keep_visits(self, keep: NDArray[np.bool_]) -> "Trips":
         """The same trips without the visits where the mask is false; a trip may become empty."""
+        if keep.all():
+            return self
         offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]
         return self._with_visits(np.flatnonzero(keep), offsets)
 

@@ -94,7 +94,7 @@ class SparseSuccessors(Successors):
         return ranks_in_rows(self.indptr, self.indices, a.ravel(), b.ravel()).reshape(a.shape)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def ranks_in_rows(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -105,13 +105,11 @@ def ranks_in_rows(
     out = np.empty(len(source), np.int64)
     for i in range(len(source)):
         start = indptr[source[i]]
-        low, high = start, indptr[source[i] + 1]
-        end = high
-        while low < high:
-            middle = (low + high) >> 1
-            if indices[middle] < target[i]:
-                low = middle + 1
-            else:
-                high = middle
-        out[i] = low - start if low < end and indices[low] == target[i] else -1
+        low, size = start, indptr[source[i] + 1] - start
+        # Halving without branches: which way it goes cannot be predicted.
+        while size > 1:
+            half = size >> 1
+            low += half * (indices[low + half] <= target[i])
+            size -= half
+        out[i] = low - start if size > 0 and indices[low] == target[i] else -1
     return out
