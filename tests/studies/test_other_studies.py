@@ -67,12 +67,31 @@ def test_the_page_about_studies_tells_every_figure(dp_loc, strap):
     assert text.index("## dp-loc") < text.index("## strap")
     for record in records:
         for one in record["figures"]:
-            assert f"| {one['label']}: {one['title']} | {one['status']} |" in text
+            scale = "tiny" if one["judged"] else ""
+            assert f"| {one['label']}: {one['title']} | {scale} | {one['status']} |" in text
+
+
+def test_a_figure_is_that_of_the_largest_run_that_measured_it():
+    def run(scale, *figures):
+        keys = "label", "title", "status", "reached", "judged", "words"
+        made = [dict(zip(keys, (one[0], "what", *one[1:]), strict=True)) for one in figures]
+        about = {"study": "toy", "title": "A toy", "source": "x", "scale": scale, "data": ["y"], "extent": ""}
+        return {**about, "stand_in": "", "figures": made}
+
+    large = run(
+        "full", ("T 1", "reached", 1, 1, "Large."), ("T 2", "not reproducible", 0, 0, "Not measured.")
+    )
+    small = run("quick", ("T 1", "not reached", 0, 1, "Small."), ("T 2", "not reached", 0, 1, "Also small."))
+    text = studies_page([small, large])
+    assert "| [toy](#toy) | full, quick | 1 | 1 | 0 |" in text
+    assert "| T 1: what | full | reached | 1 of 1 | Large. |" in text
+    assert "| T 2: what | quick | not reached | 0 of 1 | Also small. |" in text
+    assert "| Small." not in text
 
 
 def test_the_page_in_the_docs_is_made_of_its_records():
     records = [json.loads(file.read_text()) for file in sorted(DOCS.glob("figures/study-*.json"))]
-    assert sorted(record["study"] for record in records) == studies()
+    assert sorted({record["study"] for record in records}) == studies()
     assert (DOCS / "studies.md").read_text() == studies_page(records)
     for record in records:
         states = {one["status"] for one in record["figures"]}

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+SCALES = ("full", "quick", "tiny")  # the largest first
 HEAD = """# Studies, repeated
 
 Every published table and figure of the studies whose mechanisms are here: reached, not reached with a number and the
@@ -33,31 +34,43 @@ judged by what the study says in words. `dp-loc` needs `wayveil[accounting,metri
 
 
 def studies_page(records: Iterable[dict[str, Any]]) -> str:
-    """The page as Markdown."""
-    parts, rows = [HEAD], []
-    found = sorted(records, key=lambda record: record["study"])
-    for record in found:
-        states = [one["status"] for one in record["figures"]]
+    """The page as Markdown. A study may have a record of several scales; each figure is that of the largest with it."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for record in sorted(records, key=lambda one: (one["study"], SCALES.index(one["scale"]))):
+        runs.setdefault(record["study"], []).append(record)
+    head = "| study | scale of the runs | reached | not reached | not reproducible |\n|---|---|---|---|---|"
+    rows = []
+    for study, own in runs.items():
+        states = [figure["status"] for _, figure in best_figures(own)]
         counts = [states.count(state) for state in ("reached", "not reached", "not reproducible")]
-        rows.append(
-            f"| [{record['study']}](#{record['study']}) | {record['scale']} | {' | '.join(map(str, counts))} |"
-        )
-    head = "| study | scale of the run | reached | not reached | not reproducible |\n|---|---|---|---|---|"
-    parts.append("\n".join([head, *rows]) + "\n")
-    parts += [_section(record) for record in found]
-    return "\n".join(parts)
+        scales = ", ".join(record["scale"] for record in own)
+        rows.append(f"| [{study}](#{study}) | {scales} | {' | '.join(map(str, counts))} |")
+    return "\n".join([HEAD, "\n".join([head, *rows]) + "\n", *map(_section, runs.values())])
 
 
-def _section(record: dict[str, Any]) -> str:
-    data = "; ".join(record["data"])
-    lines = [f"## {record['study']}", "", f"{record['title']}. After {record['source']}."]
-    words = [f"Run at the scale `{record['scale']}` on {data}.", record["extent"], record["stand_in"]]
-    lines += [" ".join(filter(None, words)), ""]
-    lines += ["| published | status | held | where ours differ, and why |", "|---|---|---|---|"]
-    for one in record["figures"]:
+def best_figures(runs: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """(scale, figure): of the largest run that has measured it, in the order of the study."""
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for record in runs:
+        for figure in record["figures"]:
+            known = found.get(figure["label"])
+            if known is None or (not known[1]["judged"] and figure["judged"]):
+                found[figure["label"]] = record["scale"], figure
+    return list(found.values())
+
+
+def _section(runs: list[dict[str, Any]]) -> str:
+    about = runs[0]
+    lines = [f"## {about['study']}", "", f"{about['title']}. After {about['source']}."]
+    for record in runs:
+        data = "; ".join(record["data"])
+        words = [f"The run `{record['scale']}` is on {data}.", record["extent"], record["stand_in"]]
+        lines.append(" ".join(filter(None, words)))
+    lines += ["", "| published | run | status | held | where ours differ, and why |", "|---|---|---|---|---|"]
+    for scale, one in best_figures(runs):
         held = f"{one['reached']} of {one['judged']}" if one["judged"] else ""
-        words = one["words"].replace("|", "\\|")
-        lines.append(f"| {one['label']}: {one['title']} | {one['status']} | {held} | {words} |")
+        words, run = one["words"].replace("|", "\\|"), scale if one["judged"] else ""
+        lines.append(f"| {one['label']}: {one['title']} | {run} | {one['status']} | {held} | {words} |")
     return "\n".join(lines) + "\n"
 
 
@@ -66,7 +79,7 @@ def main(arguments: list[str]) -> None:
     page, *files = map(Path, arguments)
     records = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     page.write_text(studies_page(records), encoding="utf-8")
-    print(f"{page}: {len(records)} studies, {sum(len(record['figures']) for record in records)} figures")
+    print(f"{page}: {len({record['study'] for record in records})} studies from {len(records)} runs")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m wayveil.studies.markdown page/ docs/tree-studies.md
 
 writes between the two marks of the page, which must be there; everything else of it is left as it is. A mark that says
-`study tables` gets the tables alone. Charts are copied into the folder `figures` beside the page.
+`study tables` gets the tables alone that have figures of ours. Charts are copied into the folder `figures` beside the page.
 """
 
 import json
@@ -41,7 +41,12 @@ def study_markdown(folder: Path, figures: Path, *, tables_only: bool = False) ->
     """The text, with pictures that lie in `figures`."""
     study, results = load_study(folder)
     record = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
-    verdicts = judge(study, results)
+    shown = [
+        exhibit
+        for exhibit in study.exhibits
+        if not tables_only or (exhibit.shape == "table" and results.places(exhibit))
+    ]
+    labels = {exhibit.label for exhibit in shown}
     lines = [
         f"`wayveil study {study.name}`, {SCALES[record['scale']]}. {record['extent']} Source: {study.source}.",
         f"Data: {'; '.join(record['data'])}. {record['stand_in']}",
@@ -50,12 +55,12 @@ def study_markdown(folder: Path, figures: Path, *, tables_only: bool = False) ->
         "|---|---|---|---|",
         *(
             f"| {one.label} | {one.title} | {one.status} ({one.reached} of {one.judged}) | {one.words} |"
-            for one in verdicts
+            for one in judge(study, results)
+            if one.label in labels
         ),
     ]
-    for exhibit in study.exhibits:
-        if exhibit.shape == "table" or not tables_only:
-            lines += _exhibit(study, exhibit, results, folder, figures)
+    for exhibit in shown:
+        lines += _exhibit(study, exhibit, results, folder, figures)
     for place, reason in results.gaps():
         lines.append(f"- {place}: {reason}")
     return "\n".join(lines)
