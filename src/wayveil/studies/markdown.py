@@ -3,7 +3,7 @@
     python -m wayveil.studies.markdown page/ docs/tree-studies.md
 
 writes between the two marks of the page, which must be there; everything else of it is left as it is. A mark that says
-`study tables` gets the tables alone that have figures of ours. Charts are copied into the folder `figures` beside the page.
+`study tables` gets the tables with figures of ours alone. Charts are copied into the folder `figures` beside the page.
 """
 
 import json
