@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
 from ring_networks import ring_of_stops
@@ -12,6 +13,7 @@ from wayveil.errors import InputError, RefusedError
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider, Trip
@@ -23,6 +25,7 @@ from wayveil.releases.replicas import budget_of, draw_replicas, mechanism_of, un
 from wayveil.releases.tallies import KINDS, Tally, kind_of, kinds_for, tally
 from wayveil.releases.tap_ways import ANY_MOVE
 from wayveil.releases.verdicts import judge
+from wayveil.simulate.habit import simulate_habit
 from wayveil.simulate.week import simulate_week
 from wayveil.synthesis.estimates import Ends, Visits
 from wayveil.trips.trips import Trips
@@ -146,6 +149,38 @@ def test_flows_on_maps_carry_their_bars(tmp_path):
     stops = json.loads(export(flat, "stop-flows", tmp_path / "s.json", anyway=True)[0].read_text())
     assert stops["features"][0]["properties"]["visits_low"] is None  # not known of this mechanism
     assert "null where that is not known" in stops["note"]
+    tree = release(trips, NoisyPrefixTree(height=3), epsilon=2, unit=Trip(), rule=ANY_MOVE, seed=1)
+    points = json.loads(export(tree, "stop-flows", tmp_path / "t.json", anyway=True)[0].read_text())
+    for stop in (point["properties"] for point in points["features"]):
+        assert stop["entries_low"] <= stop["entries"] <= stop["entries_high"]
+        assert stop["exits_low"] is None
+
+
+def test_of_taps_a_map_shows_entries_with_their_bars_and_no_exits(tmp_path):
+    single = Trips(RAW.location, np.arange(RAW.visits + 1), RING, np.full(RAW.visits, 8 * 3600))
+    counted = made(TapCounts(), raw=single, unit=Event())
+    points = json.loads(export(counted, "stop-flows", tmp_path / "s.json")[0].read_text())
+    for stop in (point["properties"] for point in points["features"]):
+        assert stop["entries"] == stop["visits"]
+        assert (stop["entries_low"], stop["entries_high"]) == (stop["visits_low"], stop["visits_high"])
+        assert stop["entries_low"] <= stop["entries"] <= stop["entries_high"]
+        assert stop["exits"] is None
+
+
+def test_tables_of_journeys_have_the_verdict_in_every_row_and_that_on_hours_too(tmp_path):
+    trips = Trips(
+        RAW.location, RAW.offsets, RAW.world, np.repeat(np.arange(len(RAW)) % 24 * 3600, RAW.lengths)
+    )
+    timed = made(SeqPT(height=2), raw=trips, epsilon="0.1")
+    assert timed.accuracy.of("journey-hours").is_noise
+    rows = pl.read_csv(export(timed, "od", tmp_path / "od.csv", anyway=True)[0])
+    (note,) = rows["note"].unique()
+    assert timed.accuracy.of("journeys").words in note
+    assert timed.accuracy.of("journey-hours").words in note
+
+
+def test_large_errors_are_written_in_digits():
+    assert "off by 234 % in all" in judge("total", 1, 9.0, 0.39, None, sure=True, worst=6.0).inner_words
 
 
 def test_a_good_release_says_more_than_public_knowledge():
@@ -159,6 +194,16 @@ def test_a_kind_that_may_be_off_by_more_than_replicas_show_has_to_be_better_by_a
     one, cautious = (judge("stops", 9, 100.0, 0.1, 0.5, sure=True, worst=worst) for worst in (1.0, 4.0))
     assert (one.says_more, cautious.says_more) == (True, False)
     assert (one.error, cautious.error, cautious.is_noise) == (0.1, 0.4, False)
+
+
+def test_public_knowledge_is_as_far_off_where_its_routes_lead_to_few_stops(monkeypatch):
+    ring = ring_of_stops(40, seconds=60)
+    one = made(Markov(), raw=simulate_habit(ring, 2_000, seed=1))
+    all_ends = find_accuracy(one)
+    monkeypatch.setattr("wayveil.releases.accuracy.MOST_ENDS", 8)
+    few_ends = find_accuracy(one)
+    for kind in ("boardings", "alightings", "lengths"):
+        assert few_ends.of(kind).public == pytest.approx(all_ends.of(kind).public, rel=0.2)
 
 
 def test_what_thresholds_took_is_part_of_the_error_and_leaves_no_intervals():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bare_release import bare_release
+from ring_networks import ring_of_stops
 from wayveil.errors import ParameterError
 from wayveil.synthesis.public_knowledge import empty, floor, random_routes, random_walks
 from wayveil.trips.trips import Trips
@@ -126,6 +127,15 @@ def test_the_floor_of_a_network_is_made_of_shortest_routes_between_any_stops():
     assert walked == shortest
     first = trips.to_lists().index([0, 1, 2])
     assert np.diff(trips.time[trips.offsets[first] : trips.offsets[first + 1]]).tolist() == [60, 90]
+
+
+def test_the_routes_of_a_floor_may_lead_to_a_few_stops_only():
+    ring = ring_of_stops(30, seconds=60)
+    few = floor(ring, 3_000, 1, ends=4)
+    assert len(np.unique(few.destinations())) == 4
+    assert len(np.unique(few.origins())) == 30
+    all_of_them = floor(ring, 3_000, 1, ends=30)
+    assert all_of_them.to_lists() == floor(ring, 3_000, 1).to_lists()
 
 
 def test_a_network_without_any_route_has_a_floor_of_single_stops(monkeypatch):

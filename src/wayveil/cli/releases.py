@@ -219,8 +219,8 @@ def export(
     gtfs-ride, od-month) want them, and most releases have times of day only: --put-on gives them one. docs/exports.md
     says what each format holds.
     """
+    from wayveil.releases.exports.parts import verdict_on
     from wayveil.releases.exports.write import export as write
-    from wayveil.releases.exports.write import verdict_on
     from wayveil.releases.trip_periods import is_dated
 
     private = open_release(

@@ -36,14 +36,19 @@ class Verdict:
     is_noise: bool
 
     @property
+    def _percent(self) -> str:
+        share = 100 * self.error
+        return f"{share:.2g}" if share < 99.5 else f"{share:,.0f}"
+
+    @property
     def inner_words(self) -> str:
         """The same inside a sentence about something that is made of it."""
         what = KINDS[self.kind].words
         if self.is_noise:
             return f"{what}, which are no better than silence here"
         if not self.sure:
-            return f"{what}; how far off these are is not known, and noise alone makes it {100 * self.error:.2g} %"
-        return f"{what}, which are off by {100 * self.error:.2g} % in all"
+            return f"{what}; how far off these are is not known, and noise alone makes it {self._percent} %"
+        return f"{what}, which are off by {self._percent} % in all"
 
     @property
     def words(self) -> str:
@@ -53,11 +58,11 @@ class Verdict:
         if self.is_noise:
             return f"{what}: no better than silence; do not use."
         if not self.sure:
-            return f"{what}: how far off is not known; noise alone makes it {100 * self.error:.2g} %."
+            return f"{what}: how far off is not known; noise alone makes it {self._percent} %."
         if not self.says_more:
             return f"{what}: no better than public knowledge; do not use."
         beside = "" if self.public is None else f"; public knowledge alone by {100 * self.public:.0f} %"
-        return f"{what}: off by {100 * self.error:.2g} % in all{beside}."
+        return f"{what}: off by {self._percent} % in all{beside}."
 
 
 def judge(

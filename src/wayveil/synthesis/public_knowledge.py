@@ -21,23 +21,30 @@ def empty(world: World, *, timed: bool = False) -> Trips:
     )
 
 
-def floor(world: World, count: int, seed: int, *, bins: TimeBins | None = None) -> Trips:
+def floor(
+    world: World, count: int, seed: int, *, bins: TimeBins | None = None, ends: int | None = None
+) -> Trips:
     """`count` trips that know the world and nothing about its riders.
 
     On a network: shortest routes by distance between an origin and a destination that are both uniform over
-    all stops. Elsewhere: a uniform start and uniform legal moves, with geometric lengths of mean 5, at most
-    40. With time bins, start times are uniform over their period, a week if they repeat.
+    all stops, or over `ends` of them for destinations, as each of these takes a search of the whole network.
+    Elsewhere: a uniform start and uniform legal moves, with geometric lengths of mean 5, at most 40. With time
+    bins, start times are uniform over their period, a week if they repeat.
     """
     rng = np.random.default_rng(seed)
     trips = (
-        random_routes(world, count, rng) if isinstance(world, Network) else random_walks(world, count, rng)
+        random_routes(world, count, rng, ends)
+        if isinstance(world, Network)
+        else random_walks(world, count, rng)
     )
     return trips if bins is None else _with_times(trips, bins, rng)
 
 
-def random_routes(network: Network, count: int, rng: np.random.Generator) -> Trips:
+def random_routes(network: Network, count: int, rng: np.random.Generator, ends: int | None = None) -> Trips:
     """Shortest routes between uniform pairs of stops; one that has a way stands in for a pair that has none."""
     origins, destinations = rng.integers(0, network.size, (2, count))
+    if ends is not None and ends < network.size:
+        destinations = rng.choice(network.size, ends, replace=False)[destinations % ends]
     paths = shortest_paths(network, origins, destinations)
     found = np.flatnonzero(paths.reachable)
     if len(found) == 0:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wayveil.arrays import Floats
 from wayveil.releases.exports.parts import missing_cells, network_of_trips, point, whole_bars
-from wayveil.synthesis.estimates import Estimate, Runs, Visits
+from wayveil.synthesis.estimates import Estimate, Interval, Runs, Visits
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 
@@ -63,10 +64,26 @@ def edge_flows(trips: Trips) -> dict[str, Any]:
 
 
 def write_stop_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
-    """One GeoJSON file of points."""
+    """One GeoJSON file of points. A tap is a visit and an entry, and nothing is known of exits."""
     flows = stop_flows(release.trips)
-    _set_bars(flows["features"], "visits", release.estimate(Visits(("stop",))))
+    features = flows["features"]
+    visits = release.estimate(Visits(("stop",)))
+    _set_bars(features, "visits", visits)
+    if release.visits_are_taps:
+        for feature in features:
+            feature["properties"] |= {"entries": feature["properties"]["visits"], "exits": None}
+        _set_bars(features, "entries", visits)
+        _set_bars(features, "exits", None)
+    else:
+        for name, kind in (("entries", "boardings"), ("exits", "alightings")):
+            values = np.array([feature["properties"][name] for feature in features], np.float64)
+            _set_bars(features, name, _known(release.interval(kind, np.arange(len(values)), values), values))
     return _write(flows, release, "stops", out)
+
+
+def _known(ends: Interval | None, values: Floats) -> Estimate | None:
+    """The numbers with their ends, if these are known of all."""
+    return None if ends is None or np.isnan(ends[0]).any() else Estimate(values, *ends)
 
 
 def write_edge_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:

@@ -9,21 +9,28 @@ class Entry:
     """What a format is good for.
 
     about  the kind of question that its numbers answer, on which the release has a verdict; None: no numbers
+    hourly the same of its numbers by hour, where trips have times
     dated  it has dates, so that trips without one have to be put on one
     feed   it names runs of the timetable, so that it needs the feed itself
     """
 
     good_for: str
     about: str | None = None
+    hourly: str | None = None
     dated: bool = False
     feed: bool = False
 
 
 MENU: Final = {
-    "od": Entry("a table of trips from stop to stop and hour, with intervals, for spreadsheets", "journeys"),
+    "od": Entry(
+        "a table of trips from stop to stop and hour, with intervals, for spreadsheets",
+        "journeys",
+        "journey-hours",
+    ),
     "od-month": Entry(
         "the table that New York publishes: month, weekday, hour, origin, destination, trips, with intervals",
         "journeys",
+        "journey-hours",
         dated=True,
     ),
     "omx": Entry(

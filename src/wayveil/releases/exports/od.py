@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.releases.exports.parts import dates_of, journeys_of, texts, times_of, whole_bars
+from wayveil.releases.exports.parts import dates_of, journeys_of, texts, times_of, verdict_on, whole_bars
 from wayveil.releases.spreadsheets import write_csv
 from wayveil.releases.trip_periods import WEEKDAYS
 from wayveil.synthesis.estimates import Ends
@@ -89,16 +89,20 @@ def od_month_table(release: "Release") -> pl.DataFrame:
 
 
 def write_od(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
-    """One csv; by period where trips have times."""
+    """One csv; by period where trips have times. Every row has the verdict on such numbers."""
     timed = release.trips.time is not None
-    write_csv(od_table(release, bins if timed else None), out)
+    write_csv(_with_note(od_table(release, bins if timed else None), release, "od"), out)
     return [out]
 
 
 def write_od_month(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
-    """One csv."""
-    write_csv(od_month_table(release), out)
+    """One csv, with the verdict in every row."""
+    write_csv(_with_note(od_month_table(release), release, "od-month"), out)
     return [out]
+
+
+def _with_note(table: pl.DataFrame, release: "Release", kind: str) -> pl.DataFrame:
+    return table.with_columns(note=pl.lit(verdict_on(release, kind), pl.String))
 
 
 def _ends(trips: Trips) -> dict[str, NDArray[np.int64]]:

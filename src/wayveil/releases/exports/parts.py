@@ -7,6 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
+from wayveil.releases.exports.menu import MENU
 from wayveil.releases.trip_periods import is_dated
 from wayveil.synthesis.estimates import Estimate
 from wayveil.trips.trips import Trips
@@ -95,3 +96,17 @@ def whole_bars(known: Estimate | None) -> tuple[NDArray[np.int64], NDArray[np.in
 def point(world: Network, stop: int) -> list[float]:
     """Longitude and latitude, as GeoJSON has them."""
     return [round(float(world.lon[stop]), 6), round(float(world.lat[stop]), 6)]
+
+
+def numbers_of(release: "Release", kind: str) -> str | None:
+    """The kind of question whose numbers a format shows: where visits are taps, every one boards."""
+    about = MENU[kind].about
+    return "stops" if about == "boardings" and release.visits_are_taps else about
+
+
+def verdict_on(release: "Release", kind: str) -> str | None:
+    """What the release says of the numbers in this format, and of those by hour; None if nothing."""
+    hourly = MENU[kind].hourly if release.trips.time is not None else None
+    about = (each for each in (numbers_of(release, kind), hourly) if each is not None)
+    said = [verdict.words for verdict in map(release.accuracy.of, about) if verdict is not None]
+    return " ".join(said) or None

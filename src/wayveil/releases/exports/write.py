@@ -20,6 +20,7 @@ from wayveil.releases.exports.matsim import write_matsim
 from wayveil.releases.exports.menu import MENU
 from wayveil.releases.exports.od import write_od, write_od_month
 from wayveil.releases.exports.omx import write_omx
+from wayveil.releases.exports.parts import numbers_of
 from wayveil.releases.exports.registry import write_registry
 from wayveil.releases.exports.station_activities import HOURS, write_station_activities
 from wayveil.releases.exports.tides import write_tides
@@ -78,19 +79,6 @@ def export(
         if is_dated(release.trips):
             raise ParameterError("these trips have dates of their own: leave --put-on away")
         release = replace(release, trips=put_on_date(release.trips, parse_date(put_on)))
-    release.accuracy.refuse_noise(_about(release, kind), anyway=anyway)
+    release.accuracy.refuse_noise(numbers_of(release, kind), anyway=anyway)
     write = partial(write_gtfs_ride, feed=feed) if entry.feed else FORMATS[kind]
     return write(release, Path(out), bins)
-
-
-def verdict_on(release: "Release", kind: str) -> str | None:
-    """What the release says of the numbers in this format; None if nothing."""
-    about = _about(release, kind)
-    verdict = None if about is None else release.accuracy.of(about)
-    return None if verdict is None else verdict.words
-
-
-def _about(release: "Release", kind: str) -> str | None:
-    """The kind of question whose numbers a format shows: where visits are taps, every one boards."""
-    about = MENU[kind].about
-    return "stops" if about == "boardings" and release.visits_are_taps else about
