@@ -6,23 +6,24 @@
 
 By kind of question, mechanism, world and epsilon: the share of shown numbers whose interval holds the raw one, half the
 median width beside the median error, and the verdict beside what the raw trips say. Every kind is measured, also those
-for which the mechanism says that no interval is known; the page tells them apart. What was measured stays in a folder
-beside the other results, so that a run that was stopped goes on, until it is asked for `again`; docs/accuracy.md is
-written from all of it. The towns and lists are simulated: which kinds are printed, and every constant, is set on them,
-and nothing is judged on them.
+for which the mechanism says that no interval is known; the page tells them apart. What was measured is kept with the
+docs (see `coverage_cells`), so that a run that was stopped goes on and a part can be measured `again`; docs/accuracy.md
+is written from all of it. The towns and lists are simulated: which kinds are printed, and every constant, is set on
+them, and nothing is judged on them.
 """
 
-import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
-from functools import cache
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
+from bench.coverage_cells import JUDGED, SET, keep_cells, key_of, read_cells
 from bench.coverage_page import write_page
 from bench.worlds import WORLDS, MissingDataError, berlin_network, data, tube
 from wayveil.errors import WayveilError
@@ -45,12 +46,15 @@ from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
-STORE = Path(__file__).parent / "results" / "coverage"
+Made = TypeVar("Made")
 # Every n-th trip of a world, so that there are no more than this: shapes stay, and a release takes a second.
 MOST_TRIPS = 10_000
 MOST_RELEASES = 20
 # Where releases take long, fewer of them are made: no less than this, and no more once so many seconds have passed.
 FEWEST_RELEASES, PATIENCE = 5, 150
+# Times are those of the first so many, with the kinds that people are shown where a release takes less than a second.
+TIMED_RELEASES, SHORT = 3, 1.0
+SHOWN = ("world", "mechanism", "epsilon", "kind", "releases", "coverage", "half_width", "error", "time_ratio")
 ON_TAPS = {"visits": (), "stops": ("stop",), "hours": ("hour",), "stop-hours": ("stop", "hour")}
 
 
@@ -106,6 +110,9 @@ SETTING: dict[str, Callable[[], Trips]] = {
     "clicks-20": lambda: clicks(20, 15, stay=0.3, end=0.3),
     "reruns-12": lambda: clicks(12, 18, stay=0.6, end=0.15),
     "cards-300": lambda: clicks(300, 16, stay=0.0, end=0.4, timed=True),
+    "cards-1200": lambda: clicks(
+        1_200, 19, stay=0.0, end=0.4, timed=True
+    ),  # too long a list for so few trips
     "taps-90": lambda: taps_of(town(90, 17), 17),
 }
 # Riders and samples that no constant and no choice was made with.
@@ -143,68 +150,79 @@ def run() -> list[dict]:
     """Measure the wanted cells that were not measured yet, and write the page."""
     wanted = dict(part.split("=") for part in os.environ.get("WAYVEIL_COVERAGE", "").split())
     releases, again = int(wanted.get("releases", MOST_RELEASES)), bool(int(wanted.get("again", 0)))
+    patience = float(wanted.get("patience", PATIENCE))
     for epsilon in _split(wanted, "epsilons", ("1", "0.5", "2")):
         for place in _split(wanted, "worlds", tuple(JUDGING)):
+            file = JUDGED if place in JUDGING else SET
+            done = set() if again else {key_of(row) for row in read_cells(file)}
             for name in _split(wanted, "mechanisms", MECHANISMS):
-                file = STORE / place / f"{name}-{epsilon}.json"
-                if file.exists() and not again:
+                if (place, name, epsilon) in done:
                     continue
                 try:
-                    found = measure_cell(place, name, epsilon, releases)
+                    keep_cells(file, measure_cell(place, name, epsilon, releases, patience))
                 except MissingDataError as error:
                     print(error)
-                    continue
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(json.dumps(found, indent=1))
-                write_page(stored(JUDGING), JUDGING)
-    write_page(stored(JUDGING), JUDGING)
-    return stored(JUDGING)
-
-
-def stored(worlds: Iterable[str]) -> list[dict]:
-    """What was measured on these worlds so far."""
-    files = [file for place in worlds for file in sorted((STORE / place).glob("*.json"))]
-    return [row for file in files for row in json.loads(file.read_text())]
+    rows = read_cells(JUDGED)
+    if rows:
+        write_page(rows, JUDGING, MECHANISMS)
+    return [{name: row[name] for name in SHOWN} for row in rows if "kind" in row]
 
 
 def _split(wanted: dict[str, str], name: str, default: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(wanted[name].split(",")) if name in wanted else default
 
 
-def measure_cell(place: str, name: str, epsilon: str, releases: int) -> list[dict]:
+def measure_cell(
+    place: str, name: str, epsilon: str, releases: int, patience: float = PATIENCE
+) -> list[dict]:
     """Several releases of one mechanism on one world; fewer where they take long."""
     raw, chosen = world(place), mechanism(name)()
-    truth: dict[str, Tally] = {kind: tally(kind, raw) for kind in kinds_for(raw)}
-    bins = None if raw.time is None else TimeBins.hour_of_day()
-    public = floor(raw.world, len(raw), 1, bins=bins)
-    told = {kind: tally(kind, public) for kind in truth}
+    truth, told = truths(place)
     seen: dict[str, list[dict]] = {}
-    took = np.zeros(3)
+    spent: list[float] = []  # seconds of every release
+    times: list[tuple[float, float, float]] = []  # of release, intervals and answer
     unit = Event() if issubclass(chosen.makes, OfTaps) else Trip()
     for turn in range(releases):
-        if turn >= FEWEST_RELEASES and took[0] > PATIENCE:
+        if turn >= FEWEST_RELEASES and sum(spent) > patience:
             break
         try:
-            marks = [time.process_time()]
-            made = release(raw, chosen, epsilon=epsilon, unit=unit)
-            marks.append(time.process_time())
-            found = find_accuracy(made, holds=KINDS)
-            marks.append(time.process_time())
+            made, making = timed(partial(release, raw, chosen, epsilon=epsilon, unit=unit))
+            found, judging = timed(partial(find_accuracy, made, holds=KINDS))
+            if turn < TIMED_RELEASES and making < SHORT:
+                _, judging = timed(partial(find_accuracy, made))  # the kinds that people are shown
             made = replace(made, known_accuracy=found)
-            made.ask("stops")
-            marks.append(time.process_time())
+            _, answering = timed(partial(made.ask, "stops"))
         except WayveilError as error:
             print(f"{place} {name} {epsilon}: {error}", flush=True)
-            return []
-        took += np.diff(marks)
+            return [{"world": place, "mechanism": name, "epsilon": epsilon, "refused": str(error)}]
+        spent.append(making)
+        if turn < TIMED_RELEASES:
+            times.append((making, judging, answering))
         for kind in truth if made.trips.time is not None else [k for k in truth if not KINDS[k].timed]:
             of_taps = isinstance(made.model, OfTaps)
             one = (judge_counted if of_taps else judge_kind)(made, kind, truth[kind], told[kind])
             if one is not None:
                 seen.setdefault(kind, []).append(one)
+    took = np.sum(times, axis=0)
     rows = [_row(kind, each, took) for kind, each in seen.items()]
-    print(place, name, epsilon, [round(float(each), 2) for each in took], flush=True)
+    print(place, name, epsilon, len(spent), [round(float(each), 3) for each in took / len(times)], flush=True)
     return [{"world": place, "mechanism": name, "epsilon": epsilon, **row} for row in rows]
+
+
+@cache
+def truths(place: str) -> tuple[dict[str, Tally], dict[str, Tally]]:
+    """What the raw trips of a world say, and what public knowledge alone says of it."""
+    raw = world(place)
+    bins = None if raw.time is None else TimeBins.hour_of_day()
+    public = floor(raw.world, len(raw), 1, bins=bins)
+    kinds = kinds_for(raw)
+    return {kind: tally(kind, raw) for kind in kinds}, {kind: tally(kind, public) for kind in kinds}
+
+
+def timed(work: Callable[[], Made]) -> tuple[Made, float]:
+    """What the work gives, and how long the processor took."""
+    start = time.process_time()
+    return work(), time.process_time() - start
 
 
 def _row(kind: str, each: list[dict], took: np.ndarray) -> dict:
@@ -220,12 +238,10 @@ def _row(kind: str, each: list[dict], took: np.ndarray) -> dict:
         "half_width": _mean([one["half"] for one in each]),
         "error": _mean([one["error"] for one in each]),
         "size": _mean([one.get("size") for one in each]),
-        "said": [one["said"] for one in each],
-        "is": [one["better"] for one in each],
-        "verdicts": [one.get("verdict") for one in each],
+        "better": sum(one["better"] for one in each),
+        "verdicts": [one["verdict"] for one in each if one["verdict"] is not None],
         "time_ratio": float(took[1] / max(took[0], 1e-9)),
         "answer_ratio": float(took[2] / max(took[0], 1e-9)),
-        "seconds": float(took[0] / len(each)),
     }
 
 
@@ -254,8 +270,7 @@ def judge_kind(made: Release, kind: str, true: Tally, public: Tally) -> dict:
         "unlisted": unlisted,
         "counted": isinstance(made.model, CountsCells) and made.model.counted(kind) is not None,
         "error": float(np.median(np.abs(shown.values - raw))) if len(raw) else None,
-        "said": None if verdict is None else verdict.says_more,
-        "verdict": None if verdict is None else asdict(verdict),
+        "verdict": None if verdict is None else [verdict.error, verdict.public],
         "better": bool(better and off < true.values.sum()),
         "size": off / max(true.values.sum(), 1.0),
     }

@@ -185,6 +185,19 @@ def test_answers_near_the_truth_have_bars_that_reach_it(released):
     assert sum(row["low"] <= row["raw"] <= row["high"] for row in stops) >= 0.5 * len(stops)
 
 
+def test_raw_riders_are_read_as_riders(released, tmp_path):
+    """A file of riders was once read as taps without cards: it then had no pair of boardings at all."""
+    riders = tmp_path / "riders.parquet"
+    invoke("taps", "riders", released / "clean.parquet", "-w", released / "city.npz", "-o", riders, "-q")
+    table = pl.read_parquet(riders)
+    shared = ("-w", released / "city.npz", "--raw", riders, "--json", "--anyway")
+    (total,) = json.loads(invoke("ask", released / "counts-first", "total", *shared).stdout)
+    assert total["raw"] == table.height
+    pairs = json.loads(invoke("ask", released / "counts-first", "pairs", "--top", 5, *shared).stdout)
+    trips = table.height - table.n_unique(["rider_id"])
+    assert 0 < sum(row["raw"] for row in pairs) <= trips
+
+
 def test_people_see_the_notice_and_whether_the_release_is_private(released):
     shown = invoke("ask", released / "study", "most-used", "-w", released / "city.npz", "--top", 5)
     assert "no privacy guarantee" in shown.stderr.replace("\n", " ")

@@ -15,6 +15,7 @@ from wayveil.comparison import compare as comparing
 from wayveil.errors import BudgetExceededError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.units import Rider
+from wayveil.progress import shown
 from wayveil.releases.choices import default_mechanism
 from wayveil.releases.datasheet_view import promise, spends
 from wayveil.releases.release import DEFAULT_DELTA, release
@@ -142,6 +143,17 @@ def test_compare_shows_how_far_it_is(monkeypatch):
     [(what, total)] = told
     assert what == "releases compared"
     assert total > 1
+
+
+def test_score_shows_a_bar_with_what_is_left_and_its_total_is_known_before(capsys):
+    with shown():
+        card = score(TRIPS, TRIPS, queries=10)
+    said = capsys.readouterr().err
+    done = re.search(r"scoring +.*?(\d+)/(\d+) .*left", said)
+    assert done is not None
+    assert done[1] == done[2]
+    assert int(done[2]) >= 4  # every question of the release and of three lines to compare it with
+    assert len(card.figures) > 0
 
 
 def test_a_release_of_no_trips_opens_and_answers(tmp_path, monkeypatch):

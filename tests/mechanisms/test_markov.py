@@ -16,6 +16,7 @@ from wayveil.privacy.units import Rider, Trip
 from wayveil.risk.grey_box import grey_box
 from wayveil.risk.neighbours import some_neighbour, some_trips, some_world
 from wayveil.trips.trips import Trips
+from wayveil.world.world import World
 
 
 def measured(mechanism, trips, epsilon, seed=0):
@@ -110,6 +111,24 @@ def test_a_table_too_large_to_write_out_returns_what_stands_out():
     assert gate.budget.remaining == 0
     assert model.tables[0].threshold > 0
     assert set(map(tuple, model.generate(seed=0).to_lists())) >= {(0, 1)}
+
+
+@pytest.mark.parametrize(("places", "epsilon"), [(150, 1), (150, "1/2"), (40, 1), (150, 20)])
+def test_how_much_of_the_table_nobody_made_is_known_from_the_noise_alone(places, epsilon):
+    world = World([f"{i:03}" for i in range(places)])
+    rng = np.random.default_rng(1)
+    liked = rng.dirichlet(np.full(places, 0.1))
+    lists = [rng.choice(places, rng.integers(1, 5), p=liked).tolist() for _ in range(2_000)]
+    trips = Trips.of_lists(lists, world)
+    model, _ = measured(Markov(), trips, epsilon)
+    made = normalised_counts(world, 2, lists, 2**20)
+    table = model.tables[0]
+    false = [
+        count
+        for gram, count in zip(table.symbols.tolist(), table.count, strict=True)
+        if tuple(gram) not in made
+    ]
+    assert model.lost() == pytest.approx(sum(false) / model.trips, abs=0.06)
 
 
 def test_the_table_names_stops_and_marks():

@@ -56,14 +56,14 @@ class Markov(Mechanism):
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
             "total": 1.0,
-            "visits": 1.0,
+            "visits": 0.7,
             "stops": 0.5,
-            "boardings": 1.0,
+            "boardings": 0.7,
             "alightings": 1.0,
             "edges": 1.0,
             "triples": 2.0,
             "journeys": 3.0,
-            "lengths": 1.4,
+            "lengths": 2.0,
         }
     )
 

@@ -136,7 +136,9 @@ class KnowsLoss(Protocol):
     """Knows how much of the trips its thresholds took away, from a number of trips that was bought by itself."""
 
     def lost(self) -> float:
-        """Share of trips whose beginning is missing (or, where noise added more than was lost, too many)."""
+        """Share of trips whose beginning is missing (or, where noise added more than was lost, too many); or of their
+        weight that noise has put elsewhere.
+        """
 
 
 @runtime_checkable

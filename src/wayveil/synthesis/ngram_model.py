@@ -98,13 +98,37 @@ class NgramModel(Model):
     def lost(self) -> float:
         """How far the kept moves from the begin mark are from the number of trips, in shares of it.
 
-        Nothing is known where a trip weighs one in all, whatever its moves.
+        Where a trip weighs one in all, whatever its moves: the share of that weight which noise has put into moves that
+        nobody made, and which others lost.
         """
         table = next((table for table in self.tables if table.n == 2), None)
-        if self.moves is None or table is None or self.trips <= 0:
+        if table is None or self.trips <= 0:
             return 0.0
+        if self.moves is None:
+            return self._false_share(table)
         begins = float(table.count[table.symbols[:, 0] == self.start[-1]].sum())
         return abs(1.0 - begins / self.trips)
+
+    def _false_share(self, table: NgramTable) -> float:
+        """The expected weight of empty cells in a table that was made to add up to the number of trips.
+
+        The same cut was taken from all cells. Of Laplace noise of scale b, a cell keeps b / 2 exp(-cut / b) above it on
+        average. Where only cells above a threshold came back, or symbols are pairs, nothing is known.
+        """
+        if table.threshold is not None or self.bins is not None or not len(table):
+            return 0.0
+        # Weights are counted in parts of a trip: those of all cells lie on one line with their noisy counts.
+        large, small = int(np.argmax(table.noisy)), int(np.argmin(table.noisy))
+        if table.noisy[large] == table.noisy[small]:
+            return 0.0
+        part = (table.count[large] - table.count[small]) / float(table.noisy[large] - table.noisy[small])
+        scale, cut = float(table.scale) * part, float(table.noisy[large]) * part - float(table.count[large])
+        size = self.world.size
+        symbols = np.arange(size)
+        known = self.world.successors.contains(*table.symbols[(table.symbols < size).all(axis=1)].T).all()
+        moves = int(self.world.successors.degree(symbols).sum()) if known else size * size
+        empty = moves + 2 * size - len(table)
+        return float(min(empty * scale / 2 * np.exp(-max(cut, 0.0) / scale) / self.trips, 1.0))
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many walks; None for as many as there are trips."""

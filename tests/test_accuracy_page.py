@@ -1,0 +1,51 @@
+"""docs/accuracy.md says what was measured, all of it, and new cells take the place of old ones."""
+
+import json
+
+import pytest
+from bench.coverage import JUDGING, MECHANISMS
+from bench.coverage_cells import JUDGED, SET, keep_cells, read_cells
+from bench.coverage_page import PAGE, is_outside, said_better, verdict_words, write_page
+
+CELL = {"world": "a", "mechanism": "markov", "epsilon": "1", "kind": "total"}
+
+
+def test_the_page_is_what_the_kept_cells_say(tmp_path):
+    write_page(read_cells(JUDGED), JUDGING, MECHANISMS, tmp_path / "page.md")
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
+
+
+def test_nothing_is_chosen_on_a_world_that_is_judged():
+    chosen_on = {row["world"] for row in read_cells(SET)}
+    assert chosen_on
+    assert not chosen_on & set(JUDGING)
+
+
+def test_a_cell_that_is_measured_again_takes_the_place_of_its_old_rows(tmp_path):
+    file = tmp_path / "cells.json"
+    keep_cells(file, [CELL | {"error": 1.23456}, CELL | {"kind": "visits"}, CELL | {"epsilon": "2"}])
+    keep_cells(file, [CELL | {"error": 2.0}])
+    assert read_cells(file) == [CELL | {"error": 2.0}, CELL | {"epsilon": "2"}]
+    keep_cells(file, [CELL | {"error": 1.23456, "world": "b"}])
+    assert read_cells(file, ["b"]) == [CELL | {"error": 1.235, "world": "b"}]
+    assert len(file.read_text().splitlines()) == len(json.loads(file.read_text())) + 2
+
+
+@pytest.mark.parametrize(
+    ("coverage", "intervals", "outside"),
+    [(0.8, 20, False), (0.8, 200, True), (0.95, 20, False), (1.0, 2_000, True)],
+)
+def test_few_intervals_cannot_tell_that_they_are_outside(coverage, intervals, outside):
+    assert is_outside({"coverage": coverage, "intervals": intervals}) is outside
+
+
+def test_verdicts_are_counted_by_cells_that_are_clear():
+    good, bad = [0.1, None], [0.9, None]
+    rows = [
+        CELL | {"releases": 2, "better": 2, "verdicts": [good, bad]},
+        CELL | {"releases": 2, "better": 1, "verdicts": [good, good]},
+        CELL | {"releases": 2, "better": 0, "verdicts": [bad, bad]},
+        {"mechanism": "markov", "earlier": [[2, 1], [3, 3]]},
+    ]
+    assert (said_better(good, 1.0), said_better(bad, 1.0)) == (True, False)
+    assert verdict_words(rows).splitlines()[-1] == "| all | 3 | 50% | 4 | 75% |"
