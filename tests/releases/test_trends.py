@@ -144,7 +144,11 @@ def test_a_trend_of_noise_is_refused_and_of_what_nobody_knows_says_so():
     tree = NoisyPrefixTree(height=2)
     trees = [release(walks, tree, epsilon=1, unit=Trip(), seed=1) for _ in range(2)]
     trees = [replace(each, known_accuracy=replace(each.accuracy, bands={})) for each in trees]
-    assert "not known" in find_trend(trees, "journeys", anyway=True).words
+    unknown = find_trend(trees, "journeys", anyway=True)
+    assert "not known" in unknown.words
+    assert "without intervals" in unknown.note
+    # Trips have visits: nobody tapped.
+    assert "tap-ins" not in find_trend(trees, "total", anyway=True).note
 
 
 def test_the_command_and_the_page_say_what_changed(tmp_path):

@@ -1,11 +1,14 @@
 """`Trips` holds what it is given, refuses what does not fit, and its views are rules per trip."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wayveil.trips.trips import Trips
+from wayveil.trips.windows import gram_counts
 from wayveil.world.world import World
 
 ABC = World.of_symbols(["a", "b", "c"])
@@ -95,3 +98,15 @@ def test_what_is_taken_does_not_depend_on_the_pieces_it_is_taken_in(monkeypatch)
     assert np.array_equal(pieces.time, whole.time)
     assert np.array_equal(pieces.rider, index)
     assert len(trips.take(np.zeros(0, np.int64))) == 0
+
+
+def test_windows_are_counted_once_per_trip_whether_a_trip_is_short_or_long():
+    """Long trips are sorted, short ones held against each other; a set of windows is the reference."""
+    rng = np.random.default_rng(1)
+    world = World([f"s{at}" for at in range(4)])
+    trips = Trips.of_lists([rng.integers(0, 4, size).tolist() for size in (1, 3, 40, 300, 2, 250)], world)
+    found = gram_counts(trips, 3, once_per_trip=True)
+    lists = trips.to_lists()
+    kinds = [{tuple(each[at : at + 3]) for at in range(len(each) - 2)} for each in lists]
+    expected = Counter(gram for kind in kinds for gram in kind)
+    assert dict(zip(map(tuple, found.grams.tolist()), found.count.tolist(), strict=True)) == expected

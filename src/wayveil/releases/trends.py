@@ -18,7 +18,7 @@ import polars as pl
 
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
-from wayveil.releases.answers import GROUPED, KIND_OF, QUESTIONS, answer_question
+from wayveil.releases.answers import GROUPED, KIND_OF, answer_question, say_question
 from wayveil.releases.priors import fingerprint_of, followed_by
 from wayveil.releases.ranks import rank_ranges
 from wayveil.releases.release import Release
@@ -113,7 +113,13 @@ def find_trend(releases: Sequence[Release], question: str = "stops", *, anyway: 
     columns = ["before", "before_low", "before_high", "after", "after_low", "after_high"]
     columns += ["change", "low", "high", "verdict"]
     columns += [name for name in table.columns if "rank" in name]
-    return Trend(question, names, table.select(*keys, *columns), series, _note(question, together=together))
+    note = _note(
+        question,
+        taps=all(each.visits_are_taps for each in releases),
+        known=bool((table["verdict"] != UNKNOWN).any()),
+        together=together,
+    )
+    return Trend(question, names, table.select(*keys, *columns), series, note)
 
 
 def name_releases(releases: Sequence[Release]) -> tuple[str, ...]:
@@ -254,8 +260,10 @@ def _kind(release: Release, question: str) -> str | None:
     return trip_kind(release, question) if question in TRIP_QUESTIONS else KIND_OF[question]
 
 
-def _note(question: str, *, together: bool) -> str:
-    what = TRIP_QUESTIONS.get(question) or QUESTIONS[question]
+def _note(question: str, *, taps: bool, known: bool, together: bool) -> str:
+    what = TRIP_QUESTIONS.get(question) or say_question(question, taps=taps)
+    if not known:
+        return f"Changes of {what}, without intervals: how far the numbers of these releases are off is not known."
     said = f"Changes of {what}, with intervals that hold the true change in 95 of 100 cases, from the noise of both."
     if together:
         said += (

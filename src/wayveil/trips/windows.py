@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from wayveil.trips.trips import Trips
 
 _BITS = 63
+# So many different windows are counted in one pass, however few occur.
+MOST_DENSE = 1 << 22
+# Windows of a trip up to so many are held against each other; more are sorted.
+SHORT = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +47,8 @@ def gram_counts(
     """
     starts = window_starts(trips, n) if starts is None else starts
     columns = pack(trips.location, starts, n, trips.world.size)
+    if len(columns) == 1 and len(starts):
+        return _count_packed(trips, starts, n, next(iter(columns.values())), once_per_trip)
     table = pl.DataFrame(columns)
     if once_per_trip:
         table = _once_per_trip(trips, starts, table)
@@ -50,6 +56,49 @@ def gram_counts(
     table = table.group_by(names).agg(pl.len().cast(pl.Int64).alias("count")).sort(names)
     grams = unpack([table[name].to_numpy() for name in names], n, trips.world.size)
     return GramCounts(grams, table["count"].to_numpy())
+
+
+def _count_packed(
+    trips: Trips, starts: NDArray[np.int64], n: int, code: NDArray[np.int64], once_per_trip: bool
+) -> GramCounts:
+    """The same for windows that are one number each: without a table, and where they are few without sorting."""
+    if once_per_trip:
+        code = code[_first_in_trip(code, starts, trips.offsets)]
+    possible = trips.world.size**n
+    if possible <= max(MOST_DENSE, len(code)):
+        count = np.bincount(code)
+        found = np.flatnonzero(count)
+        return GramCounts(unpack([found], n, trips.world.size), count[found])
+    found, count = np.unique(code, return_counts=True)
+    return GramCounts(unpack([found], n, trips.world.size), count)
+
+
+@njit(cache=True)
+def _first_in_trip(
+    code: NDArray[np.int64], starts: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which windows (ascending by start) are the first of their kind in their trip."""
+    first = np.ones(len(code), np.bool_)
+    begin, trip = 0, 0
+    while begin < len(code):
+        while offsets[trip + 1] <= starts[begin]:
+            trip += 1
+        end = begin
+        while end < len(code) and starts[end] < offsets[trip + 1]:
+            end += 1
+        if end - begin <= SHORT:
+            for window in range(begin + 1, end):
+                for before in range(begin, window):
+                    if code[before] == code[window]:
+                        first[window] = False
+                        break
+        else:
+            order = np.argsort(code[begin:end], kind="mergesort")
+            for place in range(1, len(order)):
+                if code[begin + order[place]] == code[begin + order[place - 1]]:
+                    first[begin + order[place]] = False
+        begin = end
+    return first
 
 
 def _once_per_trip(trips: Trips, starts: NDArray[np.int64], table: pl.DataFrame) -> pl.DataFrame:
