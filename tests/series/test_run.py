@@ -56,6 +56,8 @@ def test_a_series_runs_once_in_order_and_within_its_budget(tmp_path: Path) -> No
     page = (series.folder.public / "index.html").read_text()
     assert all(f'href="{label}/report.html"' in page for label in again.done_before)
     assert "what a daily rider" in page
+    assert "--anyway" not in page
+    assert 'table class="releases"' in page
     # Week 5 leaves a gap; week 6 is more than the year has.
     assert series.run([week_file(tmp_path, 5)]).released == ("2026-W05",)
     with pytest.raises(BudgetExceededError, match="in the data of 2026, has 0 left: 1 too much") as refused:

@@ -34,6 +34,7 @@ def write_index(plan: Plan, folder: SeriesFolder, status: Status) -> Path:
             costs=costs_by_unit(plan),
             noise=noise_by_accounting(plan),
             decimal=decimal,
+            digits=lambda value: f"{float(value):,.4g}",
         )
     )
     return write_page(folder.public / INDEX, html)
@@ -50,8 +51,11 @@ def _row(folder: SeriesFolder, label: str) -> dict[str, Any]:
     home = folder.published(label)
     record = record_of(home)
     exports = sorted(path.name for path in (home / EXPORTS).glob("*")) if (home / EXPORTS).is_dir() else []
+    # Whoever reads the page has no command line before them.
+    left_out = {kind: why.partition(" To see the numbers")[0] for kind, why in record["left_out"].items()}
     return {
         **record,
+        "left_out": left_out,
         "report": f"{label}/{REPORT}" if (home / REPORT).is_file() else None,
         "datasheet": f"{label}/{RELEASE}/datasheet.html",
         "files": [(name, f"{label}/{EXPORTS}/{name}") for name in exports],
