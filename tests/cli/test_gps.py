@@ -49,32 +49,83 @@ def test_one_command_goes_from_points_to_release_and_report(run, tmp_path):
     assert (release / "datasheet.json").exists()
 
 
+ON = "2024-05-06 08:02:00"
+# Rows of the file, options, and what the sentence says: where and what, and then the remedy.
 CASES = {
-    "swapped": (["a,1,2024-05-06 08:00:00,-122.5,37.61"], [], "swapped"),
-    "no fix": ([*GOOD, "a,1,2024-05-06 08:02:00,0,0"], [], "row 3: is at (0, 0)"),
-    "no time": ([*GOOD, "a,1,noon,37.62,-122.5"], [], "row 3: datetime 'noon' cannot be read"),
-    "mixed times": ([*GOOD, "a,1,1715000000,37.62,-122.5"], [], "use one form throughout"),
-    "going back": ([*GOOD, "a,1,2024-05-06 07:59:00,37.62,-122.5"], [], "row 3: is earlier"),
-    "one second": ([*GOOD, "a,1,2024-05-06 08:01:00,37.8,-122.4"], [], "row 3: is in the same second"),
-    "one point": (GOOD[:1], [], "no trip is left"),
-    "events": (GOOD, ["--mechanism", "dp-loc", "--unit", "event"], "Use trip, rider or rider-day"),
-    "no delta": (GOOD, ["--mechanism", "dp-loc", "--delta", "0"], "delta must be greater than 0"),
-    "tiny cells": (GOOD, ["--world", BOX.replace("12x12", "1")], "take cells of at least"),
-    "no box": (GOOD, ["--world"], "from a map, never from the data"),
+    "swapped": (["a,1,2024-05-06 08:00:00,-122.5,37.61"], [], ("points.csv", "swapped", "map the columns")),
+    "out of range": (
+        [*GOOD, f"a,1,{ON},37.6,-222.5"],
+        [],
+        ("points.csv, row 3: (37.6, -222.5)", "correct or remove"),
+    ),
+    "no latitude": ([*GOOD, f"a,1,{ON},,-122.5"], [], ("points.csv, row 3: has no lat", "remove the row")),
+    "no number": ([*GOOD, f"a,1,{ON},north,-122.5"], [], ("points.csv, row 3: lat 'north'", "correct it")),
+    "no fix": ([*GOOD, f"a,1,{ON},0,0"], [], ("points.csv, row 3: is at (0, 0)", "--no-fix skip")),
+    "no time": (
+        [*GOOD, "a,1,noon,37.62,-122.5"],
+        [],
+        ("points.csv, row 3: datetime 'noon' cannot be read", "write"),
+    ),
+    "mixed times": (
+        [*GOOD, "a,1,1715000000,37.62,-122.5"],
+        [],
+        ("points.csv, row 3", "use one form throughout"),
+    ),
+    "going back": (
+        [*GOOD, "a,1,2024-05-06 07:59:00,37.62,-122.5"],
+        [],
+        ("points.csv, row 3: is earlier", "--order time"),
+    ),
+    "one second": (
+        [*GOOD, "a,1,2024-05-06 08:01:00,37.8,-122.4"],
+        [],
+        ("points.csv, row 3: is in the same second", "--repeated first"),
+    ),
+    "one point": (GOOD[:1], [], ("points.csv: no trip is left", "compare the box with a map")),
+    "elsewhere": (
+        [row.replace("37.", "47.") for row in GOOD],
+        [],
+        ("points.csv: no trip is left", "compare the box with a map"),
+    ),
+    "no points": ([], [], ("points.csv", "has no points")),
+    "no flag": (GOOD, ["--map", "occupied=flag"], ("points.csv", "no column 'occupied'", "its columns are")),
+    "events": (GOOD, ["--mechanism", "dp-loc", "--unit", "event"], ("Use trip, rider or rider-day",)),
+    "no delta": (GOOD, ["--mechanism", "dp-loc", "--delta", "0"], ("delta must be greater than 0",)),
+    "tiny cells": (GOOD, ["--world", BOX.replace("12x12", "1")], ("take cells of at least",)),
+    "one cell": (GOOD, ["--world", BOX.replace("12x12", "99000")], ("a single cell", "take smaller cells")),
+    "turned box": (
+        GOOD,
+        ["--world", "grid:-122.5158,37.6017,-122.3527,37.8112@250"],
+        ("south must be below north", "the order is south,west,north,east"),
+    ),
+    "no box": (GOOD, ["--world"], ("from a map, never from the data",)),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_cannot_be_released_gets_a_sentence_and_costs_nothing(run, tmp_path, case):
-    rows, options, sentence = CASES[case]
+    rows, options, sentences = CASES[case]
+    refuse(run, tmp_path, [HEADER, *rows], options, sentences)
+
+
+def test_points_without_trips_a_flag_or_h3_get_a_sentence_and_cost_nothing(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h3", None)
+    plain = ["uid,datetime,lat,lng", "a,2024-05-06 08:00:00,37.615,-122.50"]
+    refuse(run, tmp_path, plain, [], ("points.csv: has no column 'tid' and no 'flag'", "--split-gap 1200"))
+    cells = ["tid,datetime,h3", "1,2024-05-06 08:00:00,8928308280fffff"]
+    refuse(run, tmp_path, cells, [], ("is not installed: pip install h3",))
+
+
+def refuse(run, tmp_path, lines, options, sentences):
+    """A release of these points is refused in these words, and the ledger does not know of it."""
     points, book = tmp_path / "points.csv", tmp_path / "book.ledger"
-    points.write_text("\n".join([HEADER, *rows]) + "\n")
+    points.write_text("\n".join(lines) + "\n")
     world = [] if "--world" in options else ["--world", BOX]
     options = [] if options == ["--world"] else options
     common = ["--epsilon", 1, "--out", tmp_path / "out", "--ledger", book, "--policy-epsilon", 5, "-q"]
     code, words = run("gps", "release", points, *world, *common, *options)
     assert code == 2
-    assert sentence in words
+    assert all(sentence in words for sentence in sentences), words
     assert not (tmp_path / "out").exists()
     if book.exists():
         assert all(open_ledger(book).spent(name) == 0 for name in open_ledger(book).datasets())

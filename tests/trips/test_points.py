@@ -202,10 +202,14 @@ GOOD = ("a", "2024-05-06 08:00:00", "0.005", "0.005")
         (("a", "2024-05-06 08:01:00", "22.6", "222.6"), "row 2: .*longitude"),
         (("a", "2024-05-06 08:01:00", "0", "0"), "row 2: is at .*fix"),
         (("a", "2024-05-06 08:01:00", "north", "0.1"), "row 2: lat 'north' is not a number"),
+        (("a", "2024-05-06 08:01:00", "", "0.1"), "row 2: has no lat; .*remove the row"),
+        (("a", "2024-05-06 08:01:00", "nan", "0.1"), "row 2: .*no latitude.*remove it"),
+        (("a", "", "0.005", "0.006"), "row 2: has no datetime; .*remove the row"),
+        (("", "2024-05-06 08:01:00", "0.005", "0.006"), "row 2: has no tid; .*remove the row"),
         (("a", "noon", "0.005", "0.006"), "row 2: datetime 'noon' cannot be read"),
         (("a", "08:01:00", "0.005", "0.006"), "row 2: .*one form throughout"),
-        (("a", "2024-05-06 07:59:00", "0.005", "0.006"), "row 2: is earlier .*order='time'"),
-        (("a", "2024-05-06 08:00:00", "0.005", "0.006"), "row 2: is in the same second .*repeated='first'"),
+        (("a", "2024-05-06 07:59:00", "0.005", "0.006"), "row 2: is earlier .*--order time"),
+        (("a", "2024-05-06 08:00:00", "0.005", "0.006"), "row 2: is in the same second .*--repeated first"),
     ],
 )
 def test_a_bad_row_is_named_with_its_remedy(tmp_path, row, problem):

@@ -20,7 +20,7 @@ from wayveil.trips.tables import (
     table_header,
     table_suffix,
 )
-from wayveil.trips.times import Form, read_times
+from wayveil.trips.times import Form, Times, read_times
 from wayveil.world.geo import haversine
 
 COLUMNS = ("uid", "tid", "datetime", "lat", "lng", "flag", "h3")
@@ -93,7 +93,7 @@ class Points:
                 return (
                     f"{where} is no latitude and longitude; they look swapped: map the columns the other way"
                 )
-            return f"{where} is no latitude (-90 to 90) and longitude (-180 to 180) in degrees"
+            return f"{where} is no latitude (-90 to 90) and longitude (-180 to 180) in degrees; correct or remove it"
 
         findings.rows("points that are not on the globe", np.flatnonzero(nowhere), say)
         if not skip:
@@ -101,7 +101,7 @@ class Points:
                 "points at (0, 0), which devices without a fix report",
                 np.flatnonzero((lat == 0) & (lon == 0)),
                 lambda row: (
-                    "is at (0, 0), where a device without a fix is; remove such points, or skip them (no_fix)"
+                    "is at (0, 0), where a device without a fix is; remove such points, or skip them (--no-fix skip)"
                 ),
             )
 
@@ -123,7 +123,7 @@ class Points:
             "points earlier than the point before",
             np.sort(points.row[back]),
             lambda row: (
-                "is earlier than the point before it in its trip; sort the file, or let order='time' sort it"
+                "is earlier than the point before it in its trip; sort the file, or have it sorted (--order time)"
             ),
         )
         again = same.copy()
@@ -136,8 +136,8 @@ class Points:
                 "points in the same second as another, elsewhere",
                 np.sort(points.row[again & moved]),
                 lambda row: (
-                    "is in the same second as another point of its trip, at another place; remove one, or let "
-                    "repeated='first' take the first"
+                    "is in the same second as another point of its trip, at another place; remove one, or take the "
+                    "first (--repeated first)"
                 ),
             )
         return points.take(~again)
@@ -157,7 +157,7 @@ def read_point_table(
     findings.rows(
         "points without a usable datetime",
         wrong,
-        lambda row: times.say(row, text[row]).replace("event_time", "datetime").replace("visit", "point"),
+        lambda row: _say_time(times, row, text[row]),
     )
     lat, lon = _coordinates(table, findings)
     unit, trip = (_codes(table, name, findings) for name in ("uid", "tid"))
@@ -265,10 +265,22 @@ def _coordinates(table: pl.DataFrame, findings: Findings) -> tuple[NDArray[np.fl
         findings.rows(
             f"points without a usable {name}",
             null_rows(number),
-            lambda row, name=name, text=text: f"{name} {text[row]!r} is not a number of degrees",  # type: ignore[misc]
+            lambda row, name=name, text=text: _say_number(name, text[row]),  # type: ignore[misc]
         )
         found.append(number.fill_null(float("nan")).to_numpy())
     return found[0], found[1]
+
+
+def _say_number(name: str, value: object) -> str:
+    if value is None or str(value).strip() == "":
+        return f"has no {name}; give it one, or remove the row"
+    return f"{name} {value!r} is not a number of degrees, like 22.5; correct it, or remove the row"
+
+
+def _say_time(times: Times, row: int, value: object) -> str:
+    if times.form[row] == Form.MISSING:
+        return "has no datetime; give it one, or remove the row"
+    return times.say(row, value).replace("event_time", "datetime")
 
 
 def _of_h3(column: pl.Series, findings: Findings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -288,7 +300,7 @@ def _of_h3(column: pl.Series, findings: Findings) -> tuple[NDArray[np.float64], 
     findings.rows(
         "points without a valid H3 cell",
         np.flatnonzero(np.isnan(found[:, 0])),
-        lambda row: f"h3 {text[row]!r} is not a cell of H3",
+        lambda row: f"h3 {text[row]!r} is not a cell of H3; correct it, or remove the row",
     )
     return found[:, 0].copy(), found[:, 1].copy()
 
@@ -300,7 +312,11 @@ def _codes(table: pl.DataFrame, name: str, findings: Findings) -> NDArray[np.int
     if column.dtype != pl.Categorical:
         column = column.cast(pl.String).cast(pl.Categorical)
     code = distinct_values(column)[1]
-    findings.rows(f"points without {name}", np.flatnonzero(code < 0), lambda row: f"has no {name}")
+    findings.rows(
+        f"points without {name}",
+        np.flatnonzero(code < 0),
+        lambda row: f"has no {name}; give it one, or remove the row",
+    )
     return code
 
 

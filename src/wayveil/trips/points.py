@@ -145,14 +145,14 @@ def _check(points: Points, split: Split, rules: PointRules, *, by_flag: bool) ->
     """Refuse what cannot become trips, before any work."""
     if by_flag and points.flag is None:
         raise InputError(
-            "has no column 'flag' to split by; map the column that tells whether a vehicle is occupied, or split by "
-            "gap_seconds or metres",
+            "has no column 'flag' to split by; map the column that tells whether a vehicle is occupied (--map), or "
+            "split by pauses or jumps (--split-gap, --split-metres)",
             file=points.file,
         )
     if points.trip is None and not by_flag and split.gap_seconds is None and split.metres is None:
         raise InputError(
-            "has no column 'tid' and no 'flag': say how points become trips, for example gap_seconds=1200, or map a "
-            "column to 'tid'",
+            "has no column 'tid' and no 'flag': say how points become trips, by pauses of so many seconds (--split-gap "
+            "1200) or jumps of so many metres (--split-metres), or map a column to 'tid' or 'flag' (--map)",
             file=points.file,
         )
     if rules.needs_dates and not points.dated:
