@@ -110,7 +110,11 @@ class Judges:
 
 
 def print_row(label: str, rows: list[list[float]]) -> None:
+    """Means, and below them their standard errors where there are several rows."""
     print(f"{label:30}", *(f"{value:9.3f}" for value in np.mean(rows, axis=0)), flush=True)
+    if len(rows) > 1:
+        errors = np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
+        print(f"{'':27}+/-", *(f"{value:9.3f}" for value in errors), flush=True)
 
 
 def versions(raw: Trips, names: str) -> dict[str, tuple[Mechanism, Trips]]:

@@ -9,10 +9,11 @@ from wayveil.counting.blocks import walks_of
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.units import Trip
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
+from wayveil.synthesis.weave.drive_steps import find_corner_share
 from wayveil.trips.trips import Trips
 from wayveil.utility.lengths import jensen_shannon
 from wayveil.world.grid import Grid
-from wayveil.world.grid_corners import find_corners
+from wayveil.world.grid_extents import EXTENTS, find_extents
 from wayveil.world.grid_turns import find_turns
 from wayveil.world.zones import quarter_leaves
 from weave_city import QUICK, measured, small_town
@@ -21,12 +22,17 @@ WEAVE = Weave(generation=QUICK)
 
 
 @cache
-def wandering():
-    """Trips of drivers who take no shortest way, over 12 x 12 cells, by the rule of Weave."""
+def driven():
+    """Trips of drivers who take no shortest way, over 12 x 12 cells."""
     grid = Grid.parse(f"grid:{STUDY_BOX}@12x12")
     points = simulate_taxis(3_000, drivers="wandering", seed=4)
-    cells = grid.cell_of(points.lat, points.lon)
-    return WEAVE.rule(grid).apply(Trips(cells, points.offsets, grid))
+    return Trips(grid.cell_of(points.lat, points.lon), points.offsets, grid)
+
+
+@cache
+def wandering():
+    """The same by the rule of Weave."""
+    return WEAVE.rule(driven().world).apply(driven())
 
 
 @cache
@@ -45,7 +51,16 @@ def test_trips_are_legal_and_have_no_corners():
     inside[made.offsets[1:] - 1] = False
     here = np.flatnonzero(inside)
     assert made.world.successors.contains(made.location[here], made.location[here + 1]).all()
-    assert not find_corners(made.world, made.location, made.offsets).any()
+    assert find_corner_share(made.world, walks_of(made), np.ones(len(made))) < 0.02
+
+
+def test_corners_that_are_kept_are_seen_as_often_as_drivers_are_seen_there():
+    keeping = WEAVE.model_copy(update={"corners": "keep"})
+    raw = keeping.rule(wandering().world).apply(driven())
+    made = measured(keeping, raw, epsilon=4)[0].generate(3)
+    shares = [find_corner_share(trips.world, walks_of(trips), np.ones(len(trips))) for trips in (raw, made)]
+    assert shares[0] > 0.1
+    assert abs(shares[1] - shares[0]) < 0.1
 
 
 def test_ways_are_as_long_as_drivers_make_them():
@@ -74,9 +89,19 @@ def test_quarters_of_leaves_keep_single_pairs_whole():
     assert quarter_leaves(np.array([0, 4, 8, 12]), 2).tolist() == list(range(16))
 
 
-def test_corners_are_cut_on_grids_only():
+def test_corners_are_cut_on_grids_only_unless_they_are_to_be_kept():
+    keeping = WEAVE.model_copy(update={"corners": "keep"})
     assert WEAVE.rule(wandering().world).corners == "cut"
+    assert keeping.rule(wandering().world).corners == "keep"
     assert WEAVE.rule(small_town()).corners == "keep"
+
+
+def test_drivers_go_as_far_aside_as_measured():
+    shares = []
+    for trips in (wandering(), woven()):
+        found = find_extents(trips.world, trips.location, trips.offsets)
+        shares.append(np.bincount(found, minlength=EXTENTS) / len(trips))
+    assert np.abs(shares[1] - shares[0]).max() < 0.05
 
 
 def test_drivers_turn_as_often_as_measured():

@@ -5,7 +5,7 @@ import numpy as np
 from wayveil.counting.blocks import CountBlock, walks_of
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
-from wayveil.world.grid_turns import TURN_CELLS, TURNS, find_turns
+from wayveil.world.grid_turns import STRAIGHT_BACK, TURN_CELLS, TURNS, find_turns
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.zones import Geography
 
@@ -45,5 +45,15 @@ def test_long_ways_have_cells_of_their_own():
     block = WalkBlocks(Geography(GRID), LOOK).all()["turn"]
     back = [[0, 1, 0], [0, 1] * 30]
     cells = block.of(walks_of(Trips.of_lists(back, GRID)))
-    assert set(cells % TURNS) == {4}
+    assert set(cells % TURNS) == {STRAIGHT_BACK}
     assert cells[0] < cells[-1]
+
+
+def test_turns_after_a_turn_straight_back_have_cells_of_their_own():
+    block = WalkBlocks(Geography(GRID), LOOK).all()["turn"]
+    walks = [[0, 1, 0, 1, 2], [0, 1, 2], [0, 1, 0], [0, 1]]
+    cells = block.of(walks_of(Trips.of_lists(walks, GRID)))
+    after_back = cells // TURNS % 2
+    # Back, back, straight on; then walks of one turn each, which know nothing of the walk before.
+    assert (cells % TURNS).tolist() == [4, 4, 0, 0, 4]
+    assert after_back.tolist() == [0, 1, 1, 0, 0]

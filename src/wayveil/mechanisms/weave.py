@@ -134,6 +134,11 @@ class Weave(Mechanism):
         ge=1,
         description="cells of the table of possible moves, at most, where there is no network",
     )
+    corners: Literal["keep", "cut"] = Field(
+        "cut",
+        description="on a grid, a visit to a cell that is merely clipped between two diagonal neighbours: `keep` it, "
+        "or `cut` it out of the trip before anything is counted",
+    )
     looking: LookingRules = Field(LookingRules(), description="between which resolutions it may choose")
     generation: Generation = Field(
         Generation(),
@@ -141,9 +146,9 @@ class Weave(Mechanism):
     )
 
     def rule(self, world: World) -> LegalityRule:
-        """On a grid, corners that are merely clipped are left out too: chance decides which of two cells is."""
+        """As for all mechanisms; corners are kept or cut on a grid."""
         rule = super().rule(world)
-        return replace(rule, corners="cut") if isinstance(world, Grid) else rule
+        return replace(rule, corners=self.corners) if isinstance(world, Grid) else rule
 
     def measure(self, counter: Counter, gate: Gate) -> Measurements:
         """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
@@ -213,7 +218,8 @@ class Weave(Mechanism):
         prices = _split(gate, weights)
         strength = _find_strength(gate, prices, trips)
         look = choose({name: value / full for name, value in strength.items()})
-        return prices, replace(look, euclidean=int(gate.budget.currency == "rho"))
+        keeps = isinstance(geography.network, Grid) and self.corners == "keep"
+        return prices, replace(look, euclidean=int(gate.budget.currency == "rho"), corners=int(keeps))
 
     def fits(self, world: World) -> bool:
         """Whether the possible moves of a world can be written out, which is needed where there is no network."""

@@ -69,11 +69,12 @@ def blocks_alike(
 
 
 # Blocks whose cells do not depend on how finely a release looks.
-ALWAYS_ALIKE = frozenset({"origin", "destination", "hour", "edge", "two edges", "move"})
+ALWAYS_ALIKE = frozenset({"origin", "destination", "hour", "edge", "two edges", "move", "turn"})
 # What the cells of the others depend on.
 DEPENDS_ON = {
     "length": ("distances", "growth"),
     "distance": ("distances",),
+    "extent": ("distances",),
     "origin zone": ("ends",),
     "destination zone": ("ends",),
     "hour at origin": ("hours",),

@@ -5,7 +5,7 @@ from fractions import Fraction
 from pydantic import BaseModel, ConfigDict, Field
 
 NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zone")
-GRID_ONLY = ("turn",)
+GRID_ONLY = ("turn", "extent")
 LIST_ONLY = ("move", "visit", "memory")
 TIMED_ONLY = ("hour", "hour_at_origin", "hour_at_destination", "band_of_pair")
 # Fields that are no weights of a question.
@@ -86,6 +86,13 @@ class GridShares(BaseModel):
         },
         description="weights of questions in place of those on other networks; 0: not asked, as pairs of zones say it",
     )
+    edge_per_trip: Fraction = Field(
+        Fraction(16, 1000),
+        ge=0,
+        description="edges weigh this much per trip per unit of noise and cell, if that is more: where there are many "
+        "trips, busy streets can be told one by one",
+    )
+    edge_if_dense: Fraction = Field(Fraction(35, 100), ge=0, description="the most that edges then weigh")
 
 
 class Shares(BaseModel):
@@ -117,6 +124,7 @@ class Shares(BaseModel):
         25, "weight of flows on two edges in a row; on a network, with a strong signal"
     )
     turn: Fraction = _weight(4, "weight of turns by the number of visits; on a grid")
+    extent: Fraction = _weight(4, "weight of how far aside trips go, by distance; on a grid")
     move: Fraction = _weight(
         420, "weight of moves between places; without a network, where there are not too many for the trips"
     )
@@ -163,6 +171,8 @@ class Shares(BaseModel):
         if grid:
             # Cells are arbitrary: how many trips begin in one is worth no more than how many go from here to there.
             wanted = Fraction(0)
+            dense = min(self.on_grid.edge_per_trip * density, self.on_grid.edge_if_dense)
+            found["edge"] = max(found["edge"], dense)
         elif network:
             wanted = self.origin_per_trip * density
         else:

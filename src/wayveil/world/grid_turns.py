@@ -9,9 +9,11 @@ from wayveil.world.repeats import classify_lengths
 
 # Straight on, three sharper turns to either side, straight back; and -1 where a move is no move to a neighbour.
 TURNS = 5
+STRAIGHT_BACK = 4
 # Binary digits of the classes of lengths by which turns are told apart.
 LENGTH_BITS = 2
-TURN_CELLS = TURNS << LENGTH_BITS
+# Whether the turn before was straight back too: who steps over a border and back does so again.
+TURN_CELLS = (TURNS * 2) << LENGTH_BITS
 
 
 def find_turns(grid: Grid, location: NDArray[np.int32], moves: Ints) -> Ints:
@@ -26,10 +28,14 @@ def find_turns(grid: Grid, location: NDArray[np.int32], moves: Ints) -> Ints:
 
 
 def turn_cells(grid: Grid, location: NDArray[np.int32], moves: Ints, lengths: Ints) -> Ints:
-    """The cell of each turn: the class of the walk's length, and the turn."""
+    """The cell of each turn: class of the walk's length, whether the turn before was straight back, and the turn."""
     turns = find_turns(grid, location, moves)
-    class_ = np.repeat(classify_lengths(lengths, LENGTH_BITS), np.maximum(lengths - 2, 0))
-    return np.where(turns >= 0, class_ * TURNS + turns, -1)
+    count = np.maximum(lengths - 2, 0)
+    class_ = np.repeat(classify_lengths(lengths, LENGTH_BITS), count)
+    after_back = np.zeros(len(turns), np.int64)
+    after_back[1:] = turns[:-1] == STRAIGHT_BACK
+    after_back[(np.cumsum(count) - count)[count > 0]] = 0
+    return np.where(turns >= 0, (class_ * 2 + after_back) * TURNS + turns, -1)
 
 
 # Eighths of a circle from east, by rows north and columns east, each + 1.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Ints
 from wayveil.world.grid import Grid
+from wayveil.world.grid_extents import EXTENTS, find_extents
 from wayveil.world.grid_turns import TURN_CELLS, turn_cells
 from wayveil.world.repeats import (
     VISIT_KINDS,
@@ -70,6 +71,7 @@ class Resolution:
     times               time bins of a period, 0 without times; bands: coarser ones
     triples             whether moves are also looked at two by two
     euclidean           whether walks spread over edges with weights of L2 norm one, not L1: what zCDP asks for
+    corners             whether walks over a grid visit the corners that they clip
 
     Without a network:
 
@@ -87,6 +89,7 @@ class Resolution:
     bands: int
     triples: int = 0
     euclidean: int = 0
+    corners: int = 0
     visits: int = 0
     memory: int = 0
     memories: int = 0
@@ -267,7 +270,9 @@ class WalkBlocks:
         return [replace(block, euclidean=bool(self.resolution.euclidean)) for block in blocks]
 
     def _turns(self) -> list[Block]:
-        """On a grid: how people turn, whichever way they go; a walk of two visits has no turn."""
+        """On a grid: how people turn, whichever way they go (a walk of two visits has no turn), and how far aside they
+        go, by the distance of their ends.
+        """
         grid = self.geography.network
         if not isinstance(grid, Grid):
             return []
@@ -275,7 +280,13 @@ class WalkBlocks:
         def turns(walks: Walks) -> Ints:
             return turn_cells(grid, walks.location, walks.moves, walks.lengths)
 
-        return [Block("turn", TURN_CELLS, turns, lambda walks: np.maximum(walks.lengths - 2, 0))]
+        def extents(walks: Walks) -> Ints:
+            return self.distance(walks) * EXTENTS + find_extents(grid, walks.location, walks.offsets)
+
+        return [
+            Block("turn", TURN_CELLS, turns, lambda walks: np.maximum(walks.lengths - 2, 0)),
+            Block("extent", self.resolution.distances * EXTENTS, extents),
+        ]
 
     def _moves(self) -> list[Block]:
         """Without a network: every pair of places, then where walks begin, then where they end."""

@@ -1,22 +1,26 @@
 """How long the ways of drivers are: lengths to aim at, from the noisy table of lengths by distance."""
 
+from dataclasses import replace
+
 import numpy as np
 from numba import njit
 
-from wayveil.arrays import Ints
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.weave.cell_estimates import CellEstimates
+from wayveil.synthesis.weave.lengths import smooth_bins
+from wayveil.synthesis.weave.settings import Generation
 from wayveil.world.walk_blocks import LONGEST, WalkBlocks, Walks
 
 
 class DriveLengths:
     """Draws how many visits a trip should have, given its ends."""
 
-    def __init__(self, blocks: WalkBlocks, table: CellEstimates, total: float, floor: float) -> None:
+    def __init__(self, blocks: WalkBlocks, table: Floats, total: float, floor: float) -> None:
         """`floor` is the share of the lengths of all distances that is added to those of each distance."""
         self.blocks = blocks
         edges = blocks.length_edges
-        mass = onto_total(table.value, total).reshape(-1, len(edges))
+        mass = onto_total(table, total).reshape(-1, len(edges))
         usual = mass.sum(axis=0) / total
         mass = mass + floor * total / len(mass) * usual
         self.first, self.end = edges, np.append(edges[1:], LONGEST + 1)
@@ -29,6 +33,20 @@ class DriveLengths:
         return np.asarray(
             _draw(self.running, self.first, self.end, distance, fewest, rng.random((2, len(origin))))
         )
+
+
+def clear_lengths(table: CellEstimates, edges: Ints, settings: Generation) -> Floats:
+    """The table of lengths by distance without the long trips that only noise has put there."""
+    rows, steepness = table.value.reshape(-1, len(edges)), settings.drives.steepness
+    return np.concatenate([smooth_bins(row, edges, table.deviation, settings, steepness) for row in rows])
+
+
+def doubt_lengths(table: CellEstimates, clear: Floats, deviations: float) -> CellEstimates:
+    """The noisy table for the fit, where no cell stands far above the cleared one.
+
+    The fit believes what stands out, and among many cells of long trips noise lifts one.
+    """
+    return replace(table, value=np.minimum(table.value, clear + deviations * np.sqrt(table.variance)))
 
 
 @njit(cache=True, nogil=True)

@@ -4,18 +4,21 @@ A way with detours is drawn through points on ellipses around its two ends: a po
 s makes a way of length s. The two legs are split again, up to three times, each time spending part of what the way
 should be longer than the straight one; the last split spends the rest. Among a few points, the one in cells that
 fitted trips use more than drawn ones did is preferred. Few splits make wide bows, many make ways that wander. Points
-near the border of two cells also make ways that step over it and back again, which no detour does: some ways spend part
-of their length on that. Which share of the trips drives how is learnt from the fit.
+near the border of two cells also make ways that step over it and back again, and ways between diagonal neighbours clip
+a third cell, which no detour does: some ways spend part of their length on that (`drive_steps.py`). Which share of the
+trips drives how is learnt from the fit.
 """
 
 from dataclasses import dataclass
+from math import pi, sqrt
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.synthesis.weave.drive_lengths import DriveLengths
+from wayveil.synthesis.weave.drive_lengths import DriveLengths, clear_lengths
+from wayveil.synthesis.weave.drive_steps import add_corners, draw_clips, find_corner_share, step_back
 from wayveil.synthesis.weave.network_demand import NetworkDemand
 from wayveil.synthesis.weave.routed_support import METRES_PERTURBED, Legs, join_legs, route_legs
 from wayveil.synthesis.weave.routes import Costs
@@ -29,13 +32,14 @@ from wayveil.world.walk_blocks import LONGEST, Walks
 
 @dataclass(frozen=True)
 class DriveChoice:
-    """A way to drive: how often the way is split by detours, whether legs follow cheap edges or straight lines, and
-    whether it steps back and forth.
+    """A way to drive: how often the way is split by detours, whether legs follow cheap edges or straight lines, whether
+    it steps back and forth, and whether it does so all at one place.
     """
 
     splits: int
     cheap: bool = False
     back: bool = False
+    burst: bool = False
 
 
 DRIVE_CHOICES = (
@@ -49,10 +53,16 @@ DRIVE_CHOICES = (
     DriveChoice(0, cheap=True, back=True),
     DriveChoice(1, back=True),
     DriveChoice(2, back=True),
+    DriveChoice(0, back=True, burst=True),
+    DriveChoice(0, cheap=True, back=True, burst=True),
+    DriveChoice(1, back=True, burst=True),
 )
 _SPLITS = np.array([kind.splits for kind in DRIVE_CHOICES])
 _CHEAP = np.array([kind.cheap for kind in DRIVE_CHOICES])
 _BACK = np.array([kind.back for kind in DRIVE_CHOICES])
+_BURST = np.array([kind.burst for kind in DRIVE_CHOICES])
+# Diagonal moves per side of a cell on a way in any direction: the mean of the smaller of sine and cosine.
+_DIAGONALS_PER_SIDE = 4 / pi * (1 - sqrt(1 / 2))
 # Points of a way that is split three times, ends included.
 _MOST_POINTS = 9
 
@@ -62,19 +72,26 @@ class DrivenWays:
 
     def __init__(self, demand: NetworkDemand, grid: Grid, settings: Generation) -> None:
         self.demand, self.costs = demand, Costs(grid, settings)
-        self.lengths = DriveLengths(
-            demand.blocks, demand.noisy["length"], demand.total, settings.drives.usual_lengths
-        )
+        clear = clear_lengths(demand.noisy["length"], demand.blocks.length_edges, settings)
+        self.lengths = DriveLengths(demand.blocks, clear, demand.total, settings.drives.usual_lengths)
         self.first_choices = np.full(len(DRIVE_CHOICES), 1 / len(DRIVE_CHOICES))
         self.rare, self.liked = settings.drives.rare, np.ones(grid.size)
+        # Unknown at first, unless corners were cut out of all trips.
+        self.corners: float | None = None if demand.blocks.resolution.corners else 0.0
 
     def draw(self, count: int, choices: Floats, learnt: Floats, rng: np.random.Generator) -> Support:
-        return draw_drives(self.demand, self.costs, self.lengths, count, choices, learnt, self.liked, rng)
+        return draw_drives(
+            self.demand, self.costs, self.lengths, count, choices, learnt, self.liked, self.corners, rng
+        )
 
     def learn(self, found: FittedSupport) -> None:
-        """Where the grid is really used."""
+        """Where the grid is really used, and how many clipped corners are seen."""
         weight, settings = found.fit.weight, self.demand.settings.drives
         self.liked = learn_liked(self.liked, found.support, weight, self.demand.total, settings)
+        grid = self.costs.network
+        assert isinstance(grid, Grid)
+        if self.demand.blocks.resolution.corners:
+            self.corners = find_corner_share(grid, found.support.walks, weight)
 
 
 def draw_drives(
@@ -85,17 +102,21 @@ def draw_drives(
     choices: Floats,
     learnt: Floats,
     liked: Floats,
+    corners: float | None,
     rng: np.random.Generator,
 ) -> Support:
     """About `count` trips over a grid; `choices` are the shares of the ways to drive, `liked` says how much more each
-    cell is used than was drawn.
+    cell is used than was drawn, `corners` which share of clipped corners is seen, once that was learnt.
     """
     grid, settings = costs.network, costs.settings.drives
     assert isinstance(grid, Grid)
     origin, destination = demand.draw_ends(count, rng)
     bins = demand.draw_time_bins(origin, destination, rng)
     kind = rng.choice(len(DRIVE_CHOICES), len(origin), p=choices)
-    points, used, back = _draw_points(grid, settings, lengths, kind, origin, destination, liked, rng)
+    clips = draw_clips(corners, len(origin), settings.sure_of_corners, rng)
+    points, used, back, clips = _draw_points(
+        grid, settings, lengths, kind, origin, destination, clips, liked, rng
+    )
     straight, cheap = np.flatnonzero(~_CHEAP[kind]), np.flatnonzero(_CHEAP[kind])
     parts = [
         (straight, _join_straight(grid, points[straight], used[straight])),
@@ -105,13 +126,17 @@ def draw_drives(
     lengths_of = np.concatenate([np.diff(part[1]) for _, part in parts])
     trip = np.concatenate([which for which, _ in parts])
     offsets = np.concatenate([[0], np.cumsum(lengths_of)]).astype(np.int64)
-    found = np.flatnonzero((lengths_of > 0) & (lengths_of + 2 * back[trip] <= LONGEST))
+    found = np.flatnonzero(lengths_of > 0)
     location, offsets = select_walks(location, offsets, found)
-    location, offsets = _step_back(location, offsets, back[trip[found]], rng)
+    trip = trip[found]
     kept = ~find_corners(grid, location, offsets)
     offsets = np.concatenate([[0], np.cumsum(kept)])[offsets].astype(np.int64)
+    location, offsets = add_corners(grid, location[kept], offsets, clips[trip], rng)
+    found = np.flatnonzero(np.diff(offsets) + 2 * back[trip] <= LONGEST)
+    location, offsets = select_walks(location, offsets, found)
     trip = trip[found]
-    walks = Walks(location[kept], offsets, None if bins is None else bins[trip])
+    location, offsets = step_back(location, offsets, back[trip], _BURST[kind[trip]], rng)
+    walks = Walks(location, offsets, None if bins is None else bins[trip])
     return Support(walks, kind[trip])
 
 
@@ -136,21 +161,30 @@ def _draw_points(
     kind: Ints,
     origin: Ints,
     destination: Ints,
+    clips: Floats,
     liked: Floats,
     rng: np.random.Generator,
-) -> tuple[Ints, Ints, Ints]:
-    """The cells that each way goes through, and how many there are: ends, and points of detours between them; and how
-    often the way steps back and forth.
+) -> tuple[Ints, Ints, Ints, Floats]:
+    """The cells that each way goes through, and how many there are: ends, and points of detours between them; how often
+    the way steps back and forth; and the share of its corners that it is seen at.
     """
     north = grid.row[destination] - grid.row[origin]
     east = grid.column[destination] - grid.column[origin]
+    diagonal = np.minimum(np.abs(north), np.abs(east))
     fewest = np.maximum(np.abs(north), np.abs(east)).astype(np.int64) + 1
     wanted = lengths.draw(origin, destination, fewest, rng)
-    # A step back and forth takes two moves. At most one for each move of the straight way: lengths that only noise has
-    # put into the table are not to be reached.
+    # A way is seen at no more corners than its length leaves room for.
+    clips = np.minimum(clips, (wanted - fewest) / np.maximum(diagonal, 1))
+    clipped = np.round(clips * diagonal).astype(np.int64)
+    fewest = fewest + clipped
+    # A step back and forth takes two moves. Unless they come in a burst, there is at most one for each move of the
+    # straight way.
     share = np.where(_SPLITS[kind] == 0, 1.0, rng.uniform(*settings.spent_back, len(kind)))
-    back = np.minimum((share * (wanted - fewest) / 2).astype(np.int64), fewest - 1) * _BACK[kind]
-    longer = (wanted - fewest - 2 * back) / settings.moves_per_side
+    back = (share * (wanted - fewest) / 2).astype(np.int64) * _BACK[kind]
+    back = np.minimum(
+        back, np.where(_BURST[kind], np.maximum(fewest - 1, settings.most_in_burst), fewest - 1)
+    )
+    longer = (wanted - fewest - 2 * back) / (settings.moves_per_side + _DIAGONALS_PER_SIDE * clips)
     layout = grid.layout
     cells = np.full(layout.rows * layout.columns, -1, np.int64)
     cells[grid.row * layout.columns + grid.column] = np.arange(grid.size)
@@ -167,7 +201,7 @@ def _draw_points(
         settings.tries,
         rng,
     )
-    return points, used, back
+    return points, used, back, clips
 
 
 @njit(cache=True)
@@ -278,32 +312,6 @@ def _draw_lines(row, column, cells, points, used):  # type: ignore[no-untyped-de
             n = start
         offsets[i + 1] = n
     return location[:n].copy(), offsets
-
-
-@njit(cache=True)
-def _step_back(location, offsets, back, rng):  # type: ignore[no-untyped-def]
-    """Ways that make some of their moves once more, having stepped back: A B becomes A B A B."""
-    longer = np.zeros(len(offsets), np.int64)
-    for i in range(len(back)):
-        moves = offsets[i + 1] - offsets[i] - 1
-        longer[i + 1] = longer[i] + moves + 1 + (2 * back[i] if moves > 0 else 0)
-    out = np.empty(longer[-1], np.int32)
-    again = np.zeros(LONGEST, np.int64)
-    for i in range(len(back)):
-        n, first, moves = longer[i], offsets[i], offsets[i + 1] - offsets[i] - 1
-        again[:moves] = 0
-        if moves > 0:
-            for _ in range(back[i]):
-                again[rng.integers(0, moves)] += 1
-        out[n] = location[first]
-        n += 1
-        for k in range(moves):
-            for _ in range(again[k]):
-                out[n], out[n + 1] = location[first + k + 1], location[first + k]
-                n += 2
-            out[n] = location[first + k + 1]
-            n += 1
-    return out, longer
 
 
 def _route(

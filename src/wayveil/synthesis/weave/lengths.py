@@ -18,7 +18,9 @@ class Lengths:
     ) -> None:
         self.low, self.high = edges, np.append(edges[1:], edges[-1] + 1)
         table = noisy.value.reshape(distances, len(edges))
-        smooth = np.array([_smooth_bins(row, edges, noisy.deviation, settings) for row in table])
+        smooth = np.array(
+            [smooth_bins(row, edges, noisy.deviation, settings, settings.on_list.steepness) for row in table]
+        )
         self.bins = distances
         # Single visits are at the same place.
         smooth[1:, 0] = 0.0
@@ -51,7 +53,7 @@ class Lengths:
         return rng.integers(self.low[bin_], self.high[bin_])
 
 
-def _smooth_bins(row: Floats, low: Ints, deviation: float, settings: Generation) -> Floats:
+def smooth_bins(row: Floats, low: Ints, deviation: float, settings: Generation, steepness: int) -> Floats:
     """Masses of bins from halves, halves of halves, and so on: a sum is often clear where no bin is.
 
     A half of longer trips that does not stand out holds at most what a steep power law lets expect from the shorter
@@ -59,7 +61,7 @@ def _smooth_bins(row: Floats, low: Ints, deviation: float, settings: Generation)
     """
     on_list = settings.on_list
     worth = shrink_counts(row, deviation / sqrt(2), settings.shrinkage)
-    steep = 1.0 / low.astype(np.float64) ** on_list.steepness
+    steep = 1.0 / low.astype(np.float64) ** steepness
     mass = np.zeros(len(row))
     todo = [(0, len(row), max(float(row.sum()), 1e-9))]
     while todo:

@@ -8,6 +8,7 @@ import numpy as np
 from wayveil.arrays import Floats
 from wayveil.progress import step
 from wayveil.synthesis.weave.cell_estimates import CellEstimates
+from wayveil.synthesis.weave.drive_lengths import clear_lengths, doubt_lengths
 from wayveil.synthesis.weave.driven_support import DrivenWays
 from wayveil.synthesis.weave.grid_demand import GridDemand
 from wayveil.synthesis.weave.network_demand import NetworkDemand
@@ -60,6 +61,9 @@ def weave_on_network(
     """Fit a support of routes; each round learns from its fit how riders choose, and what edges really cost."""
     settings, total = measured.settings, float(measured.trips)
     blocks, asked, noisy = read_blocks(measured)
+    if isinstance(network, Grid):
+        clear = clear_lengths(noisy["length"], blocks.length_edges, settings)
+        noisy["length"] = doubt_lengths(noisy["length"], clear, settings.drives.doubted_lengths)
     target = Target(asked, noisy, total, settings, partial(allow_on_network, settings=settings))
     kind = GridDemand if isinstance(network, Grid) else NetworkDemand
     demand = kind.estimate(blocks, noisy, total, settings)

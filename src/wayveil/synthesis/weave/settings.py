@@ -142,6 +142,13 @@ class DriveSettings(_Settings):
     usual_lengths: float = Field(
         0.1, ge=0, description="share of the lengths of all distances that is added to those of each distance"
     )
+    steepness: int = Field(3, ge=0, description="power with which unclear trips become rarer by length")
+    doubted_lengths: float = Field(
+        2.0,
+        ge=0,
+        description="deviations by which a cell of the table of lengths may stand above what all together say: one "
+        "false cell of long trips would fill a release with detours",
+    )
     moves_per_side: float = Field(
         0.9,
         gt=0,
@@ -155,6 +162,15 @@ class DriveSettings(_Settings):
     spent_back: tuple[float, float] = Field(
         (0.3, 0.9),
         description="range of the share of its further moves that a way with detours spends stepping back and forth",
+    )
+    most_in_burst: int = Field(
+        4,
+        ge=0,
+        description="steps back and forth at one place that a short way makes, at most; a longer one makes as many as "
+        "it has moves",
+    )
+    sure_of_corners: float = Field(
+        4.0, gt=0, description="corners of each trip for which the learnt share of corners counts"
     )
     rare: float = Field(
         0.03, ge=0, lt=1, description="ways to drive with a smaller share are not drawn in the last round"
