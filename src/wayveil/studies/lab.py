@@ -48,7 +48,7 @@ class Lab:
     world   the user's own city (a GTFS file or a saved network), in place of a simulated one
     trips   the user's own trips on that world: the page is then internal
     repetitions  of each setting at most, where the scale wants more; None: as the scale wants
-    only    runs the settings alone that have these values, or nothing of the kind: {"data": "MSNBC"}
+    only    runs the settings alone that have these values: {"data": "MSNBC"}
     out     folder of the page; what is simulated is kept in it, so that every process works on the same trips
     """
 

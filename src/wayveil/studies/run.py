@@ -46,7 +46,7 @@ def plan(study: Study, at_most: int | None = None, only: Mapping[str, str] | Non
     """All cells, one repetition of everything after the other: a run that is stopped has something on everything.
 
     at_most   repetitions
-    only      leaves out the settings that have another value of one of these coordinates
+    only      leaves out the settings that do not have these values
     """
     only = only or {}
     known = {name for part in study.parts for setting in part.settings for name in setting}
@@ -62,7 +62,7 @@ def plan(study: Study, at_most: int | None = None, only: Mapping[str, str] | Non
         for part in study.parts
         if repetition < part.repetitions
         for setting in part.settings
-        if all(setting.get(name, value) == value for name, value in only.items())
+        if all(setting.get(name) == value for name, value in only.items())
     ]
 
 
