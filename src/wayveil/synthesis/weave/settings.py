@@ -37,7 +37,7 @@ class SolverSettings(_Settings):
         4, ge=1, description="early fits of a support take at most `iterations` / `early` steps"
     )
     between: int = Field(
-        12,
+        18,
         ge=1,
         description="where riders choose routes, their shares are learnt after so many steps, at most",
     )
