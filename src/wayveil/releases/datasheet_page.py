@@ -1,5 +1,6 @@
 """The datasheet as a page that a privacy officer can read, print and sign. The report shows the same parts."""
 
+from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, UndefinedError
@@ -30,8 +31,9 @@ def datasheet_page(datasheet: Datasheet) -> str:
         raise InputError(f"this is not the datasheet of a release: {error} is missing or wrong") from error
 
 
+@cache
 def templates(*rooms: str) -> Environment:
-    """The templates of these rooms: everything is escaped, and a name that is missing is an error."""
+    """The templates of these rooms, read once: everything is escaped, and a name that is missing is an error."""
     folders = [files(room).joinpath("templates") for room in rooms]
 
     def load(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment
@@ -11,6 +12,7 @@ from wayveil.errors import InputError
 from wayveil.releases.datasheet_page import templates
 
 
+@cache
 def environment() -> Environment:
     """The templates of the report, and those of the datasheet that it shows."""
     made = templates("wayveil.report", "wayveil.releases")
