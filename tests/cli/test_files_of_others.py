@@ -113,7 +113,13 @@ def test_of_two_columns_with_places_the_one_that_the_world_knows_counts(wayveil,
     (tmp_path / "stations.csv").write_text("Station,Latitude,Longitude\n" + f"{A},45,-73\n{B},45.1,-73\n")
     told = wayveil("check", "bikes.csv", "--world", "stations.csv", "--quiet")[1]
     assert "seems to be pairs" in told
-    assert "--map origin=start_station --map destination=end_station" in told.splitlines()[-1]
+    command = told.splitlines()[-1]
+    assert "--map origin=start_station --map destination=end_station" in command
+    words = ("--mechanism", "noisy-prefix-tree", "--quiet")
+    assert wayveil(*shlex.split(command)[1:], *words)[0] == 0
+    shown = wayveil("ask", "release-bikes", "boardings", "--world", "stations.csv", "--anyway")[1]
+    assert "stop id" in shown
+    assert shown.count(A) == 1  # the name is the id: told once
 
 
 def test_names_in_place_of_ids_are_called_so(wayveil, tmp_path):

@@ -1,7 +1,7 @@
 """`ask`: an agency's questions, answered from a release."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,9 @@ from wayveil.cli.options import (
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 WHICH = "Which part of it"
 ADDED = "What a question needs"
@@ -216,7 +219,7 @@ def ask(
         noted.write_parquet(out) if out.suffix == ".parquet" else write_csv(noted, out)
     shortened = as_json or question in ("all", "hours")
     rows = noted if as_json else table if shortened else table.head(top)
-    shown_rows = rows.to_dicts() if as_json else [_short(row) for row in rows.to_dicts()]
+    shown_rows = rows.to_dicts() if as_json else [_short(row) for row in _told_once(rows).to_dicts()]
     present_rows(shown_rows, as_json=as_json, title=title)
     if not as_json:
         if rows.height < table.height:
@@ -227,6 +230,13 @@ def ask(
             remark(asked.datasheet["guarantee"]["sentence"], quiet=quiet)
         for note in notes:
             remark(note, quiet=quiet)
+
+
+def _told_once(table: "pl.DataFrame") -> "pl.DataFrame":
+    """Without names that are the ids."""
+    pairs = (("stop_id", "stop"), ("from_id", "from"), ("to_id", "to"))
+    named = [(one, name) for one, name in pairs if {one, name} <= set(table.columns)]
+    return table.drop([name for one, name in named if table[one].equals(table[name], check_names=False)])
 
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:
