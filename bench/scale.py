@@ -3,6 +3,7 @@
     python -m bench scale                                       a million trips, simulated here
     python -m bench.scale FOLDER 1000000 10000000 100000000     trips in FOLDER/trips-N, simulated if they are missing
     python -m bench.scale FOLDER 100000000 stream weave         one part only; `bench.scale_parts` lists them
+    python -m bench.scale FOLDER year                           a year of London, computed from what was measured so far
 
 Every part has a process of its own, so that its peak of memory is its own, and leaves FOLDER/measured-*.json: a run
 that was stopped goes on where it was, and a part is measured again when its file is gone. The smallest size is also
@@ -70,7 +71,7 @@ def measure(folder: Path, sizes: list[int]) -> list[Row]:
                     **found,
                 }
             )
-    return [*rows, *costs_of_visits(folder, sizes[0]), *year_of_london(folder, sizes)]
+    return [*rows, *costs_of_visits(folder, sizes[0]), *year_of_london(folder)]
 
 
 def warm(folder: Path, trips: int) -> None:
@@ -101,15 +102,16 @@ def costs_of_visits(folder: Path, trips: int) -> list[Row]:
     return rows
 
 
-def year_of_london(folder: Path, sizes: list[int]) -> list[Row]:
-    """Computed, not measured: what a year would take at the cost of a visit that the largest size had (on Spark: the
-    smallest, as no other was counted there).
-    """
+def year_of_london(folder: Path) -> list[Row]:
+    """Computed, not measured: what a year would take at the cost of a visit that the largest size measured here had."""
     rows = []
-    for engine, trips in (("stream", sizes[-1]), ("spark", sizes[0])):
-        visits = part(folder, trips, "simulate")["visits"]
+    for engine in ("stream", "spark"):
         for name in BASELINES:
-            found = part(folder, trips, engine, name)
+            sizes = [int(path.name.split("-")[1]) for path in folder.glob(f"measured-*-{engine}-{name}.json")]
+            if not sizes:
+                continue
+            trips = max(sizes)
+            visits, found = part(folder, trips, "simulate")["visits"], part(folder, trips, engine, name)
             rows.append(
                 {
                     "table": f"a year of London, {YEAR:,} visits: computed, not measured",
@@ -134,6 +136,9 @@ def run() -> list[Row]:
 def main(arguments: list[str]) -> None:
     folder, sizes = Path(arguments[0]), [int(text) for text in arguments[1:] if text.isdigit()]
     what = [text for text in arguments[1:] if not text.isdigit()]
+    if what == ["year"]:
+        print(*map(json.dumps, year_of_london(folder)), sep="\n")
+        return
     if what:
         part(folder, sizes[0], *what)
         return
