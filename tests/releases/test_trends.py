@@ -107,6 +107,12 @@ def _true(trips, question, table):
     ]
 
 
+def test_a_release_beside_itself_is_no_trend():
+    week = counted(taps(1))
+    with pytest.raises(ParameterError, match="given twice"):
+        find_trend([week, week])
+
+
 def test_ranks_are_ranges_that_hold_the_true_rank():
     found = find_trend([counted(taps(1)), counted(taps(2))]).table
     true = np.bincount(taps(1).location, minlength=CITY.size)

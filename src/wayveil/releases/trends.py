@@ -89,6 +89,8 @@ def find_trend(releases: Sequence[Release], question: str = "stops", *, anyway: 
     """
     if len(releases) < 2:
         raise ParameterError("a trend needs two releases or more")
+    if len({fingerprint_of(each.model) for each in releases}) < len(releases):
+        raise ParameterError("the same release was given twice: there is no change between it and itself")
     if question not in ASKED:
         raise ParameterError(f"there is no trend of {question!r}; there are {', '.join(ASKED)}")
     if question in TRIP_QUESTIONS and all(isinstance(each.model, OfTaps) for each in releases):
