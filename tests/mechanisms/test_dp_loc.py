@@ -7,6 +7,7 @@ import pytest
 
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.dp_loc import DpLoc
+from wayveil.mechanisms.od_hops import OdHops
 from wayveil.privacy.gradients import CLIP, Outer, clipped_sum
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
@@ -94,6 +95,8 @@ def test_without_the_accountant_nothing_is_spent(tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match=r"pip install 'wayveil\[accounting\]'"):
         release(some_trips(50), DpLoc(), epsilon=1, ledger=ledger, dataset="taxis")
     assert ledger.spent("taxis") == 0
+    others = release(some_trips(), OdHops(weakest=0), epsilon=1, seed=1, ledger=ledger, dataset="taxis")
+    assert len(others.trips) > 0
 
 
 def numeric_gradients(net, columns, loss):
