@@ -80,6 +80,12 @@ class DpLoc(Mechanism):
         1500, ge=1, description="Steps of each training (public; the study took 9,120 of each)."
     )
     batch: int = Field(1000, ge=1, description="Examples that a step draws on average (the study took 200).")
+    most_drawn: Fraction = Field(
+        Fraction(1, 20),
+        gt=0,
+        le=1,
+        description="A step draws at most this share of all units, on average: few trips have smaller batches.",
+    )
     rate: float | None = Field(
         None,
         gt=0,
@@ -179,8 +185,8 @@ class DpLoc(Mechanism):
         return PublishedModel(moves.grid, number, tuple(source.weights), tuple(hops.weights), counter.timed)
 
     def _plan(self, gate: Gate, number: float) -> Steps:
-        """Public: the batch over the noisy number of units, at most one half."""
-        return Steps(min(Fraction(self.batch, _units(gate, number)), Fraction(1, 2)), self.training_steps)
+        """Public: the batch over the noisy number of units, or less of them."""
+        return Steps(min(Fraction(self.batch, _units(gate, number)), self.most_drawn), self.training_steps)
 
     def _refuse_delta(self, gate: Gate, number: float) -> None:
         if float(gate.budget.delta) * number > LARGEST_DELTA:

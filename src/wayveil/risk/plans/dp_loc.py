@@ -107,8 +107,8 @@ def _gate(kind: type[Gate]) -> Callable[[Subject], Subject]:
 
 
 PLAN = AuditPlan(
-    DpLoc(weakest=0, training_steps=3, batch=1000, hidden=8, clip=0.05),
-    also=(DpLoc(preset="published", weakest=0, training_steps=2, batch=1000, clip=0.05),),
+    DpLoc(weakest=0, training_steps=3, batch=1000, most_drawn=Fraction(1, 2), hidden=8, clip=0.05),
+    also=(DpLoc.published(weakest=0, training_steps=2, batch=1000, most_drawn=Fraction(1, 2), clip=0.05),),
     epsilon=Fraction(4),
     delta=Fraction(1, 1000),
     worlds=(tiny_grid,),
