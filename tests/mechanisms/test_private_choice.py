@@ -220,10 +220,10 @@ def test_an_impossible_tolerance_ends_with_nothing_and_says_that_the_budget_is_s
 
 def test_a_search_in_vain_is_settled_in_the_ledger_at_its_whole_price(tmp_path):
     ledger = open_ledger(tmp_path / "ledger")
-    ledger.set_policy("trips", Policy(1, unit="trip"), actor="officer")
-    with pytest.raises(NothingFoundError):
-        release(random_trips(400, 1), IMPOSSIBLE, epsilon=F(1, 10), unit=Trip(), ledger=ledger)
-    assert ledger.spent("trips") == F(1, 10)
+    ledger.set_policy("trips", Policy(10, unit="trip"), actor="officer")
+    with pytest.raises(NothingFoundError):  # at a small epsilon, noise alone may let a candidate through
+        release(random_trips(400, 1), IMPOSSIBLE, epsilon=4, unit=Trip(), ledger=ledger)
+    assert ledger.spent("trips") == 4
     assert ledger.open_reservations() == []
 
 
