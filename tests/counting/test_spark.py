@@ -1,6 +1,7 @@
 """The engine `spark` gives exactly the counts of `memory`, and says in a sentence what is missing."""
 
 import shutil
+from datetime import date
 
 import pytest
 from engine_worlds import RULES, UNITS, WORLDS, random_visits
@@ -17,7 +18,10 @@ from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
+from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
@@ -121,7 +125,16 @@ def test_a_whole_release_is_the_same_to_the_last_byte(tmp_path, session, mechani
 @pytest.mark.audit
 @pytest.mark.parametrize(
     "mechanism",
-    [Weave(weakest=0), Markov(), MobiTrie(most=2), VariableNgrams(n_max=3, moves=5), PPDP(height=2)],
+    [
+        Weave(weakest=0),
+        Markov(),
+        MobiTrie(most=2),
+        VariableNgrams(n_max=3, moves=5),
+        PPDP(height=2),
+        SeqPT(height=2),
+        SafePath(height=2),
+        TapMargins(first_day=date(1970, 1, 1), days=2, max_visits=2),
+    ],
     ids=lambda mechanism: mechanism.name,
 )
 def test_other_mechanisms_release_the_same_to_the_last_byte(tmp_path, session, mechanism):
