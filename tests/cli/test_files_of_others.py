@@ -130,6 +130,19 @@ def test_names_in_place_of_ids_are_called_so(wayveil, tmp_path):
     assert "are names of places: give their ids" in " ".join(said.split())
 
 
+def test_a_folder_of_parts_is_checked_by_its_first_and_the_command_names_the_folder(wayveil, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for part in range(2):
+        ids = [f"t{part}-{at // 3}" for at in range(30)]
+        rows = pl.DataFrame({"trip_id": ids, "stop_id": [A, B, C] * 10, "seq": [0, 1, 2] * 10})
+        rows.write_csv(folder / f"{part}.csv")
+    code, out, _ = wayveil("check", "parts", "--world", "ring.npz", "--quiet")
+    assert code == 0
+    assert "parts has 2 parts of one table: only 0.csv was looked at" in out
+    assert shlex.split(out.splitlines()[-1])[:3] == ["wayveil", "release", "parts"]
+
+
 def test_a_list_of_places_is_checked_as_one(wayveil, tmp_path):
     (tmp_path / "places.csv").write_text("stop_id,stop_name\na,A\nb,B\n")
     assert wayveil("check", "places.csv")[:2] == (

@@ -3,19 +3,24 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
+from wayveil.releases.accuracy import NOT_JUDGED
+from wayveil.releases.exports.write import export
 from wayveil.releases.release import Release, release
+from wayveil.report.page import report_html
 from wayveil.risk.tiny_worlds import small_network
 from wayveil.simulate.city import simulate_city
 from wayveil.synthesis import drawing
 from wayveil.synthesis.drawing import trips_wanted
+from wayveil.utility.scorecard import score
 
 CITY = small_network(2)
 TRIPS = simulate_city(CITY, 2000, seed=1).trips
@@ -56,6 +61,46 @@ def test_many_trips_are_written_in_pieces_that_read_as_one_file(tmp_path, monkey
     assert sorted(path.name for path in folder.iterdir() if "manifest" not in path.name) == sorted(
         manifest["files"]
     )
+
+
+@pytest.mark.parametrize("count", [0, 37])
+def test_answers_are_about_all_trips_however_many_were_written(tmp_path, count):
+    part = made(Weave(weakest=0), count)
+    kept = Release.load(part.save(tmp_path / "part"), CITY)
+    assert len(kept.trips) == count
+    total = kept.model.trips
+    assert kept.ask("boardings", top=99).table["answer"].sum() == total
+    assert kept.ask("total").table["answer"][0] > total
+    assert kept.ask("boardings").table["low"].null_count() == 0
+    assert kept.accuracy.of("boardings").says_more
+    assert kept.ask("boardings").table.equals(kept.ask("boardings").table)
+
+
+def test_formats_with_numbers_are_about_all_trips_too(tmp_path):
+    part = made(Weave(weakest=0), 37)
+    export(part, "od", tmp_path / "od.csv", anyway=True)
+    assert pl.read_csv(tmp_path / "od.csv")["trips"].sum() == part.model.trips
+    export(part, "trajectories", tmp_path / "points.csv")
+    assert pl.read_csv(tmp_path / "points.csv")["tid"].n_unique() == 37
+
+
+def test_of_very_many_trips_some_are_drawn_and_each_stands_for_several(monkeypatch):
+    monkeypatch.setattr(drawing, "AT_ONCE", 500)
+    many = made(Weave(weakest=0), 37)
+    assert len(many.whole.trips) == 500
+    answer = many.ask("boardings", top=99)
+    assert answer.table["answer"].sum() == pytest.approx(many.model.trips, rel=0.02)
+    assert answer.table["low"].null_count() == 0  # by the law of the noise
+    assert many.accuracy.words == [NOT_JUDGED]
+    assert "stands for about 4 trips" in report_html(release=many)
+    for refused in (lambda: export(many, "od", "od.csv"), lambda: score(TRIPS, many)):
+        with pytest.raises(RefusedError, match="each of which stands for about 4"):
+            refused()
+
+
+def test_a_score_is_that_of_all_trips():
+    part = made(NoisyPrefixTree(height=3), 37)
+    assert score(TRIPS, part, queries=50).private_trips == (round(part.model.trips),)
 
 
 def test_a_number_of_trips_is_none_all_or_a_number():

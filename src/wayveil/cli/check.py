@@ -40,10 +40,11 @@ class Checked:
         date: str | None,
         walk: float | None,
     ) -> "Checked":
-        """Read the file as a release would, and plan one."""
+        """Read the file as a release would, and plan one. Of a folder of parts the first one is looked at."""
         from wayveil.privacy.budget import release_epsilon
         from wayveil.releases.plan import make_plan
         from wayveil.trips.columns import map_columns, parse_map
+        from wayveil.trips.files import parts_of_table
         from wayveil.trips.fit import WALKABLE_METRES, lacks_walks
         from wayveil.trips.read import PAIRS, check, is_table_of_trips, kind_of
         from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
@@ -51,6 +52,8 @@ class Checked:
 
         budget = release_epsilon(epsilon)
         given = dict(parse_map(mapped))
+        whole, parts = file, parts_of_table(file)
+        file = parts[0] if parts else file
         is_table = file.is_file() and file.stat().st_size > 0 and table_suffix(file) in TABLE_SUFFIXES
         header = table_header(file) if is_table else []
         place = (
@@ -65,6 +68,11 @@ class Checked:
             return _of_taps(words, place, layout, float(budget))
         columns = given or (map_columns(file, place) if of_trips else {})
         findings = check(file, place, **({"columns": columns} if columns else {}))
+        if len(parts) > 1:
+            findings.notes.append(
+                f"{whole} has {len(parts):,} parts of one table: only {file.name} was looked at, so a rider may have "
+                f"more trips than are seen here; release checks every row of all parts before it spends anything"
+            )
         if columns and not given:
             taken = ", ".join(f"{theirs!r} for {ours}" for theirs, ours in columns.items())
             findings.notes.append(f"columns with other names: took {taken}; release needs --map for them")
@@ -89,7 +97,7 @@ class Checked:
             )
         plan = make_plan(trips, pairs=kind == PAIRS, epsilon=float(budget), feed=feed)
         maps = [word for theirs, ours in columns.items() for word in ("--map", f"{ours}={theirs}")]
-        words = _Words(file, world_options, epsilon, ledger)
+        words = _Words(whole, world_options, epsilon, ledger)
         return cls(findings, plan, words.command(plan, maps, findings.trips))
 
     def lines(self) -> list[str]:

@@ -55,6 +55,8 @@ ALL_NOISE = (
     "This release says no more than silence: with so few trips or so small an epsilon, all of it is noise."
 )
 
+NOT_JUDGED = "How far off the numbers of this release are is not known: it was too much to make again."
+
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
@@ -76,6 +78,8 @@ class Accuracy:
     @property
     def words(self) -> list[str]:
         """The verdict for people, one sentence a line; the worst news first."""
+        if not self.verdicts:
+            return [NOT_JUDGED]
         return [*([ALL_NOISE] if self.is_noise else []), *(verdict.words for verdict in self.verdicts)]
 
     def refuse_noise(self, kind: str | None, *, anyway: bool) -> None:
@@ -108,11 +112,13 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
 
     Intervals are made for the kinds of question that the mechanism can hold, or for others (`holds`), to measure them.
     """
+    if release.whole is not release:
+        return release.whole.accuracy
     trips = release.trips
     if "rewritten_by" in release.datasheet or mechanism_of(release.datasheet).trained:
         return Accuracy({}, (), None)  # made twice: nobody knows; trained: once more would take too long
-    if "drawn_trips" in release.datasheet:
-        return Accuracy({}, (), None)  # another number of trips, or too many to make again: nobody knows
+    if release.each_stands_for != 1:
+        return Accuracy({}, (), None)  # too many trips to make again: nobody knows
     if isinstance(release.model, OfTaps):
         return Accuracy({}, tuple(_judge_counted(release)), None)
     if len(trips) == 0:

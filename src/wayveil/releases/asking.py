@@ -72,6 +72,7 @@ def ask_release(
         raise ParameterError(
             f"there is no question {question!r}; there are {', '.join((*TRIP_QUESTIONS, *QUESTIONS))}"
         )
+    release = release.whole
     periods = require_periods(by)
     refuse_additions(question, over=over)
     if districts is not None and question != "districts" and district is None:

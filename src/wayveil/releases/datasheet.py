@@ -46,6 +46,8 @@ LIMITATIONS = (
 
 NOT_STATED = "not stated"
 TUNING = "preprocessing_and_hyperparameter_tuning"
+# How many trips were written, where that is not as many as the model stands for.
+DRAWN = "drawn_trips"
 NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
 
 
@@ -209,11 +211,11 @@ def declare_drawn(datasheet: Datasheet, trips: int | None) -> Datasheet:
     if trips is None:
         return datasheet
     drawn = (
-        f"{trips:,} trips were drawn from the model. Numbers counted in them have no interval: how far off they are is "
-        "not known. The model can draw others."
+        f"{trips:,} trips were drawn from the model. Answers are about all trips that it stands for, which are drawn "
+        "again for them; whoever counts in the file counts these trips only."
     )
     limitations = [*datasheet["limitations"], drawn]
-    return Datasheet({**datasheet, "drawn_trips": trips, "limitations": limitations})
+    return Datasheet({**datasheet, DRAWN: trips, "limitations": limitations})
 
 
 def declare_rows(datasheet: Datasheet, ways: Ways, *, said: bool) -> Datasheet:

@@ -44,6 +44,7 @@ from wayveil.releases.datasheet import (
 )
 from wayveil.releases.priors import UNSOUND, declare_priors, read_priors
 from wayveil.releases.tallies import kind_of
+from wayveil.releases.whole import make_whole
 from wayveil.showing import draw_map, show
 from wayveil.synthesis.counted import CountsCells
 from wayveil.synthesis.drawing import Drawing, Wanted, draw
@@ -67,7 +68,8 @@ DEFAULT_DELTA = Fraction(1, 1_000_000)
 class Release:
     """Private trips, the private model behind them, and the datasheet. All of it may be published.
 
-    Of a release with millions of trips they are not in memory: `drawing` makes them while it is saved.
+    Of a release with millions of trips they are not in memory: `drawing` makes them while it is saved. Where another
+    number of trips was written than the model stands for, numbers are counted in those of `whole`.
     """
 
     trips: Trips
@@ -76,6 +78,7 @@ class Release:
     reservation: "Reservation | None" = None
     known_accuracy: Accuracy | None = None
     drawing: Drawing | None = None
+    each_stands_for: float = 1.0
 
     @property
     def world(self) -> World:
@@ -93,6 +96,11 @@ class Release:
         return bool(self.datasheet["visits"] == "taps")
 
     @cached_property
+    def whole(self) -> "Release":
+        """The same with all trips that its numbers are about, drawn again where others were written."""
+        return make_whole(self)
+
+    @cached_property
     def accuracy(self) -> Accuracy:
         """Intervals and a verdict for every kind of question. Kept and signed when saved."""
         return find_accuracy(self) if self.known_accuracy is None else self.known_accuracy
@@ -104,12 +112,15 @@ class Release:
 
     def estimate(self, question: Question) -> Estimate | None:
         """Numbers with their intervals, as far as the model or the trips tell; None if they do not."""
+        if self.whole is not self:
+            return self.whole.estimate(question)
         found = self.model.estimate(question, self.trips) if isinstance(self.model, Estimates) else None
         if found is not None:
             return found
         values = count_in_trips(question, self.trips)
         if values is None:
             return None
+        values = values * self.each_stands_for
         kind = kind_of(question)
         bands = None if kind is None else self.accuracy.bands.get(kind)
         return Estimate(values) if bands is None else Estimate(values, *bands.ends(values))
@@ -120,9 +131,10 @@ class Release:
         By the law of the noise where the cells were counted, else from replicas. They always hold what is shown. Not a
         number where nothing is known of a cell, None where nothing is known of the kind.
         """
-        as_counted = "rewritten_by" not in self.datasheet and "drawn_trips" not in self.datasheet
+        if self.whole is not self:
+            return self.whole.interval(kind, cells, values)
         counted = None
-        if as_counted and isinstance(self.model, CountsCells):
+        if "rewritten_by" not in self.datasheet and isinstance(self.model, CountsCells):
             counted = self.model.counted(kind)
         if counted is not None:
             low, high = counted.ends(cells)

@@ -97,6 +97,7 @@ def find_trend(releases: Sequence[Release], question: str = "stops", *, anyway: 
         raise ParameterError(
             "these releases counted single taps: ask for total, stops, hours, stop-hours or routes"
         )
+    releases = [each.whole for each in releases]
     for each in releases:
         each.accuracy.refuse_noise(_kind(each, question), anyway=anyway)
     names = name_releases(releases)

@@ -79,6 +79,7 @@ def answer_trips(
         raise ParameterError(f"there is no question {question!r}; there are {', '.join(TRIP_QUESTIONS)}")
     if over is not None and not over > 0:
         raise ParameterError(f"a limit is a number above 0, not {over:g}")
+    release = release.whole
     trips, world = release.trips, release.world
     if question == "districts" and districts is None:
         raise ParameterError(
@@ -89,7 +90,7 @@ def answer_trips(
     # At stops that have rows of their own, a filter picks rows, and their intervals hold as they are.
     picks = question in AT_STOPS and bool(filters.given) and not set(filters.given) - set(PLACES)
     asked = Asked(question, known, over, release.visits_are_taps, NO_FILTERS if picks else filters, service)
-    counts = _count(asked, trips, by)
+    counts = _count(asked, trips, by, release.each_stands_for)
     table = make_table(asked, trips, counts, by)
     if raw is not None:
         table = _beside(release, asked, table, raw, by, bits)
@@ -173,8 +174,8 @@ def say_trip_question(question: str, over: float | None, by: tuple[Period, ...])
     return f"{said}, by {' and '.join(by)}" if by else said
 
 
-def _count(asked: Asked, trips: Trips, by: Period | None) -> pl.DataFrame:
-    """How often each cell occurs (`n`), in each period where there is one."""
+def _count(asked: Asked, trips: Trips, by: Period | None, each: float = 1.0) -> pl.DataFrame:
+    """How often each cell occurs (`n`), in each period where there is one; every trip counts as so many (`each`)."""
     found = CELLS[asked.question](trips, asked)
     cell, visit = found.cell, found.visit
     if asked.filters.given:
@@ -186,7 +187,7 @@ def _count(asked: Asked, trips: Trips, by: Period | None) -> pl.DataFrame:
     counted = pl.DataFrame(columns, schema_overrides={"cell": pl.Int64})
     return (
         counted.group_by(list(columns), maintain_order=False)
-        .agg(n=pl.len().cast(pl.Int64))
+        .agg(n=(pl.len() * each).round().cast(pl.Int64))
         .sort(list(columns))
     )
 

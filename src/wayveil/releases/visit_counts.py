@@ -73,7 +73,7 @@ def count_routes(
     plain = not filters.given and not by
     known = estimate_of(release, Visits(("route",))) if plain else None
     if plain and known is None:
-        flow = Estimate(route_boardings(release.trips, network))
+        flow = Estimate(route_boardings(release.trips, network) * release.each_stands_for)
         return name_rows(release, Visits(("route",))), flow, TIMETABLE
     return count_visits_of(release, ("route",), filters, by)
 

@@ -27,6 +27,7 @@ from wayveil.world.network import Network
 from wayveil.world.world import World
 
 Audience = Literal["public", "internal"]
+STANDS_FOR = "Every trip on this page stands for about {each:,.0f} trips: multiply its numbers by that."
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,9 @@ def _report(
         raise ParameterError(
             "the internal report compares with the raw trips; give them, or write a public one"
         )
-    private, sheet, world = release.trips, release.datasheet, release.world
+    sheet, release = release.datasheet, release.whole
+    private, world = release.trips, release.world
+    several = release.each_stands_for != 1
     with step("drawing the report"):
         contents = Contents.of(release, raw)
         compared = None if comparison is None else ComparisonSection.of(comparison)
@@ -133,7 +136,10 @@ def _report(
         "comparison": compared,
         "risk_page": None,
         "number": number,
-        "trust": release.accuracy.words,
+        "trust": [
+            *([STANDS_FOR.format(each=release.each_stands_for)] if several else []),
+            *release.accuracy.words,
+        ],
         "unmeasured": unmeasured(
             private,
             raw=raw,

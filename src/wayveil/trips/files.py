@@ -115,9 +115,14 @@ class TripFiles:
                 raise InputError(f"has other columns than {self.paths[0].name}", file=path)
 
 
+def parts_of_table(folder: Path) -> list[Path]:
+    """The files of a folder that together are one table, in the order of their names; none of what is no folder."""
+    return sorted(part for part in folder.iterdir() if _is_part(part)) if folder.is_dir() else []
+
+
 def trip_parts(folder: Path) -> list[Path]:
-    """The files of a folder that together are one table, in the order of their names."""
-    parts = sorted(part for part in folder.iterdir() if _is_part(part))
+    """The same, of a folder that has to have some."""
+    parts = parts_of_table(folder)
     if not parts:
         raise InputError("is a folder without a Parquet or csv file", file=folder)
     return parts

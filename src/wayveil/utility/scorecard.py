@@ -14,6 +14,7 @@ from scipy.stats import t as student
 from wayveil.errors import ParameterError
 from wayveil.progress import step, track
 from wayveil.releases.release import Release
+from wayveil.releases.whole import require_single
 from wayveil.showing import show
 from wayveil.synthesis.model import HoldsNgrams
 from wayveil.trips.history import RAW_NOTICE
@@ -133,7 +134,9 @@ def score(
         reservation = None if isinstance(one, Trips) else one.reservation
         if reservation is not None:
             reservation.ledger.look(reservation.dataset, "score", trips, actor=reservation.actor)
-    candidates = [one if isinstance(one, Trips) else one.trips for one in releases]
+    candidates = [
+        one if isinstance(one, Trips) else require_single(one.whole, "the score").trips for one in releases
+    ]
     if not candidates:
         raise ParameterError("there is no release to score")
     with step("preparing questions about the raw trips"):

@@ -27,6 +27,7 @@ from wayveil.releases.exports.tides import write_tides
 from wayveil.releases.exports.trajectories import write_trajectories
 from wayveil.releases.exports.trie import write_trie
 from wayveil.releases.trip_periods import is_dated, put_on_date
+from wayveil.releases.whole import require_single
 from wayveil.world.gtfs.service import parse_date
 from wayveil.world.timebins import TimeBins
 
@@ -73,6 +74,8 @@ def export(
     entry = MENU[kind]
     if feed is not None and not entry.feed:
         raise ParameterError(f"--feed is for formats that name runs of the timetable, not for {kind!r}")
+    if entry.about is not None:
+        release = require_single(release.whole, f"the format {kind}")
     if put_on is not None:
         if not entry.dated:
             raise ParameterError(f"--put-on is for formats with dates, not for {kind!r}")
