@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, Preset, Quiet, present, remark
+from wayveil.cli.options import (
+    AsJson,
+    DatasetName,
+    LedgerPlace,
+    PolicyEpsilon,
+    Preset,
+    Quiet,
+    present,
+    remark,
+)
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
@@ -43,7 +52,8 @@ Columns = Annotated[
     ),
 ]
 Mapped = Annotated[
-    list[str] | None, typer.Option("--map", help="A column under another name, theirs=ours; repeatable.")
+    list[str] | None,
+    typer.Option("--map", help="A column with another name, ours=theirs (datetime=ts); repeatable."),
 ]
 SplitGap = Annotated[int | None, typer.Option(help="A pause of more seconds ends a trip.")]
 SplitMetres = Annotated[float | None, typer.Option(help="A jump of more metres ends a trip.")]
@@ -142,10 +152,7 @@ def release(
     no_rider: Annotated[
         str, typer.Option(help="Trips without a rider: `refuse`, each its `own` unit, or `drop`.")
     ] = "refuse",
-    policy_epsilon: Annotated[
-        str | None,
-        typer.Option(help="What may be spent on a new dataset in all; asked for where it is not known."),
-    ] = None,
+    policy_epsilon: PolicyEpsilon = None,
     columns: Columns = None,
     mapped: Mapped = None,
     split_gap: SplitGap = None,
@@ -156,10 +163,8 @@ def release(
     no_fix: NoFix = "error",
     riders: Riders = "auto",
     radius: Radius = None,
-    ledger: Annotated[
-        str | None, typer.Option(help="Ledger file; default: beside the points. `none` for no ledger.")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="Name in the ledger; default: the file's name.")] = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
     curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -285,6 +290,8 @@ def _read(
     riders: str,
     radius: float | None,
 ) -> "Trips":
+    from wayveil.trips.columns import parse_map
+    from wayveil.trips.point_tables import COLUMNS as POINT_COLUMNS
     from wayveil.trips.points import Split, read_points
 
     for name, value, known in (
@@ -297,9 +304,8 @@ def _read(
             raise ParameterError(f"--{name} is {' or '.join(known)}, not {value!r}")
     if columns and mapped:
         raise ParameterError("give --columns (no header) or --map (a header), not both")
-    layout: Any = (
-        [name.strip() for name in columns.split(",")] if columns else _pairs(mapped, "--map") or None
-    )
+    named = parse_map(mapped or [], POINT_COLUMNS, "datetime=ts")
+    layout: Any = [name.strip() for name in columns.split(",")] if columns else named or None
     return read_points(
         points,
         city,

@@ -229,7 +229,7 @@ def export(
     entry = MENU.get(kind)
     if entry is not None and entry.feed and feed is None and world is not None and world.suffix != ".npz":
         feed = world
-    if entry is not None and entry.dated and put_on is None and not is_dated(private.trips):
+    if entry is not None and entry.dated and put_on is None and not is_dated(private.whole.trips):
         put_on = date
     files = write(private, kind, out, anyway=anyway, put_on=put_on, feed=feed)
     verdict = verdict_on(private, kind)

@@ -1,6 +1,6 @@
 """What other tools call our columns, so that a file can be told from its header, and a map be suggested."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
@@ -122,17 +122,17 @@ def refuse_hidden_riders(path: Path, columns: Mapping[str, str]) -> None:
         )
 
 
-def parse_map(given: Sequence[str]) -> Mapping[str, str]:
+def parse_map(
+    given: Sequence[str], known: Collection[str] = tuple(SAYINGS), example: str = "stop_id=STATION"
+) -> Mapping[str, str]:
     """The words of --map (ours=theirs) as their names to ours."""
     found: dict[str, str] = {}
     for word in given:
         ours, equals, theirs = word.partition("=")
         if not equals or not theirs:
-            raise ParameterError(f"--map takes ours=theirs, for example stop_id=STATION, not {word!r}")
-        if ours not in SAYINGS:
-            raise ParameterError(
-                f"--map: there is no column {ours!r} of ours; there are {', '.join(SAYINGS)}"
-            )
+            raise ParameterError(f"--map takes ours=theirs, for example {example}, not {word!r}")
+        if ours not in known:
+            raise ParameterError(f"--map: there is no column {ours!r} of ours; there are {', '.join(known)}")
         if theirs in found:
             raise ParameterError(f"--map uses the column {theirs!r} twice")
         found[theirs] = ours
