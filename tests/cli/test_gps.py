@@ -2,11 +2,14 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 from wayveil.cli import main
 from wayveil.privacy.ledger import open_ledger
 from wayveil.simulate.taxis import simulate_taxis
+from wayveil.trips.points import read_points
+from wayveil.world.opening import open_world
 
 BOX = "grid:37.6017,-122.5158,37.8112,-122.3527@12x12"
 HEADER = "uid,tid,datetime,lat,lng"
@@ -45,6 +48,8 @@ def test_one_command_goes_from_points_to_release_and_report(run, tmp_path):
     code, words = run("gps", "release", tmp_path / "taxis.csv", "--world", BOX, *options, "-q")
     assert code == 0, words
     assert "epsilon = 1" in words
+    assert "verdict" in words
+    assert not list(tmp_path.glob(".release*"))
     assert page.exists()
     assert (release / "datasheet.json").exists()
 
@@ -107,6 +112,28 @@ CASES = {
 def test_what_cannot_be_released_gets_a_sentence_and_costs_nothing(run, tmp_path, case):
     rows, options, sentences = CASES[case]
     refuse(run, tmp_path, [HEADER, *rows], options, sentences)
+
+
+def test_points_of_named_trips_need_no_times(run, tmp_path):
+    rows = [(trip, 37.65 + 0.001 * (trip % 50), -122.5 + 0.02 * at) for trip in range(900) for at in range(4)]
+    lines = ["tid,lat,lng", *(f"{trip},{lat:.4f},{lng:.4f}" for trip, lat, lng in rows)]
+    (tmp_path / "points.csv").write_text("\n".join(lines) + "\n")
+    raw = read_points(tmp_path / "points.csv", open_world(BOX))
+    assert (len(raw), raw.time) == (900, None)
+    assert (np.diff(open_world(BOX).column[raw.location[: raw.offsets[1]]]) > 0).all()
+    code, words = run("check", tmp_path / "points.csv", "--world", BOX, "-q")
+    assert (code, "GPS points (trips 900" in words) == (0, True)
+    refuse(
+        run,
+        tmp_path,
+        lines,
+        ["--rule", "fastest_kmh=90"],
+        ("has no times, which the rule fastest_kmh needs",),
+    )
+    refuse(run, tmp_path, lines, ["--split-gap", "60"], ("points.csv: has no times to split",))
+    nameless = [line.split(",", 1)[1] for line in lines]
+    nameless = ["uid," + nameless[0], *("a," + line for line in nameless[1:])]
+    refuse(run, tmp_path, nameless, [], ("has no column for 'datetime'", "or name trips ('tid')"))
 
 
 def test_points_without_trips_a_flag_or_h3_get_a_sentence_and_cost_nothing(run, tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from wayveil.cli.options import (
     Preset,
     Quiet,
     present,
+    present_release,
     remark,
 )
 from wayveil.errors import ParameterError
@@ -171,11 +172,13 @@ def release(
 ) -> None:
     """From points to a private release in one command: trips, model, signed datasheet, and reports."""
     from wayveil.cli.mechanisms import make_mechanism
-    from wayveil.cli.release import require_dataset
+    from wayveil.cli.release import finished_later, require_dataset, resume_command, unpaid
+    from wayveil.counting.engines import size_of
     from wayveil.mechanisms.presets import refuse_nameless
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.choices import choose_unit, default_mechanism
+    from wayveil.releases.preflight import claimed
     from wayveil.releases.release import release as release_trips
     from wayveil.world.opening import open_world
 
@@ -183,10 +186,11 @@ def release(
     if not mechanism:
         refuse_nameless(preset)
     chosen = make_mechanism(mechanism, parameters or [], preset) if mechanism else None
-    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
-        raise ParameterError(f"{out} already exists; a release is never written over another one")
-    with shown(not quiet and not as_json):
-        city = open_world(_given(world))
+    place = _given(world)
+    finish = resume_command(out, Path(place))
+    paid = unpaid(out, finish)
+    with shown(not quiet and not as_json), claimed(out, size=size_of(points)):
+        city = open_world(place)
         chosen = chosen or make_mechanism(default_mechanism(city).name, parameters or [])
         raw = _read(
             points,
@@ -206,31 +210,29 @@ def release(
         protected = choose_unit(unit, raw, max_trips, no_rider)
         account = open_account(ledger, points)
         require_dataset(account, name, protected, policy_epsilon, raw, quiet=quiet or as_json)
-        made = release_trips(
-            raw,
-            chosen,
-            epsilon=budget,
-            delta=delta,
-            currency=currency,  # type: ignore[arg-type]
-            unit=protected,
-            ledger=account,
-            dataset=name,
-            curator=curator,
-            visits="calls",
-        )
-        with settled_if_lost(made.reservation, out):
-            folder = made.save(out)
+        with finished_later(paid, finish):
+            made = release_trips(
+                raw,
+                chosen,
+                epsilon=budget,
+                delta=delta,
+                currency=currency,  # type: ignore[arg-type]
+                unit=protected,
+                ledger=account,
+                dataset=name,
+                curator=curator,
+                visits="calls",
+                keep=paid,
+            )
+            with settled_if_lost(None if paid.kept else made.reservation, out):
+                folder = made.save(out)
+        paid.forget()
         reports = {} if report is None else _reports(report, raw, made)
-    facts = {
-        "guarantee": made.datasheet["guarantee"]["sentence"],
-        "released_trips": len(made.trips),
-        "written_to": str(folder),
-        **reports,
-    }
-    present(facts, as_json=as_json)
+    booked = "no ledger" if account is None else f"{account.name}, as {name}"
+    present_release(made, folder, as_json=as_json, booked_in=booked, more=reports)
     remark(
         "Next: "
-        + join(["wayveil", "export", str(folder), "--world", str(world)])
+        + join(["wayveil", "export", str(folder), "--world", place])
         + " --format trajectories --out points.csv",
         quiet=quiet or as_json,
     )

@@ -147,8 +147,10 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
     print_table(table)
 
 
-def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: str) -> None:
-    """What was released, where it lies, where it is booked, and how far its numbers can be trusted."""
+def present_release(
+    made: "Release", folder: Path, *, as_json: bool, booked_in: str, more: Mapping[str, str] | None = None
+) -> None:
+    """What was released, where it and `more` of it lies, where it is booked, and how far its numbers can be trusted."""
     from wayveil.releases.accuracy import ALL_NOISE
     from wayveil.releases.left_out import say_left_out
 
@@ -161,6 +163,7 @@ def present_release(made: "Release", folder: Path, *, as_json: bool, booked_in: 
         "released_trips": made.released_trips,
         "what_was_counted": say_left_out(made.datasheet),
         "written_to": str(folder),
+        **(more or {}),
         "booked_in": booked_in,
         "verdict": made.accuracy.words,
     }

@@ -153,7 +153,6 @@ def release(
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.choices import choose_unit
-    from wayveil.releases.paid import Paid
     from wayveil.releases.preflight import claimed
     from wayveil.releases.priors import open_priors
     from wayveil.releases.release import release as release_trips
@@ -171,12 +170,8 @@ def release(
     chosen = make_mechanism(mechanism, parameters or [], preset) if mechanism else None
     columns = parse_map(mapped or [])
     size = size_of(trips)
-    paid = Paid(out)
-    if paid.kept:
-        raise WayveilError(
-            f"a run into {out} was paid for and not finished: `{_resume_command(out, world, bbox, date, walk_radius)}` "
-            f"finishes it without spending; remove {paid.folder} to give it up"
-        )
+    finish = resume_command(out, world, bbox, date, walk_radius)
+    paid = unpaid(out, finish)
     with shown(not quiet and not as_json), claimed(out, size=size):
         universe = open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
         other = (
@@ -199,7 +194,7 @@ def release(
         # What is in files that are counted in pieces is known once they are read; it is held against the ledger then.
         known = raw if isinstance(raw, Trips) and not new_people else None
         require_dataset(account, name, protected, policy_epsilon, known, quiet=quiet or as_json)
-        with finished_later(paid, _resume_command(out, world, bbox, date, walk_radius)):
+        with finished_later(paid, finish):
             made = release_trips(
                 raw,
                 chosen,
@@ -253,7 +248,7 @@ def resume(
     paid.require()
     with shown(not quiet and not as_json), claimed(out):
         city = open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
-        with finished_later(paid, _resume_command(out, world, bbox, date, walk_radius)):
+        with finished_later(paid, resume_command(out, world, bbox, date, walk_radius)):
             made = resume_release(out, city, ledger=ledger)
     booked = "no ledger" if made.reservation is None else made.reservation.ledger.name
     present_release(made, out, as_json=as_json, booked_in=booked)
@@ -318,7 +313,23 @@ def _default_with(
     return make_mechanism(default_mechanism(world).name, parameters)
 
 
-def _resume_command(out: Path, world: Path, bbox: str | None, date: str | None, walk: float | None) -> str:
+def unpaid(out: Path, finish: str) -> "Paid":
+    """Where the model of a new run into this folder is kept; refused where one was paid for and not finished."""
+    from wayveil.releases.paid import Paid
+
+    paid = Paid(out)
+    if paid.kept:
+        raise WayveilError(
+            f"a run into {out} was paid for and not finished: `{finish}` finishes it without spending; remove "
+            f"{paid.folder} to give it up"
+        )
+    return paid
+
+
+def resume_command(
+    out: Path, world: Path, bbox: str | None = None, date: str | None = None, walk: float | None = None
+) -> str:
+    """The command that finishes a run that was stopped."""
     return join(["wayveil", "resume", str(out), *world_words(world, bbox, date, walk)])
 
 

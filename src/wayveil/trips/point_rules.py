@@ -6,6 +6,7 @@ cost no privacy. How many trips they changed or dropped is a fact about the raw 
 """
 
 from datetime import date
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +14,22 @@ from numba import njit
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from wayveil.errors import ParameterError
+from wayveil.errors import InputError, ParameterError
 from wayveil.world.timebins import DAY, HOUR
 
 Mask = NDArray[np.bool_]
 KEEP, CUT, DROP = range(3)
+# Rules that look at times.
+NEED_TIMES = (
+    "fastest_kmh",
+    "weekends",
+    "holidays",
+    "window_seconds",
+    "gap_seconds",
+    "fill",
+    "longer",
+    "hour",
+)
 # Placed later, from its interpolated coordinates.
 UNPLACED = np.int32(-2)
 
@@ -67,6 +79,20 @@ class PointRules(BaseModel):
     def study(cls, holidays: tuple[date, ...] = ()) -> "PointRules":
         """As in the DP-Loc study: working days only, and one hour per trip."""
         return cls(weekends=False, holidays=holidays, hour="majority")
+
+    def without_times(self, file: Path) -> "PointRules":
+        """The rules for points that have no times; one that was asked for and needs them is refused."""
+        asked = [name for name in NEED_TIMES if name in self.model_fields_set]
+        if asked:
+            raise InputError(
+                f"has no times, which the rule {asked[0]} needs: leave it out, or map a column to 'datetime'",
+                file=file,
+            )
+        return PointRules(
+            **{**self.model_dump(exclude_unset=True), "fastest_kmh": None, "window_seconds": None},
+            fill=False,
+            longer="keep",
+        )
 
     @property
     def needs_dates(self) -> bool:

@@ -27,15 +27,16 @@ COLUMNS = ("uid", "tid", "datetime", "lat", "lng", "flag", "h3")
 UNUSED = "-"
 _NUMBERS = ("lat", "lng")
 _OCCUPIED = ("1", "true", "t", "yes", "y", "occupied", "m")
-# Columns that tell a file of points by its header.
-RECOGNISED = ("datetime", "lat", "lng")
+# Columns that tell a file of points by its header: either of these.
+RECOGNISED = ({"datetime", "lat", "lng"}, {"tid", "lat", "lng"})
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
     """Points in some order: `unit` (code of uid), `trip` (code of tid), seconds, degrees, occupied, row of the file.
 
-    `first` marks the first point of each run of one unit and trip.
+    `first` marks the first point of each run of one unit and trip. Where the file has no times (`timed`), seconds only
+    number the points.
     """
 
     file: Path
@@ -48,6 +49,7 @@ class Points:
     row: NDArray[np.int64]
     named: bool
     dated: bool
+    timed: bool
 
     @property
     def first(self) -> NDArray[np.bool_]:
@@ -73,6 +75,7 @@ class Points:
             self.row[index],
             self.named,
             self.dated,
+            self.timed,
         )
 
     def metres(self) -> NDArray[np.float64]:
@@ -152,6 +155,35 @@ def read_point_table(
         table = _read(path, _theirs(path, columns, header=header), header=header)
     if table.height == 0:
         raise InputError("has no points in it", file=path)
+    wall, dated, usable = _moments(table, findings)
+    lat, lon = _coordinates(table, findings)
+    unit, trip = (_codes(table, name, findings) for name in ("uid", "tid"))
+    if unit is None and trip is None:
+        raise InputError("has neither 'uid' nor 'tid': map a column to one of them", file=path)
+    points = Points(
+        path,
+        np.zeros(table.height, np.int32) if unit is None else unit,
+        trip,
+        wall,
+        lat,
+        lon,
+        _flags(table),
+        np.arange(table.height),
+        unit is not None,
+        dated,
+        "datetime" in table.columns,
+    )
+    return points.take(usable)
+
+
+def _moments(table: pl.DataFrame, findings: Findings) -> tuple[NDArray[np.int64], bool, NDArray[np.bool_]]:
+    """The wall clock of each point, whether it has dates, and where it is usable; else the places in the file.
+
+    A zone that changes on the way is taken as it stands.
+    """
+    usable = np.ones(table.height, bool)
+    if "datetime" not in table.columns:
+        return np.arange(table.height), False, usable
     times = read_times(table["datetime"])
     wrong, text = times.wrong_rows(), table["datetime"]
     findings.rows(
@@ -159,26 +191,8 @@ def read_point_table(
         wrong,
         lambda row: _say_time(times, row, text[row]),
     )
-    lat, lon = _coordinates(table, findings)
-    unit, trip = (_codes(table, name, findings) for name in ("uid", "tid"))
-    if unit is None and trip is None:
-        raise InputError("has neither 'uid' nor 'tid': map a column to one of them", file=path)
-    usable = np.ones(table.height, bool)
     usable[wrong] = False
-    points = Points(
-        path,
-        np.zeros(table.height, np.int32) if unit is None else unit,
-        trip,
-        # The wall clock of each point; a zone that changes on the way is taken as it stands.
-        times.wall,
-        lat,
-        lon,
-        _flags(table),
-        np.arange(table.height),
-        unit is not None,
-        times.expected != Form.CLOCK,
-    )
-    return points.take(usable)
+    return times.wall, times.expected != Form.CLOCK, usable
 
 
 def _theirs(path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, header: bool) -> dict[str, str]:
@@ -216,11 +230,12 @@ def _theirs(path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, he
         )
     if len(set(named.values())) < len(named):
         raise ParameterError("the columns give one of ours twice")
-    missing = [name for name in ("datetime",) if name not in named.values()]
+    missing = [] if {"datetime", "tid"} & set(named.values()) else ["datetime"]
     if "h3" not in named.values():
         missing += [name for name in _NUMBERS if name not in named.values()]
     if missing:
-        raise InputError(f"has no column for {' and '.join(map(repr, missing))}; map one to it", file=path)
+        remedy = "map one to it" if missing != ["datetime"] else "map one to it, or name trips ('tid')"
+        raise InputError(f"has no column for {' and '.join(map(repr, missing))}; {remedy}", file=path)
     return named
 
 

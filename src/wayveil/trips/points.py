@@ -3,7 +3,8 @@
 Columns have the names of scikit-mobility (`uid`, `tid`, `datetime`, `lat`, `lng`) or are mapped to them; `flag` says
 whether a vehicle is occupied, `h3` stands in for coordinates. Points become trips by `tid`, by runs of the flag, by
 gaps of time or by distance; then `PointRules` treats every trip by itself. The privacy unit `trip` means the trips
-that come out of the split.
+that come out of the split. Points of named trips may have no times: then they stand in the order of the file, and what
+needs times is left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,6 +87,10 @@ def read_tracks(
     findings = Findings(path, strict=True) if findings is None else findings
     points = read_point_table(path, columns, header=header, findings=findings)
     by_flag = points.flag is not None if split.flag is None else split.flag
+    if not points.timed:
+        rules = rules.without_times(path)
+        if split.gap_seconds is not None or order == "time":
+            raise InputError("has no times to split or to order its points by", file=path)
     _check(points, split, rules, by_flag=by_flag)
     with step("Ordering points"):
         points.check_fixes(findings, skip=no_fix == "skip")
@@ -211,7 +216,8 @@ def _applied(
     filled = np.flatnonzero(found == UNPLACED)
     found[filled] = places.of(lat[filled], lon[filled])[0]
     placed = found >= 0
-    trips = Trips(np.maximum(found, 0), starts, places.world, time, rider).keep_visits(placed)
+    moments = time if points.timed else None
+    trips = Trips(np.maximum(found, 0), starts, places.world, moments, rider).keep_visits(placed)
     tracks = Tracks(lat[placed], lon[placed], trips.offsets, public_box(places.world))
     if rules.merge:
         trips = trips.merged()

@@ -91,7 +91,7 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
         return MATCHED
     if suffix in TABLE_SUFFIXES:
         header = set() if columns else set(table_header(path))
-        if header.issuperset(RECOGNISED) and "stop_id" not in header:
+        if any(header >= known for known in RECOGNISED) and "stop_id" not in header:
             return POINTS
         return _table_kind(table_header(path), columns)
     if zipfile.is_zipfile(path):
