@@ -17,7 +17,7 @@ from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider, Trip
-from wayveil.releases.accuracy import ALL_NOISE, Accuracy, find_accuracy
+from wayveil.releases.accuracy import ALL_NOISE, Accuracy, Seen, _judge, find_accuracy
 from wayveil.releases.bands import find_bands
 from wayveil.releases.exports.write import export
 from wayveil.releases.release import Release, release
@@ -289,3 +289,41 @@ def test_the_number_of_trips_is_judged_by_the_law_of_its_noise_not_by_one_draw()
         law = next(spend for spend in one.datasheet["spends"] if spend["label"] == "number of trips")
         expected = float(Fraction(law["scale"])) / len(one.trips)
         assert find_accuracy(one).of("total").error == pytest.approx(expected, rel=0.4)
+
+
+def test_public_knowledge_is_not_worse_because_a_release_lost_half_of_all_moves():
+    """A tree that loses the ends of trips shows fewer moves than there are, and public knowledge shows all of them."""
+    public = Trips.of_lists([[0, 1, 2, 3]] * 100, World.of_symbols("abcd"))
+    half = Tally(np.array([1, 6, 11]), np.array([50.0, 50.0, 50.0]))  # a > b, b > c, c > d
+    smaller = Tally(half.cells, half.values / 2)
+    lossless = _judge("edges", 100.0, Seen(half, [half]), public, 1.0)
+    lossy = _judge("edges", 100.0, Seen(half, [smaller]), public, 1.0)
+    assert lossless.public == pytest.approx(1.0)
+    assert lossy.public == pytest.approx(0.0)
+    assert lossy.error == pytest.approx(0.5)
+    assert not lossy.says_more
+
+
+def test_replicas_of_noise_do_not_praise_it():
+    """Noise makes walks short, short trips weigh more, and a replica of noise had less noise than its release."""
+    ring = ring_of_stops(400, seconds=60)
+    raw = simulate_habit(ring, 1_500, seed=1)
+    for seed in (1, 2, 3):
+        one = made(Markov(), raw=raw, epsilon="0.5", seed=seed)
+        right, found = tally("boardings", raw), tally("boardings", one.trips)
+        off = np.abs(np.subtract(*right.beside(found))).sum() / len(raw)
+        assert off > 1
+        verdict = find_accuracy(one).of("boardings")
+        assert verdict.is_noise
+        assert verdict.error > 0.6 * off
+
+
+def test_counts_below_nothing_are_shown_as_nothing_and_hardly_off():
+    rng = np.random.default_rng(1)
+    single = Trips(
+        rng.integers(0, 4, 3_000).astype(np.int32), np.arange(3_001), RING, np.full(3_000, 8 * 3600)
+    )
+    counted = made(TapCounts(), raw=single, unit=Event())
+    right, shown = tally("stop-hours", single), counted.estimate(Visits(("stop", "hour"))).values
+    off = np.abs(np.maximum(shown, 0) - right.at(np.arange(len(shown)))).sum() / len(single)
+    assert counted.accuracy.of("stop-hours").error == pytest.approx(off, rel=0.5)

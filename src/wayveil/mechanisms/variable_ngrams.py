@@ -179,7 +179,10 @@ class VariableNgrams(Mechanism):
         asked = level.weight >= self.expected_scales * scale_of[per_cell]
         frontier = Frontier(level.symbols[:, -1], tree.successors)
         noisy = asker.ask(length, frontier, np.where(asked, per_cell, 0))
-        level.settle(asked, noisy[asked], scale_of[per_cell[asked]], self.spread, tree.leads_back(level))
+        back = tree.leads_back(level)
+        turning = level.settle(asked, noisy[asked], scale_of[per_cell[asked]], self.spread, back)
+        if length == 3:
+            tree.turning = turning
         level.scale = asker.scale(int(units.min()))
         tree.add(cells, level)
         return np.repeat(left[cells] - units, level.degree)
