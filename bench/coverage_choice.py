@@ -1,7 +1,7 @@
 """Which intervals are printed and which verdicts are given: chosen on simulated towns, never on what is judged.
 
-    WAYVEIL_COVERAGE="worlds=town-48,town-240,fast-160,list-60,clicks-20,reruns-12,cards-300,cards-1200,taps-90" \\
-        python -m bench coverage
+    WAYVEIL_COVERAGE="worlds=town-48,town-240,fast-160,list-60,clicks-20,reruns-12,cards-300,cards-1200,taps-90,\
+fast-1500,taps-900,town-600,list-250,clicks-60 releases=8" python -m bench coverage
     python -m bench.coverage_choice
 
 Prints `holds` and `tells` of every mechanism (see `mechanisms/mechanism.py`) from what the first command measured.

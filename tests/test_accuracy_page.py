@@ -4,8 +4,8 @@ import json
 
 import pytest
 from bench.coverage import JUDGING, MECHANISMS
-from bench.coverage_cells import JUDGED, SET, keep_cells, read_cells
-from bench.coverage_page import PAGE, is_outside, said_better, verdict_words, write_page
+from bench.coverage_cells import JUDGED, SET, STATE, keep_cells, read_cells
+from bench.coverage_page import PAGE, earlier_words, is_outside, said_better, table, verdict_words, write_page
 
 CELL = {"world": "a", "mechanism": "markov", "epsilon": "1", "kind": "total"}
 
@@ -25,9 +25,10 @@ def test_a_cell_that_is_measured_again_takes_the_place_of_its_old_rows(tmp_path)
     file = tmp_path / "cells.json"
     keep_cells(file, [CELL | {"error": 1.23456}, CELL | {"kind": "visits"}, CELL | {"epsilon": "2"}])
     keep_cells(file, [CELL | {"error": 2.0}])
-    assert read_cells(file) == [CELL | {"error": 2.0}, CELL | {"epsilon": "2"}]
+    now = CELL | {"state": STATE}
+    assert read_cells(file) == [now | {"error": 2.0}, now | {"epsilon": "2"}]
     keep_cells(file, [CELL | {"error": 1.23456, "world": "b"}])
-    assert read_cells(file, ["b"]) == [CELL | {"error": 1.235, "world": "b"}]
+    assert read_cells(file, ["b"]) == [now | {"error": 1.235, "world": "b"}]
     assert len(file.read_text().splitlines()) == len(json.loads(file.read_text())) + 2
 
 
@@ -48,4 +49,15 @@ def test_verdicts_are_counted_by_cells_that_are_clear():
         {"mechanism": "markov", "earlier": [[2, 1], [3, 3]]},
     ]
     assert (said_better(good, 1.0), said_better(bad, 1.0)) == (True, False)
-    assert verdict_words(rows).splitlines()[-1] == "| all | 3 | 50% | 4 | 75% |"
+    assert verdict_words(rows).splitlines()[-1] == "| all | 3 | 50.0% | 4 | 75.0% |"
+
+
+def test_rows_of_an_earlier_state_are_marked_on_the_page():
+    measured = {"coverage": 0.95, "intervals": 20, "releases": 20, "counted": True, "unlisted": None}
+    now = CELL | measured | {"half_width": 2.0, "error": 1.0, "time_ratio": 1.0, "state": STATE}
+    before = now | {"world": "b", "state": STATE - 1}
+    taken_over = {name: value for name, value in now.items() if name != "state"} | {"world": "c"}
+    rows = [line.split(" | ") for line in table([now, before, taken_over]).splitlines()[2:5]]
+    assert [row[5] for row in rows] == ["20", "20 †", "20 †"]
+    assert "2 rows" in earlier_words([now, before, taken_over])
+    assert earlier_words([now]) == ""

@@ -42,6 +42,7 @@ from wayveil.synthesis.context_tree import ContextLevel, ContextTree, NoisyVisit
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel
 from wayveil.world.marked_successors import MarkedSuccessors
+from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.world import World
 
 
@@ -147,8 +148,16 @@ class VariableNgrams(Mechanism):
             return sparse.measure(counter.world, symbols.bins, double, UNITS - single - double, self.longest)
         twos = asker.ask(2, first, np.full(first.universe, double))
         visits = NoisyVisits(ones, asker.scale(single), moves)
+        # Ways through a network hardly ever lead straight back; over a list of places nothing is known of that.
+        free = symbols.alphabet is not None or isinstance(symbols.successors, CompleteSuccessors)
         tree = ContextTree(
-            successors, len(first.states), twos, asker.scale(double), visits, max(float(trips), 1.0)
+            successors,
+            len(first.states),
+            twos,
+            asker.scale(double),
+            visits,
+            max(float(trips), 1.0),
+            float(free),
         )
         left = np.full(first.universe, UNITS - single - double)
         for length in range(3, self.n_max + 1):
@@ -180,7 +189,9 @@ class VariableNgrams(Mechanism):
         frontier = Frontier(level.symbols[:, -1], tree.successors)
         noisy = asker.ask(length, frontier, np.where(asked, per_cell, 0))
         back = tree.leads_back(level)
-        turning = level.settle(asked, noisy[asked], scale_of[per_cell[asked]], self.spread, back)
+        # Longer contexts follow those of two symbols, which know already how many turn.
+        before = tree.turning if length == 3 else 1.0
+        turning = level.settle(asked, noisy[asked], scale_of[per_cell[asked]], self.spread, back, before)
         if length == 3:
             tree.turning = turning
         level.scale = asker.scale(int(units.min()))

@@ -71,9 +71,11 @@ def judge(
     """The verdict on errors in shares of what the release shows; silence is off by all of it.
 
     `worst`: how many times the error that replicas show a release of this mechanism may be off, by what the coverage
-    bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much.
+    bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much; but a
+    release that its replicas cannot tell from silence is never said to say more.
     """
     is_noise = size <= 0 or error * min(worst, 1.0) * SEEN_TWICE >= 1
+    seen = error * SEEN_TWICE < 1
     error *= worst
-    says_more = sure and not is_noise and (public is None or error * SEEN_TWICE < public)
+    says_more = sure and not is_noise and seen and (public is None or error * SEEN_TWICE < public)
     return Verdict(kind, cells, error, public, sure, says_more, is_noise)

@@ -21,6 +21,11 @@ from wayveil.world.world import World
 
 # Cells of contexts that were not asked about; more of them are left to their last symbol.
 MOST_TURNS = 2_000_000
+# What may follow besides the way back, in shares of that, for it to count as something.
+LEAST_LEFT = 0.01
+# How far the share that goes straight back is thought to be from what is thought of it before anything is seen: over
+# places with no public ways, and on ways, which hardly ever lead back.
+FREE_DOUBT, WAYS_DOUBT = 1.0, 1 / 3
 
 
 @dataclass(eq=False)
@@ -54,17 +59,18 @@ class ContextLevel:
         scale: Floats,
         spread: float,
         back: NDArray[np.bool_],
+        turning: float,
     ) -> float:
         """Take in noisy counts of the asked cells: between what was expected and what was counted, by their errors.
 
         An expectation e is thought to be off by `spread` e, a count by its noise. The cells of a row then add up to
         the context's total again. Shorter contexts do not know where a trip came from, and expect that many go
-        straight `back`: how much too many is seen in all such cells together, long before it is seen in one. Returns
-        it: the share of them that do.
+        straight `back`: how much too many is seen in all such cells together, long before it is seen in one.
+        `turning` is the share of them that is thought to do so before anything is seen. Returns what was found.
         """
         self.noisy[asked] = noisy
         backs = back[asked]
-        turning = _ratio_of(noisy[backs], self.weight[asked][backs], scale[backs])
+        turning = _ratio_of(noisy[backs], self.weight[asked][backs], scale[backs], turning)
         self.weight[back] *= turning
         self._fill_totals()
         expected = self.weight[asked]
@@ -81,13 +87,14 @@ class ContextLevel:
         self.weight *= factor[self.row]
 
 
-def _ratio_of(noisy: Ints, expected: Floats, scale: Floats) -> float:
-    """How many times as often as expected these cells were counted: 1 where their noise would hide it."""
+def _ratio_of(noisy: Ints, expected: Floats, scale: Floats, before: float) -> float:
+    """How many times as often as expected these cells were counted: what was thought `before` where noise hides it."""
     whole = float(expected.sum())
     if whole <= 0:
-        return 1.0
+        return before
     variance = 2 * float(np.sum(scale**2)) / whole**2
-    return max(1.0 + (float(noisy.sum()) / whole - 1.0) / (1.0 + variance), 0.0)
+    doubt = FREE_DOUBT if before >= 1 else WAYS_DOUBT
+    return max(before + (float(noisy.sum()) / whole - before) * doubt**2 / (doubt**2 + variance), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +124,12 @@ class ContextTree:
         scale: Fraction,
         visits: NoisyVisits,
         trips: float,
+        turning: float = 1.0,
     ) -> None:
-        """Start with the contexts of one symbol, 0..symbols-1, and noisy counts of everything that may follow them."""
+        """Start with the contexts of one symbol, 0..symbols-1, and noisy counts of everything that may follow them.
+
+        `turning`: of the trips that single symbols send straight back, the share that is thought to go there.
+        """
         self.successors = successors
         self.trips = trips
         degree = successors.degree(np.arange(symbols))
@@ -136,7 +147,7 @@ class ContextTree:
             ContextLevel(np.arange(symbols)[:, None], total, link, degree, weight, noisy, 0, scale)
         ]
         self._children, self._child_ids = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self.turning = 1.0  # of the trips that single symbols send straight back, the share that goes there
+        self.turning = turning
 
     @property
     def deepest(self) -> ContextLevel:
@@ -181,11 +192,11 @@ class ContextTree:
         """Contexts of two symbols that were too rare to ask about, and from which one could go straight back.
 
         They would follow their last symbol alone, which does not know where a trip came from, and turn back as often as
-        others come from there. They turn as seldom as contexts that were asked about. None: nothing is known of that,
-        or it would be too much to write down.
+        others come from there. They turn as seldom as contexts that were asked about. None: they turn as often, or it
+        would be too much to write down.
         """
         base = self.levels[0]
-        if self.turning >= 1 or len(self.levels) < 2:
+        if self.turning >= 1:
             return None
         cells = np.flatnonzero(base.weight > 0)
         parent, symbol = self._ends_of(base, cells)
@@ -196,8 +207,21 @@ class ContextTree:
         if self.successors.degree(symbol[there]).sum() > MOST_TURNS:
             return None
         level = self._expected(base, cells[there], parent[there], symbol[there], symbol[there])
-        level.weight[self.leads_back(level)] *= self.turning
+        back = self.leads_back(level)
+        self._end_dead_ends(level, back)
+        level.weight[back] *= self.turning
         return level
+
+    def _end_dead_ends(self, level: ContextLevel, back: NDArray[np.bool_]) -> None:
+        """Where nothing is left but to go straight back, trips that do not turn end.
+
+        Noise makes moves that nobody made, and from where they lead, the way back is often the only one that is known:
+        walks would run to and fro.
+        """
+        row, last = level.row, np.cumsum(level.degree) - 1  # the end mark comes last
+        backs, others = (np.bincount(row, level.weight * part, len(level.total)) for part in (back, ~back))
+        dead = (backs > 0) & (others <= LEAST_LEFT * backs)
+        level.weight[last[dead]] += (1 - min(self.turning, 1.0)) * backs[dead]
 
     def add(self, cells: Ints, level: ContextLevel) -> None:
         """Make a sprouted level part of the tree."""
@@ -232,12 +256,16 @@ class ContextTree:
         names = np.append(np.arange(begin), end)[:, None]
         tables = [NgramTable(names, self.singles.noisy, self.visits, self.singles.scale)]
         turns = self.unasked_turns()
+        for level in self.levels[1:]:
+            self._end_dead_ends(level, self.leads_back(level))
         for level in self.levels:
             parts = [level] if turns is None or level.symbols.shape[1] != 2 else [level, turns]
             symbols, noisy, weight = (
                 np.concatenate(each) for each in zip(*map(self._cells, parts), strict=True)
             )
             tables.append(NgramTable(symbols, noisy, weight, level.scale))
+        if turns is not None and len(self.levels) == 1:
+            tables.append(NgramTable(*self._cells(turns), self.levels[0].scale))
         return NgramModel(world, tuple(tables), (begin,), end, self.trips, longest, self.moves, lengths, bins)
 
     def _cells(self, level: ContextLevel) -> tuple[Ints, Ints, Floats]:

@@ -95,7 +95,8 @@ class NgramModel(Model):
             if table.n == 1 and self.moves is not None:
                 wanted = np.full(self.end + 1, np.nan)
                 wanted[table.symbols[:, 0]] = table.count
-                walker = walker.calibrated(wanted, self.trips, self.moves, hazard)
+                ways = self.world.restricts_moves and self.bins is None
+                walker = walker.calibrated(wanted, self.trips, self.moves, hazard, keep_turns=ways)
         rng = np.random.default_rng(seed)
         if self.bins is None:
             return walker.walk(self.world, self.trips, self.longest, rng, hazard)
