@@ -41,15 +41,16 @@ def test_few_intervals_cannot_tell_that_they_are_outside(coverage, intervals, ou
 
 
 def test_verdicts_are_counted_by_cells_that_are_clear():
-    good, bad = [0.1, None], [0.9, None]
+    good, bad = [0.1, None], [1.2, None]
     rows = [
         CELL | {"releases": 2, "better": 2, "verdicts": [good, bad]},
         CELL | {"releases": 2, "better": 1, "verdicts": [good, good]},
         CELL | {"releases": 2, "better": 0, "verdicts": [bad, bad]},
         {"mechanism": "markov", "earlier": [[2, 1], [3, 3]]},
     ]
-    assert (said_better(good, 1.0), said_better(bad, 1.0)) == (True, False)
+    assert (said_better("total", good, 1.0), said_better("total", bad, 1.0)) == (True, False)
     assert verdict_words(rows).splitlines()[-1] == "| all | 3 | 50.0% | 4 | 75.0% |"
+    assert not said_better("stops", [0.8, None], 0.5)  # replicas cannot tell it from silence
 
 
 def test_rows_of_an_earlier_state_are_marked_on_the_page():

@@ -235,6 +235,13 @@ def test_verdicts_ask_for_half_of_the_square(error, public, sure, more, noise):
         assert ("do not use" if sure else "not known") in found.words
 
 
+@pytest.mark.parametrize(("error", "noise"), [(0.8, False), (1.1, True)])
+def test_a_single_number_says_more_than_silence_unless_all_of_it_is_wrong(error, noise):
+    """A tree that lost four of five trips says more of their number than nothing does."""
+    assert judge("total", 1, 100.0, error, None, sure=True).is_noise is noise
+    assert judge("boardings", 9, 100.0, error, None, sure=True).is_noise
+
+
 def test_counted_taps_are_judged_by_the_law_of_their_noise():
     single = Trips(RAW.location, np.arange(RAW.visits + 1), RAW.world, np.full(RAW.visits, 8 * 3600))
     counted = made(TapCounts(), raw=single, unit=Event())
@@ -329,3 +336,14 @@ def test_counts_below_nothing_are_shown_as_nothing_and_hardly_off():
     right, shown = tally("stop-hours", single), counted.estimate(Visits(("stop", "hour"))).values
     off = np.abs(np.maximum(shown, 0) - right.at(np.arange(len(shown)))).sum() / len(single)
     assert counted.accuracy.of("stop-hours").error == pytest.approx(off, rel=0.5)
+
+
+def test_a_tree_that_may_have_cut_trips_short_has_to_be_better_however_much_is_missing():
+    """Trees do not count ends: trips end where too few are left to be seen, and replicas of short trips lose little."""
+    ring = ring_of_stops(60, seconds=60)
+    long_way = Trips.of_lists([[(start + step) % 60 for step in range(30)] for start in range(60)] * 30, ring)
+    one = made(NoisyPrefixTree(height=4), raw=long_way)
+    assert one.trips.visits / len(one.trips) < 5
+    verdict = find_accuracy(one).of("stops")
+    assert not verdict.says_more
+    assert verdict.error > 0.7  # seven of eight visits are missing

@@ -7,7 +7,7 @@ what is released, so it is free, and it is signed with the release.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from wayveil.synthesis.model import (
     Replica,
 )
 from wayveil.synthesis.public_knowledge import floor
+from wayveil.synthesis.tree import NoisyTree
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
@@ -55,6 +56,10 @@ MOST_ENDS = 500
 FEW_PUBLIC, FEW_ENDS = 1_000, 250
 # Kinds that count trips and not their visits.
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
+# Kinds that the ends of trips do not change.
+OF_STARTS = frozenset({"total", "boardings"})
+# Releases of trips with so few visits on average are of taps.
+MOST_TAPS = 1.2
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
 MADE_OF = {"stops": "edges", "visits": "lengths"}
 
@@ -145,6 +150,7 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         if missing > MOST_MISSING:
             held &= {"total"}
         kept_trips = _kept(len(trips), [len(replica.trips) for replica in replicas])
+        unfinished = _unfinished(release, public)
         bands, verdicts = {}, []
         for kind in kinds_for(trips):
             true = tally(kind, trips)
@@ -166,7 +172,8 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
             lost = 0.0 if kind == "total" else missing
             law = _paid_error(release, expected) if kind == "total" else None
             seen = Seen(true, shown, bias or 0.0, lost, _made_up(release, kind, replicas), law)
-            verdict = _judge(kind, len(trips) / kept_trips, seen, public, worst)
+            cut = 0.0 if kind in OF_STARTS else unfinished
+            verdict = _judge(kind, len(trips) / kept_trips, replace(seen, cut=cut), public, worst)
             verdicts.append(verdict)
             shown_error = verdict.error / (worst or 1.0) * SEEN_TWICE
             if verdict.is_noise or shown_error >= (inf if verdict.public is None else verdict.public):
@@ -254,6 +261,7 @@ class Seen:
     lost   share of the trips that thresholds took
     false  how far off what nobody made puts it at least, by the law of the noise
     law    how far off it is by that law alone, whatever replicas show; None: not known
+    cut    share of the visits that may be missing at the ends of trips
     """
 
     release: Tally
@@ -262,6 +270,7 @@ class Seen:
     lost: float = 0.0
     false: float = 0.0
     law: float | None = None
+    cut: float = 0.0
 
     @property
     def size(self) -> float:
@@ -289,10 +298,33 @@ class Seen:
 
 def _made_up(release: "Release", kind: str, replicas: Sequence[Replica]) -> float:
     """How far off what nobody made puts a kind at least."""
-    if not isinstance(release.model, KnowsNoise):
+    # In a tree, false beginnings do not tell how many later visits are missing.
+    unknown = kind == "visits" and _is_tree(release) and not _are_taps(release.trips)
+    if unknown or not isinstance(release.model, KnowsNoise):
         return 0.0
     again = float(np.mean([len(replica.trips) for replica in replicas]))
     return release.model.made_up(kind, float(len(release.trips)), again) or 0.0
+
+
+def _unfinished(release: "Release", public: Trips) -> float:
+    """The share of visits that a tree may lack, by how long public routes are.
+
+    A tree did not count where trips end: it shows them as ending where too few of them are left to be seen, and a
+    replica of such short trips loses little. Trips of one stop each are taps, which no tree cuts.
+    """
+    if not _is_tree(release) or not isinstance(release.world, Network) or _are_taps(release.trips):
+        return 0.0
+    ours, theirs = (each.visits / max(len(each), 1) for each in (release.trips, public))
+    return max(1 - ours / max(theirs, 1.0), 0.0)
+
+
+def _is_tree(release: "Release") -> bool:
+    return isinstance(release.model, NoisyTree)
+
+
+def _are_taps(trips: Trips) -> bool:
+    """Whether they have one visit each, but for noise."""
+    return trips.visits <= MOST_TAPS * len(trips)
 
 
 def _kept(size: float, replicas: Sequence[float]) -> float:
@@ -311,17 +343,30 @@ def _judge(kind: str, trips: float, seen: Seen, public: Trips, worst: float | No
     few = kind == "alightings" and isinstance(public.world, Network) and public.world.size > MOST_ENDS
     told = tally("boardings" if few else kind, public)
     told = Tally(told.cells, told.values * trips / len(public))
-    whole = Tally(seen.release.cells, seen.release.values / seen.kept)
-    against = _distance(whole, told) * seen.kept / seen.size if KINDS[kind].public else None
+    has_public = KINDS[kind].public
+    error, against = seen.error, _beside(seen.release, told, seen.kept) if has_public else None
+    if seen.cut > 0 and against is not None:
+        # It has to hold however much is missing, up to what public routes have more.
+        cut_error = float(np.hypot(error, seen.cut))
+        kept = seen.kept if kind in OF_ENDS or kind == "lengths" else min(seen.kept, 1 - seen.cut)
+        cut_against = _beside(seen.release, told, kept)
+        if cut_against * error < against * cut_error:
+            error, against = cut_error, cut_against
     return judge(
         kind,
         len(seen.release.cells),
         seen.size,
-        seen.error,
+        error,
         against,
         sure=worst is not None,
         worst=worst or 1.0,
     )
+
+
+def _beside(shown: Tally, told: Tally, kept: float) -> float:
+    """How far public knowledge is from a release that kept such a share of the truth, in shares of that truth."""
+    whole = Tally(shown.cells, shown.values / kept)
+    return _distance(whole, told) / max(float(whole.values.sum()), 1.0)
 
 
 def _distance(left: Tally, right: Tally) -> float:
