@@ -55,12 +55,13 @@ class VariableNgrams(Mechanism):
     holds: ClassVar[frozenset[str]] = frozenset({"alightings", "boardings", "total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
-            "visits": 0.5,
-            "stops": 1.0,
+            "visits": 1.0,
+            "stops": 0.7,
             "boardings": 1.4,
-            "edges": 1.4,
-            "triples": 2.0,
-            "journeys": 2.0,
+            "alightings": 0.7,
+            "edges": 1.0,
+            "triples": 1.0,
+            "journeys": 1.0,
             "lengths": 1.0,
         }
     )
