@@ -5,6 +5,7 @@ import json
 import pytest
 from bench.coverage import JUDGING, MECHANISMS
 from bench.coverage_cells import JUDGED, SET, STATE, keep_cells, read_cells
+from bench.coverage_choice import choose_factors
 from bench.coverage_page import PAGE, earlier_words, is_outside, said_better, table, verdict_words, write_page
 
 CELL = {"world": "a", "mechanism": "markov", "epsilon": "1", "kind": "total"}
@@ -62,3 +63,23 @@ def test_rows_of_an_earlier_state_are_marked_on_the_page():
     assert [row[5] for row in rows] == ["20", "20 †", "20 †"]
     assert "2 rows" in earlier_words([now, before, taken_over])
     assert earlier_words([now]) == ""
+
+
+def test_factors_are_those_that_are_right_about_worlds_left_out():
+    def cell(world, error, better):
+        return CELL | {
+            "world": world,
+            "kind": "stops",
+            "releases": 2,
+            "better": better,
+            "verdicts": [[error, 1.0]] * 2,
+        }
+
+    good = [cell(world, 0.1, 2) for world in "abcdef"]
+    wrong = [cell(world, 0.3, 0) for world in "abcdef"]
+    # A factor of 3 tells them apart on every world; on the worlds that are left out too.
+    assert choose_factors([*good, *wrong])["markov", "stops"] == 3.0
+    assert choose_factors(good)["markov", "stops"] == 1.0
+    # Where the same error means one thing here and another there, nothing is said.
+    mixed = [cell(world, 0.1, 0) for world in "ghijkl"]
+    assert choose_factors([*good, *mixed])["markov", "stops"] is None

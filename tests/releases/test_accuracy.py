@@ -107,8 +107,8 @@ def test_only_what_the_mechanism_holds_has_intervals(trie):
     assert set(trie.accuracy.bands) <= MobiTrie.holds
     assert set(find_accuracy(trie, holds=KINDS).bands) > set(trie.accuracy.bands)
     assert trie.estimate(Visits(())).interval is None
-    some = tally("boardings", trie.trips)
-    assert trie.interval("boardings", some.cells, some.values) is not None
+    some = tally("alightings", trie.trips)
+    assert trie.interval("alightings", some.cells, some.values) is not None
     assert trie.interval("lengths", some.cells, some.values) is None
 
 
