@@ -195,7 +195,7 @@ def test_a_kind_that_may_be_off_by_more_than_replicas_show_has_to_be_better_by_a
     assert (one.says_more, cautious.says_more) == (True, False)
     assert (one.error, cautious.error, cautious.is_noise) == (0.1, 0.4, False)
     brave = judge("stops", 9, 100.0, 0.8, 9.0, sure=True, worst=0.5)  # replicas cannot tell it from silence
-    assert (brave.says_more, brave.is_noise) == (False, False)
+    assert (brave.says_more, brave.is_noise, brave.error) == (False, False, 0.8)
 
 
 def test_public_knowledge_is_as_far_off_where_its_routes_lead_to_few_stops(monkeypatch):

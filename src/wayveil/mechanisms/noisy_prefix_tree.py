@@ -56,9 +56,9 @@ class NoisyPrefixTree(Mechanism):
             "stops": 1.4,
             "boardings": 3.0,
             "alightings": 1.4,
-            "edges": 1.4,
+            "edges": 1.0,
             "triples": 1.4,
-            "journeys": 3.0,
+            "journeys": 1.0,
             "lengths": 6.0,
         }
     )

@@ -67,7 +67,9 @@ class SafePath(Mechanism):
         {
             "total": 1.0,
             "visits": 1.0,
+            "boardings": 2.0,
             "journeys": 4.0,
+            "lengths": 6.0,
         }
     )
 

@@ -57,7 +57,6 @@ class VariableNgrams(Mechanism):
         {
             "visits": 1.0,
             "stops": 0.7,
-            "boardings": 1.4,
             "alightings": 0.7,
             "edges": 1.0,
             "triples": 1.0,

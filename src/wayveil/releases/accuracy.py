@@ -175,7 +175,7 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
             cut = 0.0 if kind in OF_STARTS else unfinished
             verdict = _judge(kind, len(trips) / kept_trips, replace(seen, cut=cut), public, worst)
             verdicts.append(verdict)
-            shown_error = verdict.error / (worst or 1.0) * SEEN_TWICE
+            shown_error = verdict.error / max(worst or 1.0, 1.0) * SEEN_TWICE
             if verdict.is_noise or shown_error >= (inf if verdict.public is None else verdict.public):
                 # Of noise, or of what public knowledge knows better, no interval is worth having.
                 bands.pop(kind, None)

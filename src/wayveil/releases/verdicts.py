@@ -79,11 +79,10 @@ def judge(
     """The verdict on errors in shares of what the release shows; silence is off by all of it.
 
     `worst`: how many times the error that replicas show a release of this mechanism may be off, by what the coverage
-    bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much; but a
-    release that its replicas cannot tell from silence is never said to say more.
+    bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much; people are
+    told what replicas show all the same, and a release that these cannot tell from silence is never said to say more.
     """
     is_noise = size <= 0 or is_lost(kind, error * min(worst, 1.0))
     seen = not is_lost(kind, error)
-    error *= worst
-    says_more = sure and not is_noise and seen and (public is None or error * SEEN_TWICE < public)
-    return Verdict(kind, cells, error, public, sure, says_more, is_noise)
+    says_more = sure and not is_noise and seen and (public is None or error * worst * SEEN_TWICE < public)
+    return Verdict(kind, cells, error * max(worst, 1.0), public, sure, says_more, is_noise)
