@@ -47,11 +47,12 @@ def write_page(rows: list[dict], worlds: Iterable[str], mechanisms: Iterable[str
     unmeasured = [refused_words(rows), missing_words(rows, worlds, mechanisms)]
     earlier = [row for row in rows if "earlier" in row]
     rows = [{**row, "claimed": is_claimed(row)} for row in rows if "kind" in row]
+    whole, rows = rows, [{**row, **row.get("totals", {})} for row in rows]
     printed = [row for row in rows if row["claimed"] and row["coverage"] is not None]
     parts = [HEAD, measured_words(rows), *unmeasured, earlier_words(rows), summary_words(printed)]
     parts += ["\n## Intervals that are printed\n", table(printed)]
     parts += ["\n## Measured and not printed\n", table([row for row in rows if not row["claimed"]])]
-    parts += ["\n## Verdicts\n", verdict_words([*rows, *earlier])]
+    parts += ["\n## Verdicts\n", verdict_words([*whole, *earlier])]
     parts += ["\n## Numbers that once were wrong\n", right_words()]
     page.write_text("\n".join(parts), encoding="utf-8")
 
@@ -71,10 +72,19 @@ def measured_words(rows: list[dict]) -> str:
             if row["releases"] < ENOUGH
         }
     )
+    more = sorted(
+        {f"{row['world']} ({row['mechanism']}, epsilon {row['epsilon']})" for row in rows if "totals" in row}
+    )
+    many = (
+        f" Where twenty had shown less than 92 %, the number of trips was measured again, many times and without "
+        f"drawing trips (`python -m bench.coverage_totals`): {', '.join(more)}."
+        if more
+        else ""
+    )
     few = f" Fewer, where a release takes long: {', '.join(fewer)}." if fewer else ""
     return (
         f"Measured so far: worlds {', '.join(found['world'])}, every n-th trip of them, at most 10,000; mechanisms "
-        f"{', '.join(found['mechanism'])}; epsilon {', '.join(found['epsilon'])}; {ENOUGH} releases each.{few} "
+        f"{', '.join(found['mechanism'])}; epsilon {', '.join(found['epsilon'])}; {ENOUGH} releases each.{few}{many} "
         f"Which kinds are printed, which verdicts are given, and every constant was chosen on simulated towns and "
         f"lists that are not in these tables (`python -m bench.coverage_choice`); then these worlds were measured, "
         f"with riders and samples that had not been used before. One choice was taken back then: origins of `markov` "

@@ -83,3 +83,15 @@ def test_factors_are_those_that_are_right_about_worlds_left_out():
     # Where the same error means one thing here and another there, nothing is said.
     mixed = [cell(world, 0.1, 0) for world in "ghijkl"]
     assert choose_factors([*good, *mixed])["markov", "stops"] is None
+
+
+def test_totals_that_were_measured_many_times_are_shown_and_verdicts_stay_those_of_releases(tmp_path):
+    row = CELL | {"coverage": 0.75, "intervals": 20, "releases": 20, "counted": True, "unlisted": None}
+    row |= {"half_width": 2.0, "error": 1.0, "time_ratio": 1.0, "answer_ratio": 0.1, "state": STATE}
+    row |= {"better": 20, "verdicts": [[0.1, None]] * 20}
+    many = row | {"totals": {"coverage": 0.96, "intervals": 300, "releases": 300}}
+    write_page([many], ["a"], ["markov"], tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| law | 300 | 96.0% |" in page
+    assert "a (markov, epsilon 1)" in page
+    assert "| markov | 1 | 100.0% | 0 | – |" in page
