@@ -114,6 +114,13 @@ SETTING: dict[str, Callable[[], Trips]] = {
         1_200, 19, stay=0.0, end=0.4, timed=True
     ),  # too long a list for so few trips
     "taps-90": lambda: taps_of(town(90, 17), 17),
+    # Networks that are too large for so few riders, as large towns are: most of what is shown of them is noise.
+    "fast-1500": lambda: simulate_city(town(1_500, 20), MOST_TRIPS, seed=20).trips,
+    "taps-900": lambda: taps_of(town(900, 21), 21),
+    # Sizes between the others.
+    "town-600": lambda: habits(600, 22),
+    "list-250": lambda: habits(250, 23, listed=True),
+    "clicks-60": lambda: clicks(60, 24, stay=0.1, end=0.2),
 }
 # Riders and samples that no constant and no choice was made with.
 JUDGING: dict[str, Callable[[], Trips]] = {

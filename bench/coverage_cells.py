@@ -13,6 +13,8 @@ FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 # Worlds that releases are judged by, and simulated ones that every choice is made on.
 JUDGED, SET = FIGURES / "coverage.json", FIGURES / "coverage-setting.json"
 DIGITS = 4
+# How intervals and verdicts are found now; rows of an earlier state say so on the page. Raise it when that changes.
+STATE = 2
 
 Row = dict[str, Any]
 Key = tuple[str, str, str]
@@ -30,12 +32,18 @@ def read_cells(file: Path, worlds: Iterable[str] | None = None) -> list[Row]:
 def keep_cells(file: Path, rows: list[Row]) -> None:
     """Put these rows in the place of those of the same world, mechanism and epsilon."""
     new = {key_of(row) for row in rows}
-    rows = [row for row in read_cells(file) if key_of(row) not in new] + [_rounded(row) for row in rows]
+    rows = [{**_rounded(row), "state": STATE} for row in rows]
+    rows += [row for row in read_cells(file) if key_of(row) not in new]
     rows.sort(key=lambda row: (row["world"], row["mechanism"], float(row["epsilon"]), row.get("kind", "")))
     lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
     draft = file.with_name(f".{file.name}")
     draft.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     draft.replace(file)
+
+
+def is_earlier(row: Row) -> bool:
+    """Whether it was measured before intervals and verdicts were found as they are now."""
+    return bool(row.get("state", 0) < STATE)
 
 
 def key_of(row: Row) -> Key:

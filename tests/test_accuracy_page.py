@@ -4,8 +4,9 @@ import json
 
 import pytest
 from bench.coverage import JUDGING, MECHANISMS
-from bench.coverage_cells import JUDGED, SET, keep_cells, read_cells
-from bench.coverage_page import PAGE, is_outside, said_better, verdict_words, write_page
+from bench.coverage_cells import JUDGED, SET, STATE, keep_cells, read_cells
+from bench.coverage_choice import choose_factors
+from bench.coverage_page import PAGE, earlier_words, is_outside, said_better, table, verdict_words, write_page
 
 CELL = {"world": "a", "mechanism": "markov", "epsilon": "1", "kind": "total"}
 
@@ -25,9 +26,10 @@ def test_a_cell_that_is_measured_again_takes_the_place_of_its_old_rows(tmp_path)
     file = tmp_path / "cells.json"
     keep_cells(file, [CELL | {"error": 1.23456}, CELL | {"kind": "visits"}, CELL | {"epsilon": "2"}])
     keep_cells(file, [CELL | {"error": 2.0}])
-    assert read_cells(file) == [CELL | {"error": 2.0}, CELL | {"epsilon": "2"}]
+    now = CELL | {"state": STATE}
+    assert read_cells(file) == [now | {"error": 2.0}, now | {"epsilon": "2"}]
     keep_cells(file, [CELL | {"error": 1.23456, "world": "b"}])
-    assert read_cells(file, ["b"]) == [CELL | {"error": 1.235, "world": "b"}]
+    assert read_cells(file, ["b"]) == [now | {"error": 1.235, "world": "b"}]
     assert len(file.read_text().splitlines()) == len(json.loads(file.read_text())) + 2
 
 
@@ -40,12 +42,56 @@ def test_few_intervals_cannot_tell_that_they_are_outside(coverage, intervals, ou
 
 
 def test_verdicts_are_counted_by_cells_that_are_clear():
-    good, bad = [0.1, None], [0.9, None]
+    good, bad = [0.1, None], [1.2, None]
     rows = [
         CELL | {"releases": 2, "better": 2, "verdicts": [good, bad]},
         CELL | {"releases": 2, "better": 1, "verdicts": [good, good]},
         CELL | {"releases": 2, "better": 0, "verdicts": [bad, bad]},
         {"mechanism": "markov", "earlier": [[2, 1], [3, 3]]},
     ]
-    assert (said_better(good, 1.0), said_better(bad, 1.0)) == (True, False)
-    assert verdict_words(rows).splitlines()[-1] == "| all | 3 | 50% | 4 | 75% |"
+    assert (said_better("total", good, 1.0), said_better("total", bad, 1.0)) == (True, False)
+    assert verdict_words(rows).splitlines()[-1] == "| all | 3 | 50.0% | 4 | 75.0% |"
+    assert not said_better("stops", [0.8, None], 0.5)  # replicas cannot tell it from silence
+
+
+def test_rows_of_an_earlier_state_are_marked_on_the_page():
+    measured = {"coverage": 0.95, "intervals": 20, "releases": 20, "counted": True, "unlisted": None}
+    now = CELL | measured | {"half_width": 2.0, "error": 1.0, "time_ratio": 1.0, "state": STATE}
+    before = now | {"world": "b", "state": STATE - 1}
+    taken_over = {name: value for name, value in now.items() if name != "state"} | {"world": "c"}
+    rows = [line.split(" | ") for line in table([now, before, taken_over]).splitlines()[2:5]]
+    assert [row[5] for row in rows] == ["20", "20 †", "20 †"]
+    assert "2 rows" in earlier_words([now, before, taken_over])
+    assert earlier_words([now]) == ""
+
+
+def test_factors_are_those_that_are_right_about_worlds_left_out():
+    def cell(world, error, better):
+        return CELL | {
+            "world": world,
+            "kind": "stops",
+            "releases": 2,
+            "better": better,
+            "verdicts": [[error, 1.0]] * 2,
+        }
+
+    good = [cell(world, 0.1, 2) for world in "abcdef"]
+    wrong = [cell(world, 0.3, 0) for world in "abcdef"]
+    # A factor of 3 tells them apart on every world; on the worlds that are left out too.
+    assert choose_factors([*good, *wrong])["markov", "stops"] == 3.0
+    assert choose_factors(good)["markov", "stops"] == 1.0
+    # Where the same error means one thing here and another there, nothing is said.
+    mixed = [cell(world, 0.1, 0) for world in "ghijkl"]
+    assert choose_factors([*good, *mixed])["markov", "stops"] is None
+
+
+def test_totals_that_were_measured_many_times_are_shown_and_verdicts_stay_those_of_releases(tmp_path):
+    row = CELL | {"coverage": 0.75, "intervals": 20, "releases": 20, "counted": True, "unlisted": None}
+    row |= {"half_width": 2.0, "error": 1.0, "time_ratio": 1.0, "answer_ratio": 0.1, "state": STATE}
+    row |= {"better": 20, "verdicts": [[0.1, None]] * 20}
+    many = row | {"totals": {"coverage": 0.96, "intervals": 300, "releases": 300}}
+    write_page([many], ["a"], ["markov"], tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| law | 300 | 96.0% |" in page
+    assert "a (markov, epsilon 1)" in page
+    assert "| markov | 1 | 100.0% | 0 | – |" in page

@@ -153,3 +153,19 @@ def test_no_pair_of_neighbours_is_told_apart_for_less_than_was_paid(data, order,
     trips = some_trips(choose, some_world(choose))
     findings = grey_box(Markov(order=order, parts=60), trips, some_neighbour(choose, trips, unit), unit, 1)
     assert findings.ok, str(findings)
+
+
+@pytest.mark.parametrize("epsilon", [1, "1/2", 4])
+def test_how_many_begins_and_ends_nobody_made_is_known_from_the_noise_alone(epsilon):
+    world = World([f"{i:03}" for i in range(150)])
+    rng = np.random.default_rng(1)
+    liked = rng.dirichlet(np.full(150, 0.1))
+    lists = [rng.choice(150, rng.integers(3, 9), p=liked).tolist() for _ in range(2_000)]
+    model, _ = measured(Markov(), Trips.of_lists(lists, world), epsilon)
+    made = normalised_counts(world, 2, lists, 2**20)
+    table = model.tables[0]
+    for kind, side in (("boardings", 0), ("alightings", 1)):
+        here = table.symbols[:, side] >= 150
+        false = [tuple(gram) not in made for gram in table.symbols[here].tolist()]
+        share = table.count[here][false].sum() / table.count[here].sum()
+        assert model.made_up(kind, 1.0, 1.0) == pytest.approx(2 * share, abs=0.2)

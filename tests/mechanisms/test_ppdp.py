@@ -138,3 +138,17 @@ def test_ppdp_needs_a_network():
     trips = Trips.of_lists([[0]], World(["a"]), time=np.zeros(1, np.int64))
     with pytest.raises(ParameterError, match="network"):
         PPDP().measure(LocalCounter(trips), Gate(Trip(), Budget(1), SeededBits(0)))
+
+
+def test_trips_that_noise_alone_made_are_known_from_its_law():
+    """Of few taps at many stops, nearly all released trips are noise, and replicas called them off by 80 %."""
+    ring = ring_of_stops(400, seconds=60)
+    rng = np.random.default_rng(1)
+    time = rng.integers(6, 22, 500) * 3_600
+    few = Trips(rng.integers(0, 400, 500).astype(np.int32), np.arange(501), ring, time)
+    gate = Gate(Trip(), Budget(Fraction(1)), SeededBits(1))
+    model = PPDP().measure(LocalCounter(few), gate)
+    shown = len(model.generate(1))
+    off = abs(shown - len(few)) / len(few)
+    assert off > 3
+    assert model.made_up("total", shown, 1.8 * shown) > 3

@@ -133,6 +133,14 @@ def test_nobody_turns_back_who_did_not_though_single_counts_are_noise(seed):
     assert trips.lengths.mean() == pytest.approx(raw.lengths.mean(), rel=0.1)
 
 
+def test_walks_of_noise_do_not_run_to_and_fro_where_contexts_are_too_rare_to_ask():
+    """On a long line most pairs of stops are too rare to ask what follows: half of all moves went straight back."""
+    raw = straight_rides(two_way_line(240), 10_000, 12, seed=1)
+    found = [measured(VariableNgrams(), raw, 1, seed)[0].generate(seed) for seed in range(3)]
+    assert np.mean([share_of_returns(trips) for trips in found]) < 0.2
+    assert np.mean([trips.lengths.mean() for trips in found]) == pytest.approx(raw.lengths.mean(), rel=0.3)
+
+
 def test_who_turns_back_is_seen_turning():
     line, rng = two_way_line(12), np.random.default_rng(2)
     there = straight_rides(line, 4_000, 5, seed=3).to_lists()

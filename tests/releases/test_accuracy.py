@@ -17,7 +17,7 @@ from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider, Trip
-from wayveil.releases.accuracy import ALL_NOISE, Accuracy, find_accuracy
+from wayveil.releases.accuracy import ALL_NOISE, Accuracy, Seen, _judge, find_accuracy
 from wayveil.releases.bands import find_bands
 from wayveil.releases.exports.write import export
 from wayveil.releases.release import Release, release
@@ -107,8 +107,8 @@ def test_only_what_the_mechanism_holds_has_intervals(trie):
     assert set(trie.accuracy.bands) <= MobiTrie.holds
     assert set(find_accuracy(trie, holds=KINDS).bands) > set(trie.accuracy.bands)
     assert trie.estimate(Visits(())).interval is None
-    some = tally("boardings", trie.trips)
-    assert trie.interval("boardings", some.cells, some.values) is not None
+    some = tally("alightings", trie.trips)
+    assert trie.interval("alightings", some.cells, some.values) is not None
     assert trie.interval("lengths", some.cells, some.values) is None
 
 
@@ -194,6 +194,8 @@ def test_a_kind_that_may_be_off_by_more_than_replicas_show_has_to_be_better_by_a
     one, cautious = (judge("stops", 9, 100.0, 0.1, 0.5, sure=True, worst=worst) for worst in (1.0, 4.0))
     assert (one.says_more, cautious.says_more) == (True, False)
     assert (one.error, cautious.error, cautious.is_noise) == (0.1, 0.4, False)
+    brave = judge("stops", 9, 100.0, 0.8, 9.0, sure=True, worst=0.5)  # replicas cannot tell it from silence
+    assert (brave.says_more, brave.is_noise, brave.error) == (False, False, 0.8)
 
 
 def test_public_knowledge_is_as_far_off_where_its_routes_lead_to_few_stops(monkeypatch):
@@ -231,6 +233,13 @@ def test_verdicts_ask_for_half_of_the_square(error, public, sure, more, noise):
     assert (found.says_more, found.is_noise) == (more, noise)
     if not more:
         assert ("do not use" if sure else "not known") in found.words
+
+
+@pytest.mark.parametrize(("error", "noise"), [(0.8, False), (1.1, True)])
+def test_a_single_number_says_more_than_silence_unless_all_of_it_is_wrong(error, noise):
+    """A tree that lost four of five trips says more of their number than nothing does."""
+    assert judge("total", 1, 100.0, error, None, sure=True).is_noise is noise
+    assert judge("boardings", 9, 100.0, error, None, sure=True).is_noise
 
 
 def test_counted_taps_are_judged_by_the_law_of_their_noise():
@@ -289,3 +298,52 @@ def test_the_number_of_trips_is_judged_by_the_law_of_its_noise_not_by_one_draw()
         law = next(spend for spend in one.datasheet["spends"] if spend["label"] == "number of trips")
         expected = float(Fraction(law["scale"])) / len(one.trips)
         assert find_accuracy(one).of("total").error == pytest.approx(expected, rel=0.4)
+
+
+def test_public_knowledge_is_not_worse_because_a_release_lost_half_of_all_moves():
+    """A tree that loses the ends of trips shows fewer moves than there are, and public knowledge shows all of them."""
+    public = Trips.of_lists([[0, 1, 2, 3]] * 100, World.of_symbols("abcd"))
+    half = Tally(np.array([1, 6, 11]), np.array([50.0, 50.0, 50.0]))  # a > b, b > c, c > d
+    smaller = Tally(half.cells, half.values / 2)
+    lossless = _judge("edges", 100.0, Seen(half, [half]), public, 1.0)
+    lossy = _judge("edges", 100.0, Seen(half, [smaller]), public, 1.0)
+    assert lossless.public == pytest.approx(1.0)
+    assert lossy.public == pytest.approx(0.0)
+    assert lossy.error == pytest.approx(0.5)
+    assert not lossy.says_more
+
+
+def test_replicas_of_noise_do_not_praise_it():
+    """Noise makes walks short, short trips weigh more, and a replica of noise had less noise than its release."""
+    ring = ring_of_stops(400, seconds=60)
+    raw = simulate_habit(ring, 1_500, seed=1)
+    for seed in (1, 2, 3):
+        one = made(Markov(), raw=raw, epsilon="0.5", seed=seed)
+        right, found = tally("boardings", raw), tally("boardings", one.trips)
+        off = np.abs(np.subtract(*right.beside(found))).sum() / len(raw)
+        assert off > 1
+        verdict = find_accuracy(one).of("boardings")
+        assert verdict.is_noise
+        assert verdict.error > 0.6 * off
+
+
+def test_counts_below_nothing_are_shown_as_nothing_and_hardly_off():
+    rng = np.random.default_rng(1)
+    single = Trips(
+        rng.integers(0, 4, 3_000).astype(np.int32), np.arange(3_001), RING, np.full(3_000, 8 * 3600)
+    )
+    counted = made(TapCounts(), raw=single, unit=Event())
+    right, shown = tally("stop-hours", single), counted.estimate(Visits(("stop", "hour"))).values
+    off = np.abs(np.maximum(shown, 0) - right.at(np.arange(len(shown)))).sum() / len(single)
+    assert counted.accuracy.of("stop-hours").error == pytest.approx(off, rel=0.5)
+
+
+def test_a_tree_that_may_have_cut_trips_short_has_to_be_better_however_much_is_missing():
+    """Trees do not count ends: trips end where too few are left to be seen, and replicas of short trips lose little."""
+    ring = ring_of_stops(60, seconds=60)
+    long_way = Trips.of_lists([[(start + step) % 60 for step in range(30)] for start in range(60)] * 30, ring)
+    one = made(NoisyPrefixTree(height=4), raw=long_way)
+    assert one.trips.visits / len(one.trips) < 5
+    verdict = find_accuracy(one).of("stops")
+    assert not verdict.says_more
+    assert verdict.error > 0.7  # seven of eight visits are missing

@@ -8,11 +8,13 @@ import pytest
 
 from bare_release import bare_release
 from ring_networks import ring_of_stops
-from wayveil.errors import InputError, ParameterError
+from wayveil.errors import InputError, ParameterError, RefusedError
 from wayveil.privacy.bits import SeededBits
+from wayveil.releases.accuracy import Accuracy
 from wayveil.releases.answers import say_question
 from wayveil.releases.districts import read_districts
 from wayveil.releases.trip_questions import answer_trips
+from wayveil.releases.verdicts import Verdict
 from wayveil.trips.trips import Trips
 from wayveil.world.lines import line_edges
 
@@ -178,3 +180,17 @@ def test_tap_ins_never_stand_for_trips():
     with pytest.raises(ParameterError, match="got off"):
         answer_trips(tapped, "alightings")
     assert answer_trips(tapped, "boardings").table["answer"].sum() == TRIPS.visits
+
+
+def test_changes_that_the_error_of_the_release_may_make_are_refused_or_marked():
+    """A woven release had 2,096 changes at stops of Cairns where nobody changes, and said nothing."""
+    sure, unsure = (
+        Accuracy({}, (Verdict("triples", 4, error, None, sure=True, says_more=True, is_noise=False),), None)
+        for error in (0.1, 1.5)
+    )
+    one = replace(bare_release(TRIPS, SHEET), known_accuracy=sure)
+    assert one.ask("transfers").table["answer"].sum() == 2
+    one = replace(one, known_accuracy=unsure)
+    with pytest.raises(RefusedError, match=r"Changes of line: no better than silence.*--anyway"):
+        one.ask("transfers", anyway=False)
+    assert one.ask("transfers").note.startswith("Changes of line: no better than silence")

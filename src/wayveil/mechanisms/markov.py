@@ -55,13 +55,12 @@ class Markov(Mechanism):
     holds: ClassVar[frozenset[str]] = frozenset({"total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
-            "total": 1.0,
-            "visits": 0.7,
+            "visits": 1.0,
             "stops": 0.5,
-            "boardings": 0.7,
+            "boardings": 1.4,
             "alightings": 1.0,
-            "edges": 1.0,
-            "triples": 2.0,
+            "edges": 0.5,
+            "triples": 1.0,
             "journeys": 3.0,
             "lengths": 2.0,
         }

@@ -100,15 +100,16 @@ class MobiTrie(_Tries):
 
     name: ClassVar[str] = "mobitrie"
     summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
-    holds: ClassVar[frozenset[str]] = frozenset({"alightings", "boardings", "total"})
+    holds: ClassVar[frozenset[str]] = frozenset({"alightings", "total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
             "visits": 1.0,
-            "stops": 1.0,
-            "boardings": 2.0,
-            "edges": 0.7,
-            "triples": 0.7,
-            "journeys": 2.0,
+            "stops": 0.7,
+            "boardings": 0.5,
+            "alightings": 0.5,
+            "edges": 1.0,
+            "triples": 1.0,
+            "journeys": 1.4,
             "lengths": 1.4,
         }
     )

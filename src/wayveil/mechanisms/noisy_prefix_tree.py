@@ -48,16 +48,17 @@ class NoisyPrefixTree(Mechanism):
     name: ClassVar[str] = "noisy-prefix-tree"
     makes: ClassVar[type[Model]] = PrefixTree
     summary: ClassVar[str] = "noisy counts of trip prefixes, grown level by level"
-    holds: ClassVar[frozenset[str]] = frozenset({"journeys"})
+    holds: ClassVar[frozenset[str]] = frozenset()
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
             "total": 1.0,
             "visits": 1.0,
-            "stops": 6.0,
-            "boardings": 2.0,
-            "alightings": 3.0,
-            "edges": 2.0,
-            "triples": 0.5,
+            "stops": 1.4,
+            "boardings": 3.0,
+            "alightings": 1.4,
+            "edges": 1.0,
+            "triples": 1.4,
+            "journeys": 1.0,
             "lengths": 6.0,
         }
     )

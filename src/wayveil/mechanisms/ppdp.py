@@ -52,9 +52,12 @@ class PPDP(Mechanism):
     )
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
-            "total": 0.5,
-            "visits": 0.5,
+            "total": 1.0,
+            "visits": 1.0,
             "stops": 6.0,
+            "hours": 4.0,
+            "journeys": 1.0,
+            "lengths": 2.0,
         }
     )
     steps: ClassVar[bool] = False

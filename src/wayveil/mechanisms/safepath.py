@@ -65,10 +65,11 @@ class SafePath(Mechanism):
     holds: ClassVar[frozenset[str]] = frozenset({"journey-hours"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
-            "total": 0.7,
-            "visits": 0.7,
-            "boardings": 4.0,
+            "total": 1.0,
+            "visits": 1.0,
+            "boardings": 2.0,
             "journeys": 4.0,
+            "lengths": 6.0,
         }
     )
 

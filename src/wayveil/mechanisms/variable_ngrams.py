@@ -42,6 +42,7 @@ from wayveil.synthesis.context_tree import ContextLevel, ContextTree, NoisyVisit
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel
 from wayveil.world.marked_successors import MarkedSuccessors
+from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.world import World
 
 
@@ -54,12 +55,12 @@ class VariableNgrams(Mechanism):
     holds: ClassVar[frozenset[str]] = frozenset({"alightings", "boardings", "total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
-            "visits": 0.5,
-            "stops": 1.0,
-            "boardings": 1.4,
-            "edges": 1.4,
-            "triples": 2.0,
-            "journeys": 2.0,
+            "visits": 1.0,
+            "stops": 0.7,
+            "alightings": 0.7,
+            "edges": 1.0,
+            "triples": 1.0,
+            "journeys": 1.0,
             "lengths": 1.0,
         }
     )
@@ -147,8 +148,16 @@ class VariableNgrams(Mechanism):
             return sparse.measure(counter.world, symbols.bins, double, UNITS - single - double, self.longest)
         twos = asker.ask(2, first, np.full(first.universe, double))
         visits = NoisyVisits(ones, asker.scale(single), moves)
+        # Ways through a network hardly ever lead straight back; over a list of places nothing is known of that.
+        free = symbols.alphabet is not None or isinstance(symbols.successors, CompleteSuccessors)
         tree = ContextTree(
-            successors, len(first.states), twos, asker.scale(double), visits, max(float(trips), 1.0)
+            successors,
+            len(first.states),
+            twos,
+            asker.scale(double),
+            visits,
+            max(float(trips), 1.0),
+            float(free),
         )
         left = np.full(first.universe, UNITS - single - double)
         for length in range(3, self.n_max + 1):
@@ -179,7 +188,12 @@ class VariableNgrams(Mechanism):
         asked = level.weight >= self.expected_scales * scale_of[per_cell]
         frontier = Frontier(level.symbols[:, -1], tree.successors)
         noisy = asker.ask(length, frontier, np.where(asked, per_cell, 0))
-        level.settle(asked, noisy[asked], scale_of[per_cell[asked]], self.spread, tree.leads_back(level))
+        back = tree.leads_back(level)
+        # Longer contexts follow those of two symbols, which know already how many turn.
+        before = tree.turning if length == 3 else 1.0
+        turning = level.settle(asked, noisy[asked], scale_of[per_cell[asked]], self.spread, back, before)
+        if length == 3:
+            tree.turning = turning
         level.scale = asker.scale(int(units.min()))
         tree.add(cells, level)
         return np.repeat(left[cells] - units, level.degree)

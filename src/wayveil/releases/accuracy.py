@@ -7,7 +7,7 @@ what is released, so it is free, and it is signed with the release.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,17 @@ from wayveil.releases.replicas import draw_replicas, mechanism_of
 from wayveil.releases.tallies import KINDS, VISIT_KINDS, Tally, kinds_for, tally
 from wayveil.releases.verdicts import SEEN_TWICE, Verdict, judge
 from wayveil.synthesis.estimates import Visits
-from wayveil.synthesis.model import Estimates, ExpectedError, ExpectsErrors, KnowsLoss, OfTaps, Replica
+from wayveil.synthesis.model import (
+    Estimates,
+    ExpectedError,
+    ExpectsErrors,
+    KnowsLoss,
+    KnowsNoise,
+    OfTaps,
+    Replica,
+)
 from wayveil.synthesis.public_knowledge import floor
+from wayveil.synthesis.tree import NoisyTree
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
@@ -34,6 +43,8 @@ if TYPE_CHECKING:
 ROUNDS = 1
 # A replica with so much fewer or more visits or trips than its release shows that the mechanism loses as much.
 MOST_LOST = 0.1
+# A release is never thought to have kept less than this.
+LEAST_KEPT = 0.25
 # Of a model whose thresholds took more of the trips than this, nothing but the number of trips is known.
 MOST_MISSING = 0.3
 # Public knowledge is drawn as often as there are trips, up to so many; the rest is scaled.
@@ -45,6 +56,10 @@ MOST_ENDS = 500
 FEW_PUBLIC, FEW_ENDS = 1_000, 250
 # Kinds that count trips and not their visits.
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
+# Kinds that the ends of trips do not change.
+OF_STARTS = frozenset({"total", "boardings"})
+# Releases of trips with so few visits on average are of taps.
+MOST_TAPS = 1.2
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
 MADE_OF = {"stops": "edges", "visits": "lengths"}
 
@@ -140,6 +155,8 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         missing = release.model.lost() if isinstance(release.model, KnowsLoss) else 0.0
         if missing > MOST_MISSING:
             held &= {"total"}
+        kept_trips = _kept(len(trips), [len(replica.trips) for replica in replicas])
+        unfinished = _unfinished(release, public)
         bands, verdicts = {}, []
         for kind in kinds_for(trips):
             true = tally(kind, trips)
@@ -160,9 +177,11 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
                 worst = 1.0
             lost = 0.0 if kind == "total" else missing
             law = _paid_error(release, expected) if kind == "total" else None
-            verdict = _judge(kind, len(trips), true, shown, public, bias or 0.0, lost, worst, law)
+            seen = Seen(true, shown, bias or 0.0, lost, _made_up(release, kind, replicas), law)
+            cut = 0.0 if kind in OF_STARTS else unfinished
+            verdict = _judge(kind, len(trips) / kept_trips, replace(seen, cut=cut), public, worst)
             verdicts.append(verdict)
-            shown_error = verdict.error / (worst or 1.0) * SEEN_TWICE
+            shown_error = verdict.error / max(worst or 1.0, 1.0) * SEEN_TWICE
             if verdict.is_noise or shown_error >= (inf if verdict.public is None else verdict.public):
                 # Of noise, or of what public knowledge knows better, no interval is worth having.
                 bands.pop(kind, None)
@@ -182,7 +201,8 @@ def _judge_counted(release: "Release") -> Iterator[Verdict]:
             continue
         values = np.maximum(known.values, 0)
         size = max(float(values.sum()), 1.0)
-        error = float(np.sum(known.high - known.low)) / 2 * MEAN_IN_HALF / size
+        # A count below nothing is shown as nothing, and is then off by as much as was there: next to nothing.
+        error = float(np.sum((known.high - known.low)[known.values > 0])) / 2 * MEAN_IN_HALF / size
         told = tally(kind, public)
         told = Tally(told.cells, told.values * size / max(float(told.values.sum()), 1.0))
         here = Tally(np.arange(len(values)), values)
@@ -238,31 +258,121 @@ def _bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
     return None
 
 
-def _judge(
-    kind: str,
-    trips: int,
-    true: Tally,
-    replicas: Sequence[Tally],
-    public: Trips,
-    bias: float,
-    lost: float,
-    worst: float | None,
-    law: float | None = None,
-) -> Verdict:
-    """Mean distances, in shares of what the release shows; or what the law of the noise says (`law`)."""
-    size = max(float(true.values.sum()), 1.0)
-    biased = float(np.sum(bias * np.sqrt(true.values))) * sqrt(2 / pi)
-    off = [np.hypot(np.hypot(_distance(true, replica), biased) / size, lost) for replica in replicas]
-    # Of a single number, one replica shows one draw of the noise, which says next to nothing of its mean.
-    off = off if law is None else [law]
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What is known of one kind of question without the raw trips.
+
+    release, replicas  numbers of both
+    bias   deviation of what trips of this model cannot express, in roots of the number
+    lost   share of the trips that thresholds took
+    false  how far off what nobody made puts it at least, by the law of the noise
+    law    how far off it is by that law alone, whatever replicas show; None: not known
+    cut    share of the visits that may be missing at the ends of trips
+    """
+
+    release: Tally
+    replicas: Sequence[Tally]
+    bias: float = 0.0
+    lost: float = 0.0
+    false: float = 0.0
+    law: float | None = None
+    cut: float = 0.0
+
+    @property
+    def size(self) -> float:
+        """The sum of its numbers."""
+        return max(float(self.release.values.sum()), 1.0)
+
+    @property
+    def kept(self) -> float:
+        """What the release keeps of that sum, by what replicas keep of it."""
+        return _kept(self.size, [float(replica.values.sum()) for replica in self.replicas])
+
+    @property
+    def error(self) -> float:
+        """The mean distance, in shares of what the release shows."""
+        if self.law is not None:
+            # Of a single number, one replica shows one draw of the noise, which says next to nothing of its mean.
+            return self.law
+        biased = float(np.sum(self.bias * np.sqrt(self.release.values))) * sqrt(2 / pi)
+        off = [
+            np.hypot(np.hypot(_distance(self.release, replica), biased) / self.size, self.lost)
+            for replica in self.replicas
+        ]
+        return max(float(np.mean(off)), self.false)
+
+
+def _made_up(release: "Release", kind: str, replicas: Sequence[Replica]) -> float:
+    """How far off what nobody made puts a kind at least."""
+    # In a tree, false beginnings do not tell how many later visits are missing.
+    unknown = kind == "visits" and _is_tree(release) and not _are_taps(release.trips)
+    if unknown or not isinstance(release.model, KnowsNoise):
+        return 0.0
+    again = float(np.mean([len(replica.trips) for replica in replicas]))
+    return release.model.made_up(kind, float(len(release.trips)), again) or 0.0
+
+
+def _unfinished(release: "Release", public: Trips) -> float:
+    """The share of visits that a tree may lack, by how long public routes are.
+
+    A tree did not count where trips end: it shows them as ending where too few of them are left to be seen, and a
+    replica of such short trips loses little. Trips of one stop each are taps, which no tree cuts.
+    """
+    if not _is_tree(release) or not isinstance(release.world, Network) or _are_taps(release.trips):
+        return 0.0
+    ours, theirs = (each.visits / max(len(each), 1) for each in (release.trips, public))
+    return max(1 - ours / max(theirs, 1.0), 0.0)
+
+
+def _is_tree(release: "Release") -> bool:
+    return isinstance(release.model, NoisyTree)
+
+
+def _are_taps(trips: Trips) -> bool:
+    """Whether they have one visit each, but for noise."""
+    return trips.visits <= MOST_TAPS * len(trips)
+
+
+def _kept(size: float, replicas: Sequence[float]) -> float:
+    """What a replica keeps of the sum of the release, and so the release of that of the truth; 1: about all."""
+    share = float(np.mean(replicas)) / max(size, 1.0)
+    return 1.0 if abs(share - 1) <= MOST_LOST else float(np.clip(share, LEAST_KEPT, 1 / LEAST_KEPT))
+
+
+def _judge(kind: str, trips: float, seen: Seen, public: Trips, worst: float | None) -> Verdict:
+    """The error beside that of public knowledge, which knows the number of trips; both in shares of what was there.
+
+    A release that lost half of all moves is not nearer to the truth than public knowledge because that has twice as
+    many as the release: it is set beside a release that is as large as the truth is likely to be.
+    """
     # Public destinations are as even as public origins, and not all of them were drawn.
     few = kind == "alightings" and isinstance(public.world, Network) and public.world.size > MOST_ENDS
     told = tally("boardings" if few else kind, public)
     told = Tally(told.cells, told.values * trips / len(public))
-    against = _distance(true, told) / size if KINDS[kind].public else None
+    has_public = KINDS[kind].public
+    error, against = seen.error, _beside(seen.release, told, seen.kept) if has_public else None
+    if seen.cut > 0 and against is not None:
+        # It has to hold however much is missing, up to what public routes have more.
+        cut_error = float(np.hypot(error, seen.cut))
+        kept = seen.kept if kind in OF_ENDS or kind == "lengths" else min(seen.kept, 1 - seen.cut)
+        cut_against = _beside(seen.release, told, kept)
+        if cut_against * error < against * cut_error:
+            error, against = cut_error, cut_against
     return judge(
-        kind, len(true.cells), size, float(np.mean(off)), against, sure=worst is not None, worst=worst or 1.0
+        kind,
+        len(seen.release.cells),
+        seen.size,
+        error,
+        against,
+        sure=worst is not None,
+        worst=worst or 1.0,
     )
+
+
+def _beside(shown: Tally, told: Tally, kept: float) -> float:
+    """How far public knowledge is from a release that kept such a share of the truth, in shares of that truth."""
+    whole = Tally(shown.cells, shown.values / kept)
+    return _distance(whole, told) / max(float(whole.values.sum()), 1.0)
 
 
 def _distance(left: Tally, right: Tally) -> float:

@@ -122,6 +122,7 @@ def ask_release(
             filters=filters,
             service=service,
             raw=raw,
+            anyway=anyway,
         )
         title = say_trip_question(question, over, periods)
     elif beside is not None:

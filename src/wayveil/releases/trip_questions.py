@@ -11,16 +11,18 @@ import numpy as np
 import polars as pl
 
 from wayveil.arrays import Ints
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.releases.answers import Answer
 from wayveil.releases.districts import read_districts
 from wayveil.releases.filters import NO_FILTERS, PLACES, TIMES, Filters
 from wayveil.releases.plain_laplace import plain_answer, plain_unit
 from wayveil.releases.seats import Service
+from wayveil.releases.tallies import tally
 from wayveil.releases.trip_cells import CELLS, CLASS, ONCE, UNIT, Asked
 from wayveil.releases.trip_periods import Period, periods
 from wayveil.releases.trip_tables import make_table
+from wayveil.releases.verdicts import Verdict
 from wayveil.releases.visit_counts import MADE_AGAIN
 from wayveil.trips.trips import Trips
 
@@ -46,6 +48,10 @@ KNOWN: Final = f"Counted in the released trips. {MADE_AGAIN}"
 TRIP_KINDS: Final = {"boardings": "boardings", "alightings": "alightings", "journeys": "journeys"}
 # Questions that have no error of their own are made of numbers that have one.
 MADE_OF: Final = {"through": "stops", "transfers": "triples", "line-load": "edges"}
+HIDDEN: Final = (
+    "Changes of line: no better than silence; do not use. They are fewer than what the release may have wrong in runs "
+    "of three stops, of which they are made."
+)
 SHARED: Final = (
     f"{NOTE} Where several lines share a stretch, its trips are shared out by how often each of them "
     "runs in the timetable."
@@ -64,6 +70,7 @@ def answer_trips(
     service: Service | None = None,
     raw: Trips | None = None,
     bits: Bits | None = None,
+    anyway: bool = True,
 ) -> Answer:
     """Answer one of TRIP_QUESTIONS, if asked by hour, day or weekday; lists of pairs end after `top`.
 
@@ -73,7 +80,7 @@ def answer_trips(
     `districts` is a csv (or frame) with stop_id and district, or a GeoJSON of areas. With `over`, durations and
     distances are the share of trips above so many minutes or kilometres. With `raw` trips, their own counts stand
     beside (column `raw`) and what plain Laplace noise makes of them for all of epsilon (`plain_laplace`): the answer
-    is then internal.
+    is then internal. Without `anyway`, changes that the error of the release alone may make are refused.
     """
     if question not in TRIP_QUESTIONS:
         raise ParameterError(f"there is no question {question!r}; there are {', '.join(TRIP_QUESTIONS)}")
@@ -114,7 +121,21 @@ def answer_trips(
     parts = release.accuracy.of(MADE_OF[question]) if question in MADE_OF else None
     if parts is not None:
         note = f"{note} It is made of {parts.inner_words}."
+    if question == "transfers" and parts is not None and _are_hidden(trips, parts):
+        if not anyway:
+            raise RefusedError(f"{HIDDEN} To see the numbers all the same: --anyway (anyway=True).")
+        note = f"{HIDDEN} {note}"
     return Answer(question, table, note, internal=raw is not None)
+
+
+def _are_hidden(trips: Trips, triples: Verdict) -> bool:
+    """Whether as many trips change lines as the error of runs of three stops may make by itself.
+
+    Half of an error is what is too much. Where it falls on stops that lines run through, it changes no line; where it
+    does not, every run of three stops is a change.
+    """
+    changes = len(CELLS["transfers"](trips, Asked("transfers")).cell)
+    return changes <= triples.error / 2 * float(tally("triples", trips).values.sum())
 
 
 def trip_kind(release: "Release", question: str, by: Period | None = None) -> str | None:

@@ -3,8 +3,9 @@
 What is seen is how far the release is from its replicas (`error`), from public knowledge (`public`) and from nothing
 (all of it). The truth is not seen. Noise of the release stands between it and the truth, so both other distances are
 too large by the error: in squares, distance^2 = true distance^2 + error^2. A release that beats public knowledge has
-error^2 < public^2 - error^2. Of a model that may be biased in a way that replicas do not show, only noise is known: it
-is never said to say more.
+error^2 < public^2 - error^2. A single number is no sum of squares: it says more than silence if it is off by less than
+all of it, so a release that loses trips does, and one that has twice too many does not. Of a model that may be biased
+in a way that replicas do not show, only noise is known: it is never said to say more.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from math import sqrt
 from wayveil.releases.tallies import KINDS
 
 SEEN_TWICE = sqrt(2)
+# Kinds of a single number.
+SINGLE = frozenset({"total", "visits"})
 
 
 @dataclass(frozen=True)
@@ -65,15 +68,21 @@ class Verdict:
         return f"{what}: off by {self._percent} % in all{beside}."
 
 
+def is_lost(kind: str, error: float) -> bool:
+    """Whether an error, in shares of what is shown, leaves nothing of a kind of question."""
+    return error * (1.0 if kind in SINGLE else SEEN_TWICE) >= 1
+
+
 def judge(
     kind: str, cells: int, size: float, error: float, public: float | None, *, sure: bool, worst: float = 1.0
 ) -> Verdict:
     """The verdict on errors in shares of what the release shows; silence is off by all of it.
 
     `worst`: how many times the error that replicas show a release of this mechanism may be off, by what the coverage
-    bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much.
+    bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much; people are
+    told what replicas show all the same, and a release that these cannot tell from silence is never said to say more.
     """
-    is_noise = size <= 0 or error * min(worst, 1.0) * SEEN_TWICE >= 1
-    error *= worst
-    says_more = sure and not is_noise and (public is None or error * SEEN_TWICE < public)
-    return Verdict(kind, cells, error, public, sure, says_more, is_noise)
+    is_noise = size <= 0 or is_lost(kind, error * min(worst, 1.0))
+    seen = not is_lost(kind, error)
+    says_more = sure and not is_noise and seen and (public is None or error * worst * SEEN_TWICE < public)
+    return Verdict(kind, cells, error * max(worst, 1.0), public, sure, says_more, is_noise)

@@ -19,6 +19,14 @@ from wayveil.world.successors import Successors
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
+# Cells of contexts that were not asked about; more of them are left to their last symbol.
+MOST_TURNS = 2_000_000
+# What may follow besides the way back, in shares of that, for it to count as something.
+LEAST_LEFT = 0.01
+# How far the share that goes straight back is thought to be from what is thought of it before anything is seen: over
+# places with no public ways, and on ways, which hardly ever lead back.
+FREE_DOUBT, WAYS_DOUBT = 1.0, 1 / 3
+
 
 @dataclass(eq=False)
 class ContextLevel:
@@ -51,22 +59,26 @@ class ContextLevel:
         scale: Floats,
         spread: float,
         back: NDArray[np.bool_],
-    ) -> None:
+        turning: float,
+    ) -> float:
         """Take in noisy counts of the asked cells: between what was expected and what was counted, by their errors.
 
         An expectation e is thought to be off by `spread` e, a count by its noise. The cells of a row then add up to
         the context's total again. Shorter contexts do not know where a trip came from, and expect that many go
         straight `back`: how much too many is seen in all such cells together, long before it is seen in one.
+        `turning` is the share of them that is thought to do so before anything is seen. Returns what was found.
         """
         self.noisy[asked] = noisy
         backs = back[asked]
-        self.weight[back] *= _ratio_of(noisy[backs], self.weight[asked][backs], scale[backs])
+        turning = _ratio_of(noisy[backs], self.weight[asked][backs], scale[backs], turning)
+        self.weight[back] *= turning
         self._fill_totals()
         expected = self.weight[asked]
         doubt = (spread * expected) ** 2
         trust = doubt / (doubt + 2 * scale**2)
         self.weight[asked] = np.maximum(expected + trust * (noisy - expected), 0.0)
         self._fill_totals()
+        return turning
 
     def _fill_totals(self) -> None:
         """Let the cells of every row add up to the total of its context."""
@@ -75,13 +87,14 @@ class ContextLevel:
         self.weight *= factor[self.row]
 
 
-def _ratio_of(noisy: Ints, expected: Floats, scale: Floats) -> float:
-    """How many times as often as expected these cells were counted: 1 where their noise would hide it."""
+def _ratio_of(noisy: Ints, expected: Floats, scale: Floats, before: float) -> float:
+    """How many times as often as expected these cells were counted: what was thought `before` where noise hides it."""
     whole = float(expected.sum())
     if whole <= 0:
-        return 1.0
+        return before
     variance = 2 * float(np.sum(scale**2)) / whole**2
-    return max(1.0 + (float(noisy.sum()) / whole - 1.0) / (1.0 + variance), 0.0)
+    doubt = FREE_DOUBT if before >= 1 else WAYS_DOUBT
+    return max(before + (float(noisy.sum()) / whole - before) * doubt**2 / (doubt**2 + variance), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +124,12 @@ class ContextTree:
         scale: Fraction,
         visits: NoisyVisits,
         trips: float,
+        turning: float = 1.0,
     ) -> None:
-        """Start with the contexts of one symbol, 0..symbols-1, and noisy counts of everything that may follow them."""
+        """Start with the contexts of one symbol, 0..symbols-1, and noisy counts of everything that may follow them.
+
+        `turning`: of the trips that single symbols send straight back, the share that is thought to go there.
+        """
         self.successors = successors
         self.trips = trips
         degree = successors.degree(np.arange(symbols))
@@ -130,6 +147,7 @@ class ContextTree:
             ContextLevel(np.arange(symbols)[:, None], total, link, degree, weight, noisy, 0, scale)
         ]
         self._children, self._child_ids = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.turning = turning
 
     @property
     def deepest(self) -> ContextLevel:
@@ -142,15 +160,24 @@ class ContextTree:
         the new level with expected weights, which is not part of the tree before `add`.
         """
         above = self.deepest
-        parent = above.row[cells]
-        last = above.symbols[parent, -1]
-        starts = np.concatenate([[0], np.cumsum(above.degree)])
-        symbol = self.successors.nth(last, cells - starts[parent]).astype(np.int64)
+        parent, symbol = self._ends_of(above, cells)
         goes_on = symbol < len(self.levels[0].total)  # nothing follows the end mark
         cells, parent, symbol, least = cells[goes_on], parent[goes_on], symbol[goes_on], least[goes_on]
         link = self._link(above.first_id + parent, symbol)
         grows = above.weight[cells] * self._likeliest()[link] >= least
         cells, parent, symbol, link = cells[grows], parent[grows], symbol[grows], link[grows]
+        return cells, self._expected(above, cells, parent, symbol, link)
+
+    def _ends_of(self, above: ContextLevel, cells: Ints) -> tuple[Ints, Ints]:
+        """The context of each of these cells of a level, and what follows it there."""
+        parent = above.row[cells]
+        starts = np.concatenate([[0], np.cumsum(above.degree)])
+        return parent, self.successors.nth(above.symbols[parent, -1], cells - starts[parent]).astype(np.int64)
+
+    def _expected(
+        self, above: ContextLevel, cells: Ints, parent: Ints, symbol: Ints, link: Ints
+    ) -> ContextLevel:
+        """Contexts one symbol longer than those above, with what the contexts that they end with make expect."""
         total = above.weight[cells]
         degree = self.successors.degree(symbol)
         within = np.arange(int(degree.sum())) - np.repeat(np.cumsum(degree) - degree, degree)
@@ -159,7 +186,42 @@ class ContextTree:
         expected = weights[np.repeat(first[link], degree) + within] * np.repeat(share, degree)
         symbols = np.concatenate([above.symbols[parent], symbol[:, None]], axis=1)
         noisy = np.full(len(expected), NOT_ASKED, np.int64)
-        return cells, ContextLevel(symbols, total, link, degree, expected, noisy)
+        return ContextLevel(symbols, total, link, degree, expected, noisy)
+
+    def unasked_turns(self) -> ContextLevel | None:
+        """Contexts of two symbols that were too rare to ask about, and from which one could go straight back.
+
+        They would follow their last symbol alone, which does not know where a trip came from, and turn back as often as
+        others come from there. They turn as seldom as contexts that were asked about. None: they turn as often, or it
+        would be too much to write down.
+        """
+        base = self.levels[0]
+        if self.turning >= 1:
+            return None
+        cells = np.flatnonzero(base.weight > 0)
+        parent, symbol = self._ends_of(base, cells)
+        symbols = len(base.total)
+        known = np.isin(parent * self.successors.size + symbol, self._children)
+        there = (symbol < symbols) & (parent < symbols - 1) & (symbol != parent) & ~known
+        there[there] = self.successors.contains(symbol[there], parent[there])
+        if self.successors.degree(symbol[there]).sum() > MOST_TURNS:
+            return None
+        level = self._expected(base, cells[there], parent[there], symbol[there], symbol[there])
+        back = self.leads_back(level)
+        self._end_dead_ends(level, back)
+        level.weight[back] *= self.turning
+        return level
+
+    def _end_dead_ends(self, level: ContextLevel, back: NDArray[np.bool_]) -> None:
+        """Where nothing is left but to go straight back, trips that do not turn end.
+
+        Noise makes moves that nobody made, and from where they lead, the way back is often the only one that is known:
+        walks would run to and fro.
+        """
+        row, last = level.row, np.cumsum(level.degree) - 1  # the end mark comes last
+        backs, others = (np.bincount(row, level.weight * part, len(level.total)) for part in (back, ~back))
+        dead = (backs > 0) & (others <= LEAST_LEFT * backs)
+        level.weight[last[dead]] += (1 - min(self.turning, 1.0)) * backs[dead]
 
     def add(self, cells: Ints, level: ContextLevel) -> None:
         """Make a sprouted level part of the tree."""
@@ -193,11 +255,24 @@ class ContextTree:
         begin, end = len(self.singles.noisy) - 1, len(self.singles.noisy)
         names = np.append(np.arange(begin), end)[:, None]
         tables = [NgramTable(names, self.singles.noisy, self.visits, self.singles.scale)]
+        turns = self.unasked_turns()
+        for level in self.levels[1:]:
+            self._end_dead_ends(level, self.leads_back(level))
         for level in self.levels:
-            symbols = np.concatenate([level.symbols[level.row], self.next_symbols(level)[:, None]], axis=1)
-            kept = level.weight > 0
-            tables.append(NgramTable(symbols[kept], level.noisy[kept], level.weight[kept], level.scale))
+            parts = [level] if turns is None or level.symbols.shape[1] != 2 else [level, turns]
+            symbols, noisy, weight = (
+                np.concatenate(each) for each in zip(*map(self._cells, parts), strict=True)
+            )
+            tables.append(NgramTable(symbols, noisy, weight, level.scale))
+        if turns is not None and len(self.levels) == 1:
+            tables.append(NgramTable(*self._cells(turns), self.levels[0].scale))
         return NgramModel(world, tuple(tables), (begin,), end, self.trips, longest, self.moves, lengths, bins)
+
+    def _cells(self, level: ContextLevel) -> tuple[Ints, Ints, Floats]:
+        """Symbols, noisy count and weight of the cells of a level that have any."""
+        symbols = np.concatenate([level.symbols[level.row], self.next_symbols(level)[:, None]], axis=1)
+        kept = level.weight > 0
+        return symbols[kept], level.noisy[kept], level.weight[kept]
 
     def _link(self, parent: Ints, symbol: Ints) -> Ints:
         """The longest known context that ends `parent` + `symbol` and is shorter: follow the parent's own links."""

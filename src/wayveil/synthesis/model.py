@@ -142,6 +142,17 @@ class KnowsLoss(Protocol):
 
 
 @runtime_checkable
+class KnowsNoise(Protocol):
+    """Knows by the law of its noise how much of what it shows nobody made."""
+
+    def made_up(self, kind: str, trips: float, again: float) -> float | None:
+        """How far off that alone puts this kind of question, in shares of the truth; None: not known.
+
+        trips, again  how many trips the release has and how many its replica has
+        """
+
+
+@runtime_checkable
 class DrawsMore(Protocol):
     """Draws any number of trips."""
 

@@ -51,6 +51,14 @@ class NgramTable:
 
 
 @dataclass(frozen=True, eq=False)
+class NoiseLeft:
+    """Weights of begins, ends and other moves, and how much of each the law of the noise alone would have made."""
+
+    weight: NDArray[np.float64]
+    false: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
 class NgramModel(Model):
     """A model of short sequences. Trips are walks; the longest context that a table knows decides the next stop.
 
@@ -87,7 +95,8 @@ class NgramModel(Model):
             if table.n == 1 and self.moves is not None:
                 wanted = np.full(self.end + 1, np.nan)
                 wanted[table.symbols[:, 0]] = table.count
-                walker = walker.calibrated(wanted, self.trips, self.moves, hazard)
+                ways = self.world.restricts_moves and self.bins is None
+                walker = walker.calibrated(wanted, self.trips, self.moves, hazard, keep_turns=ways)
         rng = np.random.default_rng(seed)
         if self.bins is None:
             return walker.walk(self.world, self.trips, self.longest, rng, hazard)
@@ -110,25 +119,61 @@ class NgramModel(Model):
         return abs(1.0 - begins / self.trips)
 
     def _false_share(self, table: NgramTable) -> float:
-        """The expected weight of empty cells in a table that was made to add up to the number of trips.
+        """The expected weight of empty cells in a table that was made to add up to the number of trips."""
+        law = self._noise_left(table)
+        return 0.0 if law is None else float(min(law.false.sum() / self.trips, 1.0))
+
+    def made_up(self, kind: str, trips: float, again: float) -> float | None:
+        """How far off moves that nobody made put this kind, by the law of the noise, in shares of the truth.
+
+        A replica does not show all of it: noise makes walks short, moves of short trips weigh more, and so a replica of
+        noise has less noise than the release. Only of a table that adds up to the number of trips by one cut.
+        """
+        table = next((table for table in self.tables if table.n == 2), None)
+        law = None if table is None or self.moves is not None else self._noise_left(table)
+        if law is None or kind == "total":
+            return None
+        begin, end, inner = np.minimum(law.false / np.maximum(law.weight, 1e-9), 1.0)
+        per_trip = float(law.weight[2] / max(law.weight[0], 1e-9))
+        if kind == "visits":
+            real = per_trip * (1 - inner) / max(1 - begin, 1e-3)
+            return float(abs(per_trip - real) / (1 + real))
+        moved = {
+            "boardings": begin,
+            "alightings": end,
+            "edges": inner,
+            "triples": 1 - (1 - inner) ** 2,
+            "journeys": 1 - (1 - begin) * (1 - end) * (1 - inner) ** per_trip,
+        }
+        # What is put elsewhere is missing where it was; of visits per stop and of lengths, other noise may fill it.
+        share = law.false.sum() / max(law.weight.sum(), 1e-9)
+        return float(2 * moved[kind] if kind in moved else min(share, 1.0))
+
+    def _noise_left(self, table: NgramTable) -> "NoiseLeft | None":
+        """The weight of begins, ends and moves between stops, and how much of it empty cells are expected to have.
 
         The same cut was taken from all cells. Of Laplace noise of scale b, a cell keeps b / 2 exp(-cut / b) above it on
-        average. Where only cells above a threshold came back, or symbols are pairs, nothing is known.
+        average, and a share exp(-cut / b) / 2 of the empty ones is kept. Where only cells above a threshold came back,
+        or symbols are pairs, nothing is known.
         """
         if table.threshold is not None or self.bins is not None or not len(table):
-            return 0.0
+            return None
         # Weights are counted in parts of a trip: those of all cells lie on one line with their noisy counts.
         large, small = int(np.argmax(table.noisy)), int(np.argmin(table.noisy))
         if table.noisy[large] == table.noisy[small]:
-            return 0.0
+            return None
         part = (table.count[large] - table.count[small]) / float(table.noisy[large] - table.noisy[small])
         scale, cut = float(table.scale) * part, float(table.noisy[large]) * part - float(table.count[large])
         size = self.world.size
-        symbols = np.arange(size)
-        known = self.world.successors.contains(*table.symbols[(table.symbols < size).all(axis=1)].T).all()
-        moves = int(self.world.successors.degree(symbols).sum()) if known else size * size
-        empty = moves + 2 * size - len(table)
-        return float(min(empty * scale / 2 * np.exp(-max(cut, 0.0) / scale) / self.trips, 1.0))
+        stops = (table.symbols < size).all(axis=1)
+        known = self.world.successors.contains(*table.symbols[stops].T).all()
+        moves = int(self.world.successors.degree(np.arange(size)).sum()) if known else size * size
+        sides = table.symbols[:, 0] >= size, table.symbols[:, 1] >= size, stops
+        above = np.exp(-max(cut, 0.0) / scale) / 2
+        cells = np.array([size, size, moves]) - [np.count_nonzero(side) for side in sides]
+        empty = np.maximum(cells, 0) / (1 - above)
+        weight = np.array([table.count[side].sum() for side in sides])
+        return NoiseLeft(weight, np.minimum(empty * scale * above, weight))
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
         """So many walks; None for as many as there are trips."""

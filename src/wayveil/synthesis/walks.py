@@ -38,7 +38,10 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Walker:
-    """Contexts as numbered states: state s goes on with `symbol[first[s]:first[s + 1]]` and then to `follow[...]`."""
+    """Contexts as numbered states: state s goes on with `symbol[first[s]:first[s + 1]]` and then to `follow[...]`.
+
+    `back` are the steps that lead straight back to where the context came from.
+    """
 
     first: Ints
     symbol: Ints
@@ -46,6 +49,7 @@ class Walker:
     follow: Ints
     start: int
     end: int
+    back: NDArray[np.bool_]
 
     @classmethod
     def of(cls, steps: Sequence[Steps], start: Sequence[int], end: int) -> "Walker":
@@ -64,16 +68,25 @@ class Walker:
             for base, book in zip(bases, books, strict=False)
             if book.order == len(start) and (place := book.find(np.array([start]))[0]) >= 0
         ]
-        return cls(first, symbol[order], weight[order], follow[order], found[0] if found else -1, end)
+        back = np.concatenate([_back(part) for part in kept])[order]
+        return cls(first, symbol[order], weight[order], follow[order], found[0] if found else -1, end, back)
 
     def calibrated(
-        self, wanted: Floats, trips: float, moves: int, hazard: Floats | None = None, rounds: int = 40
+        self,
+        wanted: Floats,
+        trips: float,
+        moves: int,
+        hazard: Floats | None = None,
+        rounds: int = 40,
+        *,
+        keep_turns: bool = False,
     ) -> "Walker":
         """The walker that comes `wanted[x]` times to symbol x within the first moves of `trips` walks, if it can.
 
         Back-off and noise make walks drift from the counts of single symbols, which are the most exact ones. Steps to
         a symbol are made more or less likely, wherever they start (except at the beginning), until expected visits
-        agree. NaN = no wish. `hazard` as in `walk`; where there is one it decides about ends.
+        agree. NaN = no wish. `hazard` as in `walk`; where there is one it decides about ends. With `keep_turns`, walks
+        turn straight back no oftener than before: running to and fro is the easiest way to come by often.
         """
         if self.start < 0:
             return self
@@ -92,8 +105,18 @@ class Walker:
                 expected = trips * visits
             ratio = np.sqrt(np.clip((wanted + 1) / (expected + 1), 0.25, 4.0))
             ratio[np.isnan(ratio)] = 1.0
-            weight = np.where(fixed, weight, weight * ratio[self.symbol])
+            scaled = np.where(fixed, weight, weight * ratio[self.symbol])
+            if keep_turns:
+                ahead, before = (self._ahead(part) for part in (scaled, weight))
+                grown = np.divide(ahead, before, out=np.ones(len(ahead)), where=before > 0)
+                scaled = np.where(self.back, weight * np.repeat(grown, np.diff(self.first)), scaled)
+            weight = scaled
         return replace(self, weight=weight)
+
+    def _ahead(self, weight: Floats) -> Floats:
+        """The weight of all steps of each state but those straight back."""
+        total = np.concatenate([[0.0], np.cumsum(np.where(self.back, 0.0, weight))])
+        return np.asarray(np.diff(total[self.first]))
 
     def walk(
         self,
@@ -182,6 +205,12 @@ def _by_state(state: Ints, states: int) -> Ints:
 def _positive(part: Steps) -> Steps:
     keep = part.weight > 0
     return Steps(part.context[keep], part.symbol[keep], part.weight[keep])
+
+
+def _back(part: Steps) -> NDArray[np.bool_]:
+    if part.order < 2:
+        return np.zeros(len(part.symbol), bool)
+    return np.asarray((part.symbol == part.context[:, -2]) & (part.symbol != part.context[:, -1]))
 
 
 def _follow(part: Steps, books: "Sequence[ContextBook]", bases: Ints) -> Ints:
