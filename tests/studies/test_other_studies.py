@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wayveil.studies.docs import studies_page
+from wayveil.studies.docs import records, studies_page, written
 from wayveil.studies.dp_loc.printed import FOUND, TABLE_1, TABLE_5
 from wayveil.studies.lab import Lab
 from wayveil.studies.page import study_page
@@ -62,10 +62,10 @@ def test_every_table_of_dp_loc_is_on_the_page_with_its_values(dp_loc):
 
 
 def test_the_page_about_studies_tells_every_figure(dp_loc, strap):
-    records = [json.loads((made[0].parent / "figures.json").read_text()) for made in (strap, dp_loc)]
-    text = studies_page(records)
+    both = [json.loads((made[0].parent / "figures.json").read_text()) for made in (strap, dp_loc)]
+    text = studies_page(both)
     assert text.index("## dp-loc") < text.index("## strap")
-    for record in records:
+    for record in both:
         for one in record["figures"]:
             scale = "tiny" if one["judged"] else ""
             assert f"| {one['label']}: {one['title']} | {scale} | {one['status']} |" in text
@@ -89,11 +89,17 @@ def test_a_figure_is_that_of_the_largest_run_that_measured_it():
     assert "| Small." not in text
 
 
-def test_the_page_in_the_docs_is_made_of_its_records():
-    records = [json.loads(file.read_text()) for file in sorted(DOCS.glob("figures/study-*.json"))]
-    assert sorted({record["study"] for record in records}) == studies()
-    assert (DOCS / "studies.md").read_text() == studies_page(records)
-    for record in records:
+def test_the_pages_in_the_docs_are_made_of_their_records():
+    kept = records(DOCS)
+    assert sorted({record["study"] for record in kept}) == studies()
+    made = written(DOCS)
+    named = {path.relative_to(DOCS).as_posix() for path in made}
+    assert {"studies.md", "mechanisms/mobitrie.md", "tree-studies.md", "taps.md"} <= named
+    for path, text in made.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run python -m wayveil.studies.docs docs/"
+        for picture in re.findall(r"\(figures/(study-[^)]+)\)", text):
+            assert (path.parent / "figures" / picture).exists()
+    for record in kept:
         states = {one["status"] for one in record["figures"]}
         assert states <= {"reached", "not reached", "not reproducible"}
         assert not any(re.search(r"\bnan\b", one["words"]) for one in record["figures"])

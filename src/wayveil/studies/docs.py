@@ -1,21 +1,25 @@
-"""Writes the page about all studies from the records that their runs leave (`figures.json`).
+"""Writes the pages about studies from the records that their runs leave (`figures.json`).
 
-python -m wayveil.studies.docs docs/studies.md docs/figures/study-*.json
+python -m wayveil.studies.docs docs/ page/ ...     takes in the records and charts of finished pages first
+python -m wayveil.studies.docs docs/               writes all pages from the records that the docs keep
 """
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from wayveil.studies.markdown import chart_name, filled, marks, record_path
+
 SCALES = ("full", "quick", "tiny")  # the largest first
 HEAD = """# Studies, repeated
 
 Every published table and figure of the studies whose mechanisms are here: reached, not reached with a number and the
-reason, or not reproducible. Made by `python -m wayveil.studies.docs docs/studies.md docs/figures/study-*.json` from
-what `wayveil study NAME --out page/` leaves in `page/figures.json`; every sentence is computed from the figures of the
-run that its section names.
+reason, or not reproducible. Made by `python -m wayveil.studies.docs docs/ page/` from what `wayveil study NAME --out
+page/` leaves in `page/figures.json` (kept in `figures/study-*.json`); every sentence is computed from the figures of
+the run that its section names.
 
 ```
 wayveil study list
@@ -74,12 +78,46 @@ def _section(runs: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def take_in(page: Path, docs: Path) -> str:
+    """Keep the record of a finished page, and its charts where the docs show them; gives the record's name."""
+    record = json.loads((page / "figures.json").read_text(encoding="utf-8"))
+    name = f"{record['study']}-{record['scale']}"
+    shutil.copy(page / "figures.json", record_path(docs, name))
+    if (name, False) in [mark for text in _pages(docs).values() for mark in marks(text)]:
+        for old in (docs / "figures").glob(chart_name(record["study"], "*")):
+            old.unlink()
+        for chart in (chart for exhibit in record["exhibits"] for chart in exhibit["charts"]):
+            kept = docs / "figures" / chart_name(record["study"], chart)
+            shutil.copy(page / "figures" / f"{chart}.svg", kept)
+    return name
+
+
+def records(docs: Path) -> list[dict[str, Any]]:
+    """All that the docs keep."""
+    kept = sorted(docs.glob("figures/study-*.json"))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in kept]
+
+
+def written(docs: Path) -> dict[Path, str]:
+    """Every page about studies, as the records have it."""
+    filled_in = {path: filled(text, docs) for path, text in _pages(docs).items()}
+    return {docs / "studies.md": studies_page(records(docs)), **filled_in}
+
+
+def _pages(docs: Path) -> dict[Path, str]:
+    """The pages that hold marks."""
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(docs.rglob("*.md"))}
+    return {path: text for path, text in texts.items() if marks(text)}
+
+
 def main(arguments: list[str]) -> None:
-    """Write the page, and say what is in it."""
-    page, *files = map(Path, arguments)
-    records = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    page.write_text(studies_page(records), encoding="utf-8")
-    print(f"{page}: {len({record['study'] for record in records})} studies from {len(records)} runs")
+    """Take in finished pages, write the pages of the docs, and say which."""
+    docs, *pages = map(Path, arguments)
+    for page in pages:
+        print(f"{take_in(page, docs)} from {page}")
+    for path, text in written(docs).items():
+        path.write_text(text, encoding="utf-8")
+        print(path)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Which published tables and figures were reached: counted, with the farthest value and its reason, never typed."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from wayveil.studies.results import Results, Value
 from wayveil.studies.study import Better, Exhibit, Study
@@ -137,19 +137,3 @@ def number(value: float) -> str:
     return (
         f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if abs(value) >= 0.001 else f"{value:.2g}"
     )
-
-
-def figures_json(
-    study: Study, results: Results, verdicts: Sequence[Verdict], scale: str, sources: Sequence[str]
-) -> dict[str, Any]:
-    """What `docs/studies.md` is generated from."""
-    return {
-        "study": study.name,
-        "title": study.title,
-        "source": study.source,
-        "scale": scale,
-        "extent": results.extent(study),
-        "data": list(sources),
-        "stand_in": study.stand_in,
-        "figures": [asdict(verdict) for verdict in verdicts],
-    }
