@@ -22,6 +22,7 @@ from wayveil.studies.bc_transit.printed import (
     PPDP,
     QUERIES,
     ROLE_SHARES,
+    SEEN,
     TABLE_6_1,
     TABLE_6_2,
     TABLE_6_3,
@@ -54,6 +55,8 @@ BESIDE = [
     "Crowded stops",
     "Crowded stops, patterns",
     "Why trees find so little",
+    "What a leak would explain",
+    "What a leak would explain, patterns",
     "Ways",
 ]
 CITY = ring_of_stops(40, seconds=120, skip=3, routes=4)
@@ -104,6 +107,16 @@ def test_both_repairs_peaks_hours_and_all_questions_are_measured(folder):
     assert {TOTAL, PER_STOP_TAPS, HOURS, MOST, LEAST, PAIRS} <= set(asked["figure"]), "the six queries"
     ways = set(table.filter(pl.col("part") == "ways")["way"])
     assert ways == {"cards, NPT", "cards, PPDP", "counts-first", "counts", "study, NPT", "study, PPDP"}
+
+
+def test_the_reasons_say_which_bound_and_what_a_leak_would_explain(folder):
+    record = json.loads((folder / "figures.json").read_text())
+    words = {one["label"]: one["words"] for one in record["figures"] if one["status"] == "not reached"}
+    for label in {"Figure 6.1", "Figure 6.2"} & set(words):
+        assert "taken as taps, ours go from" in words[label]
+        assert "(not private) would go from" in words[label]
+    text = (folder / "results.csv").read_text()
+    assert all(name in text for name in SEEN)
 
 
 def test_pages_of_the_docs_are_made_of_the_record_alone(folder, tmp_path):

@@ -4,7 +4,16 @@ from wayveil.studies.bc_transit.cards import cards_exhibit, cards_part
 from wayveil.studies.bc_transit.datasets import datasets
 from wayveil.studies.bc_transit.exhibits import exhibits
 from wayveil.studies.bc_transit.links import RECONSTRUCTIONS
-from wayveil.studies.bc_transit.printed import COUNTS, EPSILONS, HEIGHTS, NPT, NPT_EQUAL, PPDP, STUDY_HEIGHT
+from wayveil.studies.bc_transit.printed import (
+    COUNTS,
+    EPSILONS,
+    HEIGHTS,
+    NPT,
+    NPT_EQUAL,
+    PPDP,
+    SEEN,
+    STUDY_HEIGHT,
+)
 from wayveil.studies.bc_transit.trials import LAPLACE, NOTHING, Trials
 from wayveil.studies.lab import Lab
 from wayveil.studies.study import Part, Study
@@ -44,6 +53,16 @@ def describe(lab: Lab) -> Study:
                 for height in heights
                 for name in candidates
                 if name != NPT_EQUAL or height == STUDY_HEIGHT
+                for epsilon in epsilons
+            ],
+            trials.queries_of,
+            repetitions,
+        ),
+        Part(
+            "leak",
+            [
+                {"mechanism": name, "height": STUDY_HEIGHT, "epsilon": epsilon}
+                for name in SEEN
                 for epsilon in epsilons
             ],
             trials.queries_of,
