@@ -100,6 +100,7 @@ def _figure_5(data: str) -> Exhibit:
         where={"data": data},
         claims=(
             Claim.of("the error is below 1 % for some height", claims.small_somewhere, data),
+            Claim.of("the error falls as the tree grows higher", claims.height_helps, data),
             Claim.of("a larger epsilon has less error at every height", claims.epsilon_helps, data),
         ),
         why=partial(claims.silence, part="height", data=data),
