@@ -61,7 +61,7 @@ def _html(
     tiles = [
         ("tables and figures reached", f"{reached} of {len(verdicts)}"),
         ("cells run", f"{len(results.cells):,}"),
-        ("time of all cells", f"{results.seconds:,.0f} s"),
+        ("processor time of all cells", f"{results.seconds:,.0f} s"),
         ("scale", lab.scale),
     ]
     environment = templates("wayveil.studies", "wayveil.report", "wayveil.releases")

@@ -6,6 +6,7 @@ from wayveil.studies.bc_transit.printed import (
     NPT_EQUAL,
     NPT_SEEN_LOW,
     PPDP,
+    PPDP_PRESET,
     PPDP_SEEN,
     STRICTEST,
     STUDY_HEIGHT,
@@ -126,8 +127,16 @@ def queries_differ(results: Results, tree: str) -> str:
         "The study divides by 0.1 % of 'the dataset size' at least. Taken as riders, as here, nothing released scores "
         f"{nothing(results, 'uniform, up to 9, %'):.3g} %; taken as taps, ours go from {gentle[0]:.3g} to "
         f"{gentle[1]:.3g} % at height {STUDY_HEIGHT}, and nothing released scores {nothing(results, ARE_TAPS):.3g} %. "
-        f"{seen} would go from {leak[0]:.3g} to {leak[1]:.3g} %, taken as riders. {thin(results)}"
+        f"{seen} would go from {leak[0]:.3g} to {leak[1]:.3g} %, taken as riders. "
+        f"{_preset(results) if tree == PPDP else ''}{thin(results)}"
     )
+
+
+def _preset(results: Results) -> str:
+    """What thresholds that keep noise out leave of PPDP."""
+    errors = by_epsilon(results, ARE, PPDP_PRESET).values()
+    missing = by_epsilon(results, TOTAL, PPDP_PRESET).values()
+    return f"{PPDP_PRESET}, scores {span(errors)} %, with {span(missing)} % of the taps missing. "
 
 
 def laplace(results: Results) -> str:

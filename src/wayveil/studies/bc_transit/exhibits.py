@@ -13,6 +13,7 @@ from wayveil.studies.bc_transit.printed import (
     NPT_EQUAL,
     PER_STOP,
     PPDP,
+    PPDP_PRESET,
     QUERIES,
     STRICTEST,
     STUDY_HEIGHT,
@@ -35,7 +36,7 @@ from wayveil.studies.bc_transit.questions import (
 from wayveil.studies.study import Claim, Exhibit
 
 TREES = (NPT, PPDP)
-MECHANISMS = (NPT, PPDP, NPT_EQUAL, COUNTS)
+MECHANISMS = (NPT, PPDP, NPT_EQUAL, PPDP_PRESET, COUNTS)
 
 
 def exhibits() -> tuple[Exhibit, ...]:

@@ -3,6 +3,7 @@
 from typing import Final
 
 NPT, NPT_EQUAL, PPDP, COUNTS = "NPT", "NPT, equal repair", "PPDP", "tap counts"
+PPDP_PRESET = "PPDP, preset published"  # decreasing thresholds; the study names no values
 # What the study may have done instead of what it says: noise on prefixes that occur, and none on the others. Its text
 # has a threshold of 2.83 noise scales of a level, its table 5.1 one of 2.83 / epsilon.
 NPT_SEEN = "NPT, observed prefixes only (not private)"
