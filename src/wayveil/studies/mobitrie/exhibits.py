@@ -66,7 +66,18 @@ def _data() -> Exhibit:
         printed=tabled(DATA_FACTS, TABLE_7_1),
         ours="ours",
         tolerance=0.1,
+        why=why_data,
     )
+
+
+def why_data(results: Results) -> str:
+    """What the datasets of this run have where the study's have something else."""
+    words = [
+        f"{data}: {results.mean('data', 'trajectories', data=data) * length:,.0f} visits in all, {length:.3g} each"
+        for data in NUMBERS
+        if not isnan(length := results.mean("data", "mean length", data=data))
+    ]
+    return f"Counted in this run ({'; '.join(words)}); the riders are simulated on another feed or city."
 
 
 def _metrics(data: str) -> Exhibit:

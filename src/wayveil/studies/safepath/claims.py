@@ -165,6 +165,16 @@ def time_grows(results: Results, data: str) -> Said:
     return grows(results.curve("scale", SECONDS, "timestamps", data=data, mechanism=PUBLISHED))
 
 
+def seconds_each(results: Results, data: str) -> str:
+    """What a record costs, with few and with many."""
+    words = []
+    for stamps in ("35", "168"):
+        where = {"data": data, "timestamps": stamps, "mechanism": PUBLISHED}
+        seconds, records = (results.mean("scale", figure, **where) for figure in (SECONDS, "records"))
+        words.append(f"{1e6 * seconds / records:.2g} s per million of {records:,.0f} records")
+    return f"{' and '.join(words)}, in processor seconds."
+
+
 def silence(results: Results, part: str, **where: str) -> str:
     """What an empty release scores: how much a figure says."""
     said = [

@@ -190,5 +190,6 @@ def _figure_8(data: str) -> Exhibit:
             ),
             Claim.of("run time grows with the size of the data", claims.time_grows, data),
         ),
+        why=partial(claims.seconds_each, data=data),
         note=OWN_MACHINE,
     )
