@@ -61,6 +61,27 @@ def weighted_wins(results: Results) -> Said:
     return always_less(*(by_epsilon(results, ARE, repair) for repair in (NPT, NPT_EQUAL)))
 
 
+def repairs_differ(results: Results) -> str:
+    """How far the repairs are apart, beside how far releases of one setting are."""
+    weighted, equal = (by_epsilon(results, ARE, repair) for repair in (NPT, NPT_EQUAL))
+    apart = max(abs(weighted[at] - equal[at]) for at in weighted if at in equal)
+    spreads = [
+        found.deviation
+        for epsilon in epsilons(results)
+        if (found := results.value("queries", ARE, mechanism=NPT, height=STUDY_HEIGHT, epsilon=epsilon))
+        and found.deviation is not None
+    ]
+    chance = (
+        f", where releases of one setting have a standard deviation of up to {max(spreads):.2g}"
+        if spreads
+        else ""
+    )
+    return (
+        f"They differ by at most {apart:.2g} points{chance}. The study has a fixed threshold, which lets more false "
+        "children in to be repaired."
+    )
+
+
 def ppdp_wins(results: Results, height: str) -> Said:
     return always_less(*(by_epsilon(results, ARE, tree, height) for tree in (PPDP, NPT)))
 

@@ -107,10 +107,7 @@ def _repair() -> Exhibit:
         only=(NPT, NPT_EQUAL),
         where={"height": STUDY_HEIGHT},
         claims=(Claim("weighted repair has less error at every epsilon", claims.weighted_wins),),
-        why=lambda results: (
-            "Equal subtraction takes the children that barely passed the threshold away first; proportions make the "
-            "large child pay for them. The study has a fixed threshold, which lets far more of them in."
-        ),
+        why=claims.repairs_differ,
     )
 
 

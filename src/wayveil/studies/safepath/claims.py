@@ -213,10 +213,11 @@ def empty_nodes_are_free(results: Results) -> str:
 
 def children_are_drawn(results: Results) -> str:
     """Why SeqPT is quick here."""
+    seconds = {name: results.mean("rivals", SECONDS, mechanism=name, height="5") for name in (SEQPT, OURS)}
     return (
         f"The study's SeqPT visits every empty child; a version that does so with arrays is the line '{EVERY_CHILD}'. "
-        "Drawn from their law, empty children cost next to nothing, and SeqPT, which has half as many levels, is the "
-        "quicker one."
+        "Drawn from their law, empty children cost next to nothing: SeqPT, which has half as many levels, then takes "
+        f"{seconds[SEQPT]:.2g} s at height 5 and SafePath {seconds[OURS]:.2g} s."
     )
 
 
@@ -229,8 +230,8 @@ def moves_are_not_listed(results: Results) -> str:
     )
     return (
         "The study's n-grams took minutes and ran out of memory at n = 3. Ours never list the moves between pairs, and "
-        f"take {seconds:.1f} s at n = 3. They walk from pair to pair until an end is drawn, {visits:.2g} visits on "
-        f"average at n = 3; SafePath keeps what is over its thresholds, {kept:.2g} visits at h = 3."
+        f"take {seconds:.1f} s at n = 3. They walk from pair to pair until an end is drawn, {visits:.3g} visits on "
+        f"average at n = 3; SafePath keeps what is over its thresholds, {kept:.3g} visits at h = 3."
     )
 
 
