@@ -85,7 +85,7 @@ def test_a_figure_is_that_of_the_largest_run_that_measured_it():
         keys = "label", "title", "status", "reached", "judged", "words"
         made = [dict(zip(keys, (one[0], "what", *one[1:]), strict=True)) for one in figures]
         about = {"study": "toy", "title": "A toy", "source": "x", "scale": scale, "data": ["y"], "extent": ""}
-        return {**about, "stand_in": "", "figures": made}
+        return {**about, "stand_in": "", "seconds": 7, "figures": made}
 
     large = run(
         "full", ("T 1", "reached", 1, 1, "Large."), ("T 2", "not reproducible", 0, 0, "Not measured.")
@@ -96,6 +96,7 @@ def test_a_figure_is_that_of_the_largest_run_that_measured_it():
     assert "| T 1: what | full | reached | 1 of 1 | Large. |" in text
     assert "| T 2: what | quick | not reached | 0 of 1 | Also small. |" in text
     assert "| Small." not in text
+    assert "Its cells took 7 processor seconds." in text
 
 
 def test_the_pages_in_the_docs_are_made_of_their_records():

@@ -68,7 +68,8 @@ def _section(runs: list[dict[str, Any]]) -> str:
     lines = [f"## {about['study']}", "", f"{about['title']}. After {about['source']}."]
     for record in runs:
         data = "; ".join(record["data"])
-        words = [f"The run `{record['scale']}` is on {data}.", record["extent"], record["stand_in"]]
+        took = f"Its cells took {record['seconds']:,} processor seconds."
+        words = [f"The run `{record['scale']}` is on {data}.", record["extent"], took, record["stand_in"]]
         lines.append(" ".join(filter(None, words)))
     lines += ["", "| published | run | status | held | where ours differ, and why |", "|---|---|---|---|---|"]
     for scale, one in best_figures(runs):

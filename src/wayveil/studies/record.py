@@ -32,6 +32,7 @@ def study_record(
         "source": study.source,
         "scale": scale,
         "extent": results.extent(study),
+        "seconds": round(results.seconds),
         "data": list(sources),
         "stand_in": study.stand_in,
         "figures": [asdict(verdict) for verdict in verdicts],
