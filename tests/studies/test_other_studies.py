@@ -11,6 +11,10 @@ from wayveil.studies.dp_loc.printed import FOUND, TABLE_1, TABLE_5
 from wayveil.studies.lab import Lab
 from wayveil.studies.page import study_page
 from wayveil.studies.registry import find_study, studies
+from wayveil.studies.results import Results
+from wayveil.studies.strap.cities import DENSE
+from wayveil.studies.strap.exhibits import monotone
+from wayveil.studies.strap.trials import KNOWN, STRAP
 from wayveil.studies.verdicts import number
 
 WITHOUT = {"Section 4.2", "Figures 6.4, B.4"}  # exact by construction, or counted from the study's own table
@@ -39,6 +43,29 @@ def test_every_figure_of_strap_is_on_the_page(strap):
         assert f"{label}: " in html
     curves = [one for one in verdicts if one.label[7:-1] in ("8", "9", "10")]
     assert all("Spearman" in one.words and "at p = .2, .3, .4" in one.words for one in curves)
+
+
+def test_ties_are_no_step_the_wrong_way():
+    def said(*values):
+        setting = {"city": DENSE, "mechanism": "glove"}
+        rows = [{"known": f"p = {p:g}", "figure": STRAP, "value": 0.0} for p in KNOWN]
+        cells = [
+            {
+                "part": "releases",
+                "setting": {**setting, "parameter": str(at)},
+                "repetition": 0,
+                "status": "measured",
+                "message": "",
+                "rows": [{**row, "value": value} for row in rows],
+            }
+            for at, value in enumerate(values, 2)
+        ]
+        return monotone(Results.of(cells), DENSE, "glove")
+
+    assert said(1.0, 2.0, 3.0, 3.0, 3.0)[0]
+    assert "no step the wrong way" in said(1.0, 2.0, 3.0, 3.0, 3.0)[1]
+    assert not said(1.0, 3.0, 2.0, 2.0, 2.0)[0]
+    assert not said(2.0, 2.0, 2.0, 2.0, 2.0)[0]
 
 
 def test_every_table_of_dp_loc_is_on_the_page_with_its_values(dp_loc):
