@@ -149,7 +149,10 @@ def test_reaching_knows_directions_tolerance_and_chance():
     assert not reaches(ours, 0.5, "lower", 0)
     assert not reaches(ours, 0.9, "same", 0.05)
     assert reaches(ours, 0.98, "same", 0.05)
-    assert reaches(summarise([0.0, 2.0]), 0.5, "lower", 0)
+    assert reaches(summarise([0.0, 2.0, 0.0, 2.0, 1.0]), 0.5, "lower", 0)
+    assert not reaches(summarise([0.0, 2.0]), 0.5, "lower", 0), (
+        "two runs have an interval that holds anything"
+    )
 
 
 def test_the_page_has_everything(lab, monkeypatch):

@@ -7,6 +7,7 @@ from typing import Literal
 from wayveil.studies.results import Results, Value
 from wayveil.studies.study import Better, Exhibit, Study
 
+FEWEST = 5  # runs whose interval counts
 Status = Literal["reached", "not reached", "not reproducible"]
 
 
@@ -63,9 +64,13 @@ def hold(exhibit: Exhibit, results: Results) -> list[Held]:
 
 
 def reaches(ours: Value, theirs: float, better: Better, tolerance: float) -> bool:
-    """Whether ours is as good as theirs, up to the tolerance and to chance (its 95 % interval)."""
+    """Whether ours is as good as theirs, up to the tolerance and to chance (its 95 % interval).
+
+    The interval of fewer than `FEWEST` runs is so wide that it would reach anything: then the mean is held.
+    """
     slack = tolerance * abs(theirs)
-    not_above, not_below = ours.low <= theirs + slack, ours.high >= theirs - slack
+    low, high = (ours.low, ours.high) if ours.runs >= FEWEST else (ours.mean, ours.mean)
+    not_above, not_below = low <= theirs + slack, high >= theirs - slack
     if better == "lower":
         return not_above
     if better == "higher":
