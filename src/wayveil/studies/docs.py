@@ -32,8 +32,9 @@ wayveil study mobitrie --world city.zip --out page/              # on your own c
 `--data` is a folder with `msnbc/msnbc990928.zip` (UCI), `berlin/gtfs.zip` (VBB), `victoria/gtfs.zip` and the like; a
 file that is missing is replaced by simulated data, and the page says so. Every section says on which data it was run,
 and which parts were run less often than the study did. A value counts as reached if it is as good as the printed one,
-up to chance (95 %, where there are five runs or more) and to the tolerance of its table (5 %, facts about data 10 to 25
-%); a figure without values is judged by what the study says in words. `dp-loc` needs `wayveil[accounting,metrics]`, the others no extra.
+up to chance (95 %, where there are five runs or more) and to the tolerance of its table (5 %, facts about data 10 to
+25 %); a figure without values is judged by what the study says in words. `dp-loc` needs `wayveil[accounting,metrics]`,
+the others no extra.
 """
 
 
