@@ -1,4 +1,4 @@
-"""What the published trie study measured: the figures of its leak, computed here and nowhere else.
+"""What the published trie study measured: the figures of its leak. `wayveil study mobitrie` shows them too.
 
 python tests/mechanisms/test_mobitrie_leak.py     the figures of 100 runs at every epsilon
 """
@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from wayveil.counting.local import LocalCounter
-from wayveil.privacy.bits import SeededBits
+from wayveil.errors import ParameterError
+from wayveil.privacy.bits import SeededBits, secure_bits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
 from wayveil.studies.lab import Lab
 from wayveil.studies.mobitrie.datasets import datasets
 from wayveil.studies.mobitrie.printed import EPSILONS, FIGURES, METRICS, PAGES, found_share
 from wayveil.studies.mobitrie.trials import Bench, ChosenOnce, metrics_of, subjects
+from wayveil.studies.observed import ObservedOnly
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -30,23 +32,11 @@ def published(data, epsilon):
     return {name: value / found_share(data, epsilon) for name, value in row.items()}
 
 
-class LeakingGate(Gate):
-    """Answers about the cells that occur in the data and about no others. Not private at any epsilon."""
-
-    def answer(self, question, exact):
-        noisy = super().answer(question, exact)
-        seen = np.isin(noisy.keys, exact.keys)
-        return NoisyCounts(question, noisy.keys[seen], noisy.counts[seen])
-
-    def inner(self, budget):
-        return LeakingGate(self.unit, budget, self.bits)
-
-
 def figures(data, bench, epsilon, runs):
     """Mean fitness, F1 and precision of the tries that were found, and the share of runs that found one."""
     mechanism, counter = subjects(data)["mobitrie-lt"], ChosenOnce(bench.raw)
     models = [
-        mechanism.measure(counter, LeakingGate(Trip(), Budget(epsilon), SeededBits(f"{epsilon} {run}")))
+        mechanism.measure(counter, ObservedOnly(Trip(), Budget(epsilon), SeededBits(f"{epsilon} {run}")))
         for run in range(runs)
     ]
     found = [metrics_of(bench.ngrams.score(model.ngrams(3)[0])) for model in models if model.accepted]
@@ -59,13 +49,18 @@ def test_a_leaking_gate_never_shows_what_did_not_happen():
     mechanism = subjects(PAGES)["mobitrie-lt"].model_copy(update={"quality": 0.01})
     accepted = []
     for seed in range(5):
-        gates = [kind(Trip(), Budget(1), SeededBits(seed)) for kind in (LeakingGate, Gate)]
+        gates = [kind(Trip(), Budget(1), SeededBits(seed)) for kind in (ObservedOnly, Gate)]
         leaking, sound = (mechanism.measure(LocalCounter(trips), gate) for gate in gates)
         assert set(map(tuple, leaking.grams.symbols.tolist())) <= {(6, 0, 1), (0, 1, 2), (1, 2, 7)}
         # A search may end with nothing; where it finds a trie, noise shows in it.
         assert len(sound.grams) > 3 or not sound.accepted
         accepted.append(sound.accepted)
     assert sum(accepted) >= 3
+
+
+def test_a_gate_that_leaks_takes_no_secure_noise():
+    with pytest.raises(ParameterError, match="from a seed"):
+        ObservedOnly(Trip(), Budget(1), secure_bits())
 
 
 @pytest.mark.data

@@ -20,8 +20,10 @@ from wayveil.studies.bc_transit.printed import (
     NPT_EQUAL,
     PER_STOP,
     PPDP,
+    PPDP_PRESET,
     QUERIES,
     ROLE_SHARES,
+    SEEN,
     TABLE_6_1,
     TABLE_6_2,
     TABLE_6_3,
@@ -36,8 +38,9 @@ from wayveil.studies.bc_transit.questions import (
     at_peaks,
 )
 from wayveil.studies.bc_transit.trials import STUDY_GAPS
+from wayveil.studies.docs import main, written
 from wayveil.studies.lab import Lab
-from wayveil.studies.markdown import BEGIN, BEGIN_TABLES, END, write_markdown
+from wayveil.studies.markdown import END
 from wayveil.studies.registry import find_study
 from wayveil.studies.study import STUDY
 from wayveil.studies.verdicts import number
@@ -53,6 +56,8 @@ BESIDE = [
     "Crowded stops",
     "Crowded stops, patterns",
     "Why trees find so little",
+    "What a leak would explain",
+    "What a leak would explain, patterns",
     "Ways",
 ]
 CITY = ring_of_stops(40, seconds=120, skip=3, routes=4)
@@ -99,16 +104,30 @@ def test_both_repairs_peaks_hours_and_all_questions_are_measured(folder):
     peaks = asked.filter(
         (pl.col("figure") == "patterns with peak periods, %") & pl.col("value").is_not_null()
     )
-    assert set(peaks["mechanism"]) == {PPDP, COUNTS}, "the prefix tree has no times"
+    assert set(peaks["mechanism"]) == {PPDP, PPDP_PRESET, COUNTS}, "the prefix tree has no times"
     assert {TOTAL, PER_STOP_TAPS, HOURS, MOST, LEAST, PAIRS} <= set(asked["figure"]), "the six queries"
     ways = set(table.filter(pl.col("part") == "ways")["way"])
     assert ways == {"cards, NPT", "cards, PPDP", "counts-first", "counts", "study, NPT", "study, PPDP"}
 
 
-def test_a_page_of_the_docs_is_made_from_the_folder_alone(folder, tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(f"# By hand\n\n{BEGIN}\nold\n{END}\nafter\n")
-    write_markdown(folder, page)
+def test_the_reasons_say_which_bound_and_what_a_leak_would_explain(folder):
+    record = json.loads((folder / "figures.json").read_text())
+    words = {one["label"]: one["words"] for one in record["figures"] if one["status"] == "not reached"}
+    for label in {"Figure 6.1", "Figure 6.2"} & set(words):
+        assert "taken as taps, ours go from" in words[label]
+        assert "(not private) would go from" in words[label]
+    text = (folder / "results.csv").read_text()
+    assert all(name in text for name in SEEN)
+
+
+def test_pages_of_the_docs_are_made_of_the_record_alone(folder, tmp_path):
+    mark = "<!-- study {}bc-transit-tiny: made by `python -m wayveil.studies.docs` -->"
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "study-bc-transit-gone.svg").write_text("old")
+    page, tables = tmp_path / "page.md", tmp_path / "tables.md"
+    page.write_text(f"# By hand\n\n{mark.format('')}\nold\n{END}\nafter\n")
+    tables.write_text(f"{mark.format('tables ')}{END}")
+    main([str(tmp_path), str(folder)])
     text = page.read_text()
     assert text.startswith("# By hand")
     assert text.endswith("after\n")
@@ -118,17 +137,16 @@ def test_a_page_of_the_docs_is_made_from_the_folder_alone(folder, tmp_path):
     assert "| 20 | the study | 85 | 95 |" in text
     pictures = re.findall(r"\(figures/([^)]+)\)", text)
     assert len(pictures) >= 9
-    assert all((tmp_path / "figures" / name).exists() for name in pictures)
-    page.write_text(f"{BEGIN_TABLES}{END}")
-    write_markdown(folder, page)
-    assert "### Table 6.1: " in page.read_text()
-    assert "![" not in page.read_text()
-    page.write_text("no marks")
-    with pytest.raises(InputError, match="must hold the marks"):
-        write_markdown(folder, page)
-    page.write_text(f"{BEGIN}{END}")
-    with pytest.raises(InputError, match="not the folder of a study"):
-        write_markdown(tmp_path, page)
+    assert {file.name for file in (tmp_path / "figures").glob("*.svg")} == set(pictures)
+    assert "### Table 6.1: " in tables.read_text()
+    assert "![" not in tables.read_text()
+    assert "## bc-transit" in (tmp_path / "studies.md").read_text()
+    # A hand edit is undone, and the record is all that is needed.
+    page.write_text(text.replace("| 20 | the study | 85 | 95 |", "| 20 | the study | 85 | 96 |"))
+    assert written(tmp_path)[page] == text
+    page.write_text(mark.format("").replace("tiny", "full") + END)
+    with pytest.raises(InputError, match="is named by a page"):
+        main([str(tmp_path)])
 
 
 def test_links_are_counted_against_the_true_cards():

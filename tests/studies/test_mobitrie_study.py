@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from wayveil.cli import _register, app
 from wayveil.privacy.bits import SeededBits
 from wayveil.studies.mobitrie.printed import EPSILONS, ERRORS, FIGURES, METRICS
+from wayveil.studies.mobitrie.trials import AS_CODED, LEAK, Bench
 from wayveil.studies.mobitrie.tries import StaticCounter, example_trips, static_grams
 from wayveil.studies.study import STUDY
 from wayveil.studies.verdicts import number
@@ -71,6 +72,25 @@ def test_errors_are_answered_by_the_trie_and_by_trips(folder):
     assert "mobitrie-lt by the trie" in text
     assert "mobitrie-lt by trips" in text
     assert "baseline (no privacy) by the trie" in text
+    for name in ("mobitrie-lt", LEAK):
+        assert f"{name} {AS_CODED}" in text
+
+
+def test_a_leak_is_marked_and_says_what_it_explains(folder):
+    assert "not private" in LEAK
+    record = json.loads((folder / "figures.json").read_text())
+    words = {one["label"]: one["words"] for one in record["figures"]}
+    for label in ("Table 7.5", "Table 7.6", "Table 7.7"):
+        assert "With noise on observed 3-grams only, which is not private" in words[label]
+    assert "Asked as in public states of the study's code" in words["Table 7.9"]
+
+
+def test_queries_count_how_often_they_occur():
+    # The study's example: the trip 1 3 4 5 7 1 has stop 1 twice.
+    bench = Bench(example_trips(), queries=200)
+    (_, work), true = bench.errors.works[1], bench.errors.true[1]
+    alone = (work.lengths == 1) & (work.items[:, 0] == 0)
+    assert set(true[alone].tolist()) == {6}
 
 
 def test_pictures_are_drawn_once_each_with_stars_at_hotspots(folder):

@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from wayveil.studies.docs import studies_page
+from wayveil.studies.docs import records, studies_page, written
 from wayveil.studies.dp_loc.printed import FOUND, TABLE_1, TABLE_5
 from wayveil.studies.lab import Lab
 from wayveil.studies.page import study_page
-from wayveil.studies.registry import studies
+from wayveil.studies.registry import find_study, studies
+from wayveil.studies.results import Results
+from wayveil.studies.strap.cities import DENSE
+from wayveil.studies.strap.exhibits import monotone
+from wayveil.studies.strap.trials import KNOWN, STRAP
 from wayveil.studies.verdicts import number
 
+WITHOUT = {"Section 4.2", "Figures 6.4, B.4"}  # exact by construction, or counted from the study's own table
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -40,6 +45,29 @@ def test_every_figure_of_strap_is_on_the_page(strap):
     assert all("Spearman" in one.words and "at p = .2, .3, .4" in one.words for one in curves)
 
 
+def test_ties_are_no_step_the_wrong_way():
+    def said(*values):
+        setting = {"city": DENSE, "mechanism": "glove"}
+        rows = [{"known": f"p = {p:g}", "figure": STRAP, "value": 0.0} for p in KNOWN]
+        cells = [
+            {
+                "part": "releases",
+                "setting": {**setting, "parameter": str(at)},
+                "repetition": 0,
+                "status": "measured",
+                "message": "",
+                "rows": [{**row, "value": value} for row in rows],
+            }
+            for at, value in enumerate(values, 2)
+        ]
+        return monotone(Results.of(cells), DENSE, "glove")
+
+    assert said(1.0, 2.0, 3.0, 3.0, 3.0)[0]
+    assert "no step the wrong way" in said(1.0, 2.0, 3.0, 3.0, 3.0)[1]
+    assert not said(1.0, 3.0, 2.0, 2.0, 2.0)[0]
+    assert not said(2.0, 2.0, 2.0, 2.0, 2.0)[0]
+
+
 def test_every_table_of_dp_loc_is_on_the_page_with_its_values(dp_loc):
     page, verdicts, results = dp_loc
     assert results.gaps() == []
@@ -62,13 +90,21 @@ def test_every_table_of_dp_loc_is_on_the_page_with_its_values(dp_loc):
 
 
 def test_the_page_about_studies_tells_every_figure(dp_loc, strap):
-    records = [json.loads((made[0].parent / "figures.json").read_text()) for made in (strap, dp_loc)]
-    text = studies_page(records)
+    both = [json.loads((made[0].parent / "figures.json").read_text()) for made in (strap, dp_loc)]
+    text = studies_page(both)
     assert text.index("## dp-loc") < text.index("## strap")
-    for record in records:
+    for record in both:
         for one in record["figures"]:
             scale = "tiny" if one["judged"] else ""
             assert f"| {one['label']}: {one['title']} | {scale} | {one['status']} |" in text
+
+
+@pytest.mark.parametrize("name", studies())
+def test_what_has_values_to_miss_has_a_reason(name):
+    study = find_study(name, Lab(scale="quick"))
+    bare = {one.label for one in study.exhibits if one.published and not one.missing and one.why is None}
+    # Those without hold or fall by a count that their claim says.
+    assert not any(one.printed for one in study.exhibits if one.label in bare - WITHOUT)
 
 
 def test_a_figure_is_that_of_the_largest_run_that_measured_it():
@@ -76,7 +112,7 @@ def test_a_figure_is_that_of_the_largest_run_that_measured_it():
         keys = "label", "title", "status", "reached", "judged", "words"
         made = [dict(zip(keys, (one[0], "what", *one[1:]), strict=True)) for one in figures]
         about = {"study": "toy", "title": "A toy", "source": "x", "scale": scale, "data": ["y"], "extent": ""}
-        return {**about, "stand_in": "", "figures": made}
+        return {**about, "stand_in": "", "seconds": 7, "figures": made}
 
     large = run(
         "full", ("T 1", "reached", 1, 1, "Large."), ("T 2", "not reproducible", 0, 0, "Not measured.")
@@ -87,13 +123,20 @@ def test_a_figure_is_that_of_the_largest_run_that_measured_it():
     assert "| T 1: what | full | reached | 1 of 1 | Large. |" in text
     assert "| T 2: what | quick | not reached | 0 of 1 | Also small. |" in text
     assert "| Small." not in text
+    assert "Its cells took 7 processor seconds." in text
 
 
-def test_the_page_in_the_docs_is_made_of_its_records():
-    records = [json.loads(file.read_text()) for file in sorted(DOCS.glob("figures/study-*.json"))]
-    assert sorted({record["study"] for record in records}) == studies()
-    assert (DOCS / "studies.md").read_text() == studies_page(records)
-    for record in records:
+def test_the_pages_in_the_docs_are_made_of_their_records():
+    kept = records(DOCS)
+    assert sorted({record["study"] for record in kept}) == studies()
+    made = written(DOCS)
+    named = {path.relative_to(DOCS).as_posix() for path in made}
+    assert {"studies.md", "mechanisms/mobitrie.md", "tree-studies.md", "taps.md"} <= named
+    for path, text in made.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run python -m wayveil.studies.docs docs/"
+        for picture in re.findall(r"\(figures/(study-[^)]+)\)", text):
+            assert (path.parent / "figures" / picture).exists()
+    for record in kept:
         states = {one["status"] for one in record["figures"]}
         assert states <= {"reached", "not reached", "not reproducible"}
         assert not any(re.search(r"\bnan\b", one["words"]) for one in record["figures"])

@@ -155,6 +155,8 @@ def test_the_error_is_the_mean_over_the_definition_on_both_workloads_and_per_len
         assert values[f"count_query_error/{work.name}"] == pytest.approx(np.mean(errors))
         exact = np.array(errors)[work.lengths == 2].mean()
         assert values[f"count_query_error/{work.name}/2"] == pytest.approx(exact)
+        assert question.errors_at(private, 2)[work.name] == values[f"count_query_error/{work.name}/2"]
+    assert question.errors_at(private, 4) == {}
 
 
 def test_identical_trips_have_no_error_and_an_empty_release_errs_fully_on_frequent_queries():

@@ -54,6 +54,14 @@ def test_a_trie_answers_with_the_counts_below_its_nodes():
             asked = tuple(row[:length])
             below = [c for gram, c in zip(grams, count, strict=True) if tuple(gram[:length]) == asked]
             assert answer == (sum(below) if length <= 3 else 0)
+    for (_, work), answers in zip(
+        queries.works, trie_answers(queries, grams, count, leaves_only=True), strict=True
+    ):
+        assert (answers[work.lengths < 3] == 0).all()
+    gentle = trie_errors(queries, grams, count, leaves_only=True, sanity=len(raw))
+    strict = trie_errors(queries, grams, count, leaves_only=True)
+    assert all(a.value <= b.value for a, b in zip(gentle, strict, strict=True))
+    assert sum(a.value for a in gentle) < sum(b.value for b in strict)
     nothing = trie_errors(queries, grams[:0], count[:0])
     assert all(one.value > 0 for one in nothing if "non-empty" in one.key)
 

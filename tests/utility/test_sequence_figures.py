@@ -136,6 +136,18 @@ def test_subsequence_error_is_that_of_the_definition(lists, other):
         assert found[f"subsequence_error/{work.name}/{longest}"] == pytest.approx(np.mean(errors))
 
 
+def test_occurrences_are_counted_however_often_a_trip_has_them():
+    trips = Trips.of_lists([[0, 1, 0, 1, 0], [1]], ABCD)
+    trie = WindowTrie.of(np.array([[0, 1, -1], [0, -1, -1], [0, 1, 0]]), np.array([2, 1, 3]))
+    assert trie.occurrences(trips).tolist() == [2, 3, 2]
+    assert trie.trips_containing(trips).tolist() == [1, 1, 1]
+    once, always = (
+        SubsequenceError(trips, queries=50, max_lengths=(3,), occurrences=often) for often in (False, True)
+    )
+    assert all((a <= b).all() for a, b in zip(once.true, always.true, strict=True))
+    assert max(answers.max() for answers in always.true) == 3
+
+
 def test_queries_are_no_longer_than_the_longest_trip():
     work = window_workload(Trips.of_lists([[0, 1, 2], [3]], ABCD), 200, 20, np.random.default_rng(0))
     assert work.lengths.max() == 3

@@ -13,9 +13,10 @@ from wayveil.studies.results import Results
 from wayveil.studies.study import STUDY, Exhibit, is_number
 
 # Inches.
-PLOT_WIDTH, PLOT_HEIGHT, PLOT_ABOVE, PLOT_BELOW, LEGEND_ROW = 5.6, 2.5, 0.3, 0.5, 0.19
-LEGEND_COLUMNS = 2
-CROWDED = 34  # letters of all ticks that still fit in the larger type
+PLOT_WIDTH, PLOT_HEIGHT, PLOT_ABOVE, PLOT_BELOW, LEGEND_ROW = 4.7, 2.3, 0.3, 0.5, 0.19
+LEGEND_LETTERS = 33  # of a name that still leaves room for a second column of the legend
+CROWDED = 30  # letters of all ticks that still fit in the larger type
+FLAT = 0.02  # lines that differ by less, relative to the largest, are drawn from zero on
 
 
 def line_charts(exhibit: Exhibit, results: Results) -> list[Chart]:
@@ -41,11 +42,12 @@ def line_charts(exhibit: Exhibit, results: Results) -> list[Chart]:
 def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) -> Chart:
     lines = [series for series in [*names, STUDY] if series in data["series"]]
     # Plain margins, with the legend below the axes: it hides no line, and a layout engine would draw everything twice.
-    below = PLOT_BELOW + LEGEND_ROW * -(-len(lines) // LEGEND_COLUMNS)
+    columns = 2 if max(map(len, lines)) <= LEGEND_LETTERS else 1
+    below = PLOT_BELOW + LEGEND_ROW * -(-len(lines) // columns)
     height = PLOT_HEIGHT + PLOT_ABOVE + below
     picture = Figure(figsize=(PLOT_WIDTH, height))
     FigureCanvasSVG(picture)
-    axes = picture.add_axes((0.115, below / height, 0.865, PLOT_HEIGHT / height))
+    axes = picture.add_axes((0.15, below / height, 0.83, PLOT_HEIGHT / height))
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
@@ -76,10 +78,14 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     crowded = sum(map(len, ticks)) > CROWDED
     axes.set_xticks([place[tick] for tick in ticks], ticks, fontsize=6.5 if crowded else 8)
     axes.minorticks_off()
+    axes.ticklabel_format(axis="y", style="plain", useOffset=False)
+    means = data["mean"].drop_nulls().to_numpy()
+    if means.min() >= 0 and np.ptp(means) <= FLAT * means.max():
+        axes.set_ylim(0, 1.2 * means.max() or 1)
     axes.set_xlabel(exhibit.down, fontsize=9)
     title = exhibit.column_name(column)
     axes.set_title(title, fontsize=10, loc="left")
-    picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=LEGEND_COLUMNS, borderaxespad=0.4)
+    picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=columns, borderaxespad=0.4)
     name = re.sub(r"[^\w]+", "-", f"{exhibit.label} {title}".lower()).strip("-")
     alt = f"{exhibit.label}: {title} against {exhibit.down}, {len(names)} line{'s' if len(names) > 1 else ''} of ours"
     alt += " and the study's." if STUDY in data["series"] else "."

@@ -1,21 +1,25 @@
-"""Writes the page about all studies from the records that their runs leave (`figures.json`).
+"""Writes the pages about studies from the records that their runs leave (`figures.json`).
 
-python -m wayveil.studies.docs docs/studies.md docs/figures/study-*.json
+python -m wayveil.studies.docs docs/ page/ ...     takes in the records and charts of finished pages first
+python -m wayveil.studies.docs docs/               writes all pages from the records that the docs keep
 """
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from wayveil.studies.markdown import chart_name, filled, marks, record_path
+
 SCALES = ("full", "quick", "tiny")  # the largest first
 HEAD = """# Studies, repeated
 
 Every published table and figure of the studies whose mechanisms are here: reached, not reached with a number and the
-reason, or not reproducible. Made by `python -m wayveil.studies.docs docs/studies.md docs/figures/study-*.json` from
-what `wayveil study NAME --out page/` leaves in `page/figures.json`; every sentence is computed from the figures of the
-run that its section names.
+reason, or not reproducible. Made by `python -m wayveil.studies.docs docs/ page/` from what `wayveil study NAME --out
+page/` leaves in `page/figures.json` (kept in `figures/study-*.json`); every sentence is computed from the figures of
+the run that its section names.
 
 ```
 wayveil study list
@@ -28,8 +32,9 @@ wayveil study mobitrie --world city.zip --out page/              # on your own c
 `--data` is a folder with `msnbc/msnbc990928.zip` (UCI), `berlin/gtfs.zip` (VBB), `victoria/gtfs.zip` and the like; a
 file that is missing is replaced by simulated data, and the page says so. Every section says on which data it was run,
 and which parts were run less often than the study did. A value counts as reached if it is as good as the printed one,
-up to chance (95 %) and to the tolerance of its table (5 %, facts about data 10 to 25 %); a figure without values is
-judged by what the study says in words. `dp-loc` needs `wayveil[accounting,metrics]`, the others no extra.
+up to chance (95 %, where there are five runs or more) and to the tolerance of its table (5 %, facts about data 10 to
+25 %); a figure without values is judged by what the study says in words. `dp-loc` needs `wayveil[accounting,metrics]`,
+the others no extra.
 """
 
 
@@ -64,7 +69,8 @@ def _section(runs: list[dict[str, Any]]) -> str:
     lines = [f"## {about['study']}", "", f"{about['title']}. After {about['source']}."]
     for record in runs:
         data = "; ".join(record["data"])
-        words = [f"The run `{record['scale']}` is on {data}.", record["extent"], record["stand_in"]]
+        took = f"Its cells took {record['seconds']:,} processor seconds."
+        words = [f"The run `{record['scale']}` is on {data}.", record["extent"], took, record["stand_in"]]
         lines.append(" ".join(filter(None, words)))
     lines += ["", "| published | run | status | held | where ours differ, and why |", "|---|---|---|---|---|"]
     for scale, one in best_figures(runs):
@@ -74,12 +80,46 @@ def _section(runs: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def take_in(page: Path, docs: Path) -> str:
+    """Keep the record of a finished page, and its charts where the docs show them; gives the record's name."""
+    record = json.loads((page / "figures.json").read_text(encoding="utf-8"))
+    name = f"{record['study']}-{record['scale']}"
+    shutil.copy(page / "figures.json", record_path(docs, name))
+    if (name, False) in [mark for text in _pages(docs).values() for mark in marks(text)]:
+        for old in (docs / "figures").glob(chart_name(record["study"], "*")):
+            old.unlink()
+        for chart in (chart for exhibit in record["exhibits"] for chart in exhibit["charts"]):
+            kept = docs / "figures" / chart_name(record["study"], chart)
+            shutil.copy(page / "figures" / f"{chart}.svg", kept)
+    return name
+
+
+def records(docs: Path) -> list[dict[str, Any]]:
+    """All that the docs keep."""
+    kept = sorted(docs.glob("figures/study-*.json"))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in kept]
+
+
+def written(docs: Path) -> dict[Path, str]:
+    """Every page about studies, as the records have it."""
+    filled_in = {path: filled(text, docs) for path, text in _pages(docs).items()}
+    return {docs / "studies.md": studies_page(records(docs)), **filled_in}
+
+
+def _pages(docs: Path) -> dict[Path, str]:
+    """The pages that hold marks."""
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(docs.rglob("*.md"))}
+    return {path: text for path, text in texts.items() if marks(text)}
+
+
 def main(arguments: list[str]) -> None:
-    """Write the page, and say what is in it."""
-    page, *files = map(Path, arguments)
-    records = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    page.write_text(studies_page(records), encoding="utf-8")
-    print(f"{page}: {len({record['study'] for record in records})} studies from {len(records)} runs")
+    """Take in finished pages, write the pages of the docs, and say which."""
+    docs, *pages = map(Path, arguments)
+    for page in pages:
+        print(f"{take_in(page, docs)} from {page}")
+    for path, text in written(docs).items():
+        path.write_text(text, encoding="utf-8")
+        print(path)
 
 
 if __name__ == "__main__":

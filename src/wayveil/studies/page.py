@@ -1,7 +1,6 @@
 """The page of a study: what was reached, every table and figure with ours beside theirs, and a csv of everything."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +12,14 @@ from wayveil.report.chart import Chart
 from wayveil.report.page_files import write_page
 from wayveil.studies.charts import line_charts
 from wayveil.studies.lab import Lab
-from wayveil.studies.results import Results, Value
+from wayveil.studies.record import SCALES, study_record
+from wayveil.studies.results import Results
 from wayveil.studies.run import run_study, write_whole
-from wayveil.studies.study import Exhibit, Study, is_number
-from wayveil.studies.verdicts import Verdict, figures_json, judge, number, remark
+from wayveil.studies.study import Exhibit, Study
+from wayveil.studies.tables import table_heads, table_rows
+from wayveil.studies.verdicts import Verdict, judge, remark
 
 INTERNAL = "This page shows figures computed from raw trips."
-SCALES = {
-    "tiny": "tiny: shows that everything runs; its figures say nothing",
-    "quick": "quick: few repetitions on small data",
-    "full": "full: on as much data as the study",
-}
-
-
-@dataclass(frozen=True)
-class TableRow:
-    """One row: the place, whose it is, and its cells."""
-
-    head: str
-    series: str
-    cells: list[str]
-    theirs: bool = False
 
 
 def study_page(
@@ -48,7 +34,7 @@ def study_page(
         chart.save(folder / "figures")
     write_whole(folder / "results.csv", results.table.write_csv)
     sources = [source.words for source in lab.sources.values()]
-    record = json.dumps(figures_json(study, results, verdicts, lab.scale, sources), indent=1)
+    record = json.dumps(study_record(study, results, verdicts, charts, lab.scale, sources), indent=1)
     write_whole(folder / "figures.json", lambda draft: draft.write_text(record + "\n"))
     page = write_page(folder / "index.html", _html(study, lab, results, verdicts, charts))
     return page, verdicts, results
@@ -75,7 +61,7 @@ def _html(
     tiles = [
         ("tables and figures reached", f"{reached} of {len(verdicts)}"),
         ("cells run", f"{len(results.cells):,}"),
-        ("time of all cells", f"{results.seconds:,.0f} s"),
+        ("processor time of all cells", f"{results.seconds:,.0f} s"),
         ("scale", lab.scale),
     ]
     environment = templates("wayveil.studies", "wayveil.report", "wayveil.releases")
@@ -98,50 +84,6 @@ def _charts(exhibit: Exhibit, results: Results) -> list[Chart]:
     if exhibit.shape == "lines":
         return line_charts(exhibit, results)
     return results.pictures(exhibit) if exhibit.shape == "pictures" else []
-
-
-def _columns(exhibit: Exhibit, results: Results) -> tuple[str, ...]:
-    return exhibit.columns or tuple(
-        dict.fromkeys(
-            [across for _, across in exhibit.printed] + [across for _, across, _ in results.places(exhibit)]
-        )
-    )
-
-
-def table_heads(exhibit: Exhibit, results: Results) -> list[str]:
-    """The names of the columns of a table."""
-    return [exhibit.column_name(one) for one in _columns(exhibit, results)]
-
-
-def table_rows(exhibit: Exhibit, results: Results) -> list[TableRow]:
-    """For every place down: the study's row where it printed one, then ours."""
-    columns, places = _columns(exhibit, results), results.places(exhibit)
-    downs = list(dict.fromkeys([down for down, _ in exhibit.printed] + [down for down, _, _ in places]))
-    if all(map(is_number, downs)):
-        downs.sort(key=float)
-    names = dict.fromkeys(series for _, _, series in places)
-    made = []
-    for down in downs:
-        theirs = [_theirs(exhibit, down, column) for column in columns]
-        rows = [TableRow(down, "the study", theirs, theirs=True)] if any(theirs) else []
-        for name in names:
-            ours = [_ours(places.get((down, column, name))) for column in columns]
-            rows += [TableRow(down, name, ours)] if any(ours) else []
-        made += [row if at == 0 else TableRow("", row.series, row.cells) for at, row in enumerate(rows)]
-    return made
-
-
-def _theirs(exhibit: Exhibit, down: str, column: str) -> str:
-    value, spread = exhibit.printed.get((down, column)), exhibit.spread.get((down, column))
-    return "" if value is None else number(value) + ("" if spread is None else f" ± {number(spread)}")
-
-
-def _ours(value: Value | None) -> str:
-    if value is None:
-        return ""
-    if value.deviation is None:
-        return number(value.mean)
-    return f"{number(value.mean)} ± {value.deviation:{'.2g' if value.deviation < 100 else ',.0f'}}"
 
 
 def summary_rows(verdicts: list[Verdict]) -> list[dict[str, Any]]:

@@ -1,12 +1,13 @@
 """Which published tables and figures were reached: counted, with the farthest value and its reason, never typed."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from wayveil.studies.results import Results, Value
 from wayveil.studies.study import Better, Exhibit, Study
 
+FEWEST = 5  # runs whose interval counts
 Status = Literal["reached", "not reached", "not reproducible"]
 
 
@@ -63,9 +64,13 @@ def hold(exhibit: Exhibit, results: Results) -> list[Held]:
 
 
 def reaches(ours: Value, theirs: float, better: Better, tolerance: float) -> bool:
-    """Whether ours is as good as theirs, up to the tolerance and to chance (its 95 % interval)."""
+    """Whether ours is as good as theirs, up to the tolerance and to chance (its 95 % interval).
+
+    The interval of fewer than `FEWEST` runs is so wide that it would reach anything: then the mean is held.
+    """
     slack = tolerance * abs(theirs)
-    not_above, not_below = ours.low <= theirs + slack, ours.high >= theirs - slack
+    low, high = (ours.low, ours.high) if ours.runs >= FEWEST else (ours.mean, ours.mean)
+    not_above, not_below = low <= theirs + slack, high >= theirs - slack
     if better == "lower":
         return not_above
     if better == "higher":
@@ -137,19 +142,3 @@ def number(value: float) -> str:
     return (
         f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if abs(value) >= 0.001 else f"{value:.2g}"
     )
-
-
-def figures_json(
-    study: Study, results: Results, verdicts: Sequence[Verdict], scale: str, sources: Sequence[str]
-) -> dict[str, Any]:
-    """What `docs/studies.md` is generated from."""
-    return {
-        "study": study.name,
-        "title": study.title,
-        "source": study.source,
-        "scale": scale,
-        "extent": results.extent(study),
-        "data": list(sources),
-        "stand_in": study.stand_in,
-        "figures": [asdict(verdict) for verdict in verdicts],
-    }

@@ -134,6 +134,23 @@ class CountQueryError(Figures):
             for work in self.workloads
         ]
 
+    def errors_at(self, private: Trips, length: int) -> dict[str, float]:
+        """Mean error of the queries of one length alone, by workload: the figures of `measure`, without the others.
+
+        A workload without queries of that length is left out.
+        """
+        check_comparable(self.raw, private)
+        postings = Postings.of(private, self.items)
+        made = {}
+        for work, true in zip(self.workloads, self.true, strict=True):
+            rows = np.flatnonzero(work.lengths == length)
+            if len(rows):
+                answer = postings.trips_containing(
+                    work.items[rows], work.lengths[rows], unordered=self.unordered
+                )
+                made[work.name] = float(relative_errors(true[rows], answer, self.sanity).mean())
+        return made
+
     def measure(self, private: Trips) -> list[Measure]:
         check_comparable(self.raw, private)
         silent = self.items.bins is not None and private.time is None and private.visits > 0

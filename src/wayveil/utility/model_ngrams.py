@@ -111,16 +111,19 @@ class ModelNgrams:
         return self.score(np.zeros((0, self.n), np.int32))
 
 
-def trie_answers(queries: SubsequenceError, grams: NDArray[np.integer], count: Floats) -> list[Floats]:
+def trie_answers(
+    queries: SubsequenceError, grams: NDArray[np.integer], count: Floats, *, leaves_only: bool = False
+) -> list[Floats]:
     """What the nodes of a trie of n-grams answer, per workload: the counts of all n-grams that begin with the query.
 
-    A query that is longer than the trie is deep has no node, and the answer 0.
+    A query that is longer than the trie is deep has no node, and the answer 0; with `leaves_only`, so has one that is
+    shorter, because its node holds no count.
     """
     n = grams.shape[1]
     made = []
     for _, work in queries.works:
         answer = np.zeros(len(work))
-        for length in range(1, n + 1):
+        for length in range(n if leaves_only else 1, n + 1):
             asked = np.flatnonzero(work.lengths == length)
             if len(asked) and len(grams):
                 answer[asked] = _sums_at(grams[:, :length], count, work.items[asked, :length])
@@ -128,17 +131,27 @@ def trie_answers(queries: SubsequenceError, grams: NDArray[np.integer], count: F
     return made
 
 
-def trie_errors(queries: SubsequenceError, grams: NDArray[np.integer], count: Floats) -> list[Measure]:
-    """The subsequence errors of a trie's own answers, under the keys that trips have."""
+def trie_errors(
+    queries: SubsequenceError,
+    grams: NDArray[np.integer],
+    count: Floats,
+    *,
+    leaves_only: bool = False,
+    sanity: float | None = None,
+) -> list[Measure]:
+    """The subsequence errors of a trie's own answers, under the keys that trips have.
+
+    sanity   in place of the bound of the queries
+    """
+    bound = queries.sanity if sanity is None else sanity
+    answers = trie_answers(queries, grams, count, leaves_only=leaves_only)
     return [
         Measure(
             f"subsequence_error/{work.name}/{longest}",
             f"error, {work.name} queries of up to {longest} stops in a row",
-            float(relative_errors(true, answer, queries.sanity).mean()),
+            float(relative_errors(true, answer, bound).mean()),
         )
-        for (longest, work), true, answer in zip(
-            queries.works, queries.true, trie_answers(queries, grams, count), strict=True
-        )
+        for (longest, work), true, answer in zip(queries.works, queries.true, answers, strict=True)
     ]
 
 

@@ -35,7 +35,10 @@ def window_workload(raw: Trips, count: int, max_length: int, rng: np.random.Gene
 
 
 class SubsequenceError(Figures):
-    """Mean relative error of contiguous queries, per maximum length and workload; `seed` fixes the queries."""
+    """Mean relative error of contiguous queries, per maximum length and workload; `seed` fixes the queries.
+
+    An answer is the number of trips that contain the query; with `occurrences`, how often it occurs in them.
+    """
 
     title = "Subsequences by maximum length"
 
@@ -46,11 +49,12 @@ class SubsequenceError(Figures):
         queries: int = DEFAULT_QUERIES,
         max_lengths: tuple[int, ...] = MAX_LENGTHS,
         seed: int = 0,
+        occurrences: bool = False,
     ) -> None:
         check_not_empty(raw)
         if queries < 1 or not max_lengths or min(max_lengths) < 1:
             raise ParameterError("subsequence queries need at least one query and lengths of at least 1")
-        self.raw, self.sanity = raw, sanity_bound(raw)
+        self.raw, self.sanity, self.occurrences = raw, sanity_bound(raw), occurrences
         rng = np.random.default_rng(seed)
         items = Items(raw.world)
         self.works: list[tuple[int, Workload]] = []
@@ -67,7 +71,8 @@ class SubsequenceError(Figures):
     def answers(self, trips: Trips) -> list[NDArray[np.int64]]:
         """The answers of one set of trips, one array per workload."""
         borders = np.cumsum([len(work) for _, work in self.works])[:-1]
-        return np.split(self.trie.trips_containing(trips), borders)
+        counted = self.trie.occurrences(trips) if self.occurrences else self.trie.trips_containing(trips)
+        return np.split(counted, borders)
 
     def measure(self, private: Trips) -> list[Measure]:
         check_comparable(self.raw, private)

@@ -43,11 +43,18 @@ class WindowTrie:
 
     def trips_containing(self, trips: Trips) -> NDArray[np.int64]:
         """For each query: the number of trips that have its stops one right after the other."""
+        return self._counted(trips, once=True)
+
+    def occurrences(self, trips: Trips) -> NDArray[np.int64]:
+        """For each query: how often its stops come one right after the other, however often in one trip."""
+        return self._counted(trips, once=False)
+
+    def _counted(self, trips: Trips, *, once: bool) -> NDArray[np.int64]:
         root = np.full(trips.world.size, -1, np.int64)
         tops = slice(self.first[0], self.first[1])
         known = self.symbol[tops] < trips.world.size
         root[self.symbol[tops][known]] = np.arange(self.first[0], self.first[1])[known]
-        counts = _walk(trips.location, trips.offsets, self.first, self.symbol, root)
+        counts = _walk(trips.location, trips.offsets, self.first, self.symbol, root, once)
         counts[0] = len(trips)
         return counts[self.end]
 
@@ -59,6 +66,7 @@ def _walk(
     first: NDArray[np.int64],
     symbol: NDArray[np.int64],
     root: NDArray[np.int64],
+    once: bool,
 ) -> NDArray[np.int64]:
     counts = np.zeros(len(symbol), np.int64)
     last_trip = np.full(len(symbol), -1, np.int64)
@@ -68,7 +76,7 @@ def _walk(
             node = root[location[start]]
             visit = start
             while node >= 0:
-                if last_trip[node] != trip:
+                if not once or last_trip[node] != trip:
                     last_trip[node] = trip
                     counts[node] += 1
                 visit += 1

@@ -4,7 +4,17 @@ from wayveil.studies.bc_transit.cards import cards_exhibit, cards_part
 from wayveil.studies.bc_transit.datasets import datasets
 from wayveil.studies.bc_transit.exhibits import exhibits
 from wayveil.studies.bc_transit.links import RECONSTRUCTIONS
-from wayveil.studies.bc_transit.printed import COUNTS, EPSILONS, HEIGHTS, NPT, NPT_EQUAL, PPDP, STUDY_HEIGHT
+from wayveil.studies.bc_transit.printed import (
+    COUNTS,
+    EPSILONS,
+    HEIGHTS,
+    NPT,
+    NPT_EQUAL,
+    PPDP,
+    PPDP_PRESET,
+    SEEN,
+    STUDY_HEIGHT,
+)
 from wayveil.studies.bc_transit.trials import LAPLACE, NOTHING, Trials
 from wayveil.studies.lab import Lab
 from wayveil.studies.study import Part, Study
@@ -20,7 +30,7 @@ def describe(lab: Lab) -> Study:
     epsilons = lab.pick(tiny=("0.5", "1.25", "2"), quick=("0.5", "1.25", "2"), full=EPSILONS)
     heights = lab.pick(tiny=("3", "9", "12"), quick=HEIGHTS, full=HEIGHTS)
     moved = lab.pick(tiny=("0.25",), quick=("0.25",), full=("0.25", "0.5"))
-    candidates = (NPT, NPT_EQUAL, PPDP, COUNTS)
+    candidates = (NPT, NPT_EQUAL, PPDP, PPDP_PRESET, COUNTS)
 
     def line(setting: dict[str, str]) -> dict[str, str]:
         """With the name of its line in a chart against heights."""
@@ -43,7 +53,17 @@ def describe(lab: Lab) -> Study:
                 line({"mechanism": name, "height": height, "epsilon": epsilon})
                 for height in heights
                 for name in candidates
-                if name != NPT_EQUAL or height == STUDY_HEIGHT
+                if name not in (NPT_EQUAL, PPDP_PRESET) or height == STUDY_HEIGHT
+                for epsilon in epsilons
+            ],
+            trials.queries_of,
+            repetitions,
+        ),
+        Part(
+            "leak",
+            [
+                {"mechanism": name, "height": STUDY_HEIGHT, "epsilon": epsilon}
+                for name in SEEN
                 for epsilon in epsilons
             ],
             trials.queries_of,

@@ -1,6 +1,7 @@
 """The tables and figures of the study, with what it prints and says, and what ours say to that."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from wayveil.studies.bc_transit import claims
 from wayveil.studies.bc_transit.about_data import about_data
@@ -12,6 +13,7 @@ from wayveil.studies.bc_transit.printed import (
     NPT_EQUAL,
     PER_STOP,
     PPDP,
+    PPDP_PRESET,
     QUERIES,
     STRICTEST,
     STUDY_HEIGHT,
@@ -22,6 +24,7 @@ from wayveil.studies.bc_transit.printed import (
 )
 from wayveil.studies.bc_transit.questions import (
     ARE,
+    ARE_TAPS,
     HOURS,
     LEAST,
     MOST,
@@ -33,7 +36,7 @@ from wayveil.studies.bc_transit.questions import (
 from wayveil.studies.study import Claim, Exhibit
 
 TREES = (NPT, PPDP)
-MECHANISMS = (NPT, PPDP, NPT_EQUAL, COUNTS)
+MECHANISMS = (NPT, PPDP, NPT_EQUAL, PPDP_PRESET, COUNTS)
 
 
 def exhibits() -> tuple[Exhibit, ...]:
@@ -79,7 +82,7 @@ def _against_epsilon(label: str, tree: str) -> Exhibit:
         part="queries",
         shape="lines",
         series="line",
-        columns=(ARE,),
+        columns=(ARE, ARE_TAPS),
         where={"mechanism": tree},
         printed={("0.5", ARE): low, ("2", ARE): high},
         ours=f"height {STUDY_HEIGHT}",
@@ -88,7 +91,7 @@ def _against_epsilon(label: str, tree: str) -> Exhibit:
             Claim.of("the error falls with epsilon at every height", claims.falls_with_epsilon, tree),
             Claim.of(strict, claims.strictest, tree),
         ),
-        why=claims.thin,
+        why=partial(claims.queries_differ, tree=tree),
         note="40,000 queries of up to as many stops as the tree is high, every stop drawn evenly. Most of them ask for "
         "what nobody did.",
     )
@@ -104,10 +107,7 @@ def _repair() -> Exhibit:
         only=(NPT, NPT_EQUAL),
         where={"height": STUDY_HEIGHT},
         claims=(Claim("weighted repair has less error at every epsilon", claims.weighted_wins),),
-        why=lambda results: (
-            "Equal subtraction takes the children that barely passed the threshold away first; proportions make the "
-            "large child pay for them. The study has a fixed threshold, which lets far more of them in."
-        ),
+        why=claims.repairs_differ,
     )
 
 
@@ -160,7 +160,7 @@ def _found(
         printed={(place, tree): share for place, row in table.items() for tree, share in row.items()},
         ours=figure,
         better="higher",
-        why=claims.thin,
+        why=claims.patterns_differ,
         note="In %. PPDP is projected to stops, as in the study.",
     )
 

@@ -3,6 +3,13 @@
 from typing import Final
 
 NPT, NPT_EQUAL, PPDP, COUNTS = "NPT", "NPT, equal repair", "PPDP", "tap counts"
+PPDP_PRESET = "PPDP, preset published"  # decreasing thresholds; the study names no values
+# What the study may have done instead of what it says: noise on prefixes that occur, and none on the others. Its text
+# has a threshold of 2.83 noise scales of a level, its table 5.1 one of 2.83 / epsilon.
+NPT_SEEN = "NPT, observed prefixes only (not private)"
+NPT_SEEN_LOW = "NPT, observed prefixes only, threshold 2.83 / epsilon (not private)"
+PPDP_SEEN = "PPDP, observed prefixes only (not private)"
+SEEN: Final = (NPT_SEEN, NPT_SEEN_LOW, PPDP_SEEN)
 EPSILONS: Final = ("0.5", "0.75", "1", "1.25", "1.5", "1.75", "2")
 HEIGHTS: Final = ("3", "6", "9", "12", "15")
 STUDY_HEIGHT = "9"

@@ -23,11 +23,17 @@ from wayveil.studies.bc_transit.printed import (
     NAMELESS_ROWS,
     NPT,
     NPT_EQUAL,
+    NPT_SEEN,
+    NPT_SEEN_LOW,
     PPDP,
+    PPDP_PRESET,
+    PPDP_SEEN,
+    SEEN,
     STUDY_HEIGHT,
     TAPS,
 )
 from wayveil.studies.bc_transit.questions import Examined, relative_error
+from wayveil.studies.observed import ObservedOnly
 from wayveil.studies.study import Outcome, Setting, figures
 from wayveil.synthesis.public_knowledge import empty
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
@@ -53,9 +59,20 @@ def mechanism_of(name: str, height: int) -> Mechanism:
         NPT: NoisyPrefixTree(height=height, successors="all", consistency="weighted"),
         NPT_EQUAL: NoisyPrefixTree(height=height, successors="all", consistency="equal"),
         PPDP: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
+        PPDP_PRESET: ppdp.PPDP.published(height=height, time="hour-of-week", consistency="weighted"),
         COUNTS: TapCounts(max_visits=height, stops_share="8/10", times_share="1/10"),
+        NPT_SEEN: published_tree(height, 2 * 2**0.5),
+        NPT_SEEN_LOW: published_tree(height, 2 * 2**0.5 / height),
+        PPDP_SEEN: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
     }
     return made[name]
+
+
+def published_tree(height: int, scales: float) -> NoisyPrefixTree:
+    """The tree with a fixed threshold, in noise scales of a level."""
+    return NoisyPrefixTree.published(
+        height=height, consistency="weighted", threshold_scales=scales, when_explosive="allow"
+    )
 
 
 class Trials:
@@ -193,7 +210,8 @@ class Trials:
     def _release(self, setting: Setting, raw: Trips, repetition: int) -> Trips:
         mechanism = mechanism_of(setting["mechanism"], int(setting["height"]))
         bits = SeededBits(f"{sorted(setting.items())} {repetition}")
-        gate = Gate(UNIT, Budget(setting["epsilon"]), bits)
+        kind = ObservedOnly if setting["mechanism"] in SEEN else Gate
+        gate = kind(UNIT, Budget(setting["epsilon"]), bits)
         return mechanism.measure(LocalCounter(gate.bound(raw)), gate).generate(repetition)
 
 

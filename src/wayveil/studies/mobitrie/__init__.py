@@ -7,7 +7,7 @@ from wayveil.studies.mobitrie.datasets import city_of, datasets
 from wayveil.studies.mobitrie.exhibits import exhibits
 from wayveil.studies.mobitrie.maps import HOTSPOTS, NO_HOTSPOTS, Maps
 from wayveil.studies.mobitrie.printed import EPSILONS, LARGE, PAGES, SMALL
-from wayveil.studies.mobitrie.trials import BASE_COUNT, BASELINE, Trials
+from wayveil.studies.mobitrie.trials import BASE_COUNT, BASELINE, LEAK, Trials
 from wayveil.studies.mobitrie.tries import NO_EPSILON, ROLLING, STATIC, Tries
 from wayveil.studies.mobitrie.variants import VARIANTS, static_trial
 from wayveil.studies.study import Part, Setting, Study
@@ -28,6 +28,7 @@ def describe(lab: Lab) -> Study:
         Part("data", [{"data": name} for name in DATA], trials.facts),
         Part("lines", [{"data": name} for name in DATA], trials.lines),
         Part("trials", crossed(SEARCHED), trials.trial, lab.pick(tiny=2, quick=5, full=100)),
+        Part("leak", crossed((LEAK,)), trials.trial, few),
         Part("base count", crossed((BASE_COUNT,)), trials.trial, few),
         Part("static", crossed(VARIANTS), partial(static_trial, trials), few),
         Part("others", crossed(BESIDE, ("0.1", "1")), trials.trial, few),

@@ -21,7 +21,8 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Trip
 from wayveil.studies.lab import Datasets
-from wayveil.studies.mobitrie.printed import EPSILONS, LENGTHS, QUALITY
+from wayveil.studies.mobitrie.printed import CODE_SANITY, EPSILONS, LENGTHS, QUALITY
+from wayveil.studies.observed import ObservedOnly
 from wayveil.studies.study import Outcome, Setting, figures
 from wayveil.synthesis.model import HoldsNgrams, Model
 from wayveil.trips.trips import Trips
@@ -32,7 +33,10 @@ from wayveil.world.marked_ngrams import MarkedNgrams
 
 N = 3
 BY_TRIE, BY_TRIPS, BY_TRIPS_DRAWN = "by the trie", "by trips", "by trips, queries drawn from raw trips"
+AS_CODED = "by the trie, asked as in the study's code"
 BASE_COUNT = "mobitrie-lt, base count 1"
+LEAK = "mobitrie-lt, noise on observed 3-grams only (not private)"
+CODED = ("mobitrie-lt", LEAK)  # those that are asked as in the study's code too
 BASELINE, UNIVERSE = "baseline (no privacy)", "the universe, no data"
 
 
@@ -41,6 +45,7 @@ def subjects(data: str) -> dict[str, Mechanism]:
     return {
         "mobitrie-lt": MobiTrieSearch(quality=QUALITY[data]),
         "mobitrie": MobiTrie(),
+        LEAK: MobiTrieSearch(quality=QUALITY[data]),
         BASE_COUNT: MobiTrieSearch.published(quality=QUALITY[data]),
         "markov": Markov(),
         "variable-ngrams": VariableNgrams(n_max=4, moves=40),
@@ -67,7 +72,10 @@ class Bench:
     def __init__(self, raw: Trips, queries: int) -> None:
         self.raw = raw
         self.ngrams = ModelNgrams(raw, n=N)
-        self.errors = SubsequenceError(raw, queries=queries, max_lengths=tuple(map(int, LENGTHS)))
+        # The study counts how often a query occurs, not in how many trips.
+        self.errors = SubsequenceError(
+            raw, queries=queries, max_lengths=tuple(map(int, LENGTHS)), occurrences=True
+        )
         self._counter, self._repetition = ChosenOnce(raw), -1
 
     def counter(self, repetition: int) -> ChosenOnce:
@@ -119,7 +127,8 @@ class Trials:
         data, name, epsilon = setting["data"], setting["mechanism"], setting["epsilon"]
         bits = SeededBits(f"{data} {name} {epsilon} {repetition}")
         counter = self.bench(data).counter(repetition)
-        return subjects(data)[name].measure(counter, Gate(Trip(), Budget(epsilon), bits))
+        gate = ObservedOnly if name == LEAK else Gate
+        return subjects(data)[name].measure(counter, gate(Trip(), Budget(epsilon), bits))
 
     def trial(self, setting: Setting, repetition: int) -> Outcome:
         """One release. A search that found nothing has only that to say."""
@@ -135,12 +144,16 @@ class Trials:
         private = model.generate(repetition)
         grams, count = held_ngrams(model, private)
         rows = figures(metrics_of(bench.ngrams.score(grams)))
-        by_trips = bench.errors.measure(private)
-        errors = {
-            BY_TRIE: by_length(trie_errors(bench.errors, grams, count), "uniform"),
-            BY_TRIPS: by_length(by_trips, "uniform"),
-            BY_TRIPS_DRAWN: by_length(by_trips, "non-empty"),
-        }
+        errors = {BY_TRIE: by_length(trie_errors(bench.errors, grams, count), "uniform")}
+        if name in CODED:
+            coded = trie_errors(
+                bench.errors, grams, count, leaves_only=True, sanity=CODE_SANITY * len(bench.raw)
+            )
+            errors[AS_CODED] = by_length(coded, "uniform")
+        if name != LEAK:
+            by_trips = bench.errors.measure(private)
+            errors[BY_TRIPS] = by_length(by_trips, "uniform")
+            errors[BY_TRIPS_DRAWN] = by_length(by_trips, "non-empty")
         return rows + error_rows(name, errors)
 
 

@@ -100,6 +100,7 @@ def _figure_5(data: str) -> Exhibit:
         where={"data": data},
         claims=(
             Claim.of("the error is below 1 % for some height", claims.small_somewhere, data),
+            Claim.of("the error falls as the tree grows higher", claims.height_helps, data),
             Claim.of("a larger epsilon has less error at every height", claims.epsilon_helps, data),
         ),
         why=partial(claims.silence, part="height", data=data),
@@ -189,5 +190,6 @@ def _figure_8(data: str) -> Exhibit:
             ),
             Claim.of("run time grows with the size of the data", claims.time_grows, data),
         ),
+        why=partial(claims.seconds_each, data=data),
         note=OWN_MACHINE,
     )

@@ -56,12 +56,8 @@ class Arena:
 
     def errors(self, private: Trips, length: int) -> dict[str, float | None]:
         """Mean relative errors of queries of one length; none where no trip is that long."""
-        found = {one.key: one.value for one in self.asked.measure(private)}
-        key = "count_query_error"
-        return {
-            UNIFORM: found.get(f"{key}/uniform/{length}"),
-            NONEMPTY: found.get(f"{key}/non-empty/{length}"),
-        }
+        found = self.asked.errors_at(private, length)
+        return {UNIFORM: found.get("uniform"), NONEMPTY: found.get("non-empty")}
 
     def silence(self) -> Trips:
         """No trips at all."""

@@ -1,5 +1,7 @@
 """The figures of the study. It prints no value, and says in words which way its curves go: that is tested."""
 
+from functools import partial
+from itertools import pairwise
 from math import isnan, nan
 
 from scipy.stats import spearmanr
@@ -7,11 +9,12 @@ from scipy.stats import spearmanr
 from wayveil.studies.curves import Said, pairs
 from wayveil.studies.results import Results
 from wayveil.studies.strap.cities import DENSE, SPARSE
-from wayveil.studies.strap.trials import ERROR, KNOWN, STRAP, WITH_K
+from wayveil.studies.strap.trials import EMPTY, ERROR, HOLD_OUT, KNOWN, RAW, STRAP, WITH_K
 from wayveil.studies.study import Claim, Exhibit
 
 LETTERS = {"a": SPARSE, "b": DENSE}  # the study's walkers are sparse, its taxis dense
 FEW = 3  # points that a curve needs
+LINE_WORDS = {RAW: "the raw trips", HOLD_OUT: "other riders", EMPTY: "nothing at all"}
 
 
 def exhibits() -> tuple[Exhibit, ...]:
@@ -54,6 +57,7 @@ def _curve(label: str, city: str, name: str, words: str, published: bool = True)
         columns=(STRAP,),
         where={"city": city, "mechanism": name},
         claims=claims if published else (),
+        why=partial(why_curve, city=city, name=name),
         published=published,
     )
 
@@ -75,6 +79,7 @@ def _trade_off(label: str, city: str) -> Exhibit:
         columns=(ERROR, STRAP),
         where={"city": city},
         claims=(claim,),
+        why=partial(why_lines, city=city),
         note="STRAP is the mean over the three adversaries. The study reads the trade-off off a picture; compared here "
         "are the releases with an error above that of the median release.",
     )
@@ -93,16 +98,58 @@ def _lines(city: str) -> Exhibit:
 
 
 def monotone(results: Results, city: str, name: str) -> Said:
-    """Rank correlation with the parameter of at least 0.9 in the right direction, for every adversary."""
-    ranks = []
+    """Rank correlation with the parameter of at least 0.9 in the right direction, for every adversary.
+
+    A curve that moves the right way and never the wrong one is monotone too, whatever its ties make of its ranks.
+    """
+    ranks, sign, steady = [], 1 if name in WITH_K else -1, True
     for p in KNOWN:
         points = results.curve("releases", STRAP, "parameter", city=city, mechanism=name, known=f"p = {p:g}")
         if len(points) < FEW:
             return False, "too few releases"
-        rank = float(spearmanr(list(points), list(points.values())).statistic)
-        ranks.append(round(rank, 9) if rank == rank else 0.0)
+        flat = len(set(points.values())) == 1
+        rank = 0.0 if flat else float(spearmanr(list(points), list(points.values())).statistic)
+        ranks.append(round(rank, 9))
+        steps = [sign * (after - before) for before, after in pairwise(points.values())]
+        steady = steady and min(steps) >= 0 and max(steps) > 0
     words = "Spearman " + ", ".join(f"{rank:.2f}" for rank in ranks) + " at p = .2, .3, .4"
-    return all(rank >= 0.9 if name in WITH_K else rank <= -0.9 for rank in ranks), words
+    ties = ", with ties and no step the wrong way" if steady and any(abs(rank) < 1 for rank in ranks) else ""
+    return steady or all(sign * rank >= 0.9 for rank in ranks), words + ties
+
+
+def why_curve(results: Results, city: str, name: str) -> str:
+    """The worst step the wrong way with what chance makes of it, and how far STRAP can go at all."""
+    sign = 1 if name in WITH_K else -1
+    steps = []
+    for p in KNOWN:
+        where = {"city": city, "mechanism": name, "known": f"p = {p:g}"}
+        points = results.rows("releases", figure=STRAP, **where)
+        ordered = sorted(set(points["parameter"].to_list()), key=float)
+        found = [(at, results.value("releases", STRAP, parameter=at, **where)) for at in ordered]
+        known = [(at, value) for at, value in found if value is not None]
+        steps += [
+            (sign * (after.mean - before.mean) / max(before.mean, 1e-9), p, one, before, other, after)
+            for (one, before), (other, after) in pairwise(known)
+        ]
+    worst = min(steps, key=lambda step: step[0], default=None)
+    if worst is None:
+        return ""
+    step, p, one, before, other, after = worst
+    if step >= 0:
+        return f"No step goes the wrong way. {why_lines(results, city)}"
+    apart = before.high < after.low or after.high < before.low
+    return (
+        f"The worst step the wrong way is from {before.mean:,.0f} at {one} to {after.mean:,.0f} at {other} (p = {p:g}, "
+        f"{abs(step):.1%}); the 95 % intervals of {min(before.runs, after.runs)} releases "
+        f"{'do not overlap' if apart else 'overlap'}. {why_lines(results, city)}"
+    )
+
+
+def why_lines(results: Results, city: str) -> str:
+    """Between which lines STRAP lies in this city."""
+    means = {name: results.mean("lines", STRAP, city=city, mechanism=name) for name in (RAW, HOLD_OUT, EMPTY)}
+    words = ", ".join(f"{mean:,.0f} for {LINE_WORDS[name]}" for name, mean in means.items())
+    return f"In this city STRAP is {words}."
 
 
 def knowing_more(results: Results, city: str, name: str) -> Said:
