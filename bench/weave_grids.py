@@ -3,7 +3,7 @@
     python -m bench.weave_grids [shenzhen] [streets] [wandering] [sprawl] [roam] [--epsilon 0.5,1,2] [--releases 5]
         [--mechanisms weave,dp-loc,od-hops,markov] [--cells 30x30] [--trips 6000] [--seed 101] [--first 0]
 
-Needs `shenzhen-taxi` in the folder WAYVEIL_DATA for the first. Released trips are points drawn in their cells, held
+Needs `shenzhen-taxi` in the folder WAYVEIL_DATA for the first. Released trips are points along their ways, held
 against the raw points twice: as the rivals' evaluator does it (`rivals`), and by the GPS set of the reports (`ours`).
 `weave, no times` is given trips without times, as the rivals are, and so buys no hours. `sprawl` and
 `roam` (4,500 trips, seeds below 100) are the cities that constants of Weave on grids were set on.
@@ -142,9 +142,9 @@ def main() -> None:
         print(f"\n{city}: {len(raw):,} trips, {raw.world.size:,} cells")
         print(f"{'':30}", *(f"{key.removesuffix('_nats')[:9]:>9}" for key in KEYS))
         judges.print_rows("ceiling", [points.take(rng.integers(0, len(points), len(points)))])
-        judges.print_rows("grid alone", [Tracks.spread(raw, 1)])
-        judges.print_rows("ceiling on the grid", [Tracks.spread(ceiling(raw, 1), 1)])
-        judges.print_rows("floor", [Tracks.spread(floor(raw.world, len(raw), 1), 1)])
+        judges.print_rows("grid alone", [Tracks.driven(raw, 1)])
+        judges.print_rows("ceiling on the grid", [Tracks.driven(ceiling(raw, 1), 1)])
+        judges.print_rows("floor", [Tracks.driven(floor(raw.world, len(raw), 1), 1)])
         for epsilon in chosen.epsilon.split(","):
             for label, (kind, given) in versions(raw, chosen.mechanisms).items():
                 begun = process_time()
@@ -153,7 +153,7 @@ def main() -> None:
                     for number in range(chosen.releases)
                 ]
                 spent = (process_time() - begun) / chosen.releases
-                judges.print_rows(f"{label} {epsilon}", [Tracks.spread(trips, 1) for trips in made])
+                judges.print_rows(f"{label} {epsilon}", [Tracks.driven(trips, 1) for trips in made])
                 print(f"{'':30} {spent:.1f} CPU seconds each")
             for rival, rows in RIVALS.items() if city == "shenzhen" else ():
                 if epsilon in rows:

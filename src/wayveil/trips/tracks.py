@@ -1,15 +1,17 @@
 """`Tracks`: trips as points on the globe, before they are cells and after they have been written as points again."""
 
 from dataclasses import dataclass
+from math import cos, radians
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
+from wayveil.trips.pacing import Paced, pace_points
 from wayveil.trips.spreading import place_in_cells
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import BoundingBox
-from wayveil.world.grid import Grid
+from wayveil.world.grid import METRES_PER_DEGREE, Grid
 from wayveil.world.network import Network
 
 
@@ -50,6 +52,23 @@ class Tracks:
         lon = box.west + (grid.column[trips.location] + east) * layout.lon_step
         # The last row and column may reach over the box; a point that does is moved to its border.
         return cls(np.minimum(lat, box.north), np.minimum(lon, box.east), trips.offsets, box)
+
+    @classmethod
+    def driven(cls, trips: Trips, seed: int | None = None) -> "Tracks":
+        """Trips over a grid as points along their ways, as often as vehicles are seen (see `trips/pacing.py`)."""
+        return cls.drive(trips, seed)[0]
+
+    @classmethod
+    def drive(cls, trips: Trips, seed: int | None = None) -> tuple["Tracks", Paced]:
+        """The same, and between which visits each point lies."""
+        spread, rng, grid = cls.spread(trips, seed), np.random.default_rng(seed), trips.world
+        assert isinstance(grid, Grid)
+        middle = radians((spread.box.south + spread.box.north) / 2)
+        north, east = METRES_PER_DEGREE * spread.lat, METRES_PER_DEGREE * cos(middle) * spread.lon
+        side = METRES_PER_DEGREE * (grid.layout.lat_step + grid.layout.lon_step * cos(middle)) / 2
+        paced = pace_points(north, east, trips.offsets, side, rng)
+        points = cls(paced.between(spread.lat), paced.between(spread.lon), paced.offsets, spread.box)
+        return points, paced
 
     def take(self, index: NDArray[np.integer]) -> "Tracks":
         """The tracks at these positions, in that order."""

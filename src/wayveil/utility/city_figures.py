@@ -1,7 +1,7 @@
 """Every figure of a release of GPS traces, as one row: patterns, the field's set, and the next hop. Internal.
 
-Trips over cells are held against raw trips whose jumps are filled in, for patterns and hops; and, as points spread over
-their cells, against the raw points, for the GPS set.
+Trips over cells are held against raw trips whose jumps are filled in, for patterns and hops; and, as points along
+their ways, against the raw points, for the GPS set.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ class CityFigures:
         found = self._patterns(made)
         row = {f"top {top}": len(set(self.patterns[:top]) & set(found[:top])) / top for top in self.tops}
         row |= {
-            m.key.removeprefix("gps/"): float(m.value) for m in self.gps.measure(Tracks.spread(made, seed))
+            m.key.removeprefix("gps/"): float(m.value) for m in self.gps.measure(Tracks.driven(made, seed))
         }
         if model is not None and hasattr(model, "hops"):
             hops = next_hop_figures(self.raw, model, most=HOPS)

@@ -21,21 +21,25 @@ if TYPE_CHECKING:
 def trajectories(release: "Release", seed: int | None = None) -> pl.DataFrame:
     """uid, tid, datetime, lat, lng, and how the place was chosen.
 
-    Every trip has a uid of its own: nothing links released trips. On a grid a point is drawn in its cell
-    (`placed` says so): where in a cell it lies says nothing. Elsewhere it is the place of the stop.
+    Every trip has a uid of its own: nothing links released trips. On a grid points are drawn in cells, and on the
+    straight way from one to the next, about as often as vehicles are seen (`placed` says so): where in a cell a point
+    lies says nothing. Elsewhere it is the place of the stop.
     """
     trips = release.trips
     if not isinstance(trips.world, Network):
         raise ParameterError("trajectories need coordinates; this release is over a plain list")
     grid = isinstance(trips.world, Grid)
-    points = Tracks.spread(trips, seed) if grid else Tracks.centres(trips)
-    trip = np.repeat(np.arange(1, len(trips) + 1), trips.lengths)
-    when = pl.lit(None, pl.Datetime("us")) if trips.time is None else moment(trips.time)
+    points, paced = Tracks.drive(trips, seed) if grid else (Tracks.centres(trips), None)
+    trip = np.repeat(np.arange(1, len(trips) + 1), np.diff(points.offsets))
+    time, placed = trips.time, np.full(len(trip), "at its stop")
+    if paced is not None:
+        time = None if time is None else paced.between(time).astype(np.int64)
+        placed = np.where(paced.share > 0, "on the way to the next cell", "drawn in its cell")
     return pl.DataFrame({"uid": trip, "tid": trip}).with_columns(
-        datetime=when,
+        datetime=pl.lit(None, pl.Datetime("us")) if time is None else moment(time),
         lat=pl.Series(np.round(points.lat, 6)),
         lng=pl.Series(np.round(points.lon, 6)),
-        placed=pl.lit("drawn in its cell" if grid else "at its stop"),
+        placed=pl.Series(placed),
     )
 
 
