@@ -347,3 +347,4 @@ def test_a_tree_that_may_have_cut_trips_short_has_to_be_better_however_much_is_m
     verdict = find_accuracy(one).of("stops")
     assert not verdict.says_more
     assert verdict.error > 0.7  # seven of eight visits are missing
+    assert not verdict.is_noise  # but what is there is better than nothing
