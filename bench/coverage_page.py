@@ -45,14 +45,13 @@ with the release. *Answer* is the time of an answer with its intervals from ther
 def write_page(rows: list[dict], worlds: Iterable[str], mechanisms: Iterable[str], page: Path = PAGE) -> None:
     """The whole page; `worlds` and `mechanisms` are all that are to be judged."""
     unmeasured = [refused_words(rows), missing_words(rows, worlds, mechanisms)]
-    earlier = [row for row in rows if "earlier" in row]
     rows = [{**row, "claimed": is_claimed(row)} for row in rows if "kind" in row]
     whole, rows = rows, [{**row, **row.get("totals", {})} for row in rows]
     printed = [row for row in rows if row["claimed"] and row["coverage"] is not None]
     parts = [HEAD, measured_words(rows), *unmeasured, earlier_words(rows), summary_words(printed)]
     parts += ["\n## Intervals that are printed\n", table(printed)]
     parts += ["\n## Measured and not printed\n", table([row for row in rows if not row["claimed"]])]
-    parts += ["\n## Verdicts\n", verdict_words([*whole, *earlier])]
+    parts += ["\n## Verdicts\n", verdict_words(whole)]
     parts += ["\n## Numbers that once were wrong\n", right_words()]
     page.write_text("\n".join(parts), encoding="utf-8")
 
@@ -198,16 +197,10 @@ def verdict_words(rows: list[dict]) -> str:
 
 
 def right_and_wrong(rows: list[dict]) -> Floats:
-    """Cells that are better and cells that are not, and in how many of each it is said that they are.
-
-    `earlier`: the same numbers of cells of which nothing else was kept.
-    """
-    told = [row["earlier"] for row in rows if "earlier" in row]
-    seen = [
-        (len(side), sum(said_share(row, factor_of(row)) for row in side))
-        for side in sides(row for row in rows if "earlier" not in row)
-    ]
-    return np.sum([seen, *told], axis=0)
+    """Cells that are better and cells that are not, and in how many of each it is said that they are."""
+    return np.array(
+        [(len(side), sum(said_share(row, factor_of(row)) for row in side)) for side in sides(rows)], float
+    )
 
 
 def table(rows: list[dict]) -> str:
@@ -242,8 +235,6 @@ def mark_of(row: dict) -> str:
 
 def is_outside(row: dict) -> bool:
     """Whether coverage is outside 92 to 99.5 % by more than luck would show once in twenty."""
-    if "mark" in row:  # how many intervals there were was not kept, but what they showed
-        return bool(row["mark"] == "*")
     tries = row["intervals"]
     inside = round(row["coverage"] * tries)
     if LOW <= row["coverage"] <= HIGH:
