@@ -64,13 +64,10 @@ def is_claimed(row: dict) -> bool:
 def measured_words(rows: list[dict]) -> str:
     """What has been run, so that nobody reads more into the tables."""
     found = {name: sorted({str(row[name]) for row in rows}) for name in ("world", "mechanism", "epsilon")}
-    fewer = sorted(
-        {
-            f"{row['mechanism']} on {row['world']} ({row['releases']})"
-            for row in rows
-            if row["releases"] < ENOUGH
-        }
-    )
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        counts.setdefault(f"{row['mechanism']} on {row['world']}", []).append(row["releases"])
+    fewer = [f"{cell} ({min(many)})" for cell, many in sorted(counts.items()) if min(many) < ENOUGH]
     more = sorted(
         {f"{row['world']} ({row['mechanism']}, epsilon {row['epsilon']})" for row in rows if "totals" in row}
     )
