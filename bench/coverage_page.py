@@ -45,14 +45,13 @@ with the release. *Answer* is the time of an answer with its intervals from ther
 def write_page(rows: list[dict], worlds: Iterable[str], mechanisms: Iterable[str], page: Path = PAGE) -> None:
     """The whole page; `worlds` and `mechanisms` are all that are to be judged."""
     unmeasured = [refused_words(rows), missing_words(rows, worlds, mechanisms)]
-    earlier = [row for row in rows if "earlier" in row]
     rows = [{**row, "claimed": is_claimed(row)} for row in rows if "kind" in row]
     whole, rows = rows, [{**row, **row.get("totals", {})} for row in rows]
     printed = [row for row in rows if row["claimed"] and row["coverage"] is not None]
     parts = [HEAD, measured_words(rows), *unmeasured, earlier_words(rows), summary_words(printed)]
     parts += ["\n## Intervals that are printed\n", table(printed)]
     parts += ["\n## Measured and not printed\n", table([row for row in rows if not row["claimed"]])]
-    parts += ["\n## Verdicts\n", verdict_words([*whole, *earlier])]
+    parts += ["\n## Verdicts\n", verdict_words(whole)]
     parts += ["\n## Numbers that once were wrong\n", right_words()]
     page.write_text("\n".join(parts), encoding="utf-8")
 
@@ -65,13 +64,10 @@ def is_claimed(row: dict) -> bool:
 def measured_words(rows: list[dict]) -> str:
     """What has been run, so that nobody reads more into the tables."""
     found = {name: sorted({str(row[name]) for row in rows}) for name in ("world", "mechanism", "epsilon")}
-    fewer = sorted(
-        {
-            f"{row['mechanism']} on {row['world']} ({row['releases']})"
-            for row in rows
-            if row["releases"] < ENOUGH
-        }
-    )
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        counts.setdefault(f"{row['mechanism']} on {row['world']}", []).append(row["releases"])
+    fewer = [f"{cell} ({min(many)})" for cell, many in sorted(counts.items()) if min(many) < ENOUGH]
     more = sorted(
         {f"{row['world']} ({row['mechanism']}, epsilon {row['epsilon']})" for row in rows if "totals" in row}
     )
@@ -198,16 +194,10 @@ def verdict_words(rows: list[dict]) -> str:
 
 
 def right_and_wrong(rows: list[dict]) -> Floats:
-    """Cells that are better and cells that are not, and in how many of each it is said that they are.
-
-    `earlier`: the same numbers of cells of which nothing else was kept.
-    """
-    told = [row["earlier"] for row in rows if "earlier" in row]
-    seen = [
-        (len(side), sum(said_share(row, factor_of(row)) for row in side))
-        for side in sides(row for row in rows if "earlier" not in row)
-    ]
-    return np.sum([seen, *told], axis=0)
+    """Cells that are better and cells that are not, and in how many of each it is said that they are."""
+    return np.array(
+        [(len(side), sum(said_share(row, factor_of(row)) for row in side)) for side in sides(rows)], float
+    )
 
 
 def table(rows: list[dict]) -> str:
@@ -242,8 +232,6 @@ def mark_of(row: dict) -> str:
 
 def is_outside(row: dict) -> bool:
     """Whether coverage is outside 92 to 99.5 % by more than luck would show once in twenty."""
-    if "mark" in row:  # how many intervals there were was not kept, but what they showed
-        return bool(row["mark"] == "*")
     tries = row["intervals"]
     inside = round(row["coverage"] * tries)
     if LOW <= row["coverage"] <= HIGH:

@@ -366,6 +366,7 @@ def _judge(kind: str, trips: float, seen: Seen, public: Trips, worst: float | No
         against,
         sure=worst is not None,
         worst=worst or 1.0,
+        noise=seen.error,
     )
 
 

@@ -74,15 +74,24 @@ def is_lost(kind: str, error: float) -> bool:
 
 
 def judge(
-    kind: str, cells: int, size: float, error: float, public: float | None, *, sure: bool, worst: float = 1.0
+    kind: str,
+    cells: int,
+    size: float,
+    error: float,
+    public: float | None,
+    *,
+    sure: bool,
+    worst: float = 1.0,
+    noise: float | None = None,
 ) -> Verdict:
     """The verdict on errors in shares of what the release shows; silence is off by all of it.
 
     `worst`: how many times the error that replicas show a release of this mechanism may be off, by what the coverage
     bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much; people are
     told what replicas show all the same, and a release that these cannot tell from silence is never said to say more.
+    `noise`: the part of the error that is not what may be missing, which makes nothing worse than silence; None: all.
     """
-    is_noise = size <= 0 or is_lost(kind, error * min(worst, 1.0))
+    is_noise = size <= 0 or is_lost(kind, (error if noise is None else noise) * min(worst, 1.0))
     seen = not is_lost(kind, error)
     says_more = sure and not is_noise and seen and (public is None or error * worst * SEEN_TWICE < public)
     return Verdict(kind, cells, error * max(worst, 1.0), public, sure, says_more, is_noise)
