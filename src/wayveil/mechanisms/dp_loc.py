@@ -32,7 +32,7 @@ from wayveil.trips.legality import LegalityRule
 from wayveil.world.grid_moves import MOVES, GridMoves
 from wayveil.world.world import World
 
-# Of the default preset; set with the shares on a simulated city (tuning/dp_loc_tuning.py).
+# Of the default preset; set with the shares on a simulated city of another seed than every judged one.
 RATE, HOP_CLIP = 0.006, 4.0
 # A delta is far below one over the number of trips if all trips together make at most this much of it.
 LARGEST_DELTA = 0.25
