@@ -74,6 +74,7 @@ def test_answers_are_about_all_trips_however_many_were_written(tmp_path, count):
     assert kept.ask("boardings").table["low"].null_count() == 0
     assert kept.accuracy.of("boardings").says_more
     assert kept.ask("boardings").table.equals(kept.ask("boardings").table)
+    assert kept.map().data.height > 0
 
 
 def test_formats_with_numbers_are_about_all_trips_too(tmp_path):

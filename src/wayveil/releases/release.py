@@ -173,7 +173,7 @@ class Release:
 
     def map(self) -> Any:
         """The flows of the release on its network, as a picture that notebooks show and `save` writes."""
-        return draw_map(self)
+        return draw_map(self.whole)
 
     def __repr__(self) -> str:
         return f"<Release of {self.released_trips:,} trips: {self.datasheet['guarantee']['sentence']}>"
