@@ -70,7 +70,7 @@ ALL_NOISE = (
     "This release says no more than silence: with so few trips or so small an epsilon, all of it is noise."
 )
 
-NOT_JUDGED = "How far off the numbers of this release are is not known: it was too much to make again."
+NOT_JUDGED = "How far off the numbers of this release are is not known: it could not be made again to see."
 
 
 @dataclass(frozen=True, eq=False)
