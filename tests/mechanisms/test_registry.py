@@ -185,3 +185,13 @@ def test_settings_are_read_as_a_person_writes_them():
     for wrong in (["height"], ["shares=1/2", "shares.trips=1/7"]):
         with pytest.raises(ParameterError, match="--set"):
             make_mechanism("weave", wrong)
+
+
+def test_a_mechanism_that_says_nothing_of_itself_is_released_all_the_same():
+    class Silent(FirstStops):
+        pass
+
+    trips = Trips.of_lists([[0, 1], [2]] * 50, World.of_symbols("abc"))
+    made = wv.release(trips, Silent(), epsilon=4, ledger=None, seed=1)
+    assert Silent.__doc__ is None
+    assert Silent.summary in str(made.datasheet["deployment"])

@@ -128,7 +128,7 @@ def make_datasheet(
                 "implementation": {
                     TUNING: f"{rule.sentence()} {tuning(tuned_on_data, ledger)}",
                     "mechanisms": _noises(gate),
-                    "justification": (mechanism.__doc__ or "").strip().splitlines()[0],
+                    "justification": (mechanism.__doc__ or mechanism.summary).strip().splitlines()[0],
                 },
             },
             "mechanism": mechanism.describe(),
