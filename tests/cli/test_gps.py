@@ -131,6 +131,10 @@ def test_points_of_named_trips_need_no_times(run, tmp_path):
         ("has no times, which the rule fastest_kmh needs",),
     )
     refuse(run, tmp_path, lines, ["--split-gap", "60"], ("points.csv: has no times to split",))
+    other = ["tid,lat,lng,ts", *(f"{line},8" for line in lines[1:])]
+    refuse(
+        run, tmp_path, other, [], ("no column 'datetime', but 'ts', which may be one", "--map datetime=ts")
+    )
     nameless = [line.split(",", 1)[1] for line in lines]
     nameless = ["uid," + nameless[0], *("a," + line for line in nameless[1:])]
     refuse(run, tmp_path, nameless, [], ("has no column for 'datetime'", "or name trips ('tid')"))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
+from wayveil.trips.columns import candidates
 from wayveil.trips.findings import Findings
 from wayveil.trips.ordering import null_rows
 from wayveil.trips.tables import (
@@ -236,7 +237,23 @@ def _theirs(path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, he
     if missing:
         remedy = "map one to it" if missing != ["datetime"] else "map one to it, or name trips ('tid')"
         raise InputError(f"has no column for {' and '.join(map(repr, missing))}; {remedy}", file=path)
+    if header and "datetime" not in named.values():
+        _refuse_hidden_times(path, set(named))
     return named
+
+
+def _refuse_hidden_times(path: Path, read: set[str]) -> None:
+    """Points may have no times; but times under another name are not passed over without a word."""
+    names = table_header(path)
+    hidden = {name for name in names if "time" in name.lower() or "date" in name.lower()}
+    hidden |= set(candidates(names, "event_time"))
+    for name in names:
+        if name in hidden - read:
+            raise InputError(
+                f"has no column 'datetime', but {name!r}, which may be one: map it (--map datetime={name}), or leave "
+                f"it out of the file",
+                file=path,
+            )
 
 
 def _names_without_header(path: Path) -> list[str]:
