@@ -8,6 +8,8 @@ from wayveil.privacy import bits as module
 from wayveil.privacy.bits import EntropyError, SecureBits, SeededBits, secure_bits
 from wayveil.privacy.noise import discrete_laplace
 
+pytestmark = pytest.mark.system_bits
+
 
 @pytest.fixture
 def keys_taken(monkeypatch):
