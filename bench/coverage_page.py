@@ -11,7 +11,6 @@ from bench.coverage_cells import is_earlier
 from bench.right_words import right_words
 from wayveil.arrays import Floats
 from wayveil.mechanisms.registry import mechanism
-from wayveil.releases.verdicts import SEEN_TWICE, is_lost
 from wayveil.synthesis.model import OfTaps
 
 PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
@@ -87,12 +86,15 @@ def measured_words(rows: list[dict]) -> str:
         f"held on every simulated world, and on msnbc in 80 to 82 % of cases; they are not printed any more. Verdicts "
         f"have been looked at on these worlds before: which of them were wrong was known when simulated worlds were "
         f"added that could show why (a list with many repeats; a list, a network and a file of taps too large for so "
-        f"few trips; three of sizes between), and when verdicts were changed: what nobody made is known from the law "
-        f"of the noise, trees are judged however much they lack, public knowledge is set beside a release as large as "
-        f"the truth may be, and a single number is lost only if all of it is wrong. Factors were chosen on simulated "
+        f"few trips; three of sizes between; three towns whose demand is as uneven as that of real ones), and when "
+        f"verdicts were changed: what nobody made is known from the law of the noise, trees buy their size and are "
+        f"judged by what they lost, public knowledge is set beside a release as large as the truth may be, and a "
+        f"single number is lost only if all of it is wrong. Factors were chosen on simulated "
         f"worlds alone, at first so that at most 5 % of words about worlds left out were wrong; when half of these "
         f"worlds were measured and showed 84 % said and 2 % wrong, the rule became to miss both goals by the same "
-        f"ratio on simulated worlds left out. Nothing else followed from these tables. "
+        f"ratio on simulated worlds left out. With sizes bought, 89.8 % were said and 2.4 % wrong; then lengths of "
+        f"trips that a tree thinned were judged by their mean, as simulated taps show them right. Nothing else "
+        f"followed from these tables. "
         f"The number of trips of `variable-ngrams` on oyster at epsilon 1 had once held in 15 of 20 releases, and was "
         f"measured with 100."
     )
@@ -147,17 +149,11 @@ def summary_words(rows: list[dict]) -> str:
     )
 
 
-def said_better(kind: str, verdict: tuple[float, float | None], worst: float) -> bool:
-    """Whether a verdict says that the release is better, if it may be off so many times what replicas show."""
-    error, public = verdict
-    return not is_lost(kind, error) and (public is None or error * worst * SEEN_TWICE < public)
-
-
 def said_share(row: dict, worst: float | None) -> float:
     """The share of releases of which it is said that they are better; None: nothing is said of this kind."""
     if worst is None:
         return 0.0
-    return sum(said_better(row["kind"], verdict, worst) for verdict in row["verdicts"]) / row["releases"]
+    return sum(margin > worst for margin in row["margins"]) / row["releases"]
 
 
 def factor_of(row: dict) -> float | None:
@@ -169,7 +165,7 @@ def factor_of(row: dict) -> float | None:
 
 def sides(rows: Iterable[dict]) -> tuple[list[dict], list[dict]]:
     """Cells in which every release was better than public knowledge and silence, and those in which none was."""
-    judged = [row for row in rows if row["verdicts"]]
+    judged = [row for row in rows if row["margins"]]
     better = [row for row in judged if row["better"] == row["releases"]]
     return better, [row for row in judged if row["better"] == 0]
 

@@ -6,7 +6,7 @@ import pytest
 from bench.coverage import JUDGING, MECHANISMS
 from bench.coverage_cells import JUDGED, SET, STATE, keep_cells, read_cells
 from bench.coverage_choice import choose_factors
-from bench.coverage_page import PAGE, earlier_words, is_outside, said_better, table, verdict_words, write_page
+from bench.coverage_page import PAGE, earlier_words, is_outside, said_share, table, verdict_words, write_page
 
 CELL = {"world": "a", "mechanism": "markov", "epsilon": "1", "kind": "total"}
 
@@ -42,15 +42,14 @@ def test_few_intervals_cannot_tell_that_they_are_outside(coverage, intervals, ou
 
 
 def test_verdicts_are_counted_by_cells_that_are_clear():
-    good, bad = [0.1, None], [1.2, None]
+    good, bad = 7.0, 0.0
     rows = [
-        CELL | {"releases": 2, "better": 2, "verdicts": [good, bad]},
-        CELL | {"releases": 2, "better": 1, "verdicts": [good, good]},
-        CELL | {"releases": 2, "better": 0, "verdicts": [bad, bad]},
+        CELL | {"releases": 2, "better": 2, "margins": [good, bad]},
+        CELL | {"releases": 2, "better": 1, "margins": [good, good]},
+        CELL | {"releases": 2, "better": 0, "margins": [bad, bad]},
     ]
-    assert (said_better("total", good, 1.0), said_better("total", bad, 1.0)) == (True, False)
+    assert [said_share(rows[0], worst) for worst in (1.0, 8.0, None)] == [0.5, 0.0, 0.0]
     assert verdict_words(rows).splitlines()[-1] == "| all | 1 | 50.0% | 1 | 0.0% |"
-    assert not said_better("stops", [0.8, None], 0.5)  # replicas cannot tell it from silence
 
 
 def test_rows_of_an_earlier_state_are_marked_on_the_page():
@@ -65,29 +64,29 @@ def test_rows_of_an_earlier_state_are_marked_on_the_page():
 
 
 def test_factors_are_those_that_are_right_about_worlds_left_out():
-    def cell(world, error, better):
+    def cell(world, margin, better):
         return CELL | {
             "world": world,
             "kind": "stops",
             "releases": 2,
             "better": better,
-            "verdicts": [[error, 1.0]] * 2,
+            "margins": [margin] * 2,
         }
 
-    good = [cell(world, 0.1, 2) for world in "abcdef"]
-    wrong = [cell(world, 0.3, 0) for world in "abcdef"]
+    good = [cell(world, 7.1, 2) for world in "abcdef"]
+    wrong = [cell(world, 2.4, 0) for world in "abcdef"]
     # A factor of 3 tells them apart on every world; on the worlds that are left out too.
     assert choose_factors([*good, *wrong])["markov", "stops"] == 3.0
     assert choose_factors(good)["markov", "stops"] == 1.0
     # Where the same error means one thing here and another there, nothing is said.
-    mixed = [cell(world, 0.1, 0) for world in "ghijkl"]
+    mixed = [cell(world, 7.1, 0) for world in "ghijkl"]
     assert choose_factors([*good, *mixed])["markov", "stops"] is None
 
 
 def test_totals_that_were_measured_many_times_are_shown_and_verdicts_stay_those_of_releases(tmp_path):
     row = CELL | {"coverage": 0.75, "intervals": 20, "releases": 20, "counted": True, "unlisted": None}
     row |= {"half_width": 2.0, "error": 1.0, "time_ratio": 1.0, "answer_ratio": 0.1, "state": STATE}
-    row |= {"better": 20, "verdicts": [[0.1, None]] * 20}
+    row |= {"better": 20, "margins": [7.1] * 20}
     many = row | {"totals": {"coverage": 0.96, "intervals": 300, "releases": 300}}
     write_page([many], ["a"], ["markov"], tmp_path / "page.md")
     page = (tmp_path / "page.md").read_text(encoding="utf-8")

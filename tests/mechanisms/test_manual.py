@@ -65,6 +65,6 @@ def test_types_ranges_and_defaults_are_words():
     assert (told["max_gap"].values, told["max_gap"].default) == ("whole number, at least 0, or none", "none")
     assert told["false_children"].values == "number, above 0 and at most 1"
     assert told["consistency"].values == "`weighted`, `equal` or `none`"
-    assert manual(PPDP).published == {"threshold_k": "4", "threshold_b": "6"}
+    assert manual(PPDP).published == {"threshold_k": "4", "threshold_b": "6", "size_share": "0"}
     choice = {each.name: each for each in manual(mechanism("private-choice")).parameters}
     assert (choice["candidates"].values, choice["candidates"].default) == ("list of mechanisms", None)

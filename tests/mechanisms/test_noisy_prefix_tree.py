@@ -71,7 +71,8 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
     def noise(path):
         return int(np.random.default_rng([salt, *path, len(path)]).integers(-3, 4))
 
-    mechanism = NoisyPrefixTree(height=height, smoothing=False, consistency="weighted", false_children=0.5)
+    settled = {"smoothing": False, "consistency": "weighted", "false_children": 0.5}
+    mechanism = NoisyPrefixTree(height=height, size_share=0, **settled)
     gate = FixedNoise(Trip(), Budget(2), noise=noise)
     gate.successors = lambda path: successors_of(world, path)
     tree = mechanism.measure(LocalCounter(Trips.of_lists(lists, world)), gate)
@@ -104,7 +105,7 @@ def test_the_spends_add_up_to_epsilon_exactly(height, epsilon, private_height):
 
 def test_the_scale_follows_from_height_epsilon_and_the_riders_trips():
     trips = Trips.of_lists([[0, 1], [1]], plain_world(2), rider=np.array([5, 5]))
-    tree, gate = measure(NoisyPrefixTree(height=4), trips, Fraction(1, 2), Rider(max_trips=3))
+    tree, gate = measure(NoisyPrefixTree(height=4, size_share=0), trips, Fraction(1, 2), Rider(max_trips=3))
     assert {level.scale for level in tree.levels} == {Fraction(3 * 4 * 2)}
     assert {spend.sensitivity for spend in gate.budget.spends} == {3}
 
@@ -160,7 +161,8 @@ def test_the_private_height_is_near_the_quantile_of_the_lengths():
     mechanism = NoisyPrefixTree(height=12, private_height=True, height_quantile=Fraction(1, 2))
     tree, gate = measure(mechanism, Trips.of_lists(lists, plain_world(2)), 2)
     assert len(tree.levels) == 3
-    assert gate.budget.spends[0].label == "height of the tree"
+    labels = [spend.label for spend in gate.budget.spends]
+    assert labels[:3] == ["number of trips", "number of visits", "height of the tree"]
 
 
 def test_a_network_is_asked_for_by_name_only_where_there_is_one():

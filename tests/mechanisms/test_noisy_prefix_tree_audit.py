@@ -55,7 +55,7 @@ def test_the_same_search_finds_a_neighbour_that_shows_a_mistake(mutation):
     def search(data, unit):
         choose = chosen_by(data)
         trips = some_trips(choose, some_world(choose))
-        broken = mutation.of(Subject(NoisyPrefixTree(height=2), unit, Fraction(2)))
+        broken = mutation.of(Subject(NoisyPrefixTree(height=2, size_share=0), unit, Fraction(2)))
         assert examine(broken, trips, some_neighbour(choose, trips, unit)).ok
 
     with pytest.raises(AssertionError):

@@ -52,6 +52,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
             prune_early=prune,
             false_children=0.5,
             consistency="weighted",
+            size_share=0,
         ),
         timed(lists, world),
         2,
@@ -91,7 +92,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
 def test_deeper_levels_get_more_and_all_together_epsilon(height, epsilon, sigma):
     trips = Trips.of_lists([[0, 1]], ring_of_stops(3), time=np.array([0, 700]), rider=np.array([1]))
     gate = Gate(Rider(max_trips=3), Budget(epsilon), SeededBits(0))
-    PPDP(height=height, smoothing_factor=sigma).measure(LocalCounter(trips), gate)
+    PPDP(height=height, smoothing_factor=sigma, size_share=0).measure(LocalCounter(trips), gate)
     prices = [spend.price for spend in gate.budget.spends]
     assert sum(prices) == epsilon
     assert prices == sorted(prices)
@@ -140,15 +141,18 @@ def test_ppdp_needs_a_network():
         PPDP().measure(LocalCounter(trips), Gate(Trip(), Budget(1), SeededBits(0)))
 
 
-def test_trips_that_noise_alone_made_are_known_from_its_law():
-    """Of few taps at many stops, nearly all released trips are noise, and replicas called them off by 80 %."""
+def test_trips_that_noise_alone_made_are_thinned_to_the_number_that_was_bought():
+    """Of few taps at many stops nearly all that is found is noise: there were several times too many trips."""
     ring = ring_of_stops(400, seconds=60)
     rng = np.random.default_rng(1)
     time = rng.integers(6, 22, 500) * 3_600
     few = Trips(rng.integers(0, 400, 500).astype(np.int32), np.arange(501), ring, time)
-    gate = Gate(Trip(), Budget(Fraction(1)), SeededBits(1))
-    model = PPDP().measure(LocalCounter(few), gate)
-    shown = len(model.generate(1))
-    off = abs(shown - len(few)) / len(few)
-    assert off > 3
-    assert model.made_up("total", shown, 1.8 * shown) > 3
+
+    def shown(**parameters):
+        gate = Gate(Trip(), Budget(Fraction(1)), SeededBits(1))
+        return PPDP(**parameters).measure(LocalCounter(few), gate)
+
+    assert len(shown(size_share=0).generate(1)) > 4 * len(few)
+    model = shown()
+    assert len(model.generate(1)) == pytest.approx(len(few), abs=250)  # five times the scale of its noise
+    assert model.thinned < 1 / 3

@@ -79,6 +79,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
         leaf_weight=1.0,
         false_children=0.5,
         consistency="weighted",
+        size_share=0,
     )
     tree, by_path, gate = measured(mechanism, timed(lists), 2, noise)
     places, times = groups_of(STOPS, tall, 2), groups_of(BINS, tall_time, 2)
@@ -123,7 +124,8 @@ def test_the_shares_are_positive_and_add_up_to_epsilon_exactly(height, epsilon, 
     mechanism.measure(LocalCounter(trips), gate)
     assert gate.budget.spent == epsilon
     # Levels that would split nothing cost nothing: 2 ** 6 < 68, and 4 ** 2 < 24.
-    assert len(gate.budget.spends) == height * (min(tall, 6) + 1 + min(tall_time, 2) + 1)
+    # Two more buy the size.
+    assert len(gate.budget.spends) == 2 + height * (min(tall, 6) + 1 + min(tall_time, 2) + 1)
     assert all(spend.price > 0 for spend in gate.budget.spends)
 
 

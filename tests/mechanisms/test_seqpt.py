@@ -50,6 +50,7 @@ def test_the_tree_is_that_of_a_slow_object_tree_with_the_same_noise(lists, heigh
             false_children=0.5,
             smoothing=False,
             consistency="weighted",
+            size_share=0,
         ),
         timed(lists, world),
         2,
@@ -81,9 +82,9 @@ def test_the_spends_add_up_to_epsilon_exactly(height, epsilon):
     world = World(["a", "b"])
     trips = Trips.of_lists([[0, 1]], world, time=np.array([0, 9]), rider=np.array([1]))
     gate = Gate(Rider(max_trips=3), Budget(epsilon), SeededBits(0))
-    tree = SeqPT(height=height).measure(LocalCounter(trips), gate)
+    tree = SeqPT(height=height, size_share=Fraction(1, 10)).measure(LocalCounter(trips), gate)
     assert gate.budget.spent == epsilon
-    assert {level.scale for level in tree.levels} == {3 * height / epsilon}
+    assert {level.scale for level in tree.levels} == {3 * height / (epsilon * 9 / 10)}
 
 
 def test_released_trips_run_forward_in_time_and_keep_the_big_flows():

@@ -43,28 +43,30 @@ def in_parts(path):
 PPDP_WEIGHTS = [log2(2), log2(3)]
 CASES = {
     "noisy-prefix-tree": (
-        NoisyPrefixTree(height=2, successors="all", false_children=0.5),
+        NoisyPrefixTree(height=2, successors="all", false_children=0.5, size_share=0),
         lambda depth, symbol: symbol,
         [tuple(stop for stop, _ in trip) for trip in VISITS],
         lambda path: range(STOPS),
         [1, 1],
     ),
     "seqpt": (
-        SeqPT(height=2, successors="all", **BY_TIME),
+        SeqPT(height=2, successors="all", size_share=0, **BY_TIME),
         lambda depth, symbol: divmod(symbol, BINS),
         [tuple(trip) for trip in VISITS],
         later,
         [1, 1],
     ),
     "safepath": (
-        SafePath(height=1, location_groups="balanced", location_height=0, time_height=0, **BY_TIME),
+        SafePath(
+            height=1, location_groups="balanced", location_height=0, time_height=0, size_share=0, **BY_TIME
+        ),
         lambda depth, symbol: symbol,
         [tuple(part for visit in trip[:1] for part in visit) for trip in VISITS],
         in_parts,
         [1, 1],
     ),
     "ppdp": (
-        PPDP(height=2, prune_early=False, **BY_TIME),
+        PPDP(height=2, prune_early=False, size_share=0, **BY_TIME),
         lambda depth, symbol: divmod(symbol, BINS),
         [tuple(trip) for trip in VISITS],
         later,

@@ -17,7 +17,7 @@ from wayveil.utility.scorecard import score
 from wayveil.world.world import World
 
 WORLD = World.of_symbols("abcd")
-TREE = NoisyPrefixTree(height=2)
+TREE = NoisyPrefixTree(height=2, size_share=0)
 ONE_TRIP = Trip()
 
 

@@ -16,7 +16,7 @@ from wayveil.risk.registry import audit_plan
 from wayveil.risk.tiny_worlds import canary_pairs, small_network
 
 BUSY = canary_pairs(small_network())[0]
-TREE = Subject(NoisyPrefixTree(height=2, false_children=1.0), Trip(), Fraction(4))
+TREE = Subject(NoisyPrefixTree(height=2, false_children=1.0, size_share=0), Trip(), Fraction(4))
 
 
 def games(subject, pair=BUSY, test=400):

@@ -48,8 +48,9 @@ def test_the_door_is_a_users_and_stays_as_it_was(tmp_path):
     assert made.refusal is None
     assert made.spent == 1
     assert set(made.published) == {"trips", "model", "datasheet"}
-    assert len(made.transcript.exchanges) == TREE.height
-    assert door.examine(pair).loss == 1
+    assert len(made.transcript.exchanges) == 2 + TREE.height  # two numbers and the levels
+    # All of the levels and of the number of trips; of the number of visits three of the 24 that a trip may have.
+    assert door.examine(pair).loss == Fraction(24, 25) + Fraction(1, 50) + Fraction(1, 50) * Fraction(3, 24)
 
 
 def test_the_release_can_be_audited_by_name(monkeypatch):

@@ -104,13 +104,13 @@ class MobiTrie(_Tries):
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
             "visits": 1.0,
-            "stops": 0.7,
-            "boardings": 0.5,
+            "stops": 1.0,
+            "boardings": 1.4,
             "alightings": 0.5,
             "edges": 1.0,
             "triples": 1.0,
             "journeys": 1.4,
-            "lengths": 1.4,
+            "lengths": 2.0,
         }
     )
 

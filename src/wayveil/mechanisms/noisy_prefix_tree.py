@@ -5,13 +5,14 @@ Guarantee
     Reason: the nodes of one level are disjoint, so one trip moves one count of a level by one, and a unit with m trips
     moves a level by at most m. A level is noised with scale m h / epsilon over *all* its public candidates, empty ones
     included, and costs epsilon / h. Which nodes are expanded depends on noisy counts only, so the levels compose to
-    epsilon; consistency and trips are post-processing.
+    epsilon; consistency and trips are post-processing. Before that, a share of epsilon buys the numbers of trips and
+    of visits, which one trip moves by one and by 24 at most (in a tall tree, by two heights).
     Attacked by tests/mechanisms/test_noisy_prefix_tree_audit.py.
 
 Repaired
     The published version takes its height from the data, its alphabet from the data, and the exact number of trips at
-    the root. Here the height is public or bought (`private_height`), the alphabet is the public world, and the root
-    has no count.
+    the root. Here the height is public or bought (`private_height`), the alphabet is the public world, and the number
+    of trips is bought: first visits beyond it are scaled down to it, and it tells how much the tree lost.
 """
 
 from collections.abc import Mapping
@@ -31,15 +32,18 @@ from wayveil.mechanisms.shared_fields import (
     Height,
     Moves,
     Share,
+    SizeShare,
     Smoothing,
     ThresholdScales,
 )
+from wayveil.mechanisms.tree_size import buy_size
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.tree import PrefixTree
 from wayveil.world.successors import CompleteSuccessors
+from wayveil.world.world import World
 
 
 class NoisyPrefixTree(Mechanism):
@@ -48,18 +52,17 @@ class NoisyPrefixTree(Mechanism):
     name: ClassVar[str] = "noisy-prefix-tree"
     makes: ClassVar[type[Model]] = PrefixTree
     summary: ClassVar[str] = "noisy counts of trip prefixes, grown level by level"
-    holds: ClassVar[frozenset[str]] = frozenset()
+    holds: ClassVar[frozenset[str]] = frozenset({"total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
-            "total": 1.0,
             "visits": 1.0,
-            "stops": 1.4,
-            "boardings": 3.0,
+            "stops": 1.0,
+            "boardings": 1.4,
             "alightings": 1.4,
-            "edges": 1.0,
-            "triples": 1.4,
-            "journeys": 1.0,
-            "lengths": 6.0,
+            "edges": 0.5,
+            "triples": 0.5,
+            "journeys": 2.0,
+            "lengths": 0.7,
         }
     )
 
@@ -83,6 +86,7 @@ class NoisyPrefixTree(Mechanism):
     )
     consistency: ConsistencyRule = "equal"
     smoothing: Smoothing = True
+    size_share: SizeShare = Fraction(1, 25)
 
     @classmethod
     def published(cls, **parameters: Any) -> "NoisyPrefixTree":
@@ -91,8 +95,13 @@ class NoisyPrefixTree(Mechanism):
             "successors": "all",
             "threshold_scales": 2 * 2**0.5,
             "consistency": "equal",
+            "size_share": 0,
         }
         return cls(**(preset | parameters))
+
+    def covered(self, world: World) -> bool:
+        """Measured with its size bought."""
+        return self.size_share > 0
 
     def measure(self, counter: Counter, gate: Gate) -> PrefixTree:
         """Buy the height if asked, then grow the tree with what remains, in equal parts."""
@@ -100,6 +109,7 @@ class NoisyPrefixTree(Mechanism):
         threshold = Threshold(self.false_children, self.threshold_scales, self.when_explosive)
         if self.height > 1:  # the root has children once: a single level cannot explode
             threshold.check(successors)
+        size = buy_size(counter, gate, self.size_share, self.height)
         height = self._height(counter, gate)
         start = CompleteSuccessors(counter.world.size)
         plans = [
@@ -107,7 +117,7 @@ class NoisyPrefixTree(Mechanism):
             for depth, price in enumerate(gate.budget.split([1] * height))
         ]
         levels = grow(counter.prefixes(), plans, threshold, gate)
-        return PrefixTree(counter.world, levels, Consistency(self.smoothing, self.consistency))
+        return PrefixTree(counter.world, levels, Consistency(self.smoothing, self.consistency), size=size)
 
     def _height(self, counter: Counter, gate: Gate) -> int:
         if not self.private_height:

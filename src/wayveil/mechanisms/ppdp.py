@@ -4,7 +4,8 @@ Guarantee
     epsilon-differential privacy for the unit that the release names (pure, no delta).
     Reason: one trip is in one node of a level, every public candidate is noised, and level l is paid with its
     share of epsilon; the shares are public, positive and add up to one. Which candidates are reachable follows from
-    the public timetable. Pruning during growth looks at noisy counts only.
+    the public timetable. Pruning during growth looks at noisy counts only. The numbers of trips and of visits are
+    bought first, with a share of their own.
     Attacked by the audits registered for `ppdp`.
 
 Repaired
@@ -30,9 +31,11 @@ from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,
     FalseChildren,
     Height,
+    SizeShare,
     Smoothing,
 )
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
+from wayveil.mechanisms.tree_size import buy_size
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
@@ -40,6 +43,7 @@ from wayveil.synthesis.timed_tree import TimedTree
 from wayveil.world.network import Network
 from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timed import Reachable, TimedAlphabet
+from wayveil.world.world import World
 
 
 class PPDP(Mechanism):
@@ -50,14 +54,13 @@ class PPDP(Mechanism):
     summary: ClassVar[str] = (
         "noisy counts of prefixes of (stop, time) pairs that the network can reach in time"
     )
+    holds: ClassVar[frozenset[str]] = frozenset({"total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
-            "total": 1.0,
             "visits": 1.0,
-            "stops": 6.0,
-            "hours": 4.0,
-            "journeys": 1.0,
-            "lengths": 2.0,
+            "stops": 1.0,
+            "hours": 1.0,
+            "lengths": 0.7,
         }
     )
     steps: ClassVar[bool] = False
@@ -91,11 +94,16 @@ class PPDP(Mechanism):
     )
     consistency: ConsistencyRule = "equal"
     smoothing: Smoothing = False
+    size_share: SizeShare = Fraction(1, 25)
 
     @classmethod
     def published(cls, **parameters: Any) -> "PPDP":
         """Decreasing thresholds k / l + b; the study names no values, these keep empty pairs out on average."""
-        return cls(**({"threshold_k": 4.0, "threshold_b": 6.0} | parameters))
+        return cls(**({"threshold_k": 4.0, "threshold_b": 6.0, "size_share": 0} | parameters))
+
+    def covered(self, world: World) -> bool:
+        """Measured with its size bought."""
+        return self.size_share > 0
 
     def measure(self, counter: Counter, gate: Gate) -> TimedTree:
         """Find what is reachable, then grow with incremental budgets."""
@@ -104,6 +112,7 @@ class PPDP(Mechanism):
         bins = time_bins(self.time)
         alphabet = TimedAlphabet(counter.world, bins)
         reachable = Reachable.on(counter.world, bins, self.max_gap)
+        size = buy_size(counter, gate, self.size_share, self.height)
         plans = [
             LevelPlan(
                 f"level {level} of the tree",
@@ -119,7 +128,8 @@ class PPDP(Mechanism):
         ]
         threshold = Threshold(self.false_children)
         levels = grow(counter.prefixes(alphabet), plans, threshold, gate, prune_early=self.prune_early)
-        return TimedTree(counter.world, levels, Consistency(self.smoothing, self.consistency), bins)
+        consistency = Consistency(self.smoothing, self.consistency)
+        return TimedTree(counter.world, levels, consistency, bins, size=size)
 
     def _scales(self, level: int) -> float:
         return max((self.threshold_k or 0.0) / level + self.threshold_b, 1e-9)

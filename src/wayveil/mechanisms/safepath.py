@@ -5,7 +5,8 @@ Guarantee
     Reason: a visit is a way down a public taxonomy of places and then one of times; every step of that way is a level
     of one tree, in which a trip is in one node per level. Each level is paid with its own share; the shares of a
     sublevel are positive and add up to half of its visit's epsilon / height, which is checked. Which children a node
-    can have follows from public things: the taxonomies, the order of time and, if asked for, the network.
+    can have follows from public things: the taxonomies, the order of time and, if asked for, the network. The numbers
+    of trips and of visits are bought first, with a share of their own.
     Attacked by the audits registered for `safepath`.
 
 Repaired
@@ -36,9 +37,11 @@ from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
     FalseChildren,
     Height,
+    SizeShare,
     Smoothing,
 )
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
+from wayveil.mechanisms.tree_size import buy_size
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
@@ -51,6 +54,7 @@ from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import bins_of
 from wayveil.world.world import World
 
+Descents = tuple[Sequence[Successors], Sequence[Successors], Sequence[Successors]]
 _MADE_HERE = ("geography", "routes", "balanced")
 
 
@@ -62,14 +66,15 @@ class SafePath(Mechanism):
     summary: ClassVar[str] = (
         "noisy counts of prefixes of visits, each found through taxonomies of places and times"
     )
-    holds: ClassVar[frozenset[str]] = frozenset({"journey-hours"})
+    holds: ClassVar[frozenset[str]] = frozenset({"journey-hours", "total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
-            "total": 1.0,
             "visits": 1.0,
-            "boardings": 2.0,
-            "journeys": 4.0,
-            "lengths": 6.0,
+            "stops": 1.4,
+            "hours": 1.0,
+            "boardings": 1.0,
+            "journey-hours": 2.0,
+            "lengths": 0.5,
         }
     )
 
@@ -126,19 +131,31 @@ class SafePath(Mechanism):
         "(`equal`), or left (`none`).",
     )
     smoothing: Smoothing = False
+    size_share: SizeShare = Fraction(1, 25)
 
     @classmethod
     def published(cls, **parameters: Any) -> "SafePath":
         """The paper's thresholds, its shares where they are positive, and its consistency: equal, among visits."""
-        paper = {"published_thresholds": True, "published_shares": True, "consistency": "equal"}
+        paper = {
+            "published_thresholds": True,
+            "published_shares": True,
+            "consistency": "equal",
+            "size_share": 0,
+        }
         return cls(**(paper | parameters))
+
+    def covered(self, world: World) -> bool:
+        """Measured with its size bought."""
+        return self.size_share > 0
 
     def measure(self, counter: Counter, gate: Gate) -> TaxonomyTree:
         """Plan every step of every visit, check that the prices add up, and grow."""
         bins = time_bins(self.time)
         places = self.places(counter.world)
         times = self.times(bins)
-        plans = self._plans(gate, places, times, counter.world)
+        steps = self._descents(places, times, counter.world)  # refuses before anything is spent
+        size = buy_size(counter, gate, self.size_share, self.height)
+        plans = self._plans(gate, steps, places.leaves, times.leaves)
         spent = sum((plan.price for plan in plans), Fraction(0))
         if spent != gate.budget.remaining or min(plan.price for plan in plans) <= 0:
             raise ParameterError("the shares of the sublevels must be positive and add up to epsilon")
@@ -149,7 +166,7 @@ class SafePath(Mechanism):
             gate,
         )
         consistency = Consistency(self.smoothing, self.consistency)
-        return TaxonomyTree(counter.world, levels, consistency, bins, places.height, times.height)
+        return TaxonomyTree(counter.world, levels, consistency, bins, places.height, times.height, size=size)
 
     def public_files(self) -> dict[str, Path]:
         named = {"taxonomy of places": self.location_groups, "taxonomy of times": self.time_groups}
@@ -176,22 +193,20 @@ class SafePath(Mechanism):
             return Taxonomy.of_geography(world, self.location_height, self.location_fan_out)
         return Taxonomy.of_routes(world)
 
-    def _descents(
-        self, places: Taxonomy, times: Taxonomy, world: World
-    ) -> tuple[Sequence[Successors], Sequence[Successors], Sequence[Successors]]:
+    def _descents(self, places: Taxonomy, times: Taxonomy, world: World) -> Descents:
         """Steps to the first place, to a later one, and to a time."""
         if self.successors == "network":
             return network_descents(places, times, public_successors(world, "network"))
         down_places = places.descents(times.leaves, ordered=False, remembers_leaf=False)
         return down_places, down_places, times.descents(times.leaves, ordered=True, remembers_leaf=True)
 
-    def _plans(self, gate: Gate, places: Taxonomy, times: Taxonomy, world: World) -> list[LevelPlan]:
-        down_first, down_places, down_times = self._descents(places, times, world)
+    def _plans(self, gate: Gate, descents: Descents, places: int, times: int) -> list[LevelPlan]:
+        down_first, down_places, down_times = descents
         plans = []
         for visit, share in enumerate(gate.budget.split([1] * self.height), 1):
             for what, steps, leaves in (
-                ("place", down_first if visit == 1 else down_places, places.leaves),
-                ("time", down_times, times.leaves),
+                ("place", down_first if visit == 1 else down_places, places),
+                ("time", down_times, times),
             ):
                 prices = self._prices(share / 2, len(steps), leaves)
                 for level, (step, price) in enumerate(zip(steps, prices, strict=True), 1):

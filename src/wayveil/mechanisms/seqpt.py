@@ -3,7 +3,8 @@
 Guarantee
     epsilon-differential privacy for the unit that the release names (pure, no delta).
     Reason: that of the noisy prefix tree, with pairs in place of stops: one trip is in one node of a level, every
-    public pair that may follow is a candidate, empty or not, and levels compose.
+    public pair that may follow is a candidate, empty or not, and levels compose. The numbers of trips and of visits
+    are bought first, with a share of their own.
     Attacked by the audits registered for `seqpt`.
 
 Repaired
@@ -11,6 +12,7 @@ Repaired
     survivors among them are drawn from their exact law, so that the time is gone and only the noise remains.
 """
 
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -24,10 +26,12 @@ from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,
     FalseChildren,
     Height,
+    SizeShare,
     Smoothing,
     ThresholdScales,
 )
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
+from wayveil.mechanisms.tree_size import buy_size
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
@@ -57,11 +61,12 @@ class SeqPT(Mechanism):
     )
     consistency: ConsistencyRule = "equal"
     smoothing: Smoothing = True
+    size_share: SizeShare = Fraction(1, 25)
 
     @classmethod
     def published(cls, **parameters: Any) -> "SeqPT":
         """The study's fixed threshold and equal consistency."""
-        return cls(**({"threshold_scales": 2 * 2**0.5, "consistency": "equal"} | parameters))
+        return cls(**({"threshold_scales": 2 * 2**0.5, "consistency": "equal", "size_share": 0} | parameters))
 
     def measure(self, counter: Counter, gate: Gate) -> TimedTree:
         """Refuse a hopeless size at once, then grow all levels at equal prices; the gate watches the memory."""
@@ -76,6 +81,7 @@ class SeqPT(Mechanism):
                 f"({alphabet.size:,} pairs of stop and time, {later.mean_degree:,.0f} of which may follow each). Use "
                 f"a noise-aware threshold, fewer levels or fewer time bins, or raise max_false_nodes."
             )
+        size = buy_size(counter, gate, self.size_share, self.height)
         plans = [
             LevelPlan(
                 f"level {depth + 1} of the tree",
@@ -85,4 +91,5 @@ class SeqPT(Mechanism):
             for depth, price in enumerate(gate.budget.split([1] * self.height))
         ]
         levels = grow(counter.prefixes(alphabet), plans, threshold, gate)
-        return TimedTree(counter.world, levels, Consistency(self.smoothing, self.consistency), bins)
+        consistency = Consistency(self.smoothing, self.consistency)
+        return TimedTree(counter.world, levels, consistency, bins, size=size)

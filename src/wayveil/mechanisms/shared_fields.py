@@ -25,6 +25,15 @@ FalseChildren = Annotated[
         "the root, up to 1 % of all candidates.",
     ),
 ]
+SizeShare = Annotated[
+    Fraction,
+    Field(
+        ge=0,
+        lt=1,
+        description="Share of epsilon that buys the numbers of trips and of visits, half each, which tell how much the "
+        "tree lost; 0: neither.",
+    ),
+]
 ThresholdScales = Annotated[
     float | None,
     Field(gt=0, description="A fixed threshold, in noise scales, in place of the noise-aware one."),

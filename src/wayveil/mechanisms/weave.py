@@ -73,13 +73,13 @@ class Weave(Mechanism):
             "total": 1.0,
             "visits": 1.0,
             "stops": 1.0,
-            "boardings": 1.0,
-            "alightings": 0.7,
+            "boardings": 0.7,
+            "alightings": 0.5,
             "hours": 1.0,
             "stop-hours": 1.0,
             "triples": 1.0,
-            "journeys": 0.7,
-            "lengths": 0.7,
+            "journeys": 1.0,
+            "lengths": 1.0,
         }
     )
     follows: ClassVar[bool] = True

@@ -7,8 +7,8 @@ what is released, so it is free, and it is signed with the release.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from math import inf, pi, sqrt
+from dataclasses import asdict, dataclass
+from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from wayveil.progress import step
 from wayveil.releases.bands import Bands, find_bands, find_sum_bands
 from wayveil.releases.priors import followed_by
 from wayveil.releases.replicas import draw_replicas, mechanism_of
+from wayveil.releases.sized import Sized
 from wayveil.releases.tallies import KINDS, VISIT_KINDS, Tally, kinds_for, tally
-from wayveil.releases.verdicts import SEEN_TWICE, Verdict, judge
+from wayveil.releases.verdicts import Verdict, judge
 from wayveil.synthesis.estimates import Visits
 from wayveil.synthesis.model import (
     Estimates,
@@ -27,11 +28,11 @@ from wayveil.synthesis.model import (
     ExpectsErrors,
     KnowsLoss,
     KnowsNoise,
+    KnowsSize,
     OfTaps,
     Replica,
 )
 from wayveil.synthesis.public_knowledge import floor
-from wayveil.synthesis.tree import NoisyTree
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
@@ -56,10 +57,6 @@ MOST_ENDS = 500
 FEW_PUBLIC, FEW_ENDS = 1_000, 250
 # Kinds that count trips and not their visits.
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
-# Kinds that the ends of trips do not change.
-OF_STARTS = frozenset({"total", "boardings"})
-# Releases of trips with so few visits on average are of taps.
-MOST_TAPS = 1.2
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
 MADE_OF = {"stops": "edges", "visits": "lengths"}
 
@@ -151,12 +148,12 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         covered = made_by.covered(trips.world) and not followed_by(release.datasheet)
         held = set((made_by.holds if covered else ()) if holds is None else holds)
         tells = {**dict.fromkeys(held, 1.0), **(made_by.tells if covered and holds is None else {})}
-        held -= _lost_kinds(trips, [replica.trips for replica in replicas])
+        held -= _lost_kinds(trips, [replica.trips for replica in replicas]) - _by_law(release)
         missing = release.model.lost() if isinstance(release.model, KnowsLoss) else 0.0
         if missing > MOST_MISSING:
             held &= {"total"}
         kept_trips = _kept(len(trips), [len(replica.trips) for replica in replicas])
-        unfinished = _unfinished(release, public)
+        known = _sized(release)
         bands, verdicts = {}, []
         for kind in kinds_for(trips):
             true = tally(kind, trips)
@@ -175,14 +172,16 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
             worst = tells.get(kind)
             if worst is None and any(error.kind == kind for error in expected or ()):
                 worst = 1.0
-            lost = 0.0 if kind == "total" else missing
-            law = _paid_error(release, expected) if kind == "total" else None
-            seen = Seen(true, shown, bias or 0.0, lost, _made_up(release, kind, replicas), law)
-            cut = 0.0 if kind in OF_STARTS else unfinished
-            verdict = _judge(kind, len(trips) / kept_trips, replace(seen, cut=cut), public, worst)
+            if known is not None:
+                told = _told(kind, public, known.size.trips) if KINDS[kind].public else None
+                verdict = known.judge(kind, true, shown[0], told, worst)
+            else:
+                lost = 0.0 if kind == "total" else missing
+                law = _paid_error(release, expected) if kind == "total" else None
+                seen = Seen(true, shown, bias or 0.0, lost, _made_up(release, kind, replicas), law)
+                verdict = _judge(kind, len(trips) / kept_trips, seen, public, worst)
             verdicts.append(verdict)
-            shown_error = verdict.error / max(worst or 1.0, 1.0) * SEEN_TWICE
-            if verdict.is_noise or shown_error >= (inf if verdict.public is None else verdict.public):
+            if verdict.is_noise or (verdict.margin or 0.0) < 1:
                 # Of noise, or of what public knowledge knows better, no interval is worth having.
                 bands.pop(kind, None)
     return Accuracy(bands, tuple(verdicts), expected)
@@ -222,14 +221,31 @@ def _lost_kinds(trips: Trips, replicas: Sequence[Trips]) -> frozenset[str]:
     return frozenset()
 
 
+def _sized(release: "Release") -> Sized | None:
+    """The release beside its size, where that was paid for."""
+    model, trips = release.model, release.trips
+    if not isinstance(model, KnowsSize) or model.size is None:
+        return None
+    return Sized(model.size, float(len(trips)), float(trips.visits), model.thinned)
+
+
 def _paid_total(release: "Release") -> Bands | None:
     """The interval of a number of trips that was asked for by itself: the law of its noise; None if it was not."""
+    known = _sized(release)
     for spend in release.datasheet["spends"]:
         if spend["label"] == "number of trips" and "error_95" in spend:
             count = float(len(release.trips))
-            half = np.array([(float(spend["error_95"]) + 1) / sqrt(count + 1)])
-            return Bands(np.array([count]), -half, half, None)
+            # A tree shows fewer trips than were paid for, as it lost some: the interval is about all of them.
+            beyond = 0.0 if known is None else known.size.trips - count
+            half, root = float(spend["error_95"]) + 1, sqrt(count + 1)
+            low, high = (np.array([side / root]) for side in (beyond - half, beyond + half))
+            return Bands(np.array([count]), low, high, None)
     return None
+
+
+def _by_law(release: "Release") -> frozenset[str]:
+    """Kinds whose intervals hold by the law of the noise, whatever a replica lost."""
+    return frozenset() if _sized(release) is None else frozenset({"total"})
 
 
 def _paid_error(release: "Release", expected: Sequence[ExpectedError] | None) -> float | None:
@@ -267,7 +283,6 @@ class Seen:
     lost   share of the trips that thresholds took
     false  how far off what nobody made puts it at least, by the law of the noise
     law    how far off it is by that law alone, whatever replicas show; None: not known
-    cut    share of the visits that may be missing at the ends of trips
     """
 
     release: Tally
@@ -276,7 +291,6 @@ class Seen:
     lost: float = 0.0
     false: float = 0.0
     law: float | None = None
-    cut: float = 0.0
 
     @property
     def size(self) -> float:
@@ -304,33 +318,10 @@ class Seen:
 
 def _made_up(release: "Release", kind: str, replicas: Sequence[Replica]) -> float:
     """How far off what nobody made puts a kind at least."""
-    # In a tree, false beginnings do not tell how many later visits are missing.
-    unknown = kind == "visits" and _is_tree(release) and not _are_taps(release.trips)
-    if unknown or not isinstance(release.model, KnowsNoise):
+    if not isinstance(release.model, KnowsNoise):
         return 0.0
     again = float(np.mean([len(replica.trips) for replica in replicas]))
     return release.model.made_up(kind, float(len(release.trips)), again) or 0.0
-
-
-def _unfinished(release: "Release", public: Trips) -> float:
-    """The share of visits that a tree may lack, by how long public routes are.
-
-    A tree did not count where trips end: it shows them as ending where too few of them are left to be seen, and a
-    replica of such short trips loses little. Trips of one stop each are taps, which no tree cuts.
-    """
-    if not _is_tree(release) or not isinstance(release.world, Network) or _are_taps(release.trips):
-        return 0.0
-    ours, theirs = (each.visits / max(len(each), 1) for each in (release.trips, public))
-    return max(1 - ours / max(theirs, 1.0), 0.0)
-
-
-def _is_tree(release: "Release") -> bool:
-    return isinstance(release.model, NoisyTree)
-
-
-def _are_taps(trips: Trips) -> bool:
-    """Whether they have one visit each, but for noise."""
-    return trips.visits <= MOST_TAPS * len(trips)
 
 
 def _kept(size: float, replicas: Sequence[float]) -> float:
@@ -345,29 +336,25 @@ def _judge(kind: str, trips: float, seen: Seen, public: Trips, worst: float | No
     A release that lost half of all moves is not nearer to the truth than public knowledge because that has twice as
     many as the release: it is set beside a release that is as large as the truth is likely to be.
     """
-    # Public destinations are as even as public origins, and not all of them were drawn.
-    few = kind == "alightings" and isinstance(public.world, Network) and public.world.size > MOST_ENDS
-    told = tally("boardings" if few else kind, public)
-    told = Tally(told.cells, told.values * trips / len(public))
-    has_public = KINDS[kind].public
-    error, against = seen.error, _beside(seen.release, told, seen.kept) if has_public else None
-    if seen.cut > 0 and against is not None:
-        # It has to hold however much is missing, up to what public routes have more.
-        cut_error = float(np.hypot(error, seen.cut))
-        kept = seen.kept if kind in OF_ENDS or kind == "lengths" else min(seen.kept, 1 - seen.cut)
-        cut_against = _beside(seen.release, told, kept)
-        if cut_against * error < against * cut_error:
-            error, against = cut_error, cut_against
+    told, has_public = _told(kind, public, trips), KINDS[kind].public
+    against = _beside(seen.release, told, seen.kept) if has_public else None
     return judge(
         kind,
         len(seen.release.cells),
         seen.size,
-        error,
+        seen.error,
         against,
         sure=worst is not None,
         worst=worst or 1.0,
-        noise=seen.error,
     )
+
+
+def _told(kind: str, public: Trips, trips: float) -> Tally:
+    """What public knowledge says of so many trips."""
+    # Public destinations are as even as public origins, and not all of them were drawn.
+    few = kind == "alightings" and isinstance(public.world, Network) and public.world.size > MOST_ENDS
+    told = tally("boardings" if few else kind, public)
+    return Tally(told.cells, told.values * trips / len(public))
 
 
 def _beside(shown: Tally, told: Tally, kept: float) -> float:

@@ -14,6 +14,7 @@ from math import sqrt
 from wayveil.releases.tallies import KINDS
 
 SEEN_TWICE = sqrt(2)
+MOST_MARGIN = 1_000.0
 # Kinds of a single number.
 SINGLE = frozenset({"total", "visits"})
 
@@ -28,6 +29,8 @@ class Verdict:
     sure    whether the error holds; if not, it is the part that noise makes, and bias may come on top
     says_more  whether the release is known to be better than public knowledge
     is_noise   whether it is no better than silence
+    margin     how many times farther off than expected it may be before public knowledge is as good; 0: nothing is
+               left of it; None: an older release, which did not say
     """
 
     kind: str
@@ -37,6 +40,7 @@ class Verdict:
     sure: bool
     says_more: bool
     is_noise: bool
+    margin: float | None = None
 
     @property
     def _percent(self) -> str:
@@ -73,6 +77,11 @@ def is_lost(kind: str, error: float) -> bool:
     return error * (1.0 if kind in SINGLE else SEEN_TWICE) >= 1
 
 
+def most_margin(error: float, public: float | None) -> float:
+    """How many times that error public knowledge is off, up to `MOST_MARGIN`."""
+    return MOST_MARGIN if public is None else min(public / max(error, 1 / MOST_MARGIN), MOST_MARGIN)
+
+
 def judge(
     kind: str,
     cells: int,
@@ -82,16 +91,14 @@ def judge(
     *,
     sure: bool,
     worst: float = 1.0,
-    noise: float | None = None,
 ) -> Verdict:
     """The verdict on errors in shares of what the release shows; silence is off by all of it.
 
     `worst`: how many times the error that replicas show a release of this mechanism may be off, by what the coverage
     bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much; people are
     told what replicas show all the same, and a release that these cannot tell from silence is never said to say more.
-    `noise`: the part of the error that is not what may be missing, which makes nothing worse than silence; None: all.
     """
-    is_noise = size <= 0 or is_lost(kind, (error if noise is None else noise) * min(worst, 1.0))
-    seen = not is_lost(kind, error)
-    says_more = sure and not is_noise and seen and (public is None or error * worst * SEEN_TWICE < public)
-    return Verdict(kind, cells, error * max(worst, 1.0), public, sure, says_more, is_noise)
+    is_noise = size <= 0 or is_lost(kind, error * min(worst, 1.0))
+    margin = 0.0 if size <= 0 or is_lost(kind, error) else most_margin(error * SEEN_TWICE, public)
+    says_more = sure and not is_noise and margin > worst
+    return Verdict(kind, cells, error * max(worst, 1.0), public, sure, says_more, is_noise, margin)

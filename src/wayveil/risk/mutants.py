@@ -196,7 +196,7 @@ class _PeekingThreshold(_BrokenGate):
         threshold: int | None = None,
         group: str | None = None,
     ) -> NoisyCounts:
-        peeked = max(1, int(exact.counts.sum()) // 3)
+        peeked = None if threshold is None else max(1, int(exact.counts.sum()) // 3)
         return super().histogram(label, exact, contribution, price, threshold=peeked, group=group)
 
 

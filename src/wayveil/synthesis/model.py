@@ -141,6 +141,27 @@ class KnowsLoss(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class PaidSize:
+    """How many trips and visits there were, each bought by itself: noisy, and right on average."""
+
+    trips: float
+    visits: float
+
+
+@runtime_checkable
+class KnowsSize(Protocol):
+    """May know how many trips and visits it was made from, and so how much of them it lost."""
+
+    @property
+    def size(self) -> PaidSize | None:
+        """None: that was not bought."""
+
+    @property
+    def thinned(self) -> float:
+        """The share of trips that is left of those that were found, as there were too many of them."""
+
+
 @runtime_checkable
 class KnowsNoise(Protocol):
     """Knows by the law of its noise how much of what it shows nobody made."""

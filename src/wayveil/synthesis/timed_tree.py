@@ -10,9 +10,6 @@ from wayveil.synthesis.tree import NoisyTree, timed_trips
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 
-# Less of a tree is never said to be true than this, nor a tree to have kept less of the truth.
-LEAST_KEPT = 0.01
-
 
 @dataclass(frozen=True, eq=False)
 class TimedTree(NoisyTree):
@@ -23,22 +20,6 @@ class TimedTree(NoisyTree):
     @property
     def first_stops(self) -> None:
         """A node stands for a stop at a time, and a stop for several nodes."""
-
-    def made_up(self, kind: str, trips: float, again: float) -> float | None:
-        """How far off the number of trips is, and so every kind of question at least.
-
-        Noise lifts an empty cell of first visits over the threshold t with probability exp(-t / b) / 2, and then to
-        t + b on average. What a replica keeps of the release besides such cells, the release kept of the truth.
-        """
-        if not self.levels or not len(self.levels[0]):
-            return None
-        first = self.levels[0]
-        scale = float(first.scale)
-        empty = max(self.world.size * self.bins.count - len(first), 0)
-        false = float(empty * np.exp(-first.threshold / scale) / 2 * (first.threshold + scale))
-        kept = np.clip((again - false) / max(trips, 1.0), LEAST_KEPT, 1.0)
-        true = max((trips - false) / kept, LEAST_KEPT * trips, 1.0)
-        return float(abs(trips - true) / true)
 
     def decode(
         self, symbol: NDArray[np.int32], offsets: NDArray[np.int64], rng: np.random.Generator

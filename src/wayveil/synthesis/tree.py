@@ -1,7 +1,7 @@
 """Noisy trees as arrays, and the trips that they describe."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wayveil.synthesis.consistency import Consistency, consistent_counts, settle_visits
 from wayveil.synthesis.counted import KeptCounted
-from wayveil.synthesis.model import Model
+from wayveil.synthesis.model import Model, PaidSize
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, WEEK, TimeBins
@@ -39,12 +39,14 @@ class TreeLevel:
 class NoisyTree(Model):
     """A released tree of symbols. Node i of level l stands for the trips whose first l + 1 symbols are its path.
 
-    The root has no count: the number of trips is not known without paying for it, so it follows from level one.
+    The root has no count of its own: the number of trips is not known without paying for it. If it was paid for
+    (`size`), first visits that are more than that are scaled down to it. Fewer are left: nobody knows who is missing.
     """
 
     world: World
     levels: tuple[TreeLevel, ...]
     consistency: Consistency = DEFAULT_CONSISTENCY
+    size: PaidSize | None = field(default=None, kw_only=True)
 
     @property
     def nodes(self) -> int:
@@ -81,9 +83,24 @@ class NoisyTree(Model):
         parents = [level.parent for level in self.levels]
         noisy = [level.count for level in self.levels]
         if self.width == 1:
-            return consistent_counts(parents, noisy, self.consistency)
-        scales = [float(level.scale) for level in self.levels]
-        return settle_visits(parents, noisy, scales, self.width, self.consistency)
+            counts = consistent_counts(parents, noisy, self.consistency)
+        else:
+            scales = [float(level.scale) for level in self.levels]
+            counts = settle_visits(parents, noisy, scales, self.width, self.consistency)
+        thinned = self._thinned(counts)
+        return counts if thinned == 1 else [count * thinned for count in counts]
+
+    @property
+    def thinned(self) -> float:
+        """What is left of the first visits: those beyond the number of trips that was paid for are false."""
+        if self.size is None:
+            return 1.0
+        # Thinned trips are as many as were paid for, so the noisy counts are asked.
+        return self._thinned([level.count.astype(np.float64) for level in self.levels[:1]])
+
+    def _thinned(self, counts: list[NDArray[np.float64]]) -> float:
+        first = float(counts[0].sum()) if counts else 0.0
+        return 1.0 if self.size is None else min(self.size.trips / max(first, 1.0), 1.0)
 
     def ending(self) -> list[NDArray[np.float64]]:
         """How many trips end at each node: what it has more than its children together."""

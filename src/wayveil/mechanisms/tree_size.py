@@ -1,0 +1,28 @@
+"""How many trips and visits there are, bought beside a tree, so that it is known how much the tree lost."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from wayveil.counting.protocol import Counter
+from wayveil.privacy.contributions import Contribution
+from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.synthesis.model import PaidSize
+
+ONE_TRIP = Contribution(per_trip=1)
+# A trip counts for at most so many visits, or so many heights of a tall tree: more would only add noise.
+MOST_VISITS, MOST_HEIGHTS = 24, 2
+
+
+def buy_size(counter: Counter, gate: Gate, share: Fraction, height: int) -> PaidSize | None:
+    """Both numbers for this share of all that may be spent, half each; None for no share."""
+    if share == 0:
+        return None
+    price, most = gate.budget.total * share / 2, max(MOST_VISITS, MOST_HEIGHTS * height)
+    trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price)
+    lengths = counter.lengths(most)
+    exact = SparseCounts.dense(np.array([lengths.keys @ lengths.counts]))
+    visits = gate.histogram("number of visits", exact, Contribution(per_trip=most, per_visit=1), price)
+    number = max(float(trips.counts[0]), 1.0)
+    # Every trip has a visit.
+    return PaidSize(number, float(np.clip(visits.counts[0], number, most * number)))
