@@ -83,6 +83,17 @@ def test_too_few_pairs_say_nothing():
     assert find_bands(one, []) is None
 
 
+def test_cells_that_show_the_same_number_tell_one_interval_together():
+    """The outermost of many groups of them is wider than any: nearly all intervals of large, thin networks held."""
+    rng = np.random.default_rng(3)
+    cells, shown = np.arange(2_400), np.where(np.arange(2_400) < 2_300, 1.0, 7.0)
+    true = rng.exponential(3, 2_400)
+    bands = find_bands(Tally(cells, true), [Tally(cells, shown)])
+    assert bands.shown.tolist() == [1, 7]
+    (high,) = bands.ends(np.ones(1))[1]
+    assert high == pytest.approx(np.quantile(true[shown == 1], 0.977), rel=0.12)
+
+
 def test_a_bias_makes_intervals_wider_and_leaves_their_middle():
     rng = np.random.default_rng(1)
     true = Tally(np.arange(500), np.full(500, 400.0))

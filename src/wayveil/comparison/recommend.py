@@ -34,6 +34,8 @@ HEADLINES = {
     "how many board where": "operations/stop",
     "how many board when": "operations/hour",
     "how many visits in a box of place and time": "range_error",
+    "how many trips pass through a circle": "gps/query",
+    "which ways over a coarse grid are the most frequent": "gps/pattern_f1",
 }
 
 

@@ -88,18 +88,19 @@ def find_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
     order = np.argsort(shown[seen], kind="stable")
     number = shown[seen][order]
     off = ((true - shown)[seen] / np.sqrt(shown[seen] + 1))[order]
-    groups = np.array_split(np.arange(len(off)), max(1, min(MOST_GROUPS, len(off) // ENOUGH)))
+    groups = _groups(number)
     ends = np.array([_ends(off[group]) for group in groups])
     middle = ends.mean(axis=1, keepdims=True)
     ends = middle + CAUTION * (ends - middle)
     centres = np.array([np.median(number[group]) for group in groups])
-    first = np.r_[True, np.diff(centres) > 0]  # many cells may show the same small number
-    return Bands(
-        centres[first],
-        _widest(ends[:, 0], first, np.minimum),
-        _widest(ends[:, 1], first, np.maximum),
-        unlisted,
-    )
+    return Bands(centres, ends[:, 0], ends[:, 1], unlisted)
+
+
+def _groups(number: Floats) -> list[slice]:
+    """Groups of about as many ascending numbers each; many cells may show the same small number, and stay together."""
+    many = max(1, min(MOST_GROUPS, len(number) // ENOUGH))
+    cuts = np.unique(np.searchsorted(number, number[np.arange(many) * len(number) // many]))
+    return [slice(*pair) for pair in zip(cuts, [*cuts[1:], len(number)], strict=True)]
 
 
 def find_sum_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
@@ -127,8 +128,3 @@ def _ends(off: Floats) -> tuple[float, float]:
     spread = float(np.std(off, ddof=1)) if many > 1 else float(abs(off[0]))
     half = float(student.ppf(1 - OUTSIDE, max(many - 1, 1))) * spread * np.sqrt(1 + 1 / many)
     return float(off.mean()) - half, float(off.mean()) + half
-
-
-def _widest(ends: Floats, first: np.ndarray, keep: np.ufunc) -> Floats:
-    """One end per distinct centre: the outermost of those that share it."""
-    return np.asarray(keep.reduceat(ends, np.flatnonzero(first)), np.float64)
