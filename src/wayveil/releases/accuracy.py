@@ -229,21 +229,34 @@ def _sized(release: "Release") -> Sized | None:
     model, trips = release.model, release.trips
     if not isinstance(model, KnowsSize) or model.size is None:
         return None
-    return Sized(model.size, float(len(trips)), float(trips.visits), model.thinned)
+    noise = {
+        kind: MEAN_IN_HALF * (_paid_half(release, f"number of {what}") or 0.0) / whole
+        for kind, what, whole in (
+            ("total", "trips", model.size.trips),
+            ("visits", "visits", model.size.visits),
+        )
+    }
+    return Sized(model.size, float(len(trips)), float(trips.visits), model.thinned, noise)
+
+
+def _paid_half(release: "Release", label: str) -> float | None:
+    """Half of the 95 % interval of a number that was asked for by itself; None if it was not."""
+    for spend in release.datasheet["spends"]:
+        if spend["label"] == label and "error_95" in spend:
+            return float(spend["error_95"]) + 1
+    return None
 
 
 def _paid_total(release: "Release") -> Bands | None:
     """The interval of a number of trips that was asked for by itself: the law of its noise; None if it was not."""
-    known = _sized(release)
-    for spend in release.datasheet["spends"]:
-        if spend["label"] == "number of trips" and "error_95" in spend:
-            count = float(len(release.trips))
-            # A tree shows fewer trips than were paid for, as it lost some: the interval is about all of them.
-            beyond = 0.0 if known is None else known.size.trips - count
-            half, root = float(spend["error_95"]) + 1, sqrt(count + 1)
-            low, high = (np.array([side / root]) for side in (beyond - half, beyond + half))
-            return Bands(np.array([count]), low, high, None)
-    return None
+    known, half = _sized(release), _paid_half(release, "number of trips")
+    if half is None:
+        return None
+    count = float(len(release.trips))
+    # A tree shows fewer trips than were paid for, as it lost some: the interval is about all of them.
+    beyond = 0.0 if known is None else known.size.trips - count
+    low, high = (np.array([side / sqrt(count + 1)]) for side in (beyond - half, beyond + half))
+    return Bands(np.array([count]), low, high, None)
 
 
 def _by_law(release: "Release") -> frozenset[str]:

@@ -9,7 +9,8 @@ missing.
 What is missing is not like what is shown: thresholds take the rare. Nor is it quite like public knowledge.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import hypot, sqrt
 
 import numpy as np
@@ -33,12 +34,14 @@ class Sized:
     size     trips and visits that there were
     trips, visits  that the release shows
     thinned  share of its first visits that it shows: it had too many of them, so the rest is false
+    noise    how far off the size itself is on average, in shares of it: the number of trips (`total`), and of `visits`
     """
 
     size: PaidSize
     trips: float
     visits: float
     thinned: float = 1.0
+    noise: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def misfit(self) -> float:
@@ -65,7 +68,7 @@ class Sized:
         # Trips that nobody made can be as long as others: whether lengths are right shows in their mean.
         false = hypot(false, self.misfit) if kind == "lengths" else max(false, 1 - self.thinned)
         if kind in SINGLE:
-            off, is_noise = abs(1 - kept), abs(1 - kept) >= 1
+            off, is_noise = hypot(1 - kept, self.noise.get(kind, 0.0)), abs(1 - kept) >= 1
         else:
             off, is_noise = 1 - kept + 2 * false * kept, shown <= 0 or false >= 1 / 2
         against = None if public is None else self._against(release, whole, public, 2 * false * min(kept, 1))
