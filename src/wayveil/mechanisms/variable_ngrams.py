@@ -52,7 +52,7 @@ class VariableNgrams(Mechanism):
     name: ClassVar[str] = "variable-ngrams"
     makes: ClassVar[type[Model]] = NgramModel
     summary: ClassVar[str] = "noisy counts of short runs of stops, longer where trips are many, and walks"
-    holds: ClassVar[frozenset[str]] = frozenset({"alightings", "boardings", "total"})
+    holds: ClassVar[frozenset[str]] = frozenset({"boardings", "total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
             "visits": 1.0,

@@ -164,7 +164,7 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
             bias = _bias(kind, expected)
             if kind in held and bias is not None:
                 if kind == "total":
-                    found = _paid_total(release)
+                    found = paid_total(release)
                 elif kind == "visits":
                     parts = [tally("stops", each.trips) for each in replicas]
                     found = find_sum_bands(tally("stops", trips), parts)
@@ -247,7 +247,7 @@ def _paid_half(release: "Release", label: str) -> float | None:
     return None
 
 
-def _paid_total(release: "Release") -> Bands | None:
+def paid_total(release: "Release") -> Bands | None:
     """The interval of a number of trips that was asked for by itself: the law of its noise; None if it was not."""
     known, half = _sized(release), _paid_half(release, "number of trips")
     if half is None:
@@ -269,7 +269,7 @@ def _paid_error(release: "Release", expected: Sequence[ExpectedError] | None) ->
     known = next((error.relative for error in expected or () if error.kind == "total"), None)
     if known is not None:
         return known
-    paid = _paid_total(release)
+    paid = paid_total(release)
     return None if paid is None else MEAN_IN_HALF * float(paid.high[0]) / sqrt(len(release.trips) + 1)
 
 
