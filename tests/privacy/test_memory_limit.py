@@ -96,7 +96,7 @@ def test_a_tree_stops_with_a_sentence_and_books_the_levels_above(tree) -> None:
 def test_false_children_of_true_nodes_are_foreseen() -> None:
     """Few false roots and many true ones: an estimate from false roots alone is a hundred times too low."""
     trips = spread_trips(40_000, 60)
-    tree = SeqPT(height=4, time="60", threshold_scales=4, max_false_nodes=20_000)
+    tree = SeqPT(height=4, time="60", threshold_scales=4, max_false_nodes=20_000, size_share=0)
     whole = tree.measure(LocalCounter(trips), gate(memory=10**9, epsilon=2))
     assert sum(len(level.count) for level in whole.levels) > 200_000
     asked = gate(memory=16 << 20, epsilon=2)

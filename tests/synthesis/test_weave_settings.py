@@ -58,7 +58,7 @@ def test_no_constant_stands_outside_the_settings(path):
         "times": ["HOURS_OF_A_DAY, HOURS_OF_A_WEEK = (24, 168)"],
         "driven_support": ["_MOST_POINTS = 9"],
         # `tells`: what verdicts take off, which is no part of the release.
-        "weave": [0.7, 0.7, 0.7],
+        "weave": [0.7],
     }
     assert list(constants(path.read_text())) == allowed.get(path.stem, [])
 

@@ -5,7 +5,7 @@ Guarantee
     Reason: the nodes of one level are disjoint, so one trip moves one count of a level by one, and a unit with m trips
     moves a level by at most m. A level is noised with scale m h / epsilon over *all* its public candidates, empty ones
     included, and costs epsilon / h. Which nodes are expanded depends on noisy counts only, so the levels compose to
-    epsilon; consistency and trips are post-processing. Before that, a share of epsilon buys the numbers of trips and
+    epsilon; consistency and trips are post-processing. A share of epsilon buys the numbers of trips and
     of visits, which one trip moves by one and by 24 at most (in a tall tree, by two heights).
     Attacked by tests/mechanisms/test_noisy_prefix_tree_audit.py.
 
@@ -36,7 +36,7 @@ from wayveil.mechanisms.shared_fields import (
     Smoothing,
     ThresholdScales,
 )
-from wayveil.mechanisms.tree_size import buy_size
+from wayveil.mechanisms.tree_size import buy_size, level_prices
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
@@ -109,14 +109,14 @@ class NoisyPrefixTree(Mechanism):
         threshold = Threshold(self.false_children, self.threshold_scales, self.when_explosive)
         if self.height > 1:  # the root has children once: a single level cannot explode
             threshold.check(successors)
-        size = buy_size(counter, gate, self.size_share, self.height)
         height = self._height(counter, gate)
         start = CompleteSuccessors(counter.world.size)
         plans = [
             LevelPlan(f"level {depth + 1} of the tree", price, successors if depth else start)
-            for depth, price in enumerate(gate.budget.split([1] * height))
+            for depth, price in enumerate(level_prices(gate, [1] * height, self.size_share))
         ]
         levels = grow(counter.prefixes(), plans, threshold, gate)
+        size = buy_size(counter, gate, self.size_share, self.height)
         return PrefixTree(counter.world, levels, Consistency(self.smoothing, self.consistency), size=size)
 
     def _height(self, counter: Counter, gate: Gate) -> int:

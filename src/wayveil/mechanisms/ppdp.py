@@ -5,7 +5,7 @@ Guarantee
     Reason: one trip is in one node of a level, every public candidate is noised, and level l is paid with its
     share of epsilon; the shares are public, positive and add up to one. Which candidates are reachable follows from
     the public timetable. Pruning during growth looks at noisy counts only. The numbers of trips and of visits are
-    bought first, with a share of their own.
+    bought with a share of their own.
     Attacked by the audits registered for `ppdp`.
 
 Repaired
@@ -35,7 +35,7 @@ from wayveil.mechanisms.shared_fields import (
     Smoothing,
 )
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
-from wayveil.mechanisms.tree_size import buy_size
+from wayveil.mechanisms.tree_size import buy_size, level_prices
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
@@ -112,7 +112,6 @@ class PPDP(Mechanism):
         bins = time_bins(self.time)
         alphabet = TimedAlphabet(counter.world, bins)
         reachable = Reachable.on(counter.world, bins, self.max_gap)
-        size = buy_size(counter, gate, self.size_share, self.height)
         plans = [
             LevelPlan(
                 f"level {level} of the tree",
@@ -123,11 +122,12 @@ class PPDP(Mechanism):
                 else Threshold(scales=self._scales(level), when_explosive="raise"),
             )
             for level, price in enumerate(
-                gate.budget.split(level_weights(self.height, self.smoothing_factor)), 1
+                level_prices(gate, level_weights(self.height, self.smoothing_factor), self.size_share), 1
             )
         ]
         threshold = Threshold(self.false_children)
         levels = grow(counter.prefixes(alphabet), plans, threshold, gate, prune_early=self.prune_early)
+        size = buy_size(counter, gate, self.size_share, self.height)
         consistency = Consistency(self.smoothing, self.consistency)
         return TimedTree(counter.world, levels, consistency, bins, size=size)
 

@@ -6,7 +6,7 @@ Guarantee
     of one tree, in which a trip is in one node per level. Each level is paid with its own share; the shares of a
     sublevel are positive and add up to half of its visit's epsilon / height, which is checked. Which children a node
     can have follows from public things: the taxonomies, the order of time and, if asked for, the network. The numbers
-    of trips and of visits are bought first, with a share of their own.
+    of trips and of visits are bought with a share of their own.
     Attacked by the audits registered for `safepath`.
 
 Repaired
@@ -41,7 +41,7 @@ from wayveil.mechanisms.shared_fields import (
     Smoothing,
 )
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
-from wayveil.mechanisms.tree_size import buy_size
+from wayveil.mechanisms.tree_size import buy_size, level_prices
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
@@ -54,7 +54,6 @@ from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import bins_of
 from wayveil.world.world import World
 
-Descents = tuple[Sequence[Successors], Sequence[Successors], Sequence[Successors]]
 _MADE_HERE = ("geography", "routes", "balanced")
 
 
@@ -153,11 +152,9 @@ class SafePath(Mechanism):
         bins = time_bins(self.time)
         places = self.places(counter.world)
         times = self.times(bins)
-        steps = self._descents(places, times, counter.world)  # refuses before anything is spent
-        size = buy_size(counter, gate, self.size_share, self.height)
-        plans = self._plans(gate, steps, places.leaves, times.leaves)
+        plans = self._plans(gate, places, times, counter.world)
         spent = sum((plan.price for plan in plans), Fraction(0))
-        if spent != gate.budget.remaining or min(plan.price for plan in plans) <= 0:
+        if spent != gate.budget.remaining * (1 - self.size_share) or min(plan.price for plan in plans) <= 0:
             raise ParameterError("the shares of the sublevels must be positive and add up to epsilon")
         levels = grow(
             counter.prefixes(TaxonomyEncoding(places, times, bins)),
@@ -165,6 +162,7 @@ class SafePath(Mechanism):
             Threshold(self.false_children),
             gate,
         )
+        size = buy_size(counter, gate, self.size_share, self.height)
         consistency = Consistency(self.smoothing, self.consistency)
         return TaxonomyTree(counter.world, levels, consistency, bins, places.height, times.height, size=size)
 
@@ -193,20 +191,22 @@ class SafePath(Mechanism):
             return Taxonomy.of_geography(world, self.location_height, self.location_fan_out)
         return Taxonomy.of_routes(world)
 
-    def _descents(self, places: Taxonomy, times: Taxonomy, world: World) -> Descents:
+    def _descents(
+        self, places: Taxonomy, times: Taxonomy, world: World
+    ) -> tuple[Sequence[Successors], Sequence[Successors], Sequence[Successors]]:
         """Steps to the first place, to a later one, and to a time."""
         if self.successors == "network":
             return network_descents(places, times, public_successors(world, "network"))
         down_places = places.descents(times.leaves, ordered=False, remembers_leaf=False)
         return down_places, down_places, times.descents(times.leaves, ordered=True, remembers_leaf=True)
 
-    def _plans(self, gate: Gate, descents: Descents, places: int, times: int) -> list[LevelPlan]:
-        down_first, down_places, down_times = descents
+    def _plans(self, gate: Gate, places: Taxonomy, times: Taxonomy, world: World) -> list[LevelPlan]:
+        down_first, down_places, down_times = self._descents(places, times, world)
         plans = []
-        for visit, share in enumerate(gate.budget.split([1] * self.height), 1):
+        for visit, share in enumerate(level_prices(gate, [1] * self.height, self.size_share), 1):
             for what, steps, leaves in (
-                ("place", down_first if visit == 1 else down_places, places),
-                ("time", down_times, times),
+                ("place", down_first if visit == 1 else down_places, places.leaves),
+                ("time", down_times, times.leaves),
             ):
                 prices = self._prices(share / 2, len(steps), leaves)
                 for level, (step, price) in enumerate(zip(steps, prices, strict=True), 1):

@@ -4,7 +4,7 @@ Guarantee
     epsilon-differential privacy for the unit that the release names (pure, no delta).
     Reason: that of the noisy prefix tree, with pairs in place of stops: one trip is in one node of a level, every
     public pair that may follow is a candidate, empty or not, and levels compose. The numbers of trips and of visits
-    are bought first, with a share of their own.
+    are bought with a share of their own.
     Attacked by the audits registered for `seqpt`.
 
 Repaired
@@ -31,7 +31,7 @@ from wayveil.mechanisms.shared_fields import (
     ThresholdScales,
 )
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
-from wayveil.mechanisms.tree_size import buy_size
+from wayveil.mechanisms.tree_size import buy_size, level_prices
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
@@ -81,15 +81,15 @@ class SeqPT(Mechanism):
                 f"({alphabet.size:,} pairs of stop and time, {later.mean_degree:,.0f} of which may follow each). Use "
                 f"a noise-aware threshold, fewer levels or fewer time bins, or raise max_false_nodes."
             )
-        size = buy_size(counter, gate, self.size_share, self.height)
         plans = [
             LevelPlan(
                 f"level {depth + 1} of the tree",
                 price,
                 later if depth else CompleteSuccessors(alphabet.size),
             )
-            for depth, price in enumerate(gate.budget.split([1] * self.height))
+            for depth, price in enumerate(level_prices(gate, [1] * self.height, self.size_share))
         ]
         levels = grow(counter.prefixes(alphabet), plans, threshold, gate)
+        size = buy_size(counter, gate, self.size_share, self.height)
         consistency = Consistency(self.smoothing, self.consistency)
         return TimedTree(counter.world, levels, consistency, bins, size=size)

@@ -1,4 +1,7 @@
-"""How many trips and visits there are, bought beside a tree, so that it is known how much the tree lost."""
+"""How many trips and visits there are, bought beside a tree, so that it is known how much the tree lost.
+
+It is bought last: a tree that is refused costs no more than the levels that were grown.
+"""
 
 from fractions import Fraction
 
@@ -14,11 +17,16 @@ ONE_TRIP = Contribution(per_trip=1)
 MOST_VISITS, MOST_HEIGHTS = 24, 2
 
 
+def level_prices(gate: Gate, weights: list[int] | list[Fraction], share: Fraction) -> list[Fraction]:
+    """What remains, split over the levels of a tree, but for the share that buys its size."""
+    return [price * (1 - share) for price in gate.budget.split(weights)]
+
+
 def buy_size(counter: Counter, gate: Gate, share: Fraction, height: int) -> PaidSize | None:
-    """Both numbers for this share of all that may be spent, half each; None for no share."""
+    """Both numbers for what was left of the share, half each; None for no share."""
     if share == 0:
         return None
-    price, most = gate.budget.total * share / 2, max(MOST_VISITS, MOST_HEIGHTS * height)
+    price, most = gate.budget.remaining / 2, max(MOST_VISITS, MOST_HEIGHTS * height)
     trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price)
     lengths = counter.lengths(most)
     exact = SparseCounts.dense(np.array([lengths.keys @ lengths.counts]))
