@@ -103,8 +103,6 @@ def grow(
         frontier = Frontier(states, plan.successors)
         scale = gate.scale(ONE_NODE_PER_LEVEL, plan.price)
         limit = (plan.threshold or threshold).of(frontier, scale, first=not levels)
-        if not levels:
-            _require_room_for_trips(gate, frontier, scale, limit, len(plans))
         exact = counter.count(frontier)
         noisy = gate.histogram(plan.label, exact, ONE_NODE_PER_LEVEL, plan.price, threshold=limit)
         keys, counts = noisy.keys, noisy.counts
@@ -116,11 +114,15 @@ def grow(
     return tuple(levels)
 
 
-def _require_room_for_trips(gate: Gate, frontier: Frontier, scale: Fraction, limit: int, height: int) -> None:
+def require_room_for_trips(plans: Sequence[LevelPlan], threshold: Threshold, gate: Gate) -> None:
     """Refuse a tree of which noise alone would be written out as more trips than fit into memory; public, and free.
 
     A false root stands for the threshold and, on average, one scale more of trips.
     """
+    first, height = plans[0], len(plans)
+    frontier = Frontier(np.zeros(1, np.int64), first.successors)
+    scale = gate.scale(ONE_NODE_PER_LEVEL, first.price)
+    limit = (first.threshold or threshold).of(frontier, scale, first=True)
     trips = gate.most_kept(frontier.universe, scale, limit) * (limit + float(scale))
     needed = trips * height * BYTES_PER_VISIT
     if needed > gate.memory:

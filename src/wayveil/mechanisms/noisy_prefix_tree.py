@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
-from wayveil.mechanisms.growth import LevelPlan, Threshold, grow
+from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, require_room_for_trips
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
@@ -115,8 +115,9 @@ class NoisyPrefixTree(Mechanism):
             LevelPlan(f"level {depth + 1} of the tree", price, successors if depth else start)
             for depth, price in enumerate(level_prices(gate, [1] * height, self.size_share))
         ]
-        levels = grow(counter.prefixes(), plans, threshold, gate)
+        require_room_for_trips(plans, threshold, gate)
         size = buy_size(counter, gate, self.size_share, self.height)
+        levels = grow(counter.prefixes(), plans, threshold, gate)
         return PrefixTree(counter.world, levels, Consistency(self.smoothing, self.consistency), size=size)
 
     def _height(self, counter: Counter, gate: Gate) -> int:

@@ -25,7 +25,7 @@ from pydantic import Field
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.growth import LevelPlan, Threshold, grow
+from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, require_room_for_trips
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,
@@ -126,8 +126,9 @@ class PPDP(Mechanism):
             )
         ]
         threshold = Threshold(self.false_children)
-        levels = grow(counter.prefixes(alphabet), plans, threshold, gate, prune_early=self.prune_early)
+        require_room_for_trips(plans, threshold, gate)
         size = buy_size(counter, gate, self.size_share, self.height)
+        levels = grow(counter.prefixes(alphabet), plans, threshold, gate, prune_early=self.prune_early)
         consistency = Consistency(self.smoothing, self.consistency)
         return TimedTree(counter.world, levels, consistency, bins, size=size)
 

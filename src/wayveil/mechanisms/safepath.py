@@ -31,7 +31,7 @@ from pydantic import Field
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.growth import LevelPlan, Threshold, grow
+from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, require_room_for_trips
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
@@ -156,13 +156,15 @@ class SafePath(Mechanism):
         spent = sum((plan.price for plan in plans), Fraction(0))
         if spent != gate.budget.remaining * (1 - self.size_share) or min(plan.price for plan in plans) <= 0:
             raise ParameterError("the shares of the sublevels must be positive and add up to epsilon")
+        threshold = Threshold(self.false_children)
+        require_room_for_trips(plans, threshold, gate)
+        size = buy_size(counter, gate, self.size_share, self.height)
         levels = grow(
             counter.prefixes(TaxonomyEncoding(places, times, bins)),
             plans,
-            Threshold(self.false_children),
+            threshold,
             gate,
         )
-        size = buy_size(counter, gate, self.size_share, self.height)
         consistency = Consistency(self.smoothing, self.consistency)
         return TaxonomyTree(counter.world, levels, consistency, bins, places.height, times.height, size=size)
 

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, least_false_nodes
+from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, least_false_nodes, require_room_for_trips
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
@@ -89,7 +89,8 @@ class SeqPT(Mechanism):
             )
             for depth, price in enumerate(level_prices(gate, [1] * self.height, self.size_share))
         ]
-        levels = grow(counter.prefixes(alphabet), plans, threshold, gate)
+        require_room_for_trips(plans, threshold, gate)
         size = buy_size(counter, gate, self.size_share, self.height)
+        levels = grow(counter.prefixes(alphabet), plans, threshold, gate)
         consistency = Consistency(self.smoothing, self.consistency)
         return TimedTree(counter.world, levels, consistency, bins, size=size)

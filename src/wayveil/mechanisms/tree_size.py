@@ -1,7 +1,4 @@
-"""How many trips and visits there are, bought beside a tree, so that it is known how much the tree lost.
-
-It is bought last: a tree that is refused costs no more than the levels that were grown.
-"""
+"""How many trips and visits there are, bought beside a tree, so that it is known how much the tree lost."""
 
 from fractions import Fraction
 
@@ -23,10 +20,10 @@ def level_prices(gate: Gate, weights: list[int] | list[Fraction], share: Fractio
 
 
 def buy_size(counter: Counter, gate: Gate, share: Fraction, height: int) -> PaidSize | None:
-    """Both numbers for what was left of the share, half each; None for no share."""
+    """Both numbers for this share of what remains, half each; None for no share."""
     if share == 0:
         return None
-    price, most = gate.budget.remaining / 2, max(MOST_VISITS, MOST_HEIGHTS * height)
+    price, most = gate.budget.remaining * share / 2, max(MOST_VISITS, MOST_HEIGHTS * height)
     trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price)
     lengths = counter.lengths(most)
     exact = SparseCounts.dense(np.array([lengths.keys @ lengths.counts]))
