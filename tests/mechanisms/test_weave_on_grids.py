@@ -7,10 +7,12 @@ import numpy as np
 
 from wayveil.counting.blocks import walks_of
 from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave_shares import Shares
 from wayveil.privacy.units import Trip
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.weave.drive_steps import find_corner_share
+from wayveil.synthesis.weave.driven_support import DrivenWays
 from wayveil.synthesis.weave.grid_demand import GridDemand, _find_slots, _sharpen
 from wayveil.synthesis.weave.network_demand import NetworkDemand
 from wayveil.synthesis.weave.support_fit import read_blocks
@@ -151,3 +153,43 @@ def test_single_edges_are_asked_for_earlier_than_single_cells():
     assert "edge" in asked
     assert "edge" not in usual
     assert "origin" not in asked
+
+
+def test_edges_weigh_more_where_there_are_many_trips_in_all():
+    """With few trips the weight belongs to pairs of zones, however many trips there are per cell."""
+
+    def weight(places, density):
+        weights = Shares().weigh_questions(
+            timed=True, network=True, grid=True, places=places, density=density
+        )
+        return weights["edge"]
+
+    assert weight(900, 10) == Fraction(16, 100)
+    assert weight(5_000, 10) == Fraction(32, 100)
+    assert weight(5_000, 100) == weight(900, 100) == Fraction(35, 100)
+
+
+def test_half_of_the_drivers_feel_the_costs_of_the_round_before():
+    """Else a street that was made cheaper takes all trips from the one beside it, and gives them back a round later."""
+    blocks, _, noisy = read_blocks(model())
+    grid, rng = wandering().world, np.random.default_rng(1)
+    demand = GridDemand.estimate(blocks, noisy, float(model().trips), QUICK)
+    cheap = np.zeros(len(DrivenWays(demand, grid, QUICK).first_choices))
+    cheap[1] = 1.0  # no detours, along cheap edges
+    # Along even rows moves cost little in one round, along odd rows in the next.
+    row = grid.row[grid.sources]
+    along = row == grid.row[grid.indices]
+    even, odd = (np.where(along & (row % 2 == parity), 0.3, 1.0) for parity in (0, 1))
+
+    def share_on_odd_rows(before):
+        ways = DrivenWays(demand, grid, QUICK)
+        for learnt in before:
+            ways.draw(100, cheap, learnt, rng)
+        walks = ways.draw(4_000, cheap, odd, rng).walks
+        rows = grid.row[walks.location]
+        flat = walks.moves[rows[walks.moves] == rows[walks.moves + 1]]
+        return float((rows[flat] % 2 == 1).mean())
+
+    alone, mixed = share_on_odd_rows([np.ones(grid.edges)]), share_on_odd_rows([np.ones(grid.edges), even])
+    assert alone > 0.7
+    assert 0.35 < mixed < 0.65

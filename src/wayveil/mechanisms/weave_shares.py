@@ -92,6 +92,12 @@ class GridShares(BaseModel):
         description="edges weigh this much per trip per unit of noise and cell, if that is more: where there are many "
         "trips, busy streets can be told one by one",
     )
+    many_trips: int = Field(
+        25_000,
+        ge=1,
+        description="trips per unit of noise from which edges weigh more than that, in proportion: pairs of zones are "
+        "then known well enough, and single edges need it",
+    )
     edge_if_dense: Fraction = Field(Fraction(35, 100), ge=0, description="the most that edges then weigh")
 
 
@@ -171,7 +177,8 @@ class Shares(BaseModel):
         if grid:
             # Cells are arbitrary: how many trips begin in one is worth no more than how many go from here to there.
             wanted = Fraction(0)
-            dense = min(self.on_grid.edge_per_trip * density, self.on_grid.edge_if_dense)
+            many = max(Fraction(1), Fraction(density * places, self.on_grid.many_trips))
+            dense = min(self.on_grid.edge_per_trip * density * many, self.on_grid.edge_if_dense)
             found["edge"] = max(found["edge"], dense)
         elif network:
             wanted = self.origin_per_trip * density

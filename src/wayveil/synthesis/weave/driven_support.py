@@ -78,10 +78,15 @@ class DrivenWays:
         self.rare, self.liked = settings.drives.rare, np.ones(grid.size)
         # Unknown at first, unless corners were cut out of all trips.
         self.corners: float | None = None if demand.blocks.resolution.corners else 0.0
+        self.before: Floats | None = None
 
     def draw(self, count: int, choices: Floats, learnt: Floats, rng: np.random.Generator) -> Support:
+        # Two streets side by side take all trips from each other in turn, as either becomes cheaper. So half of the
+        # drivers go on as they did a round before, and the fit chooses between the two.
+        felt = [learnt] if self.before is None else [learnt, self.before]
+        self.before = None if (learnt == 1).all() else learnt
         return draw_drives(
-            self.demand, self.costs, self.lengths, count, choices, learnt, self.liked, self.corners, rng
+            self.demand, self.costs, self.lengths, count, choices, felt, self.liked, self.corners, rng
         )
 
     def learn(self, found: FittedSupport) -> None:
@@ -100,13 +105,14 @@ def draw_drives(
     lengths: DriveLengths,
     count: int,
     choices: Floats,
-    learnt: Floats,
+    felt: list[Floats],
     liked: Floats,
     corners: float | None,
     rng: np.random.Generator,
 ) -> Support:
-    """About `count` trips over a grid; `choices` are the shares of the ways to drive, `liked` says how much more each
-    cell is used than was drawn, `corners` which share of clipped corners is seen, once that was learnt.
+    """About `count` trips over a grid; `choices` are the shares of the ways to drive, `felt` factors of the costs of
+    edges, each for as many drivers, `liked` says how much more each cell is used than was drawn, `corners` which share
+    of clipped corners is seen, once that was learnt.
     """
     grid, settings = costs.network, costs.settings.drives
     assert isinstance(grid, Grid)
@@ -120,7 +126,10 @@ def draw_drives(
     straight, cheap = np.flatnonzero(~_CHEAP[kind]), np.flatnonzero(_CHEAP[kind])
     parts = [
         (straight, _join_straight(grid, points[straight], used[straight])),
-        (cheap, _route(costs, points[cheap], used[cheap], learnt, rng)),
+        *(
+            (some, _route(costs, points[some], used[some], learnt, rng))
+            for some, learnt in ((cheap[at :: len(felt)], learnt) for at, learnt in enumerate(felt))
+        ),
     ]
     location = np.concatenate([part[0] for _, part in parts])
     lengths_of = np.concatenate([np.diff(part[1]) for _, part in parts])

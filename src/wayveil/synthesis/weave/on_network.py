@@ -15,6 +15,7 @@ from wayveil.synthesis.weave.network_demand import NetworkDemand
 from wayveil.synthesis.weave.routed_support import draw_routes, guess_choices
 from wayveil.synthesis.weave.routes import Costs
 from wayveil.synthesis.weave.settings import Generation
+from wayveil.synthesis.weave.street_flows import estimate_flows
 from wayveil.synthesis.weave.support import Support
 from wayveil.synthesis.weave.support_fit import FittedSupport, Target, count_support, read_blocks
 from wayveil.world.grid import Grid
@@ -64,6 +65,10 @@ def weave_on_network(
     if isinstance(network, Grid):
         clear = clear_lengths(noisy["length"], blocks.length_edges, settings)
         noisy["length"] = doubt_lengths(noisy["length"], clear, settings.drives.doubted_lengths)
+        if "edge" in noisy:
+            # A trip spreads one over its edges, or more where only the squares of what it adds are bounded.
+            most = np.inf if measured.gaussian else total
+            noisy["edge"] = estimate_flows(network, noisy["edge"], most, settings.streets)
     target = Target(asked, noisy, total, settings, partial(allow_on_network, settings=settings))
     kind = GridDemand if isinstance(network, Grid) else NetworkDemand
     demand = kind.estimate(blocks, noisy, total, settings)
@@ -73,7 +78,9 @@ def weave_on_network(
         if isinstance(network, Grid)
         else RoutedWays(demand, network, settings)
     )
-    strong = measured.signal >= settings.strong_from * network.edges
+    # Single edges of a grid are asked for only where they show.
+    shown = "edge" in noisy and isinstance(network, Grid)
+    strong = shown or measured.signal >= settings.strong_from * network.edges
     rounds = settings.rounds if strong else max(1, settings.rounds - 1)
     learnt, choices = np.ones(network.edges), ways.first_choices
     dual: Floats | None = None

@@ -74,6 +74,20 @@ class ShrinkageSettings(_Settings):
     rounds: int = Field(60, ge=1, description="rounds of expectation maximisation")
 
 
+class StreetSettings(_Settings):
+    """How flows on the edges of a grid are read off those of the edges around (street_flows.py)."""
+
+    spans: tuple[int, ...] = Field(
+        (1, 2, 4, 8),
+        description="numbers of edges straight ahead and behind that are looked at together, from near to far",
+    )
+    fewest_alike: int = Field(120, ge=1, description="edges in the group of the busiest ones")
+    off: float = Field(0.3, gt=0, description="share by which what is foretold of an edge is off, at least")
+    surest: float = Field(
+        0.2, gt=0, le=1, description="part of the variance of noise that an edge keeps, at least"
+    )
+
+
 class EndSettings(_Settings):
     """How ends and hours of trips are drawn on a network (network_demand.py), and hours on a list (demand.py)."""
 
@@ -351,5 +365,8 @@ class Generation(_Settings):
     ends: EndSettings = Field(EndSettings(), description="how ends and hours of trips are drawn")
     routes: RouteSettings = Field(RouteSettings(), description="what riders are thought to take into account")
     drives: DriveSettings = Field(DriveSettings(), description="how drivers get around on a grid")
+    streets: StreetSettings = Field(
+        StreetSettings(), description="how flows on the edges of a grid are read off those around"
+    )
     on_list: ListSettings = Field(ListSettings(), description="how walks are drawn without a network")
     errors: ErrorSettings = Field(ErrorSettings(), description="how the error of a release is estimated")
