@@ -1,5 +1,7 @@
 """A release that bought its size knows how much it lost, and how far off that puts it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,18 @@ def test_a_tree_that_cut_trips_short_is_not_better_than_public_ways_that_are_lon
     assert not verdict.says_more
     assert verdict.error > 0.85  # eleven of twelve visits are missing
     assert not verdict.is_noise  # but what is there is better than nothing
+
+
+def test_of_a_tree_that_does_not_know_its_size_only_noise_is_known():
+    """Also of one that was released before trees bought it, whose datasheet does not speak of that."""
+    one = release(LONG, NoisyPrefixTree(height=4, size_share=0), epsilon=2, unit=Trip(), bits=SeededBits(1))
+    parameters = one.datasheet["mechanism"]["parameters"]
+    older = {name: value for name, value in parameters.items() if name != "size_share"}
+    sheet = {**one.datasheet, "mechanism": {**one.datasheet["mechanism"], "parameters": older}}
+    for each in (one, replace(one, datasheet=sheet)):
+        found = find_accuracy(each)
+        assert not any(verdict.sure or verdict.says_more for verdict in found.verdicts)
+        assert "total" not in found.bands
 
 
 def test_the_interval_of_the_number_of_trips_is_about_all_of_them():

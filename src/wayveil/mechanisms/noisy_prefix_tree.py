@@ -43,7 +43,6 @@ from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.tree import PrefixTree
 from wayveil.world.successors import CompleteSuccessors
-from wayveil.world.world import World
 
 
 class NoisyPrefixTree(Mechanism):
@@ -98,10 +97,6 @@ class NoisyPrefixTree(Mechanism):
             "size_share": 0,
         }
         return cls(**(preset | parameters))
-
-    def covered(self, world: World) -> bool:
-        """Measured with its size bought."""
-        return self.size_share > 0
 
     def measure(self, counter: Counter, gate: Gate) -> PrefixTree:
         """Buy the height if asked, then grow the tree with what remains, in equal parts."""

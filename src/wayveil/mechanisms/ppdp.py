@@ -43,7 +43,6 @@ from wayveil.synthesis.timed_tree import TimedTree
 from wayveil.world.network import Network
 from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timed import Reachable, TimedAlphabet
-from wayveil.world.world import World
 
 
 class PPDP(Mechanism):
@@ -100,10 +99,6 @@ class PPDP(Mechanism):
     def published(cls, **parameters: Any) -> "PPDP":
         """Decreasing thresholds k / l + b; the study names no values, these keep empty pairs out on average."""
         return cls(**({"threshold_k": 4.0, "threshold_b": 6.0, "size_share": 0} | parameters))
-
-    def covered(self, world: World) -> bool:
-        """Measured with its size bought."""
-        return self.size_share > 0
 
     def measure(self, counter: Counter, gate: Gate) -> TimedTree:
         """Find what is reachable, then grow with incremental budgets."""

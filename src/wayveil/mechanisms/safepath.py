@@ -143,10 +143,6 @@ class SafePath(Mechanism):
         }
         return cls(**(paper | parameters))
 
-    def covered(self, world: World) -> bool:
-        """Measured with its size bought."""
-        return self.size_share > 0
-
     def measure(self, counter: Counter, gate: Gate) -> TaxonomyTree:
         """Plan every step of every visit, check that the prices add up, and grow."""
         bins = time_bins(self.time)

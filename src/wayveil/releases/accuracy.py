@@ -149,6 +149,9 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         made_by = mechanism_of(release.datasheet)
         # How often intervals hold was measured for releases that follow no others.
         covered = made_by.covered(trips.world) and not followed_by(release.datasheet)
+        known = _sized(release)
+        if known is None and isinstance(release.model, KnowsSize):
+            covered = False  # of models that may know their size, only those that do were measured
         held = set((made_by.holds if covered else ()) if holds is None else holds)
         tells = {**dict.fromkeys(held, 1.0), **(made_by.tells if covered and holds is None else {})}
         held -= _lost_kinds(trips, [replica.trips for replica in replicas]) - _by_law(release)
@@ -156,7 +159,6 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
         if missing > MOST_MISSING:
             held &= {"total"}
         kept_trips = _kept(len(trips), [len(replica.trips) for replica in replicas])
-        known = _sized(release)
         bands, verdicts = {}, []
         for kind in kinds_for(trips):
             true = tally(kind, trips)
