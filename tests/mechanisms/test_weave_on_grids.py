@@ -20,6 +20,7 @@ from wayveil.trips.trips import Trips
 from wayveil.utility.lengths import jensen_shannon
 from wayveil.world.grid import Grid
 from wayveil.world.grid_extents import EXTENTS, find_extents
+from wayveil.world.grid_tiles import Tiles
 from wayveil.world.grid_turns import find_turns
 from wayveil.world.zones import quarter_leaves
 from weave_city import QUICK, measured, small_town
@@ -76,10 +77,10 @@ def test_ways_are_as_long_as_drivers_make_them():
 
 
 def test_pairs_of_ends_get_the_largest_part_on_a_grid():
-    _, gate = measured(WEAVE, wandering(), epsilon=4, unit=Trip())
+    _, gate = measured(WEAVE, wandering(), epsilon=2, unit=Trip())
     prices = {spend.label: spend.price for spend in gate.budget.spends}
     assert max(prices, key=lambda label: prices[label]) == "trips by pair"
-    assert sum(prices.values()) <= 4
+    assert sum(prices.values()) <= 2
 
 
 def test_leaves_are_quartered_as_far_as_the_noise_allows():
@@ -100,7 +101,8 @@ def test_single_cells_are_held_against_cells_of_which_as_much_is_expected():
     # The farther east, the emptier.
     ends = rng.integers(0, 20, (30_000, 2)) * 20 + np.minimum(rng.geometric(0.25, (30_000, 2)) - 1, 19)
     trips = WEAVE.rule(grid).apply(Trips.of_lists(ends[ends[:, 0] != ends[:, 1]].tolist(), grid))
-    blocks, _, noisy = read_blocks(measured(WEAVE, trips, epsilon=1)[0])
+    kind = WEAVE.model_copy(update={"faint_crossings": 1e9})
+    blocks, _, noisy = read_blocks(measured(kind, trips, epsilon=1)[0])
     total, true = float(len(trips)), np.bincount(trips.location[trips.offsets[:-1]], minlength=400)
     found = GridDemand.estimate(blocks, noisy, total, WEAVE.generation).origin
     blind = GridDemand.estimate(
@@ -159,14 +161,51 @@ def test_edges_weigh_more_where_there_are_many_trips_in_all():
     """With few trips the weight belongs to pairs of zones, however many trips there are per cell."""
 
     def weight(places, density):
+        signal = places * density
         weights = Shares().weigh_questions(
-            timed=True, network=True, grid=True, places=places, density=density
+            timed=True, network=True, grid=True, places=places, density=density, signal=signal
         )
         return weights["edge"]
 
     assert weight(900, 10) == Fraction(16, 100)
     assert weight(5_000, 10) == Fraction(32, 100)
     assert weight(5_000, 100) == weight(900, 100) == Fraction(35, 100)
+
+
+def test_crossings_weigh_most_where_they_can_be_told_and_are_not_yet_clear():
+    def weight(signal):
+        weights = Shares().weigh_questions(timed=False, network=True, grid=True, places=900, signal=signal)
+        return weights.get("crossing", 0)
+
+    clear = Shares().on_grid.clear_crossings
+    assert weight(0) == 0
+    assert weight(clear) == Shares().crossing
+    assert weight(clear // 3) == weight(3 * clear) == Shares().crossing / 3
+
+
+def test_crossings_that_would_be_noise_are_not_asked_for():
+    weak, strong = (measured(WEAVE, wandering(), epsilon=epsilon)[0] for epsilon in (Fraction(3, 10), 4))
+    assert "crossing" not in weak.noisy
+    assert weak.resolution.tiles == 0
+    assert "crossing" in strong.noisy
+    assert strong.resolution.tiles == 6
+
+
+def test_ways_cross_from_tile_to_tile_as_measured():
+    """Other questions alone leave runs over parts of the city to chance."""
+    tiles = Tiles(wandering().world, 6)
+
+    def runs(trips):
+        seen = walks_of(trips)
+        return np.bincount(tiles.find(seen.location, seen.offsets, seen.moves), minlength=tiles.cells)
+
+    without = WEAVE.model_copy(update={"faint_crossings": 1e9})
+    raw = runs(wandering())
+    off = [
+        np.abs(runs(made) - raw).sum() / raw.sum()
+        for made in (woven(), measured(without, wandering(), epsilon=4)[0].generate(3))
+    ]
+    assert off[0] < 0.9 * off[1]
 
 
 def test_half_of_the_drivers_feel_the_costs_of_the_round_before():

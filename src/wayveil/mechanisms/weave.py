@@ -117,6 +117,9 @@ class Weave(Mechanism):
     faint_edges_on_grid: float = Field(
         0.2, ge=0, description="the same for single edges of a grid: those of busy streets show much earlier"
     )
+    faint_crossings: float = Field(
+        0.1, ge=0, description="the same for crossings from tile to tile of a grid, of which most are empty"
+    )
     fewest_inside: int = Field(8, ge=0, description="zones of fewer places or edges are not asked for")
     weakest: float = Field(
         500.0,
@@ -194,6 +197,7 @@ class Weave(Mechanism):
             triples=triples,
             moves=not network and signal >= self.moves_from * places**2,
             density=int(signal / places),
+            signal=int(signal),
         )
         del weights["trips"]
         choose = partial(
@@ -212,6 +216,7 @@ class Weave(Mechanism):
             strength,
             faint=faint,
             faint_edges=faint_edges,
+            faint_crossings=self.faint_crossings,
             few=self.fewest_inside,
         )
         # What is not asked leaves its price to others, which can then look more finely.

@@ -5,6 +5,7 @@ from fractions import Fraction
 from pydantic import BaseModel, ConfigDict, Field
 
 from wayveil.world.grid import Grid
+from wayveil.world.grid_tiles import Tiles
 from wayveil.world.repeats import CLASS_BITS, MOST_MEMORY, VISIT_KINDS, count_contexts
 from wayveil.world.walk_blocks import Resolution, length_edges
 from wayveil.world.zones import Geography
@@ -26,6 +27,12 @@ class LookingRules(BaseModel):
         description="the same without a network, where distance only tells trips that return from others",
     )
     most_bits: int = Field(12, ge=0, description="binary digits of the number of zones, at most")
+    tiles: int = Field(
+        6,
+        ge=2,
+        le=64,
+        description="rows and columns of tiles between which crossings are asked for; on a grid",
+    )
 
 
 def choose_resolution(
@@ -71,6 +78,7 @@ def choose_resolution(
         times=times,
         bands=bands if times else 0,
         triples=int(triples),
+        tiles=rules.tiles if cells.get("crossing", 0) > 0 else 0,
         visits=classes,
         memory=memory,
         memories=memories,
@@ -107,14 +115,15 @@ def drop_useless(
     *,
     faint: float,
     faint_edges: float,
+    faint_crossings: float = 0.0,
     few: int,
 ) -> dict[str, Fraction]:
     """The weights without the questions that are not worth asking, whose weights go to their likes.
 
     Not worth asking are coarse questions with a single cell; fine ones with fewer than `faint` trips per noise scale
-    and place, or `faint_edges` per edge, so that not even a busy one would show; and zones of fewer than `few` places
-    or edges, as those say it better by themselves. `strength` are the trips per noise scale of each question, by the
-    noisy number of trips.
+    and place, `faint_edges` per edge or `faint_crossings` per crossing, so that not even a busy one would show; and
+    zones of fewer than `few` places or edges, as those say it better by themselves. `strength` are the trips per noise
+    scale of each question, by the noisy number of trips.
     """
     network = geography.network
     heirs = HEIRS_ON_GRID if isinstance(network, Grid) else HEIRS
@@ -130,8 +139,10 @@ def drop_useless(
     fine = {}
     if network is not None:
         fine = {"origin": network.size, "destination": network.size, "edge": network.edges}
+    if isinstance(network, Grid) and look.tiles:
+        fine["crossing"] = Tiles(network, look.tiles).cells
     gone = {name for name, bits in single.items() if bits == 0}
-    least = {"edge": faint_edges}
+    least = {"edge": faint_edges, "crossing": faint_crossings}
     gone |= {name for name, cells in fine.items() if strength[name] < least.get(name, faint) * cells}
     gone |= {
         f"{name} zone"
@@ -140,7 +151,7 @@ def drop_useless(
     }
     kept = {name: weight for name, weight in weights.items() if name not in gone}
     for name in gone & weights.keys():
-        if heirs[name] in kept:
+        if heirs.get(name) in kept:
             kept[heirs[name]] += weights[name]
     return kept
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from pydantic import BaseModel, ConfigDict, Field
 
 NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zone")
-GRID_ONLY = ("turn", "extent")
+GRID_ONLY = ("turn", "extent", "crossing")
 LIST_ONLY = ("move", "visit", "memory")
 TIMED_ONLY = ("hour", "hour_at_origin", "hour_at_destination", "band_of_pair")
 # Fields that are no weights of a question.
@@ -99,6 +99,16 @@ class GridShares(BaseModel):
         "then known well enough, and single edges need it",
     )
     edge_if_dense: Fraction = Field(Fraction(35, 100), ge=0, description="the most that edges then weigh")
+    clear_crossings: int = Field(
+        15_000,
+        ge=1,
+        description="trips per unit of noise at which crossings have all of their weight: with fewer most of them "
+        "would be noise, with more they are clear enough, so that either way they weigh less, in proportion",
+    )
+
+    def share_crossings(self, signal: int) -> Fraction:
+        """The part of their weight that crossings get, by trips per unit of noise."""
+        return min(Fraction(signal, self.clear_crossings), Fraction(self.clear_crossings, max(signal, 1)))
 
 
 class Shares(BaseModel):
@@ -131,6 +141,7 @@ class Shares(BaseModel):
     )
     turn: Fraction = _weight(4, "weight of turns by the number of visits; on a grid")
     extent: Fraction = _weight(4, "weight of how far aside trips go, by distance; on a grid")
+    crossing: Fraction = _weight(60, "weight of crossings from tile to tile, two in a row; on a grid")
     move: Fraction = _weight(
         420, "weight of moves between places; without a network, where there are not too many for the trips"
     )
@@ -157,10 +168,11 @@ class Shares(BaseModel):
         moves: bool = True,
         places: int = 0,
         density: int = 0,
+        signal: int = 0,
     ) -> dict[str, Fraction]:
         """The weights of the questions that are asked, by the name of the block; the number of trips is first.
 
-        `density` are the trips per unit of noise and place.
+        `signal` are the trips per unit of noise, `density` those per place.
         """
         left_out = {*RULES, *(LIST_ONLY if network else NETWORK_ONLY), *(() if timed else TIMED_ONLY)}
         if not grid:
@@ -173,11 +185,12 @@ class Shares(BaseModel):
         found = {name.replace("_", " "): getattr(self, name) for name in fields if name not in left_out}
         if grid:
             found |= {name: weight for name, weight in self.on_grid.weights.items() if name in found}
+            found["crossing"] *= self.on_grid.share_crossings(signal)
             found = {name: weight for name, weight in found.items() if weight > 0}
         if grid:
             # Cells are arbitrary: how many trips begin in one is worth no more than how many go from here to there.
             wanted = Fraction(0)
-            many = max(Fraction(1), Fraction(density * places, self.on_grid.many_trips))
+            many = max(Fraction(1), Fraction(signal, self.on_grid.many_trips))
             dense = min(self.on_grid.edge_per_trip * density * many, self.on_grid.edge_if_dense)
             found["edge"] = max(found["edge"], dense)
         elif network:

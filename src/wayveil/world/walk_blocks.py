@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from wayveil.arrays import Ints
 from wayveil.world.grid import Grid
 from wayveil.world.grid_extents import EXTENTS, find_extents
+from wayveil.world.grid_tiles import Tiles
 from wayveil.world.grid_turns import TURN_CELLS, turn_cells
 from wayveil.world.repeats import (
     VISIT_KINDS,
@@ -72,6 +73,7 @@ class Resolution:
     triples             whether moves are also looked at two by two
     euclidean           whether walks spread over edges with weights of L2 norm one, not L1: what zCDP asks for
     corners             whether walks over a grid visit the corners that they clip
+    tiles               rows and columns of tiles of a grid, between which walks cross; 0: not looked at
 
     Without a network:
 
@@ -90,6 +92,7 @@ class Resolution:
     triples: int = 0
     euclidean: int = 0
     corners: int = 0
+    tiles: int = 0
     visits: int = 0
     memory: int = 0
     memories: int = 0
@@ -286,7 +289,23 @@ class WalkBlocks:
         return [
             Block("turn", TURN_CELLS, turns, lambda walks: np.maximum(walks.lengths - 2, 0)),
             Block("extent", self.resolution.distances * EXTENTS, extents),
+            *self._crossings(grid),
         ]
+
+    def _crossings(self, grid: Grid) -> list[Block]:
+        """On a grid: crossings from tile to tile, two in a row; a walk that stays in one tile has none."""
+        if not self.resolution.tiles:
+            return []
+        tiles = Tiles(grid, self.resolution.tiles)
+
+        def crossings(walks: Walks) -> Ints:
+            return tiles.find(walks.location, walks.offsets, walks.moves)
+
+        def count(walks: Walks) -> Ints:
+            return tiles.count(walks.location, walks.offsets, walks.moves)
+
+        euclidean = bool(self.resolution.euclidean)
+        return [Block("crossing", tiles.cells, crossings, count, euclidean=euclidean)]
 
     def _moves(self) -> list[Block]:
         """Without a network: every pair of places, then where walks begin, then where they end."""

@@ -11,6 +11,7 @@ from wayveil.counting.blocks import walks_of
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave_shares import GridShares, Shares
 from wayveil.privacy.gate import Gate, Question, SparseCounts
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.privtree import Leaves, decay, depth_of, partition
@@ -180,7 +181,16 @@ SKETCH = Generation(least=200, most=400, early=200, sweeps=1, rounds=1, iteratio
 
 PLAN = AuditPlan(
     # Every question is asked, however little it would tell in so small a world.
-    Weave(weakest=0, faint=0, fewest_inside=0, full_cells=0.1, moves_from=0, generation=SKETCH),
+    Weave(
+        weakest=0,
+        faint=0,
+        faint_crossings=0,
+        fewest_inside=0,
+        full_cells=0.1,
+        moves_from=0,
+        shares=Shares(on_grid=GridShares(clear_crossings=200)),
+        generation=SKETCH,
+    ),
     also=(
         Weave(weakest=0, triples_from=0, generation=SKETCH),
         Weave(weakest=0, period="week", generation=SKETCH),
