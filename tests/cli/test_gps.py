@@ -114,6 +114,16 @@ def test_what_cannot_be_released_gets_a_sentence_and_costs_nothing(run, tmp_path
     refuse(run, tmp_path, [HEADER, *rows], options, sentences)
 
 
+def test_a_file_that_cannot_be_written_is_refused_before_points_are_made(run, tmp_path, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("points were made")
+
+    monkeypatch.setattr("wayveil.simulate.taxis.simulate_taxis", never)
+    code, said = run("gps", "simulate", "--out", tmp_path / "taxis.xlsx")
+    assert code == 2
+    assert "end its name in" in said
+
+
 def test_points_of_named_trips_need_no_times(run, tmp_path):
     rows = [(trip, 37.65 + 0.001 * (trip % 50), -122.5 + 0.02 * at) for trip in range(900) for at in range(4)]
     lines = ["tid,lat,lng", *(f"{trip},{lat:.4f},{lng:.4f}" for trip, lat, lng in rows)]

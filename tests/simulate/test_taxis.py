@@ -18,9 +18,10 @@ def test_simulated_points_become_trips_of_the_study_box(tmp_path, drivers):
     assert trips.rider is None
     again = simulate_taxis(400, drivers=drivers, seed=3)
     assert np.array_equal(again.lat, points.lat)
-    points.write(tmp_path / "taxis.parquet")
-    same = read_points(tmp_path / "taxis.parquet", Grid.of_metres(STUDY_BOX, 250))
-    assert same.to_lists() == trips.to_lists()
+    for name in ("taxis.parquet", "taxis.csv.gz"):
+        points.write(tmp_path / name)
+        same = read_points(tmp_path / name, Grid.of_metres(STUDY_BOX, 250))
+        assert same.to_lists() == trips.to_lists()
 
 
 def test_wandering_drivers_take_longer_ways_than_those_of_streets():

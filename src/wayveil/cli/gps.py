@@ -258,7 +258,9 @@ def _reports(path: Path, raw: "Trips", made: Any) -> dict[str, str]:
 
 
 def simulate(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the points go (.csv or .parquet).")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Where the points go (.csv, .csv.gz or .parquet).")
+    ],
     trips: Annotated[int, typer.Option(min=1, help="How many trips.")] = 120_000,
     drivers: Annotated[
         str, typer.Option(help="`streets` take perturbed shortest ways; `wandering` ones do not.")
@@ -268,8 +270,9 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Make GPS points of a taxi city where none may be had, in the box of the DP-Loc study."""
-    from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
+    from wayveil.simulate.taxis import STUDY_BOX, require_points_file, simulate_taxis
 
+    require_points_file(out)
     with shown(not quiet and not as_json):
         made = simulate_taxis(trips, drivers=drivers, seed=seed)  # type: ignore[arg-type]
         made.write(out)

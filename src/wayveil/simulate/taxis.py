@@ -5,6 +5,7 @@ faster arterials. `wandering` ones head for their destination only in the long r
 late, and swerve, so no shortest way explains them. Made for benchmarks: constants are set here, not on real traces.
 """
 
+import gzip
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -50,12 +51,20 @@ class TaxiPoints:
             }
         )
         path = Path(path)
-        if path.suffix == ".parquet":
+        kind = require_points_file(path)
+        if kind == ".parquet":
             table.write_parquet(path)
-        elif path.suffix == ".csv":
-            table.write_csv(path, datetime_format="%Y-%m-%d %H:%M:%S")
-        else:
-            raise ParameterError(f"cannot tell the format of {path}: end its name in .parquet or .csv")
+            return
+        with gzip.open(path, "wb") if kind == ".csv.gz" else path.open("wb") as file:
+            table.write_csv(file, datetime_format="%Y-%m-%d %H:%M:%S")
+
+
+def require_points_file(path: str | Path) -> str:
+    """The format that the name of a file of points tells: better asked before points are made than after."""
+    for kind in (".parquet", ".csv", ".csv.gz"):
+        if str(path).endswith(kind):
+            return kind
+    raise ParameterError(f"cannot tell the format of {path}: end its name in .parquet, .csv or .csv.gz")
 
 
 def simulate_taxis(
