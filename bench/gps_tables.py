@@ -130,14 +130,14 @@ def measure(cell: Cell) -> dict:
 
 
 def table(city: str, trips: int, columns: tuple[str, ...]) -> list[str]:
-    """Means over the releases that are there, in Markdown; the study's own rows first."""
-    rows = []
+    """Means over the releases that are there and their standard errors, in Markdown; the study's own rows first."""
+    rows: list[tuple[str, str, str, dict[str, str]]] = []
     own = {1: PATTERNS, 2: HOPS}
     for (name, epsilon), printed in STUDY.items() if columns != SET else ():
         if name == city:
-            study = dict(zip(own[1], printed[0], strict=True)) | dict(zip(own[2], printed[2], strict=True))
+            study = dict(zip(own[1] + own[2], map(_short, printed[0] + printed[2]), strict=True))
             rows.append(("the study", epsilon, "", study))
-            rows.append(("its n-grams", epsilon, "", dict(zip(own[1], printed[1], strict=True))))
+            rows.append(("its n-grams", epsilon, "", dict(zip(own[1], map(_short, printed[1]), strict=True))))
     found: dict[tuple[str, str], list[dict]] = {}
     for path in sorted(STORE.glob(f"{city}-{trips}-*.json")):
         kept = json.loads(path.read_text())
@@ -145,15 +145,24 @@ def table(city: str, trips: int, columns: tuple[str, ...]) -> list[str]:
     order = [*LINES, *MECHANISMS]
     for (who, epsilon), cells in sorted(found.items(), key=lambda one: (order.index(one[0][0]), one[0][1])):
         measured = [cell for cell in cells if "refused" not in cell]
-        mean = {
-            key: float(np.mean([cell[key] for cell in measured if key in cell])) for key in _keys(measured)
-        }
-        rows.append((who, epsilon, str(len(measured)), mean))
+        shown = {key: _mean([cell[key] for cell in measured if key in cell]) for key in _keys(measured)}
+        rows.append((who, epsilon, str(len(measured)), shown))
     lines = [f"| | epsilon | releases | {' | '.join(columns)} |", "|---|---|---:|" + "---:|" * len(columns)]
-    for who, epsilon, count, mean in rows:
-        values = [f"{mean[key]:.3g}" if key in mean else "" for key in columns]
+    for who, epsilon, count, shown in rows:
+        values = [shown.get(key, "") for key in columns]
         lines.append(f"| {who} | {epsilon} | {count} | {' | '.join(values)} |")
     return lines
+
+
+def _mean(values: list[float]) -> str:
+    """The mean, and its standard error where there are several values."""
+    if len(values) < 2:
+        return _short(values[0])
+    return f"{_short(float(np.mean(values)))} ±{np.std(values, ddof=1) / np.sqrt(len(values)):.1g}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}"
 
 
 def _keys(cells: list[dict]) -> list[str]:
