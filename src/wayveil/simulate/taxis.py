@@ -55,8 +55,8 @@ class TaxiPoints:
         if kind == ".parquet":
             table.write_parquet(path)
             return
-        with gzip.open(path, "wb") if kind == ".csv.gz" else path.open("wb") as file:
-            table.write_csv(file, datetime_format="%Y-%m-%d %H:%M:%S")
+        text = table.write_csv(datetime_format="%Y-%m-%d %H:%M:%S").encode()
+        path.write_bytes(gzip.compress(text) if kind == ".csv.gz" else text)
 
 
 def require_points_file(path: str | Path) -> str:
