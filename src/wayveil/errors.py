@@ -51,10 +51,11 @@ class BudgetExceededError(WayveilError):
         remaining: Fraction,
         where: str = "the budget",
         currency: str = "epsilon",
+        remedy: str = "",
     ) -> None:
         super().__init__(
             f"{what} needs {currency} {decimal(requested)}, but {where} has {decimal(remaining)} left: "
-            f"{decimal(requested - remaining)} too much. Nothing was spent."
+            f"{decimal(requested - remaining)} too much. Nothing was spent.{remedy and ' ' + remedy}"
         )
         self.requested = requested
         self.remaining = remaining

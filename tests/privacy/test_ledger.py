@@ -209,7 +209,7 @@ def test_delta_has_its_own_limit_and_zero_allows_none(ledger: Ledger) -> None:
     ledger.set_policy(TAPS, Policy(5, total_delta="1e-6"), actor="officer")
     reserve(ledger, 1, "1e-6", rho="1/20")
     assert ledger.entries()[-1].rho == Fraction(1, 20)
-    with pytest.raises(BudgetExceededError, match=r"needs delta 1e-09, .* has 0 left"):
+    with pytest.raises(BudgetExceededError, match=r"needs delta 1e-09, .* has 0 left.*--total-delta 1e-5`"):
         reserve(ledger, 1, "1e-9")
     (summary,) = ledger.summary()
     assert (summary.spent, summary.spent_delta, summary.remaining_delta) == (1, Fraction(1, 10**6), 0)

@@ -127,6 +127,7 @@ class Book:
                     remaining=remaining,
                     where=where,
                     currency=currency,
+                    remedy=_allow_delta(line.dataset) if currency == "delta" else "",
                 )
         if policy.data is not None:
             self._admit_in_data_time(line, account, policy.data, factor)
@@ -326,3 +327,8 @@ class Book:
                 f"the head record (line {recorded.count}) does not match the last line ({self.head.count}): "
                 "lines were added, replaced or removed behind the ledger's back"
             )
+
+
+def _allow_delta(dataset: str) -> str:
+    """A policy allows pure epsilon only, unless it says more: whoever made one in passing does not know that."""
+    return f"Allow some: `wayveil ledger policy --dataset {quote(dataset)} --total-delta 1e-5`."
