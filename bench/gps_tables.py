@@ -175,13 +175,7 @@ def write_page() -> None:
     lines = [BEGIN, ""]
     for city, trips in sorted(seen, key=lambda one: (CITIES.index(one[0]), one[1])):
         about = "" if city == "shenzhen" else f", {trips:,} trips"
-        if city != "shenzhen":
-            lines += [
-                f"**{city}{about}: patterns and next hop**",
-                "",
-                *table(city, trips, PATTERNS + HOPS),
-                "",
-            ]
+        lines += [f"**{city}{about}: patterns and next hop**", "", *table(city, trips, PATTERNS + HOPS), ""]
         lines += [f"**{city}{about}: the GPS set**", "", *table(city, trips, SET), ""]
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
