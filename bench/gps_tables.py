@@ -158,11 +158,12 @@ def _mean(values: list[float]) -> str:
     """The mean, and its standard error where there are several values."""
     if len(values) < 2:
         return _short(values[0])
-    return f"{_short(float(np.mean(values)))} ±{np.std(values, ddof=1) / np.sqrt(len(values)):.1g}"
+    return f"{_short(float(np.mean(values)))} ±{_short(np.std(values, ddof=1) / np.sqrt(len(values)), 1)}"
 
 
-def _short(value: float) -> str:
-    return f"{value:.3g}"
+def _short(value: float, digits: int = 3) -> str:
+    text = f"{value:.{digits}g}"
+    return f"{value:,.0f}" if "e+" in text else text
 
 
 def _keys(cells: list[dict]) -> list[str]:
