@@ -31,9 +31,9 @@ epsilon, which takes away what PPDP had too much; their rows were not measured a
 not trips: see [taps.md](taps.md).
 
 **GPS traces on grids** are measured elsewhere: [gps.md](gps.md) has all mechanisms (five releases each, with standard
-errors), the [notebook](mechanisms/weave-notebook.md) AdaTrace and PrivTrace. On Shenzhen's taxis Weave is as good as
-both or better on all 21 figures; nearest is the support of patterns at epsilon 2 (.430 against AdaTrace's .44, six
-releases). On the simulated city of 120,000 trips with cells of 250 m at epsilon 1 Weave leads on queries (.042 against
+errors), the [notebook](mechanisms/weave-notebook.md) AdaTrace and PrivTrace. On Shenzhen's taxis without
+times Weave is as good as both or better on all 21 figures; nearest is the F1 of patterns at epsilon 2, where PrivTrace
+is level (.670 against .67; with times, which cost a sixth of the budget, PrivTrace is ahead). On the simulated city of 120,000 trips with cells of 250 m at epsilon 1 Weave leads on queries (.042 against
 .120 of `dp-loc` and `od-hops`), ends, diameters, coarse patterns (F1 .94 against .90, support off by .07 against .14)
 and the 50 and 100 most frequent runs of single cells (84 and 86 % against 75 and 72 % of `dp-loc`); of the 10 most
 frequent both find 64 %, of the top 20 `dp-loc` finds 75 % and Weave 71 %. At epsilon 0.5 and 2 `dp-loc` is ahead on the
