@@ -51,6 +51,8 @@ MECHANISMS = {
 }
 # One graph per destination and hour: all trips would take hours.
 DRAWN = {"dp-loc published": 2_000}
+# Figures that compare numbers of trips, not shares: of fewer trips than were given they say nothing.
+OF_ALL_TRIPS = ("query", "pattern_support")
 USUAL = tuple(name for name in MECHANISMS if name != "dp-loc published")
 PATTERNS = ("top 10", "top 20", "top 50", "top 100")
 HOPS = ("loss", "accuracy", "metres")
@@ -126,7 +128,10 @@ def measure(cell: Cell) -> dict:
     except WayveilError as error:
         return {"refused": str(error)}
     spent = time.process_time() - begin
-    return {**judge.measure(made.trips, made.model), "CPU seconds": spent}
+    found = judge.measure(made.trips, made.model)
+    if drawn is not None:
+        found = {key: value for key, value in found.items() if key not in OF_ALL_TRIPS}
+    return {**found, "CPU seconds": spent}
 
 
 def table(city: str, trips: int, columns: tuple[str, ...]) -> list[str]:
