@@ -6,7 +6,7 @@ import polars as pl
 from wayveil.counting.protocol import Frontier
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
-from wayveil.risk.tiny_worlds import plain_world, small_network
+from wayveil.risk.tiny_worlds import plain_world, small_grid, small_network
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.marked_ngrams import MarkedNgrams
 from wayveil.world.marked_successors import MarkedMoves, MarkedSuccessors
@@ -17,7 +17,7 @@ from wayveil.world.timed import Later, TimedAlphabet
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.zones import Geography
 
-WORLDS = {"network": small_network(2), "plain": plain_world(5)}
+WORLDS = {"network": small_network(2), "plain": plain_world(5), "grid": small_grid()}
 UNITS = {
     "trip": Trip(),
     "rider": Rider(max_trips=2, without_id="own"),
@@ -32,7 +32,9 @@ RULES = {
     "drop": LegalityRule(impossible="drop"),
     "keep": LegalityRule(repeats="keep", impossible="keep"),
 }
-LOOK = Resolution(ends=2, hours=1, pairs=1, edges=2, distances=3, growth=30, times=24, bands=4, triples=1)
+LOOK = Resolution(
+    ends=2, hours=1, pairs=1, edges=2, distances=3, growth=30, times=24, bands=4, triples=1, tiles=2
+)
 
 
 def random_visits(seed, world, trips=40, *, in_order=False):
