@@ -53,6 +53,8 @@ MECHANISMS = {
 DRAWN = {"dp-loc published": 2_000}
 # Figures that compare numbers of trips, not shares: of fewer trips than were given they say nothing.
 OF_ALL_TRIPS = ("query", "pattern_support")
+# Keeps jumps over cells, as the study does, and so makes trips that have them.
+JUMPS = ("dp-loc published",)
 USUAL = tuple(name for name in MECHANISMS if name != "dp-loc published")
 PATTERNS = ("top 10", "top 20", "top 50", "top 100")
 HOPS = ("loss", "accuracy", "metres")
@@ -105,13 +107,14 @@ def city_of(name: str, trips: int) -> tuple[Trips, Tracks]:
 
 
 @cache
-def figures_of(name: str, trips: int) -> CityFigures:
-    return CityFigures(*city_of(name, trips))
+def figures_of(name: str, trips: int, *, filled: bool = True) -> CityFigures:
+    return CityFigures(*city_of(name, trips), filled=filled)
 
 
 def measure(cell: Cell) -> dict:
     """The figures of a cell; a refusal is a result."""
-    judge, (raw, _) = figures_of(cell.city, cell.trips), city_of(cell.city, cell.trips)
+    raw, _ = city_of(cell.city, cell.trips)
+    judge = figures_of(cell.city, cell.trips, filled=cell.who not in JUMPS)
     begin = time.process_time()
     if cell.who in LINES:
         made = {
@@ -149,7 +152,7 @@ def table(city: str, trips: int, columns: tuple[str, ...]) -> list[str]:
         found.setdefault((kept["who"], kept["epsilon"]), []).append(kept["figures"])
     order = [*LINES, *MECHANISMS]
     for (who, epsilon), cells in sorted(found.items(), key=lambda one: (order.index(one[0][0]), one[0][1])):
-        measured = [cell for cell in cells if "refused" not in cell]
+        measured = [cell for cell in cells if "refused" not in cell and (not cell or {*columns} & {*cell})]
         shown = {key: _mean([cell[key] for cell in measured if key in cell]) for key in _keys(measured)}
         rows.append((who, epsilon, str(len(measured)), shown))
     lines = [f"| | epsilon | releases | {' | '.join(columns)} |", "|---|---|---:|" + "---:|" * len(columns)]

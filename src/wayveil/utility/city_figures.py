@@ -1,7 +1,7 @@
 """Every figure of a release of GPS traces, as one row: patterns, the field's set, and the next hop. Internal.
 
-Trips over cells are held against raw trips whose jumps are filled in, for patterns and hops; and, as points along
-their ways, against the raw points, for the GPS set.
+Trips over cells are held against raw trips whose jumps are filled in, for patterns and hops (or as they are, where a
+mechanism keeps jumps); and, as points along their ways, against the raw points, for the GPS set.
 """
 
 import numpy as np
@@ -22,8 +22,10 @@ HOPS = 100_000
 class CityFigures:
     """Raw trips over a grid and the points that they were made of, ready for any number of releases."""
 
-    def __init__(self, raw: Trips, tracks: Tracks, *, tops: tuple[int, ...] = TOPS) -> None:
-        self.tops, self.raw = tops, LegalityRule(impossible="route").apply(raw)
+    def __init__(
+        self, raw: Trips, tracks: Tracks, *, tops: tuple[int, ...] = TOPS, filled: bool = True
+    ) -> None:
+        self.tops, self.raw = tops, LegalityRule(impossible="route" if filled else "keep").apply(raw)
         self.gps, self.patterns = GpsFigures(tracks), self._patterns(self.raw)
 
     def measure(self, made: Trips, model: Model | None = None, *, seed: int = 0) -> dict[str, float]:
