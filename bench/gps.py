@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from numba import njit
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.privacy.bits import secure_bits
@@ -21,6 +23,8 @@ from wayveil.privacy.training import poisson
 from wayveil.releases.release import release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.synthesis.hops.hop_net import HopNet
+from wayveil.synthesis.hops.likeliest import cost_of, likeliest_ways
+from wayveil.synthesis.hops.published import StudyHopCosts, StudyHopNet
 from wayveil.trips.points import read_points
 from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import MOVES, GridMoves
@@ -129,6 +133,30 @@ def walks(trips=120_000):
     return [{"work": f"{trips:,} trips by walks / training", "ratio": many / (whole - own), "goal": "<= 1"}]
 
 
+def likeliest(graphs=30):
+    """The study's graph of one destination and hour, and the likeliest way on it: scipy's shortest paths, and ours."""
+    grid, rng = Grid.of_metres(STUDY_BOX, 250), np.random.default_rng(0)
+    net = StudyHopNet(grid, 0.1)
+    net.weights = [weight + rng.normal(0, 0.2, weight.shape).astype(np.float32) for weight in net.weights]
+    costs, cells = StudyHopCosts(net), np.arange(grid.size)
+    origin, to = rng.integers(0, grid.size, (2, graphs))
+    hour = rng.integers(0, 24, graphs)
+
+    def general():
+        for one, when in zip(to.tolist(), hour.tolist(), strict=True):
+            places, chance = net.hops(cells, np.full(grid.size, one), np.full(grid.size, when))
+            source, hop = np.nonzero(places >= 0)
+            back = (cost_of(chance[source, hop]), (places[source, hop], source))
+            dijkstra(csr_array(back, shape=(grid.size, grid.size)), indices=one, return_predecessors=True)
+
+    def ours():
+        likeliest_ways(costs.places, costs, origin, to, hour)
+
+    ours()
+    ratio = _seconds(ours) / _seconds(general)
+    return [{"work": "likeliest ways / scipy's Dijkstra over all hops", "ratio": ratio, "goal": "<= .5"}]
+
+
 def run() -> list[dict]:
     """All ratios."""
-    return [*points_to_trips(), *noise(), *steps(), *walks()]
+    return [*points_to_trips(), *noise(), *steps(), *walks(), *likeliest()]

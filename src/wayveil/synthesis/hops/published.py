@@ -13,10 +13,9 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from wayveil.privacy.gradients import Outer, Part, Rows
+from wayveil.synthesis.hops.likeliest import LEAST_COST, MOST_COST, likeliest_ways
 from wayveil.synthesis.hops.walking import timed
 from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
@@ -29,6 +28,8 @@ HOURS = 24
 REACH = 5
 AROUND = (2 * REACH + 1) ** 2
 WIDTH, LATENT, EMBEDDED, HIDDEN = 100, 50, 50, 200
+# A logit of cells that do not exist: finite, so that a cell without neighbours has a softmax too.
+NEVER = -1e30
 
 
 class _Net:
@@ -159,15 +160,19 @@ class StudyHopNet(_Net):
 
     def hops(self, here: Ints, to: Ints, hour: Ints) -> tuple[Ints, NDArray[np.float64]]:
         """All cells around that exist, without the cell itself, and their probabilities."""
+        places = self.places(here)
+        chance = np.where(places >= 0, _softmax(self._forward(here, to, hour)[2]), 0.0)
+        return places, chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
+
+    def places(self, here: Ints) -> Ints:
+        """The cells around, -1 where there is none or the cell itself."""
         step = np.arange(-REACH, REACH + 1)
         north, east = (side.ravel() for side in np.meshgrid(step, step, indexing="ij"))
         row, column = self.moves.row[here][:, None] + north, self.moves.column[here][:, None] + east
         layout = self.grid.layout
         inside = (row >= 0) & (row < layout.rows) & (column >= 0) & (column < layout.columns)
         flat = np.where(inside, row * layout.columns + column, 0)
-        places = np.where(inside & ((north != 0) | (east != 0)), self.grid.numbers[flat], -1).astype(np.int64)
-        chance = np.where(places >= 0, _softmax(self._forward(here, to, hour)[2]), 0.0)
-        return places, chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
+        return np.where(inside & ((north != 0) | (east != 0)), self.grid.numbers[flat], -1).astype(np.int64)
 
     def _forward(self, here: Ints, to: Ints, hour: Ints) -> tuple[Floats, Floats, Floats]:
         table = self.weights[0]
@@ -175,6 +180,27 @@ class StudyHopNet(_Net):
         inputs = _with_one(np.concatenate([table[here], table[to], when], axis=1))
         inner = _with_one(np.maximum(inputs @ self.weights[1], 0))
         return inputs, inner, inner @ self.weights[2]
+
+
+class StudyHopCosts:
+    """What every hop of every cell costs towards a destination at an hour.
+
+    Only the destination and the hour change from graph to graph: what the cells themselves bring is worked out once.
+    """
+
+    def __init__(self, net: StudyHopNet) -> None:
+        table, (inner, self.outer) = net.weights[0], net.weights[1:]
+        self.places = net.places(np.arange(net.grid.size)).astype(np.int32)
+        self.missing = np.where(self.places >= 0, 0, NEVER).astype(np.float32)
+        self.here = table @ inner[:EMBEDDED] + inner[-1]
+        self.there, self.hour = table @ inner[EMBEDDED:-2], inner[-2]
+
+    def __call__(self, to: int, when: int) -> Floats:
+        middle = np.maximum(self.here + (self.there[to] + self.hour * np.float32(when / HOURS)), 0)
+        logits = middle @ self.outer[:-1] + self.outer[-1] + self.missing
+        top = logits.max(axis=1, keepdims=True)
+        total = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
+        return np.clip(total - logits, LEAST_COST, MOST_COST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,9 +231,8 @@ class PublishedModel(Model):
         origin, destination, hour = self.source.draw(
             max(round(self.trips), 1) if trips is None else trips, rng
         )
-        ways = self._likeliest(origin, destination, hour)
-        offsets = np.concatenate([[0], np.cumsum([len(way) for way in ways])]).astype(np.int64)
-        location = np.array([place for way in ways for place in way], np.int32)
+        costs = StudyHopCosts(self.knows)
+        location, offsets = likeliest_ways(costs.places, costs, origin, destination, hour)
         if not self.timed:
             return Trips(location, offsets, self.world)
         return timed(GridMoves(self.world), location, offsets, hour, rng)
@@ -220,26 +245,6 @@ class PublishedModel(Model):
         number = pl.DataFrame({"part": ["trips"], "cell": [0], "value": [float(self.trips)]})
         parts = [number, *self.source.rows("ends"), *self.knows.rows("hops")]
         return pl.concat([part.cast({"cell": pl.Int64, "value": pl.Float64}) for part in parts])
-
-    def _likeliest(self, origin: Ints, destination: Ints, hour: Ints) -> list[list[int]]:
-        key, which = np.unique(destination * HOURS + hour, return_inverse=True)
-        by_key = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
-        cells = np.arange(self.world.size)
-        ways: list[list[int]] = [[] for _ in origin]
-        for one, members in zip(key.tolist(), by_key, strict=True):
-            to, when = divmod(one, HOURS)
-            places, chance = self.knows.hops(cells, np.full(len(cells), to), np.full(len(cells), when))
-            source, place = np.nonzero(places >= 0)
-            cost = -np.log(np.maximum(chance[source, place], 1e-12)) + 1e-9
-            graph = csr_array((cost, (places[source, place], source)), shape=(len(cells), len(cells)))
-            after = dijkstra(graph, indices=to, return_predecessors=True)[1]
-            for trip in members.tolist():
-                at = int(origin[trip])
-                ways[trip] = [at]
-                while at != to and after[at] >= 0:
-                    at = int(after[at])
-                    ways[trip].append(at)
-        return ways
 
 
 def _with_weights(net: _Network, weights: tuple[NDArray[np.float32], ...]) -> _Network:

@@ -7,6 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
+from wayveil.synthesis.hops.likeliest import cost_of, likeliest_ways
 from wayveil.trips.trips import Trips
 from wayveil.world.grid_moves import GridMoves
 
@@ -59,31 +60,15 @@ def walks(
 def best_ways(
     moves: GridMoves, origin: Ints, destination: Ints, hour: Ints, chances: MoveChances
 ) -> tuple[NDArray[np.int32], Ints]:
-    """The likeliest way of each trip instead: a shortest path with the cost -log of every hop's chance."""
-    grid = moves.grid
-    key, which = np.unique(destination * HOURS + hour, return_inverse=True)
-    ways: list[list[int]] = [[] for _ in origin]
-    cells = np.arange(grid.size)
-    source, direction = np.nonzero(moves.neighbours >= 0)
-    target = moves.neighbours[source, direction].astype(np.int64)
-    for number, one in enumerate(key.tolist()):
-        to, when = divmod(one, HOURS)
-        chance = chances(cells, np.full(grid.size, to), np.full(grid.size, when))
-        chance = np.where(moves.neighbours >= 0, np.maximum(chance, 1e-9), 0.0)
-        cost = -np.log((chance / chance.sum(axis=1, keepdims=True))[source, direction]) + 1e-9
-        # Backwards from the destination: one tree serves all origins.
-        from scipy.sparse import csr_array
+    """The likeliest way of each trip instead."""
+    cells = np.arange(moves.grid.size)
 
-        graph = csr_array((cost, (target, source)), shape=(grid.size, grid.size))
-        after = dijkstra(graph, indices=to, return_predecessors=True)[1]
-        for trip in np.flatnonzero(which == number).tolist():
-            at, way = int(origin[trip]), [int(origin[trip])]
-            while at != to and after[at] >= 0:
-                at = int(after[at])
-                way.append(at)
-            ways[trip] = way
-    offsets = np.concatenate([[0], np.cumsum([len(way) for way in ways])]).astype(np.int64)
-    return np.array([place for way in ways for place in way], np.int32), offsets
+    def costs(to: int, when: int) -> NDArray[np.float32]:
+        chance = chances(cells, np.full(len(cells), to), np.full(len(cells), when))
+        chance = np.where(moves.neighbours >= 0, np.maximum(chance, 1e-9), 0.0)
+        return cost_of(chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300))
+
+    return likeliest_ways(moves.neighbours, costs, origin, destination, hour)
 
 
 def timed(
