@@ -17,6 +17,7 @@ from wayveil.releases.release import release
 from wayveil.studies.dp_loc.printed import HOPS, TOPS
 from wayveil.studies.lab import Lab
 from wayveil.studies.study import Outcome, Setting, figures
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.utility.hour_curves import hour_curves
 from wayveil.utility.next_hop import next_hop_figures
@@ -59,7 +60,8 @@ class Trials:
         self.most_pairs = lab.pick(tiny=20, quick=150, full=2_000)
         # One graph per destination and hour: all trips of a full run would take hours.
         self.drawn = {PUBLISHED: lab.pick(tiny=None, quick=None, full=FEW)}
-        self._tops: dict[str, list[Any]] = {}
+        self._raw: dict[tuple[str, bool], Trips] = {}
+        self._tops: dict[tuple[str, bool], list[Any]] = {}
 
     def facts(self, setting: Setting, repetition: int) -> Outcome:
         """Table 1: how large the dataset is."""
@@ -75,33 +77,44 @@ class Trials:
 
     def line(self, setting: Setting, repetition: int) -> Outcome:
         """A resample, public knowledge, and nothing."""
-        raw = self.trips[setting["grid"]]()
-        made = reference_trips(setting["mechanism"], raw, 1, TimeBins.hour_of_day())
-        rows = self.judge(setting["grid"], raw, made)
+        grid = setting["grid"]
+        made = reference_trips(setting["mechanism"], self.raw(grid), 1, TimeBins.hour_of_day())
+        rows = self.judge(grid, made)
         return Outcome([{**row, "epsilon": epsilon} for row in rows for epsilon in ("1", "2")])
 
     def trial(self, setting: Setting, repetition: int) -> Outcome:
         """One release."""
         grid, name, epsilon = setting["grid"], setting["mechanism"], setting["epsilon"]
-        raw = self.trips[grid]()
+        trips, kind = self.trips[grid](), self.subjects[name]
         bits = SeededBits(f"{grid} {name} {epsilon} {repetition}")
         drawn = self.drawn.get(name)
-        made = release(raw, self.subjects[name], epsilon=epsilon, bits=bits, seed=repetition, trips_out=drawn)
-        rows = self.judge(grid, raw, made.trips)
+        made = release(trips, kind, epsilon=epsilon, bits=bits, seed=repetition, trips_out=drawn)
+        # Held against trips that are like its own: the published preset keeps jumps over cells.
+        filled = kind.rule(trips.world).impossible != "keep"
+        rows = self.judge(grid, made.trips, filled=filled)
         if name in TRAINED:
+            raw = self.raw(grid, filled=filled)
             hops = [one.value for one in next_hop_figures(raw, made.model, most=20_000)]  # type: ignore[arg-type]
             rows += figures(dict(zip(HOPS, hops, strict=True)))
         return Outcome(rows)
 
-    def judge(self, grid: str, raw: Trips, made: Trips) -> list[dict[str, Any]]:
+    def raw(self, grid: str, *, filled: bool = True) -> Trips:
+        """Raw trips with the cells that they jump over filled in, or as they are."""
+        if (grid, filled) not in self._raw:
+            rule = LegalityRule(impossible="route" if filled else "keep")
+            self._raw[grid, filled] = rule.apply(self.trips[grid]())
+        return self._raw[grid, filled]
+
+    def judge(self, grid: str, made: Trips, *, filled: bool = True) -> list[dict[str, Any]]:
         """Top-k patterns, and lengths and ends hour by hour."""
-        if grid not in self._tops:
-            self._tops[grid] = [pattern for pattern, _ in top_contiguous_patterns(raw, _MOST)]
+        raw = self.raw(grid, filled=filled)
+        if (grid, filled) not in self._tops:
+            self._tops[grid, filled] = [pattern for pattern, _ in top_contiguous_patterns(raw, _MOST)]
         theirs = [pattern for pattern, _ in top_contiguous_patterns(made, _MOST)] if made.visits else []
         rows: list[dict[str, Any]] = []
         for top in TOPS:
             k = int(top)
-            shared = set(self._tops[grid][:k]) & set(theirs[:k])
+            shared = set(self._tops[grid, filled][:k]) & set(theirs[:k])
             rows += figures({SHARE: len(shared) / k}, top=top)
         # The earth mover's distance needs an optional package; everything else does not.
         ends = find_spec("ot") is not None
