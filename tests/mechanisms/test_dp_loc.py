@@ -70,6 +70,21 @@ def test_the_published_preset_runs_end_to_end():
     assert mechanism.rule(GRID).impossible == "keep"
 
 
+@pytest.mark.parametrize(("epsilon", "of_the_study"), [(1, (0.2, 0.1)), (4, (0.5, 0.15))])
+def test_steps_of_the_study_grow_with_their_batch(monkeypatch, epsilon, of_the_study):
+    """Over a fifth of 200 examples a step goes a fifth as far; a rate that is given is taken."""
+    seen = []
+    for name, net in (("SourceNet", SourceNet), ("StudyHopNet", StudyHopNet)):
+        monkeypatch.setattr(
+            f"wayveil.mechanisms.dp_loc.{name}",
+            lambda grid, rate, net=net: seen.append(rate) or net(grid, rate),
+        )
+    few = {"preset": "published", "weakest": 0, "training_steps": 1, "batch": 40, "most_drawn": 1}
+    release(some_trips(300), DpLoc(**few), epsilon=epsilon, seed=1)
+    release(some_trips(300), DpLoc(**few, rate=0.3), epsilon=epsilon, seed=1)
+    assert seen == pytest.approx([of_the_study[0] / 5, of_the_study[1] / 5, 0.3, 0.3])
+
+
 @pytest.mark.parametrize("unit", [Event(), Points(length=2), Window(without_id="own")])
 def test_units_of_points_are_refused_before_anything_is_spent(tmp_path, unit):
     ledger = open_ledger(tmp_path / "book.ledger")

@@ -34,6 +34,8 @@ from wayveil.world.world import World
 
 # Of the default preset; set with the shares on a simulated city of another seed than every judged one.
 RATE, HOP_CLIP = 0.006, 4.0
+# The study's, for batches of 200: the first steps of the networks of ends and of hops, below epsilon 2 and from there.
+STUDY_BATCH, STUDY_RATES = 200, ((0.2, 0.1), (0.5, 0.15))
 # A delta is far below one over the number of trips if all trips together make at most this much of it.
 LARGEST_DELTA = 0.25
 
@@ -89,8 +91,8 @@ class DpLoc(Mechanism):
     rate: float | None = Field(
         None,
         gt=0,
-        description="Size of the first step; none: 0.006, of Adam, shrinking to nothing, or as in the study for "
-        "`published`.",
+        description="Size of the first step; none: 0.006, of Adam, shrinking to nothing, or for `published` as in the "
+        "study, in proportion to the batch.",
     )
     clip: float | None = Field(None, gt=0, description="Clip of a gradient; none: 4, or as in the study.")
     hidden: int = Field(32, ge=1, le=4096, description="Default preset: width of the hidden layer.")
@@ -165,8 +167,8 @@ class DpLoc(Mechanism):
         plan = self._plan(gate, number)
         bought = gate.training("training of ends and hops", [plan, plan], gate.budget.remaining)
         expected = float(plan.probability * Fraction(_units(gate, number)))
-        # The study's settings for epsilon 1; they are public, whatever epsilon is.
-        source = SourceNet(moves.grid, rate=0.2 if self.rate is None else self.rate)
+        source_rate, hop_rate = self._study_rates(gate, expected)
+        source = SourceNet(moves.grid, rate=source_rate)
         bought.run(
             counter.end_examples(gate.unit),
             source,
@@ -174,7 +176,7 @@ class DpLoc(Mechanism):
             expected=expected,
             name="learning ends",
         )
-        hops = StudyHopNet(moves.grid, rate=0.1 if self.rate is None else self.rate)
+        hops = StudyHopNet(moves.grid, rate=hop_rate)
         bought.run(
             counter.hop_examples(gate.unit),
             hops,
@@ -187,6 +189,13 @@ class DpLoc(Mechanism):
     def _plan(self, gate: Gate, number: float) -> Steps:
         """Public: the batch over the noisy number of units, or less of them."""
         return Steps(min(Fraction(self.batch, _units(gate, number)), self.most_drawn), self.training_steps)
+
+    def _study_rates(self, gate: Gate, expected: float) -> tuple[float, float]:
+        """A step over so many examples goes as far as the study's steps over as many: there are fewer of them."""
+        if self.rate is not None:
+            return self.rate, self.rate
+        source, hops = STUDY_RATES[gate.budget.total >= 2]
+        return source * expected / STUDY_BATCH, hops * expected / STUDY_BATCH
 
     def _refuse_delta(self, gate: Gate, number: float) -> None:
         if float(gate.budget.delta) * number > LARGEST_DELTA:
