@@ -257,5 +257,7 @@ def _with_one(values: Floats) -> Floats:
 
 
 def _softmax(logits: Floats) -> Floats:
-    weight = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True), np.float32)
+    weight = logits - logits.max(axis=1, keepdims=True)
+    np.exp(weight, out=weight)
+    weight /= weight.sum(axis=1, keepdims=True)
+    return weight
