@@ -54,6 +54,32 @@ def test_one_command_goes_from_points_to_release_and_report(run, tmp_path):
     assert (release / "datasheet.json").exists()
 
 
+@pytest.mark.parametrize(("wish", "count"), [("7", 7), ("none", 0)])
+def test_as_many_trips_come_out_as_are_wanted(run, tmp_path, wish, count):
+    simulate_taxis(1_500, seed=3).write(tmp_path / "taxis.csv")
+    common = (
+        "gps",
+        "release",
+        tmp_path / "taxis.csv",
+        "--world",
+        BOX,
+        "-e",
+        1,
+        "-m",
+        "od-hops",
+        "-q",
+        "--json",
+    )
+    out = ("--out", tmp_path / "release", "--report", tmp_path / "page.html", "--ledger", "none")
+    code, words = run(*common, *out, "--trips-out", wish)
+    assert code == 0, words
+    assert f'"released_trips": {count},' in words
+    assert (tmp_path / "page.html").exists()
+    code, words = run(*common, "--out", tmp_path / "other", "--trips-out", "few")
+    assert code != 0
+    assert "--trips-out is none, all or a number" in words
+
+
 ON = "2024-05-06 08:02:00"
 # Rows of the file, options, and what the sentence says: where and what, and then the remedy.
 CASES = {

@@ -14,6 +14,7 @@ from wayveil.cli.options import (
     PolicyEpsilon,
     Preset,
     Quiet,
+    TripsOut,
     present,
     present_release,
     remark,
@@ -167,6 +168,7 @@ def release(
     ledger: LedgerPlace = None,
     dataset: DatasetName = None,
     curator: Annotated[str, typer.Option(help="Who publishes; goes into the datasheet.")] = "",
+    trips_out: TripsOut = "all",
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -180,9 +182,10 @@ def release(
     from wayveil.releases.choices import choose_unit, default_mechanism
     from wayveil.releases.preflight import claimed
     from wayveil.releases.release import release as release_trips
+    from wayveil.synthesis.drawing import trips_wanted
     from wayveil.world.opening import open_world
 
-    budget = release_epsilon(epsilon)
+    budget, wanted = release_epsilon(epsilon), trips_wanted(trips_out)
     if not mechanism:
         refuse_nameless(preset)
     chosen = make_mechanism(mechanism, parameters or [], preset) if mechanism else None
@@ -223,6 +226,7 @@ def release(
                 curator=curator,
                 visits="calls",
                 keep=paid,
+                trips_out=wanted,
             )
             with settled_if_lost(None if paid.kept else made.reservation, out):
                 folder = made.save(out)

@@ -86,6 +86,9 @@ Preset = Annotated[
         "what is set besides goes first. Mechanisms without one refuse."
     ),
 ]
+TripsOut = Annotated[
+    str, typer.Option(help="How many private trips to draw: all, none, or a number. The model can draw more.")
+]
 Epsilon = Annotated[
     str,
     typer.Option(

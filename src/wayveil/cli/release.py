@@ -25,6 +25,7 @@ from wayveil.cli.options import (
     Quiet,
     ServiceDate,
     TripColumns,
+    TripsOut,
     Visits,
     WalkRadius,
     WaysOption,
@@ -132,10 +133,7 @@ def release(
             "they are removed."
         ),
     ] = None,
-    trips_out: Annotated[
-        str,
-        typer.Option(help="How many private trips to draw: all, none, or a number. The model can draw more."),
-    ] = "all",
+    trips_out: TripsOut = "all",
     prior: PriorFolders = None,
     prior_world: PriorWorld = None,
     quiet: Quiet = False,

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.progress import track
 from wayveil.world.trees import sift_down, sift_up
 
 Ints = NDArray[np.int64]
@@ -36,7 +37,7 @@ def likeliest_ways(
     order = np.argsort(pair, kind="stable")
     bounds = np.append(np.flatnonzero(np.diff(pair[order], prepend=-1)), len(order)).tolist()
     visits, lengths = [np.empty(0, np.int32)], np.empty(len(origin), np.int64)
-    for start, stop in pairwise(bounds):
+    for start, stop in track(pairwise(bounds), "likeliest ways", total=len(bounds) - 1):
         members = order[start:stop]
         to, when = int(destination[members[0]]), int(hour[members[0]])
         ways, lengths[members] = _ways_back(places, costs(to, when), to, origin[members])
