@@ -7,8 +7,9 @@
 Cities are `streets-250`, `streets-500`, `wandering-250`, `wandering-500` (simulated, the box of the study) and
 `shenzhen` (30 x 30 cells; needs WAYVEIL_DATA). One release is one cell, kept in bench/results/gps_tables (not in the
 repository); a stopped run goes on where it was. A cell does not know which code made it: delete the folder after a
-change. Cells of another copy of the repository can be put beside them. The published preset of dp-loc grows one graph
-per destination and hour: it draws 2,000 trips, and is measured where `--only` names it ("dp-loc published").
+change. Cells of another copy of the repository can be put beside them. The published preset of dp-loc takes minutes of
+training and one graph per destination and hour: it is measured where `--only` names it ("dp-loc published"), and draws
+20,000 trips over cells of 250 m.
 """
 
 import argparse
@@ -49,8 +50,8 @@ MECHANISMS = {
     "variable-ngrams": {},
     "dp-loc published": {"preset": "published"},
 }
-# One graph per destination and hour: all trips would take hours.
-DRAWN = {"dp-loc published": 2_000}
+# One graph per destination and hour: over many cells, all trips would take longer than the training.
+DRAWN = {("dp-loc published", "streets-250"): 20_000, ("dp-loc published", "wandering-250"): 20_000}
 # Figures that compare numbers of trips, not shares: of fewer trips than were given they say nothing.
 OF_ALL_TRIPS = ("query", "pattern_support")
 # Keeps jumps over cells, as the study does, and so makes trips that have them.
@@ -126,7 +127,7 @@ def measure(cell: Cell) -> dict:
         return judge.measure(made) if len(made) else {}
     kind = mechanism(cell.who.split()[0])(**MECHANISMS[cell.who])
     try:
-        seed, drawn = 500 + cell.number, DRAWN.get(cell.who)
+        seed, drawn = 500 + cell.number, DRAWN.get((cell.who, cell.city))
         made = release(raw, kind, epsilon=cell.epsilon, seed=seed, trips_out=drawn)
     except WayveilError as error:
         return {"refused": str(error)}
