@@ -1,5 +1,6 @@
 """dp-loc: both presets, what they say and refuse, and the mistakes that audits must catch."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,8 +19,10 @@ from wayveil.risk.recording import Subject
 from wayveil.risk.tiny_worlds import pair_named
 from wayveil.synthesis.hops.flows import Flows
 from wayveil.synthesis.hops.hop_net import HopNet
-from wayveil.synthesis.hops.published import SourceNet, StudyHopNet
+from wayveil.synthesis.hops.published import PublishedModel, SourceNet, StudyHopNet
 from wayveil.trips.trips import Trips
+from wayveil.utility.ends_loss import ends_loss
+from wayveil.utility.hour_curves import hours_of
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_moves import GridMoves
 
@@ -219,6 +222,29 @@ def test_the_autoencoder_hands_over_one_gradient_per_weight():
     origin, destination, hour = net.draw(50, np.random.default_rng(1))
     assert origin.max() < GRID.size > destination.max()
     assert hour.max() < 24
+
+
+def test_gradients_of_the_autoencoder_are_those_of_its_loss():
+    net, rng = SourceNet(GRID, 0.2), np.random.default_rng(3)
+    columns = (rng.integers(0, GRID.size, 30), rng.integers(0, GRID.size, 30), rng.integers(0, 24, 30))
+    numeric = numeric_gradients(net, columns, lambda net, columns: net.loss(*columns).sum())
+    for part, (places, slopes) in zip(net.parts(columns), numeric, strict=True):
+        assert np.allclose(dense(part).reshape(-1)[places], slopes, rtol=0.05, atol=0.05)
+
+
+def test_the_loss_of_ends_falls_as_the_autoencoder_learns():
+    trips = some_trips(200)
+    untrained = PublishedModel(
+        GRID, 200.0, tuple(SourceNet(GRID, 0.2).weights), tuple(StudyHopNet(GRID, 0.1).weights), True
+    )
+    before = ends_loss(trips, untrained).value
+    ends = (trips.origins().astype(np.int64), trips.destinations().astype(np.int64), hours_of(trips))
+    net = SourceNet(GRID, 0.2)
+    for _ in range(60):
+        net.update([total / CLIP / 40 for total in clipped_sum(net.parts(ends), 1.0)])
+    assert net.loss(*ends).mean() < before - 1
+    again = ends_loss(trips, replace(untrained, source_weights=tuple(net.weights)), most=150).value
+    assert again < before - 1
 
 
 @pytest.mark.parametrize("unit", [Trip(), Rider(max_trips=2), RiderDay(max_trips=2)])

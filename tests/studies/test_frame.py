@@ -144,6 +144,7 @@ def test_verdicts_are_counted_and_give_their_reason(lab):
 
 
 def test_reaching_knows_directions_tolerance_and_chance():
+    assert summarise([0.94] * 5).deviation == 0, "not what rounding of the mean leaves"
     ours = summarise([1.0, 1.0])
     assert reaches(ours, 0.5, "higher", 0)
     assert not reaches(ours, 0.5, "lower", 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wayveil.studies.docs import records, studies_page, written
-from wayveil.studies.dp_loc.printed import FOUND, TABLE_1, TABLE_5
+from wayveil.studies.dp_loc.printed import FOUND, TABLE_1, TABLE_4, TABLE_5
 from wayveil.studies.lab import Lab
 from wayveil.studies.page import study_page
 from wayveil.studies.registry import find_study, studies
@@ -81,10 +81,15 @@ def test_every_table_of_dp_loc_is_on_the_page_with_its_values(dp_loc):
         "Table 2a",
         "Table 2b",
     ]
-    labels += ["Table 3a", "Table 3b", "Table 4", "Table 5a", "Table 5b"]
+    labels += ["Table 3a", "Table 3b", "Table 4a", "Table 4b", "Table 5a", "Table 5b"]
     assert [one.label for one in verdicts] == labels
     html = page.read_text()
-    values = [*TABLE_1.values(), *TABLE_5.values(), *(own for own, _ in FOUND.values())]
+    values = [
+        *TABLE_1.values(),
+        *TABLE_5.values(),
+        tuple(TABLE_4.values()),
+        *(own for own, _ in FOUND.values()),
+    ]
     for value in (value for row in values for value in row):
         assert f">{number(value)}<" in html
 

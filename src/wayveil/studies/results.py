@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from wayveil.report.chart import Chart
 from wayveil.studies.study import FIGURE, Exhibit, Setting, Study
@@ -176,5 +177,10 @@ def summarise(values: Any) -> Value | None:
     if len(values) == 0:
         return None
     mean, low, high = mean_and_interval(values)
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    spread = _deviation(np.asarray(values)) if len(values) > 1 else None
     return Value(mean, mean if low is None else low, mean if high is None else high, spread, len(values))
+
+
+def _deviation(values: NDArray[np.float64]) -> float:
+    """The standard deviation; of equal values 0, where rounding of their mean would leave a trace."""
+    return float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0

@@ -7,11 +7,13 @@ from wayveil.studies.curves import Said, pairs
 from wayveil.studies.dp_loc.printed import (
     COARSE,
     DATA_FACTS,
+    ENDS,
     EPSILONS,
     FINE,
     FOUND,
     HOPS,
     TABLE_1,
+    ends,
     found,
     hops,
 )
@@ -20,8 +22,9 @@ from wayveil.studies.results import Results
 from wayveil.studies.study import Claim, Exhibit, tabled
 
 LOSS = (
-    "The loss of the study's autoencoder after training is computed on raw trips, is part of no release and is not "
-    "kept; it has no reading outside that network."
+    "Ours is the mean over raw trips, in nats: the cross-entropies of origin, destination and hour, and the divergence "
+    "of the code. The study does not say what its loss adds up or averages: on its 2,851 and 848 cells, ends and hours "
+    "guessed at random cost 19.1 and 16.7 nats."
 )
 
 
@@ -35,7 +38,7 @@ def exhibits() -> tuple[Exhibit, ...]:
             _patterns(f"Table {number}{letter}", grid, epsilon)
             for letter, epsilon in zip("ab", EPSILONS, strict=True)
         ]
-    made.append(Exhibit("Table 4", "training of the trajectory initializer", missing=LOSS))
+    made += [_ends(f"Table 4{letter}", grid) for letter, grid in _grids()]
     made += [_hops(f"Table 5{letter}", grid) for letter, grid in _grids()]
     return tuple(made)
 
@@ -96,6 +99,21 @@ def _patterns(label: str, grid: str, epsilon: str) -> Exhibit:
         note="The study's n-grams found "
         + ", ".join(f"{value:.0%}" for value in rival)
         + " of the top 10, 20, 50, 100.",
+    )
+
+
+def _ends(label: str, grid: str) -> Exhibit:
+    return Exhibit(
+        label,
+        f"training of the trajectory initializer, {grid}",
+        "releases",
+        columns=(ENDS,),
+        where={"grid": grid},
+        printed=ends(grid),
+        ours=PUBLISHED,
+        better="lower",
+        why=lambda _: "The two losses are not known to be the same thing.",
+        note=LOSS,
     )
 
 

@@ -16,6 +16,9 @@ FOUND = {
     (COARSE, "1"): ((0.40, 0.25, 0.30, 0.22), (0.90, 0.95, 0.76, 1.00)),
     (COARSE, "2"): ((0.40, 0.30, 0.20, 0.15), (0.90, 0.95, 0.78, 0.79)),
 }
+# Table 4: loss of the network that draws origin, destination and hour.
+ENDS = "loss of ends"
+TABLE_4 = {(FINE, "1"): 4.22, (FINE, "2"): 3.43, (COARSE, "1"): 2.50, (COARSE, "2"): 1.00}
 # Table 5: loss (nats), accuracy and metres of the next hop.
 HOPS = ("loss", "accuracy", "metres off")
 TABLE_5 = {
@@ -30,6 +33,11 @@ def found(grid: str, epsilon: str, whose: int = OWN) -> dict[Place, float]:
     """(k, figure) -> share of the top k."""
     values = FOUND[grid, epsilon][whose]
     return {(top, "share found"): value for top, value in zip(TOPS, values, strict=True)}
+
+
+def ends(grid: str) -> dict[Place, float]:
+    """(epsilon, figure) -> loss."""
+    return {(epsilon, ENDS): TABLE_4[grid, epsilon] for epsilon in EPSILONS}
 
 
 def hops(grid: str) -> dict[Place, float]:

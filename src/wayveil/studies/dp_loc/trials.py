@@ -14,11 +14,12 @@ from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.releases.release import release
-from wayveil.studies.dp_loc.printed import HOPS, TOPS
+from wayveil.studies.dp_loc.printed import ENDS, HOPS, TOPS
 from wayveil.studies.lab import Lab
 from wayveil.studies.study import Outcome, Setting, figures
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
+from wayveil.utility.ends_loss import ends_loss
 from wayveil.utility.hour_curves import hour_curves
 from wayveil.utility.next_hop import next_hop_figures
 from wayveil.utility.patterns import top_contiguous_patterns
@@ -96,6 +97,8 @@ class Trials:
             raw = self.raw(grid, filled=filled)
             hops = [one.value for one in next_hop_figures(raw, made.model, most=20_000)]  # type: ignore[arg-type]
             rows += figures(dict(zip(HOPS, hops, strict=True)))
+        if name == PUBLISHED:
+            rows += figures({ENDS: ends_loss(trips, made.model).value})  # type: ignore[arg-type]
         return Outcome(rows)
 
     def raw(self, grid: str, *, filled: bool = True) -> Trips:

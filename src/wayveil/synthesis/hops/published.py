@@ -8,7 +8,7 @@ chooses among the 11 x 11 cells around. Both learn by plain gradient steps from 
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -52,6 +52,20 @@ class _Net:
 _Network = TypeVar("_Network", bound=_Net)
 
 
+class _Seen(NamedTuple):
+    """What a forward pass of the autoencoder leaves, layer by layer; layers with inputs of one for the bias."""
+
+    rows: Ints
+    first: Floats
+    second: Floats
+    mean: Floats
+    spread: Floats
+    noise: Floats
+    latent: Floats
+    third: Floats
+    heads: Floats
+
+
 class SourceNet(_Net):
     """The autoencoder. Its latent noise is drawn from a public generator: it protects nobody and need not."""
 
@@ -71,38 +85,46 @@ class SourceNet(_Net):
     def parts(self, columns: tuple[Ints, ...]) -> list[Part]:
         """Reconstruction of the three variables and divergence of the code from a standard normal."""
         origin, destination, hour = columns
-        index = np.column_stack([origin, self.size + destination, 2 * self.size + hour])
-        count = len(origin)
-        first = np.maximum(self.weights[0][index].sum(axis=1), 0)
-        one, second = _with_one(first), _with_one(_with_one(first) @ self.weights[1])
+        seen = self._forward(origin, destination, hour)
+        errors = np.empty_like(seen.heads)
+        for start, stop, true in self._heads(origin, destination, hour):
+            errors[:, start:stop] = _softmax(seen.heads[:, start:stop])
+            errors[np.arange(len(origin)), start + true] -= 1
+        back3 = (errors @ self.weights[4][:-1].T) * (seen.third[:, :-1] > 0)
+        to_latent = back3 @ self.weights[3][:-1].T
+        to_spread = to_latent * seen.noise * np.exp(seen.spread / 2) / 2 + (np.exp(seen.spread) - 1) / 2
+        to_code = np.concatenate([to_latent + seen.mean, to_spread], axis=1)
+        back2 = to_code @ self.weights[2][:-1].T
+        back1 = (back2 @ self.weights[1][:-1].T) * (seen.first[:, :-1] > 0)
+        return [
+            Rows(self.inputs, seen.rows, np.repeat(back1[:, None, :], 3, axis=1)),
+            Outer(seen.first, back2),
+            Outer(seen.second, to_code),
+            Outer(seen.latent, back3),
+            Outer(seen.third, errors),
+        ]
+
+    def loss(self, origin: Ints, destination: Ints, hour: Ints) -> NDArray[np.float64]:
+        """What every example costs, in nats: all three cross-entropies and the divergence of the code."""
+        seen = self._forward(origin, destination, hour)
+        cost = (seen.mean**2 + np.exp(seen.spread) - 1 - seen.spread).sum(axis=1, dtype=np.float64) / 2
+        for start, stop, true in self._heads(origin, destination, hour):
+            chance = _softmax(seen.heads[:, start:stop])[np.arange(len(origin)), true]
+            cost -= np.log(np.maximum(chance, 1e-30))
+        return cost
+
+    def _forward(self, origin: Ints, destination: Ints, hour: Ints) -> "_Seen":
+        rows = np.column_stack([origin, self.size + destination, 2 * self.size + hour])
+        first = _with_one(np.maximum(self.weights[0][rows].sum(axis=1), 0))
+        second = _with_one(first @ self.weights[1])
         code = second @ self.weights[2]
         mean, spread = code[:, :LATENT], np.clip(code[:, LATENT:], -8, 8)
         # Anew in every step: a generator that runs on would remember how many units were drawn.
-        noise = (
-            np.random.default_rng([self.seed, self.taken]).normal(0, 1, (count, LATENT)).astype(np.float32)
-        )
-        deviation = np.exp(spread / 2)
-        latent = _with_one(mean + deviation * noise)
+        rng = np.random.default_rng([self.seed, self.taken])
+        noise = rng.normal(0, 1, (len(origin), LATENT)).astype(np.float32)
+        latent = _with_one(mean + np.exp(spread / 2) * noise)
         third = _with_one(np.maximum(latent @ self.weights[3], 0))
-        heads = third @ self.weights[4]
-        errors = np.empty_like(heads)
-        for start, stop, true in self._heads(origin, destination, hour):
-            errors[:, start:stop] = _softmax(heads[:, start:stop])
-            errors[np.arange(count), start + true] -= 1
-        back3 = (errors @ self.weights[4][:-1].T) * (third[:, :-1] > 0)
-        to_latent = back3 @ self.weights[3][:-1].T
-        to_code = np.concatenate(
-            [to_latent + mean, to_latent * noise * deviation / 2 + (np.exp(spread) - 1) / 2], axis=1
-        )
-        back2 = to_code @ self.weights[2][:-1].T
-        back1 = (back2 @ self.weights[1][:-1].T) * (first > 0)
-        return [
-            Rows(self.inputs, index, np.repeat(back1[:, None, :], 3, axis=1)),
-            Outer(one, back2),
-            Outer(second, to_code),
-            Outer(latent, back3),
-            Outer(third, errors),
-        ]
+        return _Seen(rows, first, second, mean, spread, noise, latent, third, third @ self.weights[4])
 
     def update(self, gradients: list[NDArray[np.float64]]) -> None:
         super().update(gradients)
@@ -239,6 +261,9 @@ class PublishedModel(Model):
 
     def hops(self, here: Ints, to: Ints, hour: Ints) -> tuple[Ints, NDArray[np.float64]]:
         return self.knows.hops(here, to, hour)
+
+    def ends_loss(self, origin: Ints, destination: Ints, hour: Ints) -> NDArray[np.float64]:
+        return self.source.loss(origin, destination, hour)
 
     def table(self) -> pl.DataFrame:
         """Every noisy number: its part, its cell, its value."""
