@@ -31,7 +31,7 @@ JSD, EMD, SHARE = "JSD of lengths (bits)", "EMD of ends (metres)", "share found"
 TRAINED = (PUBLISHED, OURS, "od-hops")
 _MOST = max(map(int, TOPS))
 # Trips that the published networks draw in a full run.
-FEW = 2_000
+FEW = 10_000
 
 
 def subjects(lab: Lab) -> dict[str, Mechanism]:
@@ -59,7 +59,7 @@ class Trials:
     def __init__(self, lab: Lab, trips: dict[str, Callable[[], Trips]]) -> None:
         self.trips, self.subjects = trips, subjects(lab)
         self.most_pairs = lab.pick(tiny=20, quick=150, full=2_000)
-        # One graph per destination and hour: all trips of a full run would take hours.
+        # One graph per destination and hour: all trips of a full run would take longer than the training.
         self.drawn = {PUBLISHED: lab.pick(tiny=None, quick=None, full=FEW)}
         self._raw: dict[tuple[str, bool], Trips] = {}
         self._tops: dict[tuple[str, bool], list[Any]] = {}
