@@ -23,8 +23,8 @@ from wayveil.studies.study import Claim, Exhibit, tabled
 
 LOSS = (
     "Ours is the mean over raw trips, in nats: the cross-entropies of origin, destination and hour, and the divergence "
-    "of the code. The study does not say what its loss adds up or averages: on its 2,851 and 848 cells, ends and hours "
-    "guessed at random cost 19.1 and 16.7 nats."
+    "of the code. Guessed at random they cost 20.4 nats on the 5,452 cells of 250 m and 17.6 on the 1,363 of 500 m. "
+    "The study does not say what its loss adds up or averages; on its 2,851 and 848 cells it would be 19.1 and 16.7."
 )
 
 
