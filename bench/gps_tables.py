@@ -167,7 +167,9 @@ def _mean(values: list[float]) -> str:
     """The mean, and its standard error where there are several values."""
     if len(values) < 2:
         return _short(values[0])
-    return f"{_short(float(np.mean(values)))} ±{_short(np.std(values, ddof=1) / np.sqrt(len(values)), 1)}"
+    # Rounding of the mean leaves a trace of a deviation where values are equal.
+    deviation = np.std(values, ddof=1) if np.ptp(values) > 0 else 0.0
+    return f"{_short(float(np.mean(values)))} ±{_short(deviation / np.sqrt(len(values)), 1)}"
 
 
 def _short(value: float, digits: int = 3) -> str:
