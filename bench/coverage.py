@@ -26,12 +26,13 @@ import numpy as np
 from bench.coverage_cells import JUDGED, SET, keep_cells, key_of, read_cells
 from bench.coverage_page import write_page
 from bench.worlds import WORLDS, MissingDataError, berlin_network, data, tube
+from wayveil.accuracy.accuracy import find_accuracy
+from wayveil.answers.tallies import KINDS, Tally, kinds_for, tally
 from wayveil.errors import WayveilError
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.units import Event, Trip
-from wayveil.releases.accuracy import find_accuracy
-from wayveil.releases.release import Release, release
-from wayveil.releases.tallies import KINDS, Tally, kinds_for, tally
+from wayveil.releases.release import Release
+from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.day import draw_departures
 from wayveil.simulate.fare_boxes import simulate_taps

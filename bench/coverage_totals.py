@@ -13,14 +13,15 @@ import numpy as np
 from bench.coverage import JUDGING, MECHANISMS, world
 from bench.coverage_cells import JUDGED, keep_cells, key_of, read_cells
 from bench.coverage_page import write_page
+from wayveil.accuracy.accuracy import paid_total
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import secure_bits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
-from wayveil.releases.accuracy import paid_total
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
+from wayveil.run import make_release as release
 from wayveil.synthesis.counted import CountsCells
 
 

@@ -20,8 +20,9 @@ from wayveil.cli.check import Checked
 from wayveil.cli.releases import REPORT_QUERIES
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
 from wayveil.report.page import write_report
+from wayveil.run import make_release as release
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit
 from wayveil.simulate.riders import simulate_riders

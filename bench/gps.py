@@ -20,7 +20,7 @@ from wayveil.privacy.bits import secure_bits
 from wayveil.privacy.gradients import Outer, clipped_sum
 from wayveil.privacy.rounded import rounded_gaussian
 from wayveil.privacy.training import poisson
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.synthesis.hops.hop_net import HopNet
 from wayveil.synthesis.hops.likeliest import cost_of, likeliest_ways

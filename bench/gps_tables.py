@@ -26,13 +26,13 @@ import numpy as np
 
 from bench.weave_grids import read_city
 from wayveil.errors import WayveilError
+from wayveil.lab.figures.city_figures import CityFigures
 from wayveil.mechanisms.registry import mechanism
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.points import read_tracks
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
-from wayveil.utility.city_figures import CityFigures
 from wayveil.utility.reference import ceiling, empty, floor
 from wayveil.world.grid import Grid
 

@@ -21,7 +21,7 @@ from wayveil.mechanisms.safepath import SafePath
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

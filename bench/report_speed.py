@@ -8,8 +8,9 @@ from typing import Any
 
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.units import Rider
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
 from wayveil.report.page import write_report
+from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
 from wayveil.world.gtfs import read_gtfs

@@ -18,14 +18,15 @@ import numpy as np
 from bench.coverage import town
 from bench.right_words import keep
 from bench.worlds import berlin_network
+from wayveil.accuracy.replicas import draw_replicas
 from wayveil.errors import RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.safepath import SafePath
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import Release, release
-from wayveil.releases.replicas import draw_replicas
+from wayveil.releases.release import Release
+from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.public_knowledge import empty

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from bench.worlds import MissingDataError, data
+from wayveil.attacks.uniqueness import pinned_down
+from wayveil.lab.syntactic.glove import Glove
+from wayveil.lab.syntactic.lk_anonymity import LKAnonymity
+from wayveil.lab.syntactic.method import anonymise
 from wayveil.privacy.bits import SeededBits
-from wayveil.risk.attacks.uniqueness import pinned_down
-from wayveil.syntactic.glove import Glove
-from wayveil.syntactic.lk_anonymity import LKAnonymity
-from wayveil.syntactic.method import anonymise
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import haversine
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes

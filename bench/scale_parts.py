@@ -90,7 +90,7 @@ def release(folder: Path, trips: int, engine: str, name: str) -> Row:
     from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
     from wayveil.mechanisms.weave import Weave
     from wayveil.privacy.units import Rider
-    from wayveil.releases.release import release
+    from wayveil.run import make_release as release
     from wayveil.trips.files import TripFiles
     from wayveil.world.opening import open_world
 

@@ -12,14 +12,14 @@ import numpy as np
 
 from bench.weeks import exact_prefixes, week
 from wayveil.counting.local import LocalCounter
+from wayveil.lab.studies.safepath.datasets import shrunken
+from wayveil.lab.studies.safepath.exhaustive import exhaustive, pairs
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.safepath import SafePath
 from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
-from wayveil.studies.safepath.datasets import shrunken
-from wayveil.studies.safepath.exhaustive import exhaustive, pairs
 from wayveil.world.timebins import TimeBins
 
 HEIGHT = 12

@@ -15,12 +15,13 @@ import numpy as np
 import polars as pl
 
 from bench.prior import JUDGED, count_taps, first_stops, simulate_weeks
+from wayveil.answers.trends import LESS, MORE, find_trend
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Trip
-from wayveil.releases.release import Release, release
-from wayveil.releases.trends import LESS, MORE, find_trend
+from wayveil.releases.release import Release
+from wayveil.run import make_release as release
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 

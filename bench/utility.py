@@ -26,7 +26,7 @@ from scipy.spatial.distance import pdist
 
 from bench.count_queries import SIDE, straightforward, street_trips
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
 from wayveil.utility.edges import EdgeFigures

@@ -22,7 +22,7 @@ from bench.rival_figures import RivalFigures
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanism
 from wayveil.mechanisms.weave import Weave
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.points import read_tracks
 from wayveil.trips.tracks import Tracks

@@ -23,12 +23,12 @@ import numpy as np
 
 from bench.weave import city
 from wayveil.counting.local import LocalCounter
-from wayveil.mechanisms.weave import PARTS, Weave
+from wayveil.mechanisms.weave.mechanism import PARTS, Weave
+from wayveil.mechanisms.weave.times import make_time_bins
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
 from wayveil.simulate.city import simulate_city
-from wayveil.synthesis.weave.times import make_time_bins
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 

@@ -22,10 +22,10 @@ import numpy as np
 import polars as pl
 from bench.worlds import WORLDS, MissingDataError
 
-from wayveil.comparison.cells import Cell
-from wayveil.comparison.compare import compare
-from wayveil.comparison.results import Comparison
-from wayveil.comparison.run_cells import Settings
+from wayveil.lab.comparison.cells import Cell
+from wayveil.lab.comparison.compare import compare
+from wayveil.lab.comparison.results import Comparison
+from wayveil.lab.comparison.run_cells import Settings
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import ready_mechanisms
 from wayveil.privacy.units import Rider, Unit

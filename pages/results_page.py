@@ -8,13 +8,13 @@ import polars as pl
 from pages.results import CASES, EPSILONS, GRID, HELD_OUT, LEFT_OUT, NO_TRIPS, REPETITIONS, Case
 from pages.results_summary import summarise
 from pages.results_words import HEAD, MARKOV_LINE, REASONS, RIDER_LEVEL, WORLDS
-from wayveil.comparison.cells import PLAIN_LAPLACE, REFERENCES, display_name
-from wayveil.comparison.results import Comparison, Point
-from wayveil.comparison.verdicts import Standing, apart, at_best, best_settings, standings
+from wayveil.lab.comparison.cells import PLAIN_LAPLACE, REFERENCES, display_name
+from wayveil.lab.comparison.charts import error_against_epsilon, privacy_utility
+from wayveil.lab.comparison.results import Comparison, Point
+from wayveil.lab.comparison.section import number
+from wayveil.lab.comparison.verdicts import Standing, apart, at_best, best_settings, standings
 from wayveil.mechanisms.registry import ready_mechanisms
 from wayveil.report.chart import Chart
-from wayveil.report.comparison_charts import error_against_epsilon, privacy_utility
-from wayveil.report.comparison_section import number
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 
 DOCS = Path(__file__).parents[1] / "docs"

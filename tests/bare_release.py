@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from wayveil.releases.accuracy import Accuracy
+from wayveil.accuracy.accuracy import Accuracy
 from wayveil.releases.release import Release
 from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips

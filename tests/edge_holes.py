@@ -1,7 +1,7 @@
 """Holes at the edges of the promise, made again on purpose: each passes for private and is not.
 
 Audits and tests run on these to see that they would notice. Each is one function or class, named after what is broken;
-`docs/promise.md` says what stands in its place. Those around rules are in `wayveil.risk.door_variants`.
+`docs/promise.md` says what stands in its place. Those around rules are in `wayveil.lab.audits.door_variants`.
 """
 
 from dataclasses import replace

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter, Frontier
+from wayveil.lab.audits.mutants import HALF_NOISE, NO_BOUND, SEEDED, SILENT_END, TOTAL
+from wayveil.lab.audits.registry import AuditPlan
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import Share
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.risk.mutants import HALF_NOISE, NO_BOUND, SEEDED, SILENT_END, TOTAL
-from wayveil.risk.registry import AuditPlan
 from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import CompleteSuccessors

@@ -15,9 +15,9 @@ import pytest
 import wayveil as wv
 from ring_networks import ring_of_stops
 from wayveil.cli import main
+from wayveil.lab.audits.plans.noisy_prefix_tree import PLAN as TREE
+from wayveil.lab.audits.plans.weave import PLAN as WEAVE
 from wayveil.privacy.units import Event
-from wayveil.risk.plans.noisy_prefix_tree import PLAN as TREE
-from wayveil.risk.plans.weave import PLAN as WEAVE
 from wayveil.taps.read import read_taps
 from wayveil.trips.legality import LegalityRule
 

@@ -5,13 +5,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from wayveil.counting.local import LocalCounter
+from wayveil.mechanisms.weave.settings import Generation
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
-from wayveil.synthesis.weave.settings import Generation
 from wayveil.world.gtfs import read_gtfs
 
 QUICK = Generation(least=4_000, most=6_000, early=3_000, iterations=40, graphs=2)

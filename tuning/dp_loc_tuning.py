@@ -12,11 +12,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from wayveil.lab.figures.city_figures import CityFigures
 from wayveil.mechanisms.dp_loc import DpLoc
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.points import read_tracks
-from wayveil.utility.city_figures import CityFigures
 from wayveil.world.grid import Grid
 
 SEED = 3

@@ -17,13 +17,13 @@ from fractions import Fraction
 import numpy as np
 from bench.weave import city
 
-from wayveil.comparison.run_cells import Examiner, Settings
+from wayveil.lab.comparison.run_cells import Examiner, Settings
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.simulate.week import simulate_week
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World

@@ -12,8 +12,8 @@ import numpy as np
 from bench.weave import RIDERS, city
 from pages.results import CASES
 
-from wayveil.comparison.run_cells import Examiner, Settings
 from wayveil.counting.local import LocalCounter
+from wayveil.lab.comparison.run_cells import Examiner, Settings
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget

@@ -17,9 +17,9 @@ import numpy as np
 from bench.weave import RIDERS, Examiner, city, release_of
 
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave_shares import Shares
+from wayveil.mechanisms.weave.settings import Generation
+from wayveil.mechanisms.weave.shares import Shares
 from wayveil.privacy.units import Trip
-from wayveil.synthesis.weave.settings import Generation
 
 CITIES = ((160, 10, 11), (300, 20, 12))
 TRIPS = 10_000

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from wayveil.cli import main
-from wayveil.risk.tiny_worlds import small_network
+from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.simulate.city import simulate_city, simulate_city_in_parts
 from wayveil.trips.visits import write_parts
 

@@ -11,16 +11,17 @@ from rich.table import Table
 from ring_networks import ring_of_stops
 from wayveil import cli
 from wayveil.cli.options import present_rows, print_table, say_value
-from wayveil.comparison import compare as comparing
 from wayveil.errors import BudgetExceededError
+from wayveil.lab.comparison import compare as comparing
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.units import Rider
 from wayveil.progress import shown
 from wayveil.releases.choices import default_mechanism
 from wayveil.releases.datasheet_view import promise, spends
-from wayveil.releases.release import DEFAULT_DELTA, release
 from wayveil.report.expected import expected_table
 from wayveil.report.page_files import environment
+from wayveil.run import DEFAULT_DELTA
+from wayveil.run import make_release as release
 from wayveil.synthesis.model import ExpectedError
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips

@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from wayveil.comparison import compare as compare_module
-from wayveil.comparison.cells import REFERENCES, Cell, display_name, grid, plan
-from wayveil.comparison.compare import compare
-from wayveil.comparison.recommend import recommend, stand_in_trips
-from wayveil.comparison.results import Comparison
-from wayveil.comparison.run_cells import Examiner, Settings, fingerprint
-from wayveil.comparison.varied import curves_over, varied_parameters
 from wayveil.errors import InputError, ParameterError
+from wayveil.lab.comparison import compare as compare_module
+from wayveil.lab.comparison.cells import REFERENCES, Cell, display_name, grid, plan
+from wayveil.lab.comparison.compare import compare
+from wayveil.lab.comparison.recommend import recommend, stand_in_trips
+from wayveil.lab.comparison.results import Comparison
+from wayveil.lab.comparison.run_cells import Examiner, Settings, fingerprint
+from wayveil.lab.comparison.varied import curves_over, varied_parameters
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.seqpt import SeqPT

@@ -7,14 +7,14 @@ import pytest
 from typer.testing import CliRunner
 
 from utility.utility_worlds import square_city, walks
+from wayveil.attacks.assess import RiskSettings
 from wayveil.cli import _register, app
 from wayveil.cli.candidates import parse_crowds
-from wayveil.comparison.risk_curves import LINES, RiskComparison, compare_risk
 from wayveil.errors import ParameterError
+from wayveil.lab.comparison.risk_chart import save_risk_chart
+from wayveil.lab.comparison.risk_curves import LINES, RiskComparison, compare_risk
+from wayveil.lab.syntactic.glove import Glove
 from wayveil.mechanisms.markov import Markov
-from wayveil.report.risk_chart import save_risk_chart
-from wayveil.risk.attacks.assess import RiskSettings
-from wayveil.syntactic.glove import Glove
 from wayveil.trips.visits import write_visits
 
 CITY = square_city(5, jitter=1)

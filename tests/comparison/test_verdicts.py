@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from wayveil.comparison.results import Comparison
-from wayveil.comparison.run_cells import SCHEMA
-from wayveil.comparison.verdicts import at_best, best_settings, standings
+from wayveil.lab.comparison.results import Comparison
+from wayveil.lab.comparison.run_cells import SCHEMA
+from wayveil.lab.comparison.verdicts import at_best, best_settings, standings
 
 SHORT, LONG = '{"height": 4}', "{}"
 

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 
 from wayveil.counting.protocol import Frontier
+from wayveil.lab.audits.tiny_worlds import plain_world, small_grid, small_network
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
-from wayveil.risk.tiny_worlds import plain_world, small_grid, small_network
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.marked_ngrams import MarkedNgrams
 from wayveil.world.marked_successors import MarkedMoves, MarkedSuccessors

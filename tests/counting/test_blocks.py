@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from wayveil.counting.blocks import walks_of
 from wayveil.counting.local import LocalCounter
-from wayveil.risk.grey_box import distances
-from wayveil.risk.tiny_worlds import plain_world, small_network
+from wayveil.lab.audits.grey_box import distances
+from wayveil.lab.audits.tiny_worlds import plain_world, small_network
 from wayveil.trips.trips import Trips
 from wayveil.world.spreading import whole_weights
 from wayveil.world.timebins import TimeBins

@@ -26,7 +26,7 @@ from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.files import TripFiles
 from wayveil.trips.visits import read_visits
 

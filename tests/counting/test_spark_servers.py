@@ -17,7 +17,7 @@ from wayveil.counting.engines import MemoryEngine
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.files import TripFiles
 
 pyspark = pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'wayveil[spark]'")

@@ -29,7 +29,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.files import TripFiles
 from wayveil.trips.visits import read_visits
 

@@ -10,6 +10,7 @@ from wayveil.counting.engines import MemoryEngine, open_source
 from wayveil.counting.steps import Seen, Steps
 from wayveil.counting.stream import StreamEngine
 from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
@@ -17,8 +18,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.ledger.fingerprint import Fingerprinter, fingerprint
 from wayveil.privacy.units import Event, Rider, Trip
-from wayveil.releases.release import release
-from wayveil.risk.tiny_worlds import small_network
+from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.trips.files import TripFiles
 from wayveil.trips.legality import LegalityRule

@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 
 from wayveil.errors import ParameterError, RefusedError
+from wayveil.lab.audits.grey_box import examine
+from wayveil.lab.audits.plans.dp_loc import PLAN
+from wayveil.lab.audits.recording import Subject
+from wayveil.lab.audits.tiny_worlds import pair_named
+from wayveil.lab.figures.ends_loss import ends_loss
+from wayveil.lab.figures.hour_curves import hours_of
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.privacy.gradients import CLIP, Outer, clipped_sum
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
-from wayveil.releases.release import release
-from wayveil.risk.grey_box import examine
-from wayveil.risk.plans.dp_loc import PLAN
-from wayveil.risk.recording import Subject
-from wayveil.risk.tiny_worlds import pair_named
+from wayveil.run import make_release as release
 from wayveil.synthesis.hops.flows import Flows
 from wayveil.synthesis.hops.hop_net import HopNet
 from wayveil.synthesis.hops.published import PublishedModel, SourceNet, StudyHopNet
 from wayveil.trips.trips import Trips
-from wayveil.utility.ends_loss import ends_loss
-from wayveil.utility.hour_curves import hours_of
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_moves import GridMoves
 

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from slow_ngrams import distinct_counts, small_list, small_network
 
 from wayveil.counting.local import LocalCounter
+from wayveil.lab.audits.grey_box import grey_box
+from wayveil.lab.audits.neighbours import some_neighbour, some_trips, some_world
 from wayveil.mechanisms import mobitrie
 from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch, _above, _estimated_trips, _uniform
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Rider, Trip
-from wayveil.risk.grey_box import grey_box
-from wayveil.risk.neighbours import some_neighbour, some_trips, some_world
 from wayveil.synthesis.trie import NothingAcceptedError
 from wayveil.trips.trips import Trips
 

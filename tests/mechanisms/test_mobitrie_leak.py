@@ -11,15 +11,15 @@ import pytest
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
+from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.mobitrie.datasets import datasets
+from wayveil.lab.studies.mobitrie.printed import EPSILONS, FIGURES, METRICS, PAGES, found_share
+from wayveil.lab.studies.mobitrie.trials import Bench, ChosenOnce, metrics_of, subjects
+from wayveil.lab.studies.observed import ObservedOnly
 from wayveil.privacy.bits import SeededBits, secure_bits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
-from wayveil.studies.lab import Lab
-from wayveil.studies.mobitrie.datasets import datasets
-from wayveil.studies.mobitrie.printed import EPSILONS, FIGURES, METRICS, PAGES, found_share
-from wayveil.studies.mobitrie.trials import Bench, ChosenOnce, metrics_of, subjects
-from wayveil.studies.observed import ObservedOnly
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

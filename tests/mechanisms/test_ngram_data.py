@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import shortest_path
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.sequences import read_sequences
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors

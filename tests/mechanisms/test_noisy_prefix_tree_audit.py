@@ -6,12 +6,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from wayveil.lab.audits.grey_box import examine, grey_box
+from wayveil.lab.audits.mutants import NO_BOUND, OBSERVED_WORLD, PEEKING, TOTAL
+from wayveil.lab.audits.neighbours import some_neighbour, some_trips, some_world
+from wayveil.lab.audits.recording import Subject
+from wayveil.lab.audits.registry import UNITS
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.risk.grey_box import examine, grey_box
-from wayveil.risk.mutants import NO_BOUND, OBSERVED_WORLD, PEEKING, TOTAL
-from wayveil.risk.neighbours import some_neighbour, some_trips, some_world
-from wayveil.risk.recording import Subject
-from wayveil.risk.registry import UNITS
 
 settings_of_trees = st.one_of(
     st.builds(lambda height: NoisyPrefixTree(height=height), st.integers(1, 5)),

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from wayveil.errors import ParameterError, RefusedError
+from wayveil.lab.audits.grey_box import grey_box
+from wayveil.lab.audits.plans.od_hops import PLAN
+from wayveil.lab.audits.registry import audit_plan
+from wayveil.lab.figures.next_hop import next_hop_figures
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.privacy.ledger import Policy, open_ledger
-from wayveil.releases.release import release
-from wayveil.risk.grey_box import grey_box
-from wayveil.risk.plans.od_hops import PLAN
-from wayveil.risk.registry import audit_plan
+from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.points import read_points
 from wayveil.trips.trips import Trips
-from wayveil.utility.next_hop import next_hop_figures
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.world import World
 

@@ -18,7 +18,8 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
+from wayveil.run import make_release as release
 from wayveil.synthesis.ngram_model import NOT_ASKED
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_successors import MarkedMoves

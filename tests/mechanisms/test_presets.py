@@ -7,9 +7,9 @@ import pytest
 from wayveil.cli import main
 from wayveil.cli.mechanisms import make_mechanism
 from wayveil.errors import ParameterError
+from wayveil.lab.audits.registry import audit_plan
 from wayveil.mechanisms.presets import with_preset
 from wayveil.mechanisms.registry import mechanism
-from wayveil.risk.registry import audit_plan
 
 
 @pytest.mark.parametrize("name", with_preset())

@@ -14,6 +14,9 @@ from scipy.stats import chisquare
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError
+from wayveil.lab.audits.likelihood import LaplaceLaw
+from wayveil.lab.audits.recording import Subject, record
+from wayveil.lab.audits.registry import audit_plan
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.mobitrie import MobiTrieSearch
@@ -29,10 +32,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Trip
-from wayveil.releases.release import release
-from wayveil.risk.likelihood import LaplaceLaw
-from wayveil.risk.recording import Subject, record
-from wayveil.risk.registry import audit_plan
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.world.marked_ngrams import MarkedNgrams
 from wayveil.world.world import World

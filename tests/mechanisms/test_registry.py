@@ -13,10 +13,12 @@ from outside_mechanism import FirstStops
 from wayveil.cli.candidates import parse_candidates
 from wayveil.cli.mechanisms import make_mechanism
 from wayveil.cli.mechanisms import mechanisms as list_mechanisms
-from wayveil.comparison.cells import grid
-from wayveil.comparison.compare import compare
-from wayveil.comparison.run_cells import Settings
 from wayveil.errors import ParameterError
+from wayveil.lab.audits.registry import audit_plan, audit_plans, without_audit
+from wayveil.lab.audits.run import run_audits
+from wayveil.lab.comparison.cells import grid
+from wayveil.lab.comparison.compare import compare
+from wayveil.lab.comparison.run_cells import Settings
 from wayveil.mechanisms import registry
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import (
@@ -29,8 +31,6 @@ from wayveil.mechanisms.registry import (
     registered,
     unregister,
 )
-from wayveil.risk.registry import audit_plan, audit_plans, without_audit
-from wayveil.risk.run import run_audits
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -141,7 +141,7 @@ def test_a_mechanism_without_a_plan_is_found(monkeypatch, outside):
     assert without_audit() == {"first-stops"}
     with pytest.raises(ParameterError, match="has no audit plan"):
         audit_plan("first-stops")
-    monkeypatch.setattr(outside, "plan", "wayveil.risk.plans.markov")
+    monkeypatch.setattr(outside, "plan", "wayveil.lab.audits.plans.markov")
     with pytest.raises(ParameterError, match="for 'markov', not for 'first-stops'"):
         audit_plan("first-stops")
 

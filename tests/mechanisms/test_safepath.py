@@ -19,7 +19,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.simulate.week import simulate_week
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World

@@ -12,13 +12,13 @@ from ring_networks import straight_rides, two_way_line
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Frontier
 from wayveil.errors import ParameterError
+from wayveil.lab.audits.grey_box import grey_box
+from wayveil.lab.audits.neighbours import some_neighbour, some_trips, some_world
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip
-from wayveil.risk.grey_box import grey_box
-from wayveil.risk.neighbours import some_neighbour, some_trips, some_world
 from wayveil.synthesis.ngram_model import NOT_ASKED
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import window_starts

@@ -12,16 +12,16 @@ import pytest
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import InputError, ParameterError
-from wayveil.mechanisms.weave import PARTS, SPREAD_IN_L2, Weave
-from wayveil.mechanisms.weave_resolution import drop_useless
-from wayveil.mechanisms.weave_shares import Shares
+from wayveil.lab.audits.run import EFFORTS, Job, run_job
+from wayveil.mechanisms.weave.measurements import Measurements
+from wayveil.mechanisms.weave.mechanism import PARTS, SPREAD_IN_L2, Weave
+from wayveil.mechanisms.weave.resolution import drop_useless
+from wayveil.mechanisms.weave.settings import Generation, ShrinkageSettings
+from wayveil.mechanisms.weave.shares import Shares
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.units import Rider, Trip
-from wayveil.risk.run import EFFORTS, Job, run_job
-from wayveil.synthesis.weave.measurements import Measurements
-from wayveil.synthesis.weave.settings import Generation, ShrinkageSettings
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.walk_blocks import Resolution
@@ -258,7 +258,7 @@ def test_nothing_in_a_model_leads_back_to_the_trips():
 
 def test_the_generator_does_not_even_import_counts_or_noise():
     code = (
-        "import sys, wayveil.synthesis.weave.measurements\n"
+        "import sys, wayveil.mechanisms.weave.measurements\n"
         "far = ('wayveil.counting', 'wayveil.privacy', 'wayveil.trips.read')\n"
         "bad = [name for name in sys.modules if name.startswith(far)]\n"
         "sys.exit(str(bad) if bad else 0)"

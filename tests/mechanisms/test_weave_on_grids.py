@@ -7,15 +7,15 @@ import numpy as np
 
 from wayveil.counting.blocks import walks_of
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave_shares import Shares
+from wayveil.mechanisms.weave.drive_steps import find_corner_share
+from wayveil.mechanisms.weave.driven_support import DrivenWays
+from wayveil.mechanisms.weave.grid_demand import GridDemand, _find_slots, _sharpen
+from wayveil.mechanisms.weave.network_demand import NetworkDemand
+from wayveil.mechanisms.weave.shares import Shares
+from wayveil.mechanisms.weave.support_fit import read_blocks
 from wayveil.privacy.units import Trip
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.weave.drive_steps import find_corner_share
-from wayveil.synthesis.weave.driven_support import DrivenWays
-from wayveil.synthesis.weave.grid_demand import GridDemand, _find_slots, _sharpen
-from wayveil.synthesis.weave.network_demand import NetworkDemand
-from wayveil.synthesis.weave.support_fit import read_blocks
 from wayveil.trips.trips import Trips
 from wayveil.utility.lengths import jensen_shannon
 from wayveil.world.grid import Grid

@@ -5,10 +5,10 @@ import pytest
 
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave.expected_error import count_trips
+from wayveil.mechanisms.weave.measurements import Measurements
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.release import release
-from wayveil.synthesis.weave.expected_error import count_trips
-from wayveil.synthesis.weave.measurements import Measurements
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 from weave_city import QUICK, measured, small_town, town_trips

@@ -21,7 +21,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Ledger, Policy, open_ledger
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

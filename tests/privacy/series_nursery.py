@@ -11,9 +11,9 @@ from release_nursery import StepCounter, bear, warm_up
 
 from wayveil.cli import _register, app
 from wayveil.errors import WayveilError
+from wayveil.exports import write
 from wayveil.mechanisms.registry import mechanisms
 from wayveil.releases import datasheet_page, store
-from wayveil.releases.exports import write
 from wayveil.series import series
 from wayveil.taps import read
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from test_units import HOUR, UNITS, Record, Visit
 
 from wayveil.errors import ParameterError
+from wayveil.lab.audits.door_variants import RuleFirstGate, SplittingRule, UnchargedGate
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.private_choice import PrivateChoice
 from wayveil.mechanisms.tap_counts import TapCounts
@@ -23,8 +24,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event, Points, Rider, Trip, Window
-from wayveil.releases.release import release
-from wayveil.risk.door_variants import RuleFirstGate, SplittingRule, UnchargedGate
+from wayveil.run import make_release as release
 from wayveil.trips.history import MERGED, PER_TRIP, UNMOVED, Stability
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips

@@ -11,7 +11,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import LedgerError, Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import score
 from wayveil.world.world import World

@@ -9,7 +9,13 @@ import polars as pl
 import pytest
 
 from ring_networks import ring_of_stops
+from wayveil.accuracy.accuracy import ALL_NOISE, Accuracy, Seen, _judge, find_accuracy
+from wayveil.accuracy.bands import find_bands
+from wayveil.accuracy.replicas import budget_of, draw_replicas, mechanism_of, unit_of
+from wayveil.accuracy.verdicts import judge
+from wayveil.answers.tallies import KINDS, Tally, kind_of, kinds_for, tally
 from wayveil.errors import InputError, RefusedError
+from wayveil.exports.write import export
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -17,14 +23,9 @@ from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider, Trip
-from wayveil.releases.accuracy import ALL_NOISE, Accuracy, Seen, _judge, find_accuracy
-from wayveil.releases.bands import find_bands
-from wayveil.releases.exports.write import export
-from wayveil.releases.release import Release, release
-from wayveil.releases.replicas import budget_of, draw_replicas, mechanism_of, unit_of
-from wayveil.releases.tallies import KINDS, Tally, kind_of, kinds_for, tally
+from wayveil.releases.release import Release
 from wayveil.releases.tap_ways import ANY_MOVE
-from wayveil.releases.verdicts import judge
+from wayveil.run import make_release as release
 from wayveil.simulate.habit import simulate_habit
 from wayveil.simulate.week import simulate_week
 from wayveil.synthesis.estimates import Ends, Visits
@@ -221,7 +222,7 @@ def test_public_knowledge_is_as_far_off_where_its_routes_lead_to_few_stops(monke
     ring = ring_of_stops(40, seconds=60)
     one = made(Markov(), raw=simulate_habit(ring, 2_000, seed=1))
     all_ends = find_accuracy(one)
-    monkeypatch.setattr("wayveil.releases.accuracy.MOST_ENDS", 8)
+    monkeypatch.setattr("wayveil.accuracy.accuracy.MOST_ENDS", 8)
     few_ends = find_accuracy(one)
     for kind in ("boardings", "alightings", "lengths"):
         assert few_ends.of(kind).public == pytest.approx(all_ends.of(kind).public, rel=0.2)

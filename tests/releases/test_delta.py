@@ -9,7 +9,7 @@ from wayveil.errors import ParameterError
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.zcdp import epsilon_of
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 

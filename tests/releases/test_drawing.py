@@ -6,17 +6,18 @@ import numpy as np
 import polars as pl
 import pytest
 
+from wayveil.accuracy.accuracy import NOT_JUDGED
 from wayveil.errors import ParameterError, RefusedError
+from wayveil.exports.write import export
+from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.accuracy import NOT_JUDGED
-from wayveil.releases.exports.write import export
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
 from wayveil.report.page import report_html
-from wayveil.risk.tiny_worlds import small_network
+from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.synthesis import drawing
 from wayveil.synthesis.drawing import trips_wanted

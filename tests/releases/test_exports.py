@@ -8,19 +8,19 @@ import pytest
 
 from bare_release import bare_release
 from ring_networks import ring_of_stops
+from wayveil.answers.trip_periods import put_on_date
 from wayveil.errors import ParameterError
+from wayveil.exports.flowmap import flowmap
+from wayveil.exports.flows import edge_flows, stop_flows
+from wayveil.exports.menu import MENU
+from wayveil.exports.od import od_table
+from wayveil.exports.station_activities import STATION_ACTIVITIES, station_activities
+from wayveil.exports.write import FORMATS, export
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.releases.exports.flowmap import flowmap
-from wayveil.releases.exports.flows import edge_flows, stop_flows
-from wayveil.releases.exports.menu import MENU
-from wayveil.releases.exports.od import od_table
-from wayveil.releases.exports.station_activities import STATION_ACTIVITIES, station_activities
-from wayveil.releases.exports.write import FORMATS, export
-from wayveil.releases.release import release
-from wayveil.releases.trip_periods import put_on_date
+from wayveil.run import make_release as release
 from wayveil.simulate.week import simulate_week
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips

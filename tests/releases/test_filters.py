@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from bare_release import bare_release
+from wayveil.answers.trip_periods import put_on_date
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.tap_counts import TapCounts
@@ -19,7 +20,6 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event
 from wayveil.releases.release import Release
-from wayveil.releases.trip_periods import put_on_date
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.week import simulate_week

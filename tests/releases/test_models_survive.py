@@ -24,8 +24,9 @@ from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
 from wayveil.releases.tap_ways import release_taps
+from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.synthesis.model import DrawsMore, Estimates, ExpectsErrors, Nests, OfTaps

@@ -14,8 +14,9 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider
 from wayveil.releases.priors import fingerprint_of, followed_by
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
 from wayveil.releases.tap_ways import release_taps
+from wayveil.run import make_release as release
 from wayveil.synthesis.estimates import Visits
 from wayveil.taps.taps import Taps
 from wayveil.trips.legality import LegalityRule

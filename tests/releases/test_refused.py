@@ -9,7 +9,7 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from weave_city import QUICK, town_trips
 
 # Nobody has so many trips: refused whatever the noise says.

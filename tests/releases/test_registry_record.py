@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from ring_networks import ring_of_stops
+from wayveil.exports.write import export
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.releases.exports.write import export
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.simulate.week import simulate_week
 
 FIELDS = json.loads((Path(__file__).parent / "registry_fields.json").read_text())

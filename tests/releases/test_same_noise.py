@@ -11,7 +11,8 @@ from wayveil.privacy.bits import EntropyError, KeptBits
 from wayveil.privacy.ledger import DataLimit, Days, Ledger, Policy, open_ledger
 from wayveil.privacy.units import Event
 from wayveil.releases.paid import Paid
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
+from wayveil.run import make_release as release
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World

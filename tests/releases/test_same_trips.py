@@ -1,13 +1,12 @@
 """The same test bits make the same private trips, whatever is rearranged on the way from rows to a release.
 
 `same_trips.json` holds a hash per kind of release. After a change that is meant to move numbers, make it again with
-`python tests/releases/test_same_trips.py`, and say in the commit which kinds moved and why.
+`PYTHONPATH=tests python tests/releases/test_same_trips.py`, and say in the commit which kinds moved and why.
 """
 
 import hashlib
 import json
 import platform
-import sys
 import tempfile
 from datetime import date
 from functools import cache
@@ -16,10 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy
-
-STORED = Path(__file__).with_name("same_trips.json")
-if __name__ == "__main__":
-    sys.path.insert(0, str(STORED.parents[1]))
 
 from ring_networks import ring_of_stops
 from wayveil.mechanisms.dp_loc import DpLoc
@@ -39,8 +34,8 @@ from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider, Trip
-from wayveil.releases.release import release
 from wayveil.releases.tap_ways import release_taps
+from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.taps.chains import sequences
@@ -50,6 +45,7 @@ from wayveil.world.grid import Grid
 from wayveil.world.world import World
 from weave_city import QUICK, small_town, town_trips
 
+STORED = Path(__file__).with_name("same_trips.json")
 CITY = ring_of_stops(8, seconds=300, skip=2, routes=2)
 TAPS = simulate_taps(CITY, 3_000, seed=2).taps
 DAYS = sequences(TAPS, TAPS.card, "day")

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from ring_networks import ring_of_stops
+from wayveil.accuracy.accuracy import find_accuracy
+from wayveil.accuracy.sized import Sized
+from wayveil.answers.tallies import Tally, tally
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.releases.accuracy import find_accuracy
-from wayveil.releases.release import release
-from wayveil.releases.sized import Sized
-from wayveil.releases.tallies import Tally, tally
+from wayveil.run import make_release as release
 from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.model import PaidSize
 from wayveil.trips.trips import Trips

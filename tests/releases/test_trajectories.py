@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 
+from wayveil.exports.trajectories import trajectories
+from wayveil.exports.write import export
 from wayveil.mechanisms.markov import Markov
-from wayveil.releases.exports.trajectories import trajectories
-from wayveil.releases.exports.write import export
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 

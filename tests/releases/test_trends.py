@@ -9,16 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
+from wayveil.answers.ranks import rank_ranges
+from wayveil.answers.trends import LESS, MORE, SAME, UNKNOWN, find_trend
 from wayveil.cli import _register, app
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Trip
-from wayveil.releases.ranks import rank_ranges
-from wayveil.releases.release import release
-from wayveil.releases.trends import LESS, MORE, SAME, UNKNOWN, find_trend
 from wayveil.report.trend_page import write_trend_page
+from wayveil.run import make_release as release
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.opening import open_world

@@ -6,11 +6,12 @@ import pytest
 
 from wayveil.cli import main
 from wayveil.errors import ParameterError
+from wayveil.exports.write import export
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.exports.write import export
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

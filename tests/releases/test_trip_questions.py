@@ -8,13 +8,13 @@ import pytest
 
 from bare_release import bare_release
 from ring_networks import ring_of_stops
+from wayveil.accuracy.accuracy import Accuracy
+from wayveil.accuracy.verdicts import Verdict
+from wayveil.answers.answers import say_question
+from wayveil.answers.districts import read_districts
+from wayveil.answers.trip_questions import answer_trips
 from wayveil.errors import InputError, ParameterError, RefusedError
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.accuracy import Accuracy
-from wayveil.releases.answers import say_question
-from wayveil.releases.districts import read_districts
-from wayveil.releases.trip_questions import answer_trips
-from wayveil.releases.verdicts import Verdict
 from wayveil.trips.trips import Trips
 from wayveil.world.lines import line_edges
 

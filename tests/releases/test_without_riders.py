@@ -16,8 +16,8 @@ from wayveil.privacy import choosing
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Rider, RiderDay, Window
-from wayveil.releases.release import release
 from wayveil.releases.tap_ways import release_taps
+from wayveil.run import make_release as release
 from wayveil.taps.taps import Taps
 from wayveil.trips.read import read_trips
 from wayveil.trips.trips import Trips

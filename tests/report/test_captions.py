@@ -9,19 +9,19 @@ from report_world import grid_city, random_trips
 
 from bare_release import bare_release
 from ring_networks import ring_of_stops
-from wayveil.comparison.compare import compare
-from wayveil.comparison.run_cells import Settings
+from wayveil.accuracy.accuracy import Accuracy
+from wayveil.accuracy.bands import Bands
+from wayveil.lab.comparison.compare import compare
+from wayveil.lab.comparison.run_cells import Settings
+from wayveil.lab.comparison.section import ComparisonSection
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Trip
-from wayveil.releases.accuracy import Accuracy
-from wayveil.releases.bands import Bands
-from wayveil.releases.release import release
 from wayveil.report.answers_view import answer_tables
-from wayveil.report.comparison_section import ComparisonSection
 from wayveil.report.page import report_html
+from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.trips.trips import Trips
 

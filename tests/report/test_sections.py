@@ -9,20 +9,21 @@ from report_world import grid_city, random_trips
 
 from bare_release import bare_release
 from ring_networks import ring_of_stops
+from wayveil.accuracy.accuracy import find_accuracy
+from wayveil.answers.plain_laplace import plain_half_width
+from wayveil.answers.tallies import KINDS
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Trip
-from wayveil.releases.accuracy import find_accuracy
-from wayveil.releases.plain_laplace import plain_half_width
-from wayveil.releases.release import Release, release
-from wayveil.releases.tallies import KINDS
+from wayveil.releases.release import Release
 from wayveil.releases.tap_ways import ANY_MOVE
 from wayveil.report.answers_view import answer_tables
 from wayveil.report.page import report_html, write_report
 from wayveil.report.trie_picture import trie_chart
 from wayveil.report.unmeasured import unmeasured
+from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.public_knowledge import random_routes
 from wayveil.trips.trips import Trips

@@ -1,6 +1,6 @@
 """Journeys at the top of a list are shown only if noise alone would not have put them there."""
 
-from wayveil.releases.verdicts import judge
+from wayveil.accuracy.verdicts import judge
 from wayveil.report.rankings import Row, standing_out
 
 JOURNEYS = 5_000

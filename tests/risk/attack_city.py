@@ -4,7 +4,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from wayveil.risk.attacks.targets import split_people
+from wayveil.attacks.targets import split_people
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit
 from wayveil.trips.trips import Trips

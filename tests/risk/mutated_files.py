@@ -13,15 +13,16 @@ import numpy as np
 import polars as pl
 
 from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave.measurements import Measurements
+from wayveil.mechanisms.weave.settings import Generation
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.releases.datasheet_page import datasheet_page
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
 from wayveil.releases.store import load_datasheet
+from wayveil.run import make_release as release
 from wayveil.synthesis.model import STATE
-from wayveil.synthesis.weave.measurements import Measurements
-from wayveil.synthesis.weave.settings import Generation
 from wayveil.taps.read import read_taps
 from wayveil.trips.read import read_trips
 from wayveil.trips.sequences import read_sequences

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 import wayveil as wv
 from risk.attack_city import small_city, thirds
+from wayveil.attacks.alike import FALSE_ALARMS, chance_of_difference
+from wayveil.attacks.draws import uniform
+from wayveil.attacks.holdout import read_holdout
+from wayveil.attacks.membership import auc, refuted_epsilon, strongest, true_positives
+from wayveil.attacks.rates import Rate, gain
+from wayveil.attacks.singling_out import FOUND, MISSED, NOTHING_LEFT, single_out
+from wayveil.attacks.targets import draw_targets, split_people
+from wayveil.attacks.uniqueness import copies_of_unique_trips, riders_pinned_down
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.bits import SeededBits
-from wayveil.risk.attacks.alike import FALSE_ALARMS, chance_of_difference
-from wayveil.risk.attacks.holdout import read_holdout
-from wayveil.risk.attacks.membership import auc, refuted_epsilon, strongest, true_positives
-from wayveil.risk.attacks.singling_out import FOUND, MISSED, NOTHING_LEFT, single_out
-from wayveil.risk.attacks.targets import draw_targets, split_people
-from wayveil.risk.attacks.uniqueness import copies_of_unique_trips, riders_pinned_down
-from wayveil.risk.draws import uniform
-from wayveil.risk.rates import Rate, gain
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import write_visits
 from wayveil.utility.reference import empty

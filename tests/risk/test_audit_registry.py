@@ -8,15 +8,15 @@ import pytest
 
 import wayveil
 from wayveil.errors import ParameterError, WayveilError
+from wayveil.lab.audits.door_files import PairWriter, every_unit
+from wayveil.lab.audits.mutants import BLOCKS, CHORUS, GAME, GREY, LAW
+from wayveil.lab.audits.reach import reach_table
+from wayveil.lab.audits.registry import audit_plan, audit_plans, without_audit
+from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanisms
 from wayveil.releases.choices import choose_unit
-from wayveil.releases.release import release
-from wayveil.risk.door_files import PairWriter, every_unit
-from wayveil.risk.mutants import BLOCKS, CHORUS, GAME, GREY, LAW
-from wayveil.risk.reach import reach_table
-from wayveil.risk.registry import audit_plan, audit_plans, without_audit
-from wayveil.risk.tiny_worlds import small_network
+from wayveil.run import make_release as release
 
 
 def test_every_mechanism_has_an_audit():
@@ -33,7 +33,7 @@ def test_everything_that_measures_has_an_audit_listed_or_not():
         rooms = [
             kind for kind in subclasses if kind.__module__.startswith("wayveil.") and hasattr(kind, "name")
         ]
-        found |= {kind for kind in rooms if not kind.__module__.startswith("wayveil.risk.")}
+        found |= {kind for kind in rooms if not kind.__module__.startswith("wayveil.lab.audits.")}
     assert found == {type(plan.mechanism) for plan in audit_plans().values()}
     assert found == set(mechanisms().values())
 

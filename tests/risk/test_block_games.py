@@ -4,16 +4,16 @@ from fractions import Fraction
 
 import pytest
 
+from wayveil.lab.audits.block_games import block_games
+from wayveil.lab.audits.distinguish import largest_shown, runs_to_show
+from wayveil.lab.audits.mutants import HALF_NOISE, NO_NOISE, SILENT_END, WHOLE_PRICE
+from wayveil.lab.audits.one_run import accuracy_bound
+from wayveil.lab.audits.recording import Subject
+from wayveil.lab.audits.registry import audit_plan
+from wayveil.lab.audits.tiny_worlds import canary_pairs, small_network
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.risk.blocks import block_games
-from wayveil.risk.distinguish import largest_shown, runs_to_show
-from wayveil.risk.mutants import HALF_NOISE, NO_NOISE, SILENT_END, WHOLE_PRICE
-from wayveil.risk.one_run import accuracy_bound
-from wayveil.risk.recording import Subject
-from wayveil.risk.registry import audit_plan
-from wayveil.risk.tiny_worlds import canary_pairs, small_network
 
 BUSY = canary_pairs(small_network())[0]
 TREE = Subject(NoisyPrefixTree(height=2, false_children=1.0, size_share=0), Trip(), Fraction(4))

@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 
 from wayveil.errors import ParameterError
-from wayveil.privacy.bits import SeededBits
-from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
-from wayveil.privacy.units import Trip
-from wayveil.risk.conformance import (
+from wayveil.lab.audits.conformance import (
     Rare,
     cells_of,
     coins_p_value,
@@ -19,11 +15,15 @@ from wayveil.risk.conformance import (
     independence_p_value,
     uniform_p_value,
 )
-from wayveil.risk.likelihood import WIDE, GaussianLaw, LaplaceLaw
-from wayveil.risk.mutants import SAME_NOISE
-from wayveil.risk.recording import Subject, record
-from wayveil.risk.tiny_worlds import crowd, plain_world
-from wayveil.risk.transcript import Coin, Exchange
+from wayveil.lab.audits.likelihood import WIDE, GaussianLaw, LaplaceLaw
+from wayveil.lab.audits.mutants import SAME_NOISE
+from wayveil.lab.audits.recording import Subject, record
+from wayveil.lab.audits.tiny_worlds import crowd, plain_world
+from wayveil.lab.audits.transcript import Coin, Exchange
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.contributions import Contribution
+from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.units import Trip
 
 TRIPS = crowd(plain_world())
 ONE = Contribution(per_trip=1)

@@ -7,15 +7,15 @@ from math import inf, log
 import numpy as np
 import pytest
 
+from wayveil.lab.audits.distinguish import Attack, choose_event, distinguish, epsilon_bound
+from wayveil.lab.audits.recording import Subject
+from wayveil.lab.audits.tiny_worlds import canary_pairs, plain_world
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import SparseCounts
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.repeat import Stopping
 from wayveil.privacy.units import Trip
-from wayveil.risk.distinguish import Attack, choose_event, distinguish, epsilon_bound
-from wayveil.risk.recording import Subject
-from wayveil.risk.tiny_worlds import canary_pairs, plain_world
 
 BUSY = canary_pairs(plain_world())[0]
 

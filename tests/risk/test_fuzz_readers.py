@@ -12,7 +12,7 @@ from wayveil.errors import WayveilError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 
 INPUTS = int(os.environ.get("WAYVEIL_FUZZ", "20000"))

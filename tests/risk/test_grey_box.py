@@ -7,16 +7,16 @@ import pytest
 from one_function import VISITS, Asks, visits_of
 
 from wayveil.errors import RefusedError
+from wayveil.lab.audits.grey_box import distances, examine, grey_box
+from wayveil.lab.audits.neighbours import chooser, some_neighbour, some_trips
+from wayveil.lab.audits.recording import CoupledBits, ReplayGate, Subject
+from wayveil.lab.audits.tiny_worlds import canary_pairs, pair_named, plain_world
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.repeat import Stopping
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
-from wayveil.risk.grey_box import distances, examine, grey_box
-from wayveil.risk.neighbours import chooser, some_neighbour, some_trips
-from wayveil.risk.recording import CoupledBits, ReplayGate, Subject
-from wayveil.risk.tiny_worlds import canary_pairs, pair_named, plain_world
 from wayveil.trips.trips import Trips
 
 WORLD = plain_world()

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from wayveil.risk.likeness import difference
+from wayveil.lab.audits.likeness import difference
 
 
 @dataclass

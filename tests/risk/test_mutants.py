@@ -7,20 +7,20 @@ import pytest
 
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Frontier
+from wayveil.lab.audits import mutants
+from wayveil.lab.audits.conformance import conformance
+from wayveil.lab.audits.distinguish import Attack
+from wayveil.lab.audits.mutants import GAME, GREY, LAW, Mutation, OnlyInAuditsError
+from wayveil.lab.audits.recording import Subject
+from wayveil.lab.audits.registry import audit_plan
+from wayveil.lab.audits.run import EFFORTS, Job, run_job
+from wayveil.lab.audits.tiny_worlds import canary_pairs, crowd, pair_named, plain_world, small_network
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
-from wayveil.risk import mutants
-from wayveil.risk.conformance import conformance
-from wayveil.risk.distinguish import Attack
-from wayveil.risk.mutants import GAME, GREY, LAW, Mutation, OnlyInAuditsError
-from wayveil.risk.recording import Subject
-from wayveil.risk.registry import audit_plan
-from wayveil.risk.run import EFFORTS, Job, run_job
-from wayveil.risk.tiny_worlds import canary_pairs, crowd, pair_named, plain_world, small_network
 from wayveil.trips.trips import Trips
 
 ALL = [value for value in vars(mutants).values() if isinstance(value, Mutation)]

@@ -7,15 +7,15 @@ from math import inf
 import numpy as np
 import pytest
 
+from wayveil.lab.audits.mutants import HALF_NOISE, WHOLE_PRICE
+from wayveil.lab.audits.one_run import accuracy_bound, canary_scores, one_run
+from wayveil.lab.audits.recording import DivergedError, Subject, record
+from wayveil.lab.audits.tiny_worlds import town
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import SparseCounts
 from wayveil.privacy.units import Trip
-from wayveil.risk.mutants import HALF_NOISE, WHOLE_PRICE
-from wayveil.risk.one_run import accuracy_bound, canary_scores, one_run
-from wayveil.risk.recording import DivergedError, Subject, record
-from wayveil.risk.tiny_worlds import town
 
 TOWN = town(2_000, 60)
 TREE = Subject(NoisyPrefixTree(height=2, false_children=1.0), Trip(), Fraction(1))

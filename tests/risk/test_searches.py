@@ -4,12 +4,12 @@ from fractions import Fraction
 
 from one_function import VISITS, Asks, visits_of
 
+from wayveil.lab.audits.grey_box import grey_box
+from wayveil.lab.audits.tiny_worlds import canary_pairs, pair_named, plain_world
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.repeat import Stopping, repeat_until
 from wayveil.privacy.units import Trip
-from wayveil.risk.grey_box import grey_box
-from wayveil.risk.tiny_worlds import canary_pairs, pair_named, plain_world
 
 BUSY = pair_named(canary_pairs(plain_world()), "one more on the busy path")
 STOP = Stopping(Fraction(1, 3))

@@ -6,9 +6,9 @@ import pytest
 from risk.attack_city import small_city, thirds
 from risk.slow_strap import SlowStrap
 from utility.utility_worlds import square_city, walks
+from wayveil.attacks.targets import people_of
 from wayveil.errors import ParameterError
-from wayveil.risk.attacks.targets import people_of
-from wayveil.risk.strap.study import StrapSettings, StrapStudy, in_canonical_order, strap
+from wayveil.lab.strap.study import StrapSettings, StrapStudy, in_canonical_order, strap
 from wayveil.trips.trips import Trips
 from wayveil.utility.reference import empty, floor
 from wayveil.world.world import World

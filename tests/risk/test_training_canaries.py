@@ -2,10 +2,10 @@
 
 import pytest
 
+from wayveil.lab.audits.plans.dp_loc import PLAN
+from wayveil.lab.audits.training_canaries import one_training
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
-from wayveil.risk.plans.dp_loc import PLAN
-from wayveil.risk.training_canaries import one_training
 
 
 def played(variant, seed=1):

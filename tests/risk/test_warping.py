@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risk.attack_city import thirds
-from wayveil.risk.places import distinct_paths, distinct_rows
-from wayveil.risk.warping import Paths, count_neighbours, nearest, warping, within
+from wayveil.attacks.places import distinct_paths, distinct_rows
+from wayveil.attacks.warping import Paths, count_neighbours, nearest, warping, within
 
 
 def plain_distance(x, y):

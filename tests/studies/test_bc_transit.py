@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 from ring_networks import ring_of_stops
 from wayveil.cli import _register, app
 from wayveil.errors import InputError, ParameterError
-from wayveil.simulate.fare_boxes import simulate_taps
-from wayveil.studies.bc_transit.datasets import crowded
-from wayveil.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
-from wayveil.studies.bc_transit.printed import (
+from wayveil.lab.studies.bc_transit.datasets import crowded
+from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
+from wayveil.lab.studies.bc_transit.printed import (
     COUNTS,
     NPT,
     NPT_EQUAL,
@@ -28,7 +27,7 @@ from wayveil.studies.bc_transit.printed import (
     TABLE_6_2,
     TABLE_6_3,
 )
-from wayveil.studies.bc_transit.questions import (
+from wayveil.lab.studies.bc_transit.questions import (
     HOURS,
     LEAST,
     MOST,
@@ -37,13 +36,14 @@ from wayveil.studies.bc_transit.questions import (
     TOTAL,
     at_peaks,
 )
-from wayveil.studies.bc_transit.trials import STUDY_GAPS
-from wayveil.studies.docs import main, written
-from wayveil.studies.lab import Lab
-from wayveil.studies.markdown import END
-from wayveil.studies.registry import find_study
-from wayveil.studies.study import STUDY
-from wayveil.studies.verdicts import number
+from wayveil.lab.studies.bc_transit.trials import STUDY_GAPS
+from wayveil.lab.studies.docs import main, written
+from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.markdown import END
+from wayveil.lab.studies.registry import find_study
+from wayveil.lab.studies.study import STUDY
+from wayveil.lab.studies.verdicts import number
+from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.trips.trips import Trips
 
 PUBLISHED = ["Section 5.3", "Section 4.2", "Figure 5.2", *(f"Figure 6.{at}" for at in range(1, 10))]
@@ -121,7 +121,7 @@ def test_the_reasons_say_which_bound_and_what_a_leak_would_explain(folder):
 
 
 def test_pages_of_the_docs_are_made_of_the_record_alone(folder, tmp_path):
-    mark = "<!-- study {}bc-transit-tiny: made by `python -m wayveil.studies.docs` -->"
+    mark = "<!-- study {}bc-transit-tiny: made by `python -m wayveil.lab.studies.docs` -->"
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "study-bc-transit-gone.svg").write_text("old")
     page, tables = tmp_path / "page.md", tmp_path / "tables.md"

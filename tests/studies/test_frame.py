@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from wayveil.errors import ParameterError, WayveilError
-from wayveil.studies import page, run
-from wayveil.studies.curves import NOT_MEASURED, falls, grows
-from wayveil.studies.lab import Lab, Source
-from wayveil.studies.page import study_page
-from wayveil.studies.registry import find_study, studies
-from wayveil.studies.results import Results, summarise
-from wayveil.studies.run import run_study
-from wayveil.studies.study import Claim, Exhibit, Outcome, Part, Study, figures
-from wayveil.studies.verdicts import judge, reaches
+from wayveil.lab.studies import page, run
+from wayveil.lab.studies.curves import NOT_MEASURED, falls, grows
+from wayveil.lab.studies.lab import Lab, Source
+from wayveil.lab.studies.page import study_page
+from wayveil.lab.studies.registry import find_study, studies
+from wayveil.lab.studies.results import Results, summarise
+from wayveil.lab.studies.run import run_study
+from wayveil.lab.studies.study import Claim, Exhibit, Outcome, Part, Study, figures
+from wayveil.lab.studies.verdicts import judge, reaches
 
 calls = []
 

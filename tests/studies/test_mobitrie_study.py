@@ -9,12 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from wayveil.cli import _register, app
+from wayveil.lab.studies.mobitrie.printed import EPSILONS, ERRORS, FIGURES, METRICS
+from wayveil.lab.studies.mobitrie.trials import AS_CODED, LEAK, Bench
+from wayveil.lab.studies.mobitrie.tries import StaticCounter, example_trips, static_grams
+from wayveil.lab.studies.study import STUDY
+from wayveil.lab.studies.verdicts import number
 from wayveil.privacy.bits import SeededBits
-from wayveil.studies.mobitrie.printed import EPSILONS, ERRORS, FIGURES, METRICS
-from wayveil.studies.mobitrie.trials import AS_CODED, LEAK, Bench
-from wayveil.studies.mobitrie.tries import StaticCounter, example_trips, static_grams
-from wayveil.studies.study import STUDY
-from wayveil.studies.verdicts import number
 from wayveil.trips.windows import gram_counts
 from wayveil.world.marked_ngrams import MarkedNgrams
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from wayveil.studies.docs import records, studies_page, written
-from wayveil.studies.dp_loc.printed import FOUND, TABLE_1, TABLE_4, TABLE_5
-from wayveil.studies.lab import Lab
-from wayveil.studies.page import study_page
-from wayveil.studies.registry import find_study, studies
-from wayveil.studies.results import Results
-from wayveil.studies.strap.cities import DENSE
-from wayveil.studies.strap.exhibits import monotone
-from wayveil.studies.strap.trials import KNOWN, STRAP
-from wayveil.studies.verdicts import number
+from wayveil.lab.studies.docs import records, studies_page, written
+from wayveil.lab.studies.dp_loc.printed import FOUND, TABLE_1, TABLE_4, TABLE_5
+from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.page import study_page
+from wayveil.lab.studies.registry import find_study, studies
+from wayveil.lab.studies.results import Results
+from wayveil.lab.studies.strap.cities import DENSE
+from wayveil.lab.studies.strap.exhibits import monotone
+from wayveil.lab.studies.strap.trials import KNOWN, STRAP
+from wayveil.lab.studies.verdicts import number
 
 WITHOUT = {"Section 4.2", "Figures 6.4, B.4"}  # exact by construction, or counted from the study's own table
 DOCS = Path(__file__).parents[2] / "docs"
@@ -138,7 +138,9 @@ def test_the_pages_in_the_docs_are_made_of_their_records():
     named = {path.relative_to(DOCS).as_posix() for path in made}
     assert {"studies.md", "mechanisms/mobitrie.md", "tree-studies.md", "taps.md"} <= named
     for path, text in made.items():
-        assert path.read_text(encoding="utf-8") == text, f"{path}: run python -m wayveil.studies.docs docs/"
+        assert path.read_text(encoding="utf-8") == text, (
+            f"{path}: run python -m wayveil.lab.studies.docs docs/"
+        )
         for picture in re.findall(r"\(figures/(study-[^)]+)\)", text):
             assert (path.parent / "figures" / picture).exists()
     for record in kept:

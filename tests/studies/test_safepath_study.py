@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
 from wayveil.cli import _register, app
-from wayveil.studies.safepath.datasets import limited, shrunken
-from wayveil.studies.safepath.exhaustive import exhaustive, pairs
-from wayveil.studies.safepath.family import REPAIRS
-from wayveil.studies.safepath.printed import (
+from wayveil.lab.studies.safepath.datasets import limited, shrunken
+from wayveil.lab.studies.safepath.exhaustive import exhaustive, pairs
+from wayveil.lab.studies.safepath.family import REPAIRS
+from wayveil.lab.studies.safepath.printed import (
     BUS,
     METRO,
     SECONDS_AT_5,
@@ -20,7 +20,7 @@ from wayveil.studies.safepath.printed import (
     TABLE_2,
     TABLE_3,
 )
-from wayveil.studies.safepath.trials import (
+from wayveil.lab.studies.safepath.trials import (
     CROWDS,
     EMPTY,
     EVERY_CHILD,
@@ -33,8 +33,8 @@ from wayveil.studies.safepath.trials import (
     UNIFORM,
     WEEK,
 )
-from wayveil.studies.study import STUDY
-from wayveil.studies.verdicts import number
+from wayveil.lab.studies.study import STUDY
+from wayveil.lab.studies.verdicts import number
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, TimeBins
 

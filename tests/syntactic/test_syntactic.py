@@ -13,13 +13,13 @@ import wayveil as wv
 from syntactic.checkers import glove_faults, lk_violations, seeds_alike
 from utility.utility_worlds import ABCD, square_city, walks
 from wayveil.errors import ParameterError
+from wayveil.lab.syntactic.glove import Glove, fingerprints, merge_groups, sample_effort
+from wayveil.lab.syntactic.lk_anonymity import LKAnonymity, minimal_violations
+from wayveil.lab.syntactic.method import Lots, anonymise, methods
+from wayveil.lab.syntactic.plausible_deniability import PlausibleDeniability, count_alike, semantic_clusters
 from wayveil.mechanisms.registry import mechanisms
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.without_guarantee import METHODS
-from wayveil.syntactic.glove import Glove, fingerprints, merge_groups, sample_effort
-from wayveil.syntactic.lk_anonymity import LKAnonymity, minimal_violations
-from wayveil.syntactic.method import Lots, anonymise, methods
-from wayveil.syntactic.plausible_deniability import PlausibleDeniability, count_alike, semantic_clusters
 from wayveil.trips.trips import Trips
 
 CITY = square_city(5, jitter=1)

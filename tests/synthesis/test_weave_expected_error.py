@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from wayveil.mechanisms.weave import Weave
-from wayveil.synthesis.weave.expected_error import ASKED_ABOUT, count_trips, expected_errors
-from wayveil.synthesis.weave.measurements import Measurements
+from wayveil.mechanisms.weave.expected_error import ASKED_ABOUT, count_trips, expected_errors
+from wayveil.mechanisms.weave.measurements import Measurements
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 from weave_city import QUICK, measured, small_town, town_trips

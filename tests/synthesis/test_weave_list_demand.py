@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from wayveil.synthesis.weave.cell_estimates import CellEstimates
-from wayveil.synthesis.weave.list_demand import estimate_visits
-from wayveil.synthesis.weave.settings import Generation
+from wayveil.mechanisms.weave.cell_estimates import CellEstimates
+from wayveil.mechanisms.weave.list_demand import estimate_visits
+from wayveil.mechanisms.weave.settings import Generation
 
 
 def test_a_place_where_nobody_begins_or_ends_is_hardly_visited_whatever_noise_says_of_its_visits():

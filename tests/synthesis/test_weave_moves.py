@@ -3,11 +3,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from wayveil.mechanisms.weave.cell_estimates import CellEstimates
+from wayveil.mechanisms.weave.move_chain import MoveChain
+from wayveil.mechanisms.weave.move_table import MoveTable, clean_moves, guess_moves
+from wayveil.mechanisms.weave.settings import Generation, ListSettings
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.weave.cell_estimates import CellEstimates
-from wayveil.synthesis.weave.move_chain import MoveChain
-from wayveil.synthesis.weave.move_table import MoveTable, clean_moves, guess_moves
-from wayveil.synthesis.weave.settings import Generation, ListSettings
 from wayveil.world.walk_blocks import Block
 from wayveil.world.world import World
 

@@ -1,8 +1,8 @@
 import numpy as np
 
+from wayveil.mechanisms.weave.settings import ShrinkageSettings
+from wayveil.mechanisms.weave.shrinkage import group_alike, keep_likely_counts, shrink_counts
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.weave.settings import ShrinkageSettings
-from wayveil.synthesis.weave.shrinkage import group_alike, keep_likely_counts, shrink_counts
 
 SETTINGS = ShrinkageSettings()
 

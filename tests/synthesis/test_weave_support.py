@@ -7,15 +7,15 @@ import pytest
 
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave.cell_estimates import CellEstimates
+from wayveil.mechanisms.weave.network_demand import NetworkDemand, estimate_places
+from wayveil.mechanisms.weave.routed_support import ROUTE_CHOICES, draw_routes, guess_choices
+from wayveil.mechanisms.weave.routes import LINES, METRES, SECONDS, Costs, find_routes
+from wayveil.mechanisms.weave.settings import EndSettings
+from wayveil.mechanisms.weave.support_fit import read_blocks
+from wayveil.mechanisms.weave.times import add_times
 from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.public_knowledge import floor
-from wayveil.synthesis.weave.cell_estimates import CellEstimates
-from wayveil.synthesis.weave.network_demand import NetworkDemand, estimate_places
-from wayveil.synthesis.weave.routed_support import ROUTE_CHOICES, draw_routes, guess_choices
-from wayveil.synthesis.weave.routes import LINES, METRES, SECONDS, Costs, find_routes
-from wayveil.synthesis.weave.settings import EndSettings
-from wayveil.synthesis.weave.support_fit import read_blocks
-from wayveil.synthesis.weave.times import add_times
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
 from wayveil.world.paths import along_paths, shortest_paths

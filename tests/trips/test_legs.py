@@ -7,7 +7,7 @@ import pytest
 from ring_networks import ring_of_stops
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.units import Trip
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
 from wayveil.trips.fit import fit_moves

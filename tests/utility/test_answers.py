@@ -10,8 +10,13 @@ import pytest
 
 from bare_release import bare_release
 from ring_networks import ring_of_stops
+from wayveil.accuracy.accuracy import find_accuracy
+from wayveil.answers.answer_sheet import answer_sheet
+from wayveil.answers.answers import top_patterns
+from wayveil.answers.visit_counts import COUNTED, route_boardings
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
+from wayveil.exports.station_activities import station_activities
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
@@ -23,13 +28,9 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Points, RiderDay, Trip, Window
-from wayveil.releases.accuracy import find_accuracy
-from wayveil.releases.answer_sheet import answer_sheet
-from wayveil.releases.answers import top_patterns
-from wayveil.releases.exports.station_activities import station_activities
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
 from wayveil.releases.tap_ways import ANY_MOVE, release_taps
-from wayveil.releases.visit_counts import COUNTED, route_boardings
+from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.estimates import Runs, count_runs
 from wayveil.synthesis.riders.roles import RiderRules

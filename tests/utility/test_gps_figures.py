@@ -5,16 +5,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from wayveil.lab.figures.city_figures import CityFigures
+from wayveil.lab.figures.hour_curves import hour_curves, hours_of
+from wayveil.lab.figures.next_hop import hops_of, next_hop_figures
 from wayveil.mechanisms.od_hops import OdHops
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
-from wayveil.utility.city_figures import CityFigures
 from wayveil.utility.gps import Circles
-from wayveil.utility.hour_curves import hour_curves, hours_of
 from wayveil.utility.itemsets import FrequentItemsets, itemset_supports, top_itemsets
 from wayveil.utility.lengths import LengthsByHour
-from wayveil.utility.next_hop import hops_of, next_hop_figures
 from wayveil.utility.origin_destination import OriginDestinationDistance
 from wayveil.world.geo import BoundingBox, haversine
 from wayveil.world.grid import Grid, Layout

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.release import release
+from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.utility.model_ngrams import ModelNgrams, trie_answers, trie_errors

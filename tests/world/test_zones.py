@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayveil.risk.tiny_worlds import plain_world, small_network
+from wayveil.lab.audits.tiny_worlds import plain_world, small_network
 from wayveil.world.zones import Geography, Zones, interleave, take_apart
 
 

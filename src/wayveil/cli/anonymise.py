@@ -28,8 +28,8 @@ def anonymise(
 
     What comes out is as sensitive as the raw trips. No ledger books it; `wayveil risk` shows what attacks reach on it.
     """
-    from wayveil.syntactic.method import anonymise as run
-    from wayveil.syntactic.method import methods
+    from wayveil.lab.syntactic.method import anonymise as run
+    from wayveil.lab.syntactic.method import methods
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 

@@ -152,12 +152,12 @@ def ask(
     """
     import polars as pl
 
-    from wayveil.releases.answer_sheet import answer_sheet
-    from wayveil.releases.answers import QUESTIONS, answer_question
-    from wayveil.releases.asking import ask_release, refusing_noise
-    from wayveil.releases.seats import SEATS
-    from wayveil.releases.spreadsheets import write_csv
-    from wayveil.releases.trip_questions import TRIP_QUESTIONS
+    from wayveil.answers.answer_sheet import answer_sheet
+    from wayveil.answers.answers import QUESTIONS, answer_question
+    from wayveil.answers.asking import ask_release, refusing_noise
+    from wayveil.answers.seats import SEATS
+    from wayveil.answers.spreadsheets import write_csv
+    from wayveil.answers.trip_questions import TRIP_QUESTIONS
     from wayveil.utility.raw_answers import RawAnswers
 
     known = (*TRIP_QUESTIONS, *QUESTIONS, "all")

@@ -7,9 +7,9 @@ from wayveil.errors import ParameterError
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from wayveil.lab.syntactic.method import SyntacticMethod
     from wayveil.mechanisms.mechanism import Mechanism
     from wayveil.privacy.units import Unit
-    from wayveil.syntactic.method import SyntacticMethod
     from wayveil.trips.trips import Trips
 
 
@@ -22,7 +22,7 @@ def parse_candidates(
     varied   parameter=a,b,c: values for all; a mechanism that is named and does not have the parameter is refused
     preset   parameters as published; `all` are then those that have it
     """
-    from wayveil.comparison.cells import grid
+    from wayveil.lab.comparison.cells import grid
     from wayveil.mechanisms.presets import has_preset, require_preset
     from wayveil.mechanisms.registry import mechanism, ready_mechanisms
 
@@ -87,7 +87,7 @@ def parse_prices(epsilons: str) -> "list[Fraction]":
 
 def parse_crowds(texts: list[str]) -> "list[SyntacticMethod]":
     """Methods without epsilon, each with the values of its k."""
-    from wayveil.syntactic.method import methods
+    from wayveil.lab.syntactic.method import methods
 
     known, made = methods(), []
     for text in texts:

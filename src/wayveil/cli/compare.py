@@ -25,10 +25,10 @@ from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.comparison.cells import Cell
-    from wayveil.comparison.results import Comparison
+    from wayveil.lab.comparison.cells import Cell
+    from wayveil.lab.comparison.results import Comparison
+    from wayveil.lab.syntactic.method import SyntacticMethod
     from wayveil.mechanisms.mechanism import Mechanism
-    from wayveil.syntactic.method import SyntacticMethod
     from wayveil.trips.trips import Trips
 
 Mechanisms = Annotated[
@@ -111,7 +111,7 @@ def compare(
     The look at the raw trips is booked in the ledger in reach, free of charge: later datasheets say that it happened.
     With --risk, a run that was stopped begins anew.
     """
-    from wayveil.comparison.run_cells import Settings
+    from wayveil.lab.comparison.run_cells import Settings
     from wayveil.releases.accounts import note_look
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
@@ -165,8 +165,8 @@ def recommend(
     as_json: AsJson = False,
 ) -> None:
     """Say which mechanism suits which question, tuned on simulated or public trips: costs no privacy."""
-    from wayveil.comparison.recommend import stand_in_trips
-    from wayveil.comparison.run_cells import Settings
+    from wayveil.lab.comparison.recommend import stand_in_trips
+    from wayveil.lab.comparison.run_cells import Settings
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
@@ -195,7 +195,7 @@ def _run(
     workers: int | None,
     quiet: bool,
 ) -> "Comparison":
-    from wayveil.comparison.compare import compare as compare_releases
+    from wayveil.lab.comparison.compare import compare as compare_releases
 
     prices = parse_prices(epsilons)
     board = Board([float(price) for price in prices], repetitions)
@@ -230,7 +230,7 @@ class Board:
 
     def add(self, cell: "Cell", status: str) -> None:
         """One more cell."""
-        from wayveil.comparison.cells import display_name
+        from wayveil.lab.comparison.cells import display_name
 
         place = (
             display_name(cell.name, cell.parameters),
@@ -255,8 +255,8 @@ class Board:
 
 
 def _present(found: "Comparison", out: Path, title: str, basis: str, *, as_json: bool, quiet: bool) -> None:
-    from wayveil.comparison.recommend import recommend as recommended
-    from wayveil.report.comparison_page import write_comparison_page
+    from wayveil.lab.comparison.page import write_comparison_page
+    from wayveil.lab.comparison.recommend import recommend as recommended
 
     page = write_comparison_page(out / "comparison.html", found, title=title, tuned_on=basis)
     rows = [
@@ -288,8 +288,8 @@ def _compare_risk(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from wayveil.comparison.risk_curves import FIGURES, compare_risk
-    from wayveil.report.risk_chart import save_risk_chart
+    from wayveil.lab.comparison.risk_chart import save_risk_chart
+    from wayveil.lab.comparison.risk_curves import FIGURES, compare_risk
 
     with shown(not quiet and not as_json):
         found = compare_risk(raw, candidates, parse_prices(epsilons), crowds, repetitions=repetitions)

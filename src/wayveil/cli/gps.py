@@ -181,7 +181,7 @@ def release(
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.choices import choose_unit, default_mechanism
     from wayveil.releases.preflight import claimed
-    from wayveil.releases.release import release as release_trips
+    from wayveil.run import make_release as release_trips
     from wayveil.synthesis.drawing import trips_wanted
     from wayveil.world.opening import open_world
 
@@ -219,7 +219,7 @@ def release(
                 chosen,
                 epsilon=budget,
                 delta=delta,
-                currency=currency,  # type: ignore[arg-type]
+                currency=currency,
                 unit=protected,
                 ledger=account,
                 dataset=name,

@@ -154,7 +154,7 @@ def present_release(
     made: "Release", folder: Path, *, as_json: bool, booked_in: str, more: Mapping[str, str] | None = None
 ) -> None:
     """What was released, where it and `more` of it lies, where it is booked, and how far its numbers can be trusted."""
-    from wayveil.releases.accuracy import ALL_NOISE
+    from wayveil.accuracy.accuracy import ALL_NOISE
     from wayveil.releases.left_out import say_left_out
 
     noise = made.accuracy.is_noise

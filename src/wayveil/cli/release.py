@@ -153,7 +153,7 @@ def release(
     from wayveil.releases.choices import choose_unit
     from wayveil.releases.preflight import claimed
     from wayveil.releases.priors import open_priors
-    from wayveil.releases.release import release as release_trips
+    from wayveil.run import make_release as release_trips
     from wayveil.synthesis.drawing import trips_wanted
     from wayveil.trips.columns import parse_map, refuse_hidden_riders
     from wayveil.trips.legs import require_words
@@ -198,7 +198,7 @@ def release(
                 chosen,
                 epsilon=budget,
                 delta=delta,
-                currency=currency,  # type: ignore[arg-type]
+                currency=currency,
                 unit=protected,
                 ledger=account,
                 dataset=name,
@@ -207,8 +207,8 @@ def release(
                 purpose=purpose,
                 curator=curator,
                 tuned_on_data=tuned_on_data,
-                visits=visits,  # type: ignore[arg-type]
-                ways=ways,  # type: ignore[arg-type]
+                visits=visits,
+                ways=ways,
                 keep=paid,
                 counter=counter,
                 trips_out=wanted,

@@ -21,8 +21,8 @@ from wayveil.cli.options import (
 from wayveil.cli.risk import attack_beside, risk_page_beside
 from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
 from wayveil.errors import ParameterError
+from wayveil.exports.menu import MENU, menu_text
 from wayveil.progress import shown
-from wayveil.releases.exports.menu import MENU, menu_text
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -120,7 +120,7 @@ def report(
     look at the raw trips is booked in the ledger in reach.
     """
 
-    from wayveil.comparison.results import Comparison
+    from wayveil.lab.comparison.results import Comparison
     from wayveil.report.page import write_report
     from wayveil.utility.scorecard import score as score_release
 
@@ -219,9 +219,9 @@ def export(
     gtfs-ride, od-month) want them, and most releases have times of day only: --put-on gives them one. docs/exports.md
     says what each format holds.
     """
-    from wayveil.releases.exports.parts import verdict_on
-    from wayveil.releases.exports.write import export as write
-    from wayveil.releases.trip_periods import is_dated
+    from wayveil.answers.trip_periods import is_dated
+    from wayveil.exports.parts import verdict_on
+    from wayveil.exports.write import export as write
 
     private = open_release(
         release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust

@@ -54,11 +54,11 @@ def risk(
 
         wayveil risk release/ --raw trips.csv --world city.zip --holdout others.csv
     """
+    from wayveil.attacks.assess import RiskSettings
+    from wayveil.attacks.assess import risk as attack
+    from wayveil.attacks.holdout import read_holdout
+    from wayveil.lab.syntactic.method import is_syntactic, load_syntactic
     from wayveil.report.risk_page import write_risk_page
-    from wayveil.risk.attacks.assess import RiskSettings
-    from wayveil.risk.attacks.assess import risk as attack
-    from wayveil.risk.attacks.holdout import read_holdout
-    from wayveil.syntactic.method import is_syntactic, load_syntactic
     from wayveil.trips.read import read_trips
     from wayveil.world.opening import open_world
 
@@ -82,9 +82,9 @@ def risk(
 
 def attack_beside(report: Path, release: "Release", raw: Path, trips: "Trips", holdout: Path | None) -> Path:
     """The risk page of an internal report, beside it."""
+    from wayveil.attacks.assess import risk as attack
+    from wayveil.attacks.holdout import read_holdout
     from wayveil.report.risk_page import write_risk_page
-    from wayveil.risk.attacks.assess import risk as attack
-    from wayveil.risk.attacks.holdout import read_holdout
 
     others = None if holdout is None else read_holdout(holdout, raw, trips, release.world)
     return write_risk_page(risk_page_beside(report), attack(release, trips, others))

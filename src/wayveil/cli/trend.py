@@ -64,9 +64,9 @@ def trend(
     """
     import polars as pl
 
+    from wayveil.answers.spreadsheets import write_csv
+    from wayveil.answers.trends import find_trend
     from wayveil.releases.priors import open_priors
-    from wayveil.releases.spreadsheets import write_csv
-    from wayveil.releases.trends import find_trend
     from wayveil.report.trend_page import write_trend_page
     from wayveil.world.opening import open_world
 

@@ -1,18 +1,20 @@
 """Every mechanism there is, found once: the public API, the command line, audits, docs and comparisons ask here.
 
-A mechanism of this package is a class in a module of `wayveil.mechanisms` that says `name: ClassVar[str] = "..."`.
-That line is read, not run: listing names imports nothing, and one mechanism is loaded without the others. Those that
+A mechanism of this package is a class that says `name: ClassVar[str] = "..."`, in a module of `wayveil.mechanisms` or
+in `mechanism.py` of a folder there. That line is read, not run: listing names imports nothing, and one mechanism is
+loaded without the others. Those that
 live elsewhere are added by `register`, or by an entry point in the group `wayveil.mechanisms`
 (`my-tree = "my_package.my_tree:MyTree"`).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, TypeVar
 
 from wayveil.errors import ParameterError
@@ -125,16 +127,23 @@ def adopt(kinds: "Iterable[type[Mechanism]]") -> None:
 @cache
 def _own() -> dict[str, Home]:
     found = {}
-    for file in sorted(files(ROOM).iterdir(), key=lambda file: file.name):
-        if not file.name.endswith(".py"):
-            continue
+    for module, file in _modules():
         class_name = ""
         for line in file.read_text(encoding="utf-8").splitlines():
             if said := _CLASS.match(line):
                 class_name = said[1]
             elif said := _NAME.match(line):
-                found[said[1]] = Home(said[1], f"{ROOM}.{file.name.removesuffix('.py')}", class_name)
+                found[said[1]] = Home(said[1], module, class_name)
     return found
+
+
+def _modules() -> "Iterator[tuple[str, Traversable]]":
+    """Every module of this room, and of a folder in it the one that is called `mechanism`."""
+    for place in sorted(files(ROOM).iterdir(), key=lambda place: place.name):
+        if place.name.endswith(".py"):
+            yield f"{ROOM}.{place.name.removesuffix('.py')}", place
+        elif place.joinpath("mechanism.py").is_file():
+            yield f"{ROOM}.{place.name}.mechanism", place.joinpath("mechanism.py")
 
 
 @cache

@@ -1,27 +1,17 @@
 """`release`, `ask`, `export`, `sample` and `trend` for Python, as the commands of the same names do it."""
 
-import getpass
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from wayveil.answers.answers import Answer
+from wayveil.answers.trends import Trend, find_trend
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.registry import mechanism as find_mechanism
-from wayveil.privacy.budget import Rational
-from wayveil.privacy.ledger import Ledger, open_ledger
-from wayveil.privacy.units import Unit
-from wayveil.releases.accounts import UnknownDatasetError, open_account, require_policy
-from wayveil.releases.answers import Answer
-from wayveil.releases.choices import choose_unit
-from wayveil.releases.exports.menu import MENU
-from wayveil.releases.exports.write import export as write_export
+from wayveil.exports.menu import MENU
+from wayveil.exports.write import export as write_export
 from wayveil.releases.release import Release
-from wayveil.releases.release import release as release_trips
-from wayveil.releases.trends import Trend, find_trend
 from wayveil.synthesis.model import DrawsMore
-from wayveil.trips.files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.opening import open_world
 from wayveil.world.world import World
@@ -29,48 +19,6 @@ from wayveil.world.world import World
 Released = Release | str | Path
 # Where the command line books as well: WAYVEIL_HOME, a folder .wayveil here or above, or ~/.wayveil.
 DEFAULT_LEDGER = "default"
-
-
-def release(
-    trips: Trips | TripFiles,
-    mechanism: Mechanism | str | None = None,
-    *,
-    epsilon: Rational,
-    unit: Unit | str | None = None,
-    ledger: Ledger | str | Path | None = DEFAULT_LEDGER,
-    dataset: str = "trips",
-    policy_epsilon: str | int | float | None = None,
-    **options: Any,
-) -> Release:
-    """Release trips under differential privacy; `options` are those of `wayveil.releases.release.release`.
-
-    It is booked in the default ledger, in another one (or its place), or, with `ledger=None`, in none: the datasheet
-    then says so. A dataset that the ledger does not know yet needs a policy, what may be spent on it in all:
-    `policy_epsilon`. Seeded noise (`bits`) protects nobody and is booked only where a ledger is named.
-    """
-    unit = choose_unit(unit, trips)
-    mechanism = find_mechanism(mechanism)() if isinstance(mechanism, str) else mechanism
-    if ledger == DEFAULT_LEDGER:
-        ledger = None if options.get("bits") is not None else open_account(None)
-    elif isinstance(ledger, str | Path):
-        ledger = open_ledger(ledger)
-    if ledger is not None:
-        rows = None if options.get("new_people") else options.get("rows")
-        if rows is None and isinstance(trips, Trips) and not options.get("new_people"):
-            rows = trips  # what is in files is known, and held against the ledger, once they are read
-        said = None if policy_epsilon is None else str(policy_epsilon)
-        actor = options.get("actor") or getpass.getuser()
-        try:
-            require_policy(ledger, dataset, unit, actor=actor, rows=rows, policy_epsilon=said)
-        except UnknownDatasetError as error:
-            raise UnknownDatasetError(
-                f"{error}. In Python: policy_epsilon=10, or ledger=None for none"
-            ) from None
-    elif policy_epsilon is not None:
-        raise ParameterError("policy_epsilon sets a policy in a ledger, and there is none")
-    return release_trips(
-        trips, mechanism, epsilon=epsilon, unit=unit, ledger=ledger, dataset=dataset, **options
-    )
 
 
 def ask(
@@ -93,7 +41,7 @@ def export(
     """Write a release in a format that other tools read; gives the files. Numbers that are noise only if `anyway`.
 
     `put_on` dates trips that have no date, `feed` is the timetable of `gtfs-ride` (by default the world, if it is
-    given as a feed). `wayveil.releases.exports.menu.MENU` has the formats.
+    given as a feed). `wayveil.exports.menu.MENU` has the formats.
     """
     entry = MENU.get(kind)
     if feed is None and entry is not None and entry.feed and isinstance(world, str | Path):

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.accuracy import Accuracy
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.mechanisms.registry import mechanism
-from wayveil.releases.accuracy import Accuracy
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.datasheet_page import datasheet_page
 from wayveil.releases.signing import public_text, signing_key

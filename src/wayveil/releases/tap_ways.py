@@ -24,8 +24,9 @@ from wayveil.privacy.budget import Rational
 from wayveil.privacy.units import Rider, RiderDay, Trip, Unit, WithoutId
 from wayveil.releases.datasheet import Datasheet
 from wayveil.releases.hidden_stops import declare_hidden, hide_stops
-from wayveil.releases.release import Release, release
+from wayveil.releases.release import Release
 from wayveil.releases.tap_units import bounded_by, choose_tap_unit
+from wayveil.run import make_release as release
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.boardings import Boardings

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from wayveil.releases.answer_sheet import answer_sheet
-from wayveil.releases.answers import QUESTIONS, answer_question
+from wayveil.answers.answer_sheet import answer_sheet
+from wayveil.answers.answers import QUESTIONS, answer_question
 from wayveil.releases.release import Release
 from wayveil.trips.trips import Trips
 from wayveil.utility.raw_answers import RawAnswers

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.answers.spreadsheets import write_csv
 from wayveil.releases.release import Release
-from wayveil.releases.spreadsheets import write_csv
 from wayveil.report.answers_view import AnswerTable, answer_tables
 from wayveil.report.chart import Chart
 from wayveil.report.expected import expected_table

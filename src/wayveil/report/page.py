@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wayveil.comparison.results import Comparison
 from wayveil.errors import ParameterError
+from wayveil.lab.comparison.results import Comparison
+from wayveil.lab.comparison.section import ComparisonSection, number
 from wayveil.progress import step
 from wayveil.releases.datasheet_view import DatasheetView
 from wayveil.releases.release import Release
 from wayveil.report import accuracy
-from wayveil.report.comparison_section import ComparisonSection, number
 from wayveil.report.contents import Contents
 from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.page_files import environment, write_page

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.releases.verdicts import Verdict
+from wayveil.accuracy.verdicts import Verdict
 from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.svg_map import PairFlows
 from wayveil.synthesis.estimates import Interval

@@ -5,8 +5,8 @@ The public report does not import this module; the build checks it.
 
 from pathlib import Path
 
+from wayveil.attacks.findings import RiskReport
 from wayveil.report.page_files import environment, write_page
-from wayveil.risk.attacks.findings import RiskReport
 
 
 def risk_html(report: RiskReport, title: str = "Risk of a release") -> str:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from wayveil.answers.trends import ASKED, Trend, find_trend, name_releases
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.releases.release import Release
-from wayveil.releases.trends import ASKED, Trend, find_trend, name_releases
 from wayveil.report.page_files import environment, write_page
 from wayveil.report.trend_pictures import change_chart, course_chart
 

@@ -5,8 +5,8 @@ from html import escape
 import numpy as np
 import polars as pl
 
+from wayveil.answers.trends import LESS, MORE, Trend
 from wayveil.arrays import Floats
-from wayveil.releases.trends import LESS, MORE, Trend
 from wayveil.report.chart import Chart
 
 WIDTH, LABELS, ROW = 820, 250, 22

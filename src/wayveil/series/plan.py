@@ -14,9 +14,9 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.exports.menu import MENU
 from wayveil.privacy.budget import exact
 from wayveil.privacy.ledger.data_time import Days, Span, label, span_of
-from wayveil.releases.exports.menu import MENU
 from wayveil.series.file_names import NamePattern
 
 Cadence = Literal["day", "week", "month"]

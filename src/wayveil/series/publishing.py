@@ -5,12 +5,12 @@ import os
 import shutil
 from dataclasses import replace
 
+from wayveil.answers.trip_periods import is_dated
 from wayveil.errors import WayveilError
+from wayveil.exports.menu import MENU
+from wayveil.exports.write import export
 from wayveil.privacy.ledger.data_time import Days
-from wayveil.releases.exports.menu import MENU
-from wayveil.releases.exports.write import export
 from wayveil.releases.release import Release
-from wayveil.releases.trip_periods import is_dated
 from wayveil.report.page import write_report
 from wayveil.series.folder import EXPORTS, PERIOD, REPORT, SeriesFolder
 from wayveil.series.plan import Plan

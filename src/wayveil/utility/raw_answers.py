@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.answers.answers import GROUPED, Answer, answer_question
+from wayveil.answers.load import all_seats
+from wayveil.answers.plain_laplace import plain_answer, plain_unit
+from wayveil.answers.seats import SEATS, Seats
+from wayveil.answers.visit_counts import network_of, route_boardings
 from wayveil.privacy.bits import Bits, secure_bits
-from wayveil.releases.answers import GROUPED, Answer, answer_question
-from wayveil.releases.load import all_seats
-from wayveil.releases.plain_laplace import plain_answer, plain_unit
 from wayveil.releases.release import Release
-from wayveil.releases.seats import SEATS, Seats
-from wayveil.releases.visit_counts import network_of, route_boardings
 from wayveil.synthesis.estimates import Runs, Visits, count_runs, count_visits
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import check_comparable

@@ -1,0 +1,106 @@
+"""How far off a release is that knows how much it lost.
+
+A model that bought the numbers of trips and visits (`KnowsSize`) knows which share of all of them it shows (`kept`). A
+replica, set beside the release, tells which share of what is shown nobody made (`false`). From both follows how far off
+it is: off by what is missing, and by what is false twice, as that stands where something else should. In shares of the
+truth, 1 - kept + 2 false kept. It says more than silence if less than half of what it shows is false, however much is
+missing.
+
+What is missing is not like what is shown: thresholds take the rare. Nor is it quite like public knowledge.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import hypot, sqrt
+
+import numpy as np
+
+from wayveil.accuracy.verdicts import SINGLE, Verdict, most_margin
+from wayveil.answers.tallies import Tally
+from wayveil.synthesis.model import PaidSize
+
+# So much of what is missing is thought to be as public knowledge has it, the rest as the release does. Set on
+# simulated towns.
+LIKE_PUBLIC = 0.75
+# A single cell of moves is never thought to be less than this share of what is shown.
+LEAST_WHOLE = 0.5
+OF_VISITS = frozenset({"visits", "stops", "hours", "stop-hours"})
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A release beside the size that was paid for.
+
+    size     trips and visits that there were
+    trips, visits  that the release shows
+    thinned  share of its first visits that it shows: it had too many of them, so the rest is false
+    noise    how far off the size itself is on average, in shares of it: the number of trips (`total`), and of `visits`
+    """
+
+    size: PaidSize
+    trips: float
+    visits: float
+    thinned: float = 1.0
+    noise: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def misfit(self) -> float:
+        """By what share trips are too short, because their ends are missing, or too long."""
+        return min(abs(1 - (self.visits / max(self.trips, 1.0)) / (self.size.visits / self.size.trips)), 1.0)
+
+    def whole(self, kind: str, shown: float) -> float:
+        """What the numbers of this kind add up to in truth."""
+        if kind in OF_VISITS:
+            return self.size.visits
+        moves = {"edges": 1, "triples": 2}.get(kind)
+        if moves is None:
+            return self.size.trips
+        # Right if no trip is too short to have any.
+        return max(self.size.visits - moves * self.size.trips, LEAST_WHOLE * shown, 1.0)
+
+    def judge(
+        self, kind: str, release: Tally, replica: Tally, public: Tally | None, worst: float | None
+    ) -> Verdict:
+        """The verdict; `public` says how public knowledge would answer about as many trips, None: it would not."""
+        shown = float(release.values.sum())
+        whole = self.whole(kind, shown)
+        kept, false = shown / whole, _false(release, replica)
+        # Trips that nobody made can be as long as others: whether lengths are right shows in their mean.
+        false = hypot(false, self.misfit) if kind == "lengths" else max(false, 1 - self.thinned)
+        if kind in SINGLE:
+            off, is_noise = hypot(1 - kept, self.noise.get(kind, 0.0)), abs(1 - kept) >= 1
+        else:
+            off, is_noise = 1 - kept + 2 * false * kept, shown <= 0 or false >= 1 / 2
+        against = None if public is None else self._against(release, whole, public, 2 * false * min(kept, 1))
+        margin = 0.0 if is_noise or off >= 1 else most_margin(off, against)
+        if against is not None:
+            # Where towns showed that public knowledge is farther off than this says, people are told that.
+            against /= min(worst or 1.0, 1.0)
+        return Verdict(
+            kind,
+            len(release.cells),
+            off,
+            against,
+            worst is not None,
+            worst is not None and margin > worst,
+            is_noise,
+            margin,
+        )
+
+    @staticmethod
+    def _against(release: Tally, whole: float, public: Tally, noise: float) -> float:
+        """How far public knowledge is from the truth, by what the release shows of that."""
+        shown, told = float(release.values.sum()), float(public.values.sum())
+        missing = max(whole - shown, 0.0)
+        ours = (min(whole, shown) + (1 - LIKE_PUBLIC) * missing) / max(shown, 1.0)
+        theirs = LIKE_PUBLIC * missing / max(told, 1.0)
+        here, there = release.beside(public)
+        distance = float(np.abs(ours * here + theirs * there - there).sum()) / whole
+        # Noise puts the release farther from public knowledge than the truth is.
+        return sqrt(max(distance**2 - noise**2, 0.0))
+
+
+def _false(release: Tally, replica: Tally) -> float:
+    """The share of the replica that its release does not have."""
+    here, again = release.beside(replica)
+    return float(np.maximum(again - here, 0).sum()) / max(float(again.sum()), 1.0)

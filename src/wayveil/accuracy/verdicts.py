@@ -1,0 +1,104 @@
+"""Whether a release says more than public knowledge alone, and more than silence, by kind of question.
+
+What is seen is how far the release is from its replicas (`error`), from public knowledge (`public`) and from nothing
+(all of it). The truth is not seen. Noise of the release stands between it and the truth, so both other distances are
+too large by the error: in squares, distance^2 = true distance^2 + error^2. A release that beats public knowledge has
+error^2 < public^2 - error^2. A single number is no sum of squares: it says more than silence if it is off by less than
+all of it, so a release that loses trips does, and one that has twice too many does not. Of a model that may be biased
+in a way that replicas do not show, only noise is known: it is never said to say more.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from wayveil.answers.tallies import KINDS
+
+SEEN_TWICE = sqrt(2)
+MOST_MARGIN = 1_000.0
+# Kinds of a single number.
+SINGLE = frozenset({"total", "visits"})
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to think of one kind of question.
+
+    cells   how many the release shows
+    error   expected sum of abs(released - true), in shares of the released sum
+    public  the same for public knowledge alone; None where it has no answer
+    sure    whether the error holds; if not, it is the part that noise makes, and bias may come on top
+    says_more  whether the release is known to be better than public knowledge
+    is_noise   whether it is no better than silence
+    margin     how many times farther off than expected it may be before public knowledge is as good; 0: nothing is
+               left of it; None: an older release, which did not say
+    """
+
+    kind: str
+    cells: int
+    error: float
+    public: float | None
+    sure: bool
+    says_more: bool
+    is_noise: bool
+    margin: float | None = None
+
+    @property
+    def _percent(self) -> str:
+        share = 100 * self.error
+        return f"{share:.2g}" if share < 99.5 else f"{share:,.0f}"
+
+    @property
+    def inner_words(self) -> str:
+        """The same inside a sentence about something that is made of it."""
+        what = KINDS[self.kind].words
+        if self.is_noise:
+            return f"{what}, which are no better than silence here"
+        if not self.sure:
+            return f"{what}; how far off these are is not known, and noise alone makes it {self._percent} %"
+        return f"{what}, which are off by {self._percent} % in all"
+
+    @property
+    def words(self) -> str:
+        """One sentence for people."""
+        what = KINDS[self.kind].words
+        what = what[:1].upper() + what[1:]
+        if self.is_noise:
+            return f"{what}: no better than silence; do not use."
+        if not self.sure:
+            return f"{what}: how far off is not known; noise alone makes it {self._percent} %."
+        if not self.says_more:
+            return f"{what}: no better than public knowledge; do not use."
+        beside = "" if self.public is None else f"; public knowledge alone by {100 * self.public:.0f} %"
+        return f"{what}: off by {self._percent} % in all{beside}."
+
+
+def is_lost(kind: str, error: float) -> bool:
+    """Whether an error, in shares of what is shown, leaves nothing of a kind of question."""
+    return error * (1.0 if kind in SINGLE else SEEN_TWICE) >= 1
+
+
+def most_margin(error: float, public: float | None) -> float:
+    """How many times that error public knowledge is off, up to `MOST_MARGIN`."""
+    return MOST_MARGIN if public is None else min(public / max(error, 1 / MOST_MARGIN), MOST_MARGIN)
+
+
+def judge(
+    kind: str,
+    cells: int,
+    size: float,
+    error: float,
+    public: float | None,
+    *,
+    sure: bool,
+    worst: float = 1.0,
+) -> Verdict:
+    """The verdict on errors in shares of what the release shows; silence is off by all of it.
+
+    `worst`: how many times the error that replicas show a release of this mechanism may be off, by what the coverage
+    bench saw on simulated towns. That is what people are told. It is below 1 where replicas show too much; people are
+    told what replicas show all the same, and a release that these cannot tell from silence is never said to say more.
+    """
+    is_noise = size <= 0 or is_lost(kind, error * min(worst, 1.0))
+    margin = 0.0 if size <= 0 or is_lost(kind, error) else most_margin(error * SEEN_TWICE, public)
+    says_more = sure and not is_noise and margin > worst
+    return Verdict(kind, cells, error * max(worst, 1.0), public, sure, says_more, is_noise, margin)

@@ -1,0 +1,187 @@
+"""Answers to an agency's questions from a release: every visit of a released trip is a tap-in.
+
+A model that counted taps answers straight from its noisy counts, whose error bars hold; of any other the released trips
+are counted, with the intervals that `accuracy` knows. Answers may be published like the release itself.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.answers.delay import Delays, count_delay
+from wayveil.answers.filters import NO_FILTERS, Filters
+from wayveil.answers.load import count_load
+from wayveil.answers.seats import SEATS, Seats, Service
+from wayveil.answers.trip_periods import Period
+from wayveil.answers.visit_counts import count_routes, count_visits_of, say_bars
+from wayveil.errors import ParameterError
+from wayveil.synthesis.estimates import Estimate, Key, Runs
+from wayveil.synthesis.model import OfTaps
+from wayveil.trips.trips import Trips
+from wayveil.trips.windows import gram_counts
+from wayveil.world.world import World
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+
+QUESTIONS: Final = {
+    "total": "tap-ins in all",
+    "stops": "tap-ins per stop",
+    "hours": "tap-ins per hour of the day",
+    "stop-hours": "tap-ins per stop and hour",
+    "most-used": "the stops with the most tap-ins",
+    "least-used": "the stops with the fewest tap-ins",
+    "pairs": "trips with these two stops in a row",
+    "triples": "trips with these three stops in a row",
+    "routes": "tap-ins per route",
+    "load": "tap-ins per seat that ran, of each route",
+    "delay": "minutes that a passenger's vehicle was late, on average",
+}
+GROUPED: Final[dict[str, tuple[Key, ...]]] = {
+    "total": (),
+    "stops": ("stop",),
+    "most-used": ("stop",),
+    "least-used": ("stop",),
+    "hours": ("hour",),
+    "stop-hours": ("stop", "hour"),
+}
+KIND_OF: Final = {
+    "total": "visits",
+    "stops": "stops",
+    "most-used": "stops",
+    "least-used": "stops",
+    "hours": "hours",
+    "stop-hours": "stop-hours",
+    "pairs": "edges",
+    "triples": "triples",
+    "routes": "stops",
+    "load": "stops",
+    "delay": "stop-hours",
+}
+HIDDEN: Final = (
+    "{count:,} more stops have no tap-in in this release: fewer than it can tell from none. Which of them is used "
+    "least is not known."
+)
+MADE_UP: Final = (
+    "This release counted single taps: which one follows which comes from rules, not from the data. No bars."
+)
+
+
+def say_question(question: str, *, taps: bool) -> str:
+    """The question in words: visits of trips are visits, and tap-ins only where every visit boards."""
+    return QUESTIONS[question] if taps else QUESTIONS[question].replace("tap-ins", "visits")
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A table with `answer`, `low` and `high` (95 %; empty where not known), and the question in words."""
+
+    question: str
+    table: pl.DataFrame
+    note: str
+    internal: bool = False
+    title: str = ""
+
+
+def answer_question(
+    release: "Release",
+    question: str,
+    *,
+    top: int = 20,
+    seats: Seats = SEATS,
+    filters: Filters = NO_FILTERS,
+    by: tuple[Period, ...] = (),
+    service: Service | None = None,
+    delays: Delays | None = None,
+) -> Answer:
+    """Answer one of QUESTIONS; `top` limits lists.
+
+    `filters` say which taps are asked for, `by` adds hours, days or weekdays to what is counted. `load` divides by the
+    seats of a `service`; without one by all runs of the network, of `seats` each. `delay` needs `delays`.
+    """
+    if question not in QUESTIONS:
+        raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
+    if service is not None and question != "load":
+        raise ParameterError(f"a timetable is for load and line-load, not for {question!r}")
+    if delays is not None and question != "delay":
+        raise ParameterError(f"delays are for the question delay, not for {question!r}")
+    if question in ("pairs", "triples"):
+        filters.refuse_others(question, (), "it counts whole trips")
+        _refuse_by(question, by)
+    if question == "load":
+        keys, found, note = count_load(release, seats, filters, by, service)
+    elif question == "delay":
+        keys, found, note = count_delay(release, filters, by, delays)
+    else:
+        keys, found, note = _count(release, question, top, filters, by)
+    table = pl.DataFrame(
+        {**keys, **with_bars(found, whole=question not in ("load", "delay"), below=question == "delay")}
+    )
+    if question == "least-used" and not isinstance(release.model, OfTaps):
+        # Nothing is shown of stops below the thresholds, so nobody knows which of them is used least.
+        hidden = table.filter(pl.col("answer") == 0).height
+        table = table.filter(pl.col("answer") > 0)
+        note = f"{note} {HIDDEN.format(count=hidden)}" if hidden else note
+    return Answer(question, sort_rows(question, table, top), _with_verdict(release, question, note))
+
+
+def sort_rows(question: str, table: pl.DataFrame, top: int) -> pl.DataFrame:
+    """Rows in the order of the question; lists of the most and least used stops end after `top`."""
+    if question in ("most-used", "least-used"):
+        return table.sort(["answer", "stop_id"], descending=[question == "most-used", False]).head(top)
+    if question in ("stops", "stop-hours", "routes", "load"):
+        return table.sort("answer", descending=True, maintain_order=True, nulls_last=True)
+    return table
+
+
+def _count(
+    release: "Release", question: str, top: int, filters: Filters, by: tuple[Period, ...]
+) -> tuple[dict[str, Any], Estimate, str]:
+    world, counted = release.world, isinstance(release.model, OfTaps)
+    if question in ("pairs", "triples"):
+        grams = top_patterns(release.trips, 2 if question == "pairs" else 3, top)
+        found = release.estimate(Runs(grams))
+        assert found is not None  # trips always tell their runs
+        return gram_keys(world, grams), found, MADE_UP if counted else say_bars(found)
+    if question == "routes":
+        return count_routes(release, filters, by)
+    return count_visits_of(release, GROUPED[question], filters, by)
+
+
+def _refuse_by(question: str, by: tuple[Period, ...]) -> None:
+    if by:
+        raise ParameterError(f"{question!r} is not counted by {', '.join(by)}")
+
+
+def _with_verdict(release: "Release", question: str, note: str) -> str:
+    """The note, after a warning where the verdict on this kind of question is a bad one."""
+    verdict = release.accuracy.of(KIND_OF[question])
+    return f"{verdict.words} {note}" if verdict is not None and not verdict.says_more else note
+
+
+def with_bars(found: Estimate, *, whole: bool, below: bool = False) -> dict[str, pl.Series]:
+    """Answers with the ends of their bars, in whole taps if asked; empty where nothing is known.
+
+    Nobody taps a negative number of times, so cutting at zero loses no true number. A vehicle may be early.
+    """
+    nothing = np.full(len(found.values), np.nan)
+    ends = np.stack([found.values, *(found.interval or (nothing, nothing))])
+    if whole:
+        ends = np.stack([np.rint(ends[0]), np.floor(ends[1]), np.ceil(ends[2])])
+    kind = pl.Int64 if whole else pl.Float64
+    named = zip(("answer", "low", "high"), ends if below else np.maximum(ends, 0), strict=True)
+    return {name: pl.Series(name, column).fill_nan(None).cast(kind) for name, column in named}
+
+
+def top_patterns(trips: Trips, length: int, top: int) -> NDArray[np.int32]:
+    """The most frequent rows of `length` consecutive stops, counted in trips; ties by the stops' order."""
+    grams = gram_counts(trips, length, once_per_trip=True)
+    order = np.argsort(-grams.count, kind="stable")[:top]
+    return grams.grams[order]
+
+
+def gram_keys(world: World, grams: NDArray[np.int32]) -> dict[str, Any]:
+    return {f"stop_{at + 1}": world.ids[grams[:, at]].tolist() for at in range(grams.shape[1])}

@@ -1,0 +1,189 @@
+"""Numbers of visits by stop, route, hour, day and weekday, of all of them or of those that are asked for.
+
+A model that counted taps answers straight from its noisy counts: any sum of cells has a known law. What it did not
+count together (a stop on one day, say) is counted in the released trips, without an interval.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.answers.filters import Filters, days_of, require_dates, require_weekdays
+from wayveil.answers.trip_periods import WEEKDAYS, Period
+from wayveil.errors import ParameterError
+from wayveil.synthesis.estimates import HOURS, Estimate, Key, Visits, weekday_of
+from wayveil.synthesis.model import Estimates, OfTaps
+from wayveil.trips.trips import Trips
+from wayveil.world.network import Network
+from wayveil.world.world import World
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+
+TIMETABLE: Final = "Routes are not in this release: tap-ins are shared out by the timetable. No bars."
+COUNTED: Final = "Bars hold the true number in 95 of 100 cases."
+THINNED: Final = (
+    " At the sensitive stops taps were counted with a chance of {chance:.3g}: numbers there are of those."
+)
+BOUNDED: Final = (
+    "Bars hold the number of the taps that were counted in 95 of 100 cases: {bound}. Others are missing."
+)
+CUT: Final = (
+    "Bars hold the number of the taps that were counted in 95 of 100 cases: the first {visits} of a trip, and of a "
+    "rider as many trips as the bound allows. Others are missing."
+)
+MADE_AGAIN: Final = "Bars hold the number of what was counted in 95 of 100 cases (docs/accuracy.md)."
+NOT_KNOWN: Final = "How far these numbers are off is not known: no bars."
+
+
+def count_visits_of(
+    release: "Release", per: tuple[Key, ...], filters: Filters, by: tuple[Period, ...]
+) -> tuple[dict[str, Any], Estimate, str]:
+    """Taps per these keys and periods, with the columns that name the rows, and what to know of the numbers."""
+    asked = ask_for(release, per, filters, by)
+    # A filter on stops picks rows where stops have rows: their intervals hold as they are.
+    picks = asked.only.stop if "stop" in asked.per and asked.only.route is None else None
+    whole = asked if picks is None else Visits(asked.per, replace(asked.only, stop=None))
+    known = estimate_of(release, whole)
+    if known is None:
+        raise ParameterError(
+            "this release does not tell routes: tap-margins counts them (wayveil taps release --way counts-first)"
+        )
+    straight = isinstance(release.model, OfTaps) and known.interval is not None
+    if picks is not None:
+        other = dict.fromkeys(asked.only.keys - set(asked.per))
+        rows, size = Visits(asked.per, replace(asked.only, **other)).rows(
+            _grid(release, whole), sizes_of(release)
+        )
+        known = known.take(np.flatnonzero(rows >= 0))
+        assert len(known.values) == size
+    note = counted_note(release) if straight else say_bars(known)
+    return name_rows(release, asked), known, note
+
+
+def count_routes(
+    release: "Release", filters: Filters, by: tuple[Period, ...]
+) -> tuple[dict[str, Any], Estimate, str]:
+    """Taps per route: counted, or shared out by the timetable where the release does not tell routes."""
+    network = network_of(release.world)
+    plain = not filters.given and not by
+    known = estimate_of(release, Visits(("route",))) if plain else None
+    if plain and known is None:
+        flow = Estimate(route_boardings(release.trips, network) * release.each_stands_for)
+        return name_rows(release, Visits(("route",))), flow, TIMETABLE
+    return count_visits_of(release, ("route",), filters, by)
+
+
+def ask_for(release: "Release", per: tuple[Key, ...], filters: Filters, by: tuple[Period, ...]) -> Visits:
+    """The question to the model: what has rows, and what is left out."""
+    only = filters.resolve(release)
+    keys: tuple[Key, ...] = (*per, *(key for key in by if key not in per))
+    if "day" in keys and only.day is None:
+        only = replace(only, day=tuple(days_of(release)))
+    if only.day is not None and only.weekday is not None:
+        # Days that are asked for twice: by date, and by their weekday.
+        kept = [day for day in only.day if weekday_of(np.array([day]))[0] in only.weekday]
+        only = replace(only, day=tuple(kept), weekday=only.weekday if "weekday" in keys else None)
+    if only.route is not None and "stop" in keys:
+        # Of stops that a route does not serve there is nothing to say.
+        served = _served(network_of(release.world), only.route)
+        stops = served if only.stop is None else np.intersect1d(served, only.stop)
+        only = replace(only, stop=tuple(stops.tolist()))
+    return Visits(keys, only)
+
+
+def _served(network: Network, routes: tuple[int, ...]) -> NDArray[np.int64]:
+    """The stops that any of these routes calls at."""
+    edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))[np.isin(network.route, routes)]
+    return np.unique(np.concatenate([network.sources[edge], network.indices[edge]]).astype(np.int64))
+
+
+def estimate_of(release: "Release", asked: Visits) -> Estimate | None:
+    """What the model counted, or what the released trips tell; trips without dates are not asked for days."""
+    if isinstance(release.model, Estimates):
+        found = release.model.estimate(asked, release.trips)
+        if found is not None:
+            return found
+    if "weekday" in asked.keys:
+        require_weekdays(release.trips)
+    if "day" in asked.keys:
+        require_dates(release.trips)
+    return release.estimate(asked)
+
+
+def sizes_of(release: "Release") -> dict[Key, int]:
+    """How many stops, hours, weekdays and routes there are."""
+    sizes: dict[Key, int] = {"stop": release.world.size, "hour": HOURS, "weekday": len(WEEKDAYS)}
+    routes = getattr(release.world, "route_ids", None)
+    return sizes if routes is None else {**sizes, "route": len(routes)}
+
+
+def _grid(release: "Release", asked: Visits) -> dict[Key, NDArray[np.int64]]:
+    """The value of every key in every row of an answer, the first key changing slowest."""
+    axes = [asked.axis(key, sizes_of(release).get(key)) for key in asked.per]
+    crossed = np.meshgrid(*axes, indexing="ij") if axes else []
+    return dict(zip(asked.per, (axis.ravel() for axis in crossed), strict=True))
+
+
+def name_rows(release: "Release", asked: Visits) -> dict[str, Any]:
+    """The columns that name the rows of an answer."""
+    world, columns = release.world, {}
+    for key, value in _grid(release, asked).items():
+        if key == "stop":
+            columns["stop_id"] = world.ids[value].tolist()
+            if world.names is not world.ids and len(asked.per) == 1:
+                columns["stop"] = world.names[value].tolist()
+        elif key == "route":
+            network = network_of(world)
+            columns["route_id"] = network.route_ids[value].tolist()
+            columns["route"] = network.route_names[value].tolist()
+        elif key == "day":
+            columns["day"] = pl.Series(value).cast(pl.Int32).cast(pl.Date)
+        else:
+            columns[key] = value if key == "hour" else np.asarray(WEEKDAYS)[value].tolist()
+    return columns
+
+
+def say_bars(found: Estimate) -> str:
+    return NOT_KNOWN if found.interval is None else MADE_AGAIN
+
+
+def counted_note(release: "Release") -> str:
+    """What the bars of counted taps hold."""
+    visits = release.datasheet["mechanism"]["parameters"].get("max_visits")
+    hidden = release.datasheet.get("sensitive_stops", {}).get("chance")
+    thinned = "" if hidden is None else THINNED.format(chance=hidden)
+    if visits in (None, 1):
+        bound = taps_of_unit(release.datasheet.get("guarantee", {}))
+        return (COUNTED if bound is None else BOUNDED.format(bound=bound)) + thinned
+    return CUT.format(visits=visits) + thinned
+
+
+def taps_of_unit(guarantee: Mapping[str, Any]) -> str | None:
+    """How many taps of whom were counted, in words, where every tap is counted by itself; None for single taps."""
+    bounds = guarantee.get("bounds", {})
+    most = bounds.get("max_visits", bounds.get("max_trips"))
+    whose = {"rider": "of a rider", "rider-day": "of a rider a day", "window": "of a rider in a window"}
+    unit = whose.get(str(guarantee.get("unit")))
+    return None if most is None or unit is None else f"at most {most} {unit}, chosen at random"
+
+
+def route_boardings(trips: Trips, network: Network) -> NDArray[np.float64]:
+    """Tap-ins per route where trips do not tell it: those of a stop, shared out by the runs that leave it."""
+    per_stop = np.bincount(trips.location, minlength=network.size).astype(np.float64)
+    edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
+    weight = (network.runs / np.maximum(np.diff(network.route_indptr), 1))[edge]
+    source = network.sources[edge]
+    leaving = np.bincount(source, weight, network.size)
+    share = weight * (per_stop / np.maximum(leaving, 1e-12))[source]
+    return np.asarray(np.bincount(network.route, share, len(network.route_ids)), np.float64)
+
+
+def network_of(world: World) -> Network:
+    if not isinstance(world, Network) or len(world.route_ids) == 0:
+        raise ParameterError("this world has no routes; open the release with its GTFS feed")
+    return world

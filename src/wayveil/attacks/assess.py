@@ -1,0 +1,311 @@
+"""`risk`: run every attack against a release and say what it reaches, for internal eyes."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from wayveil.attacks.alike import differences
+from wayveil.attacks.findings import Finding, RiskReport, WorstOff
+from wayveil.attacks.inference import guess_destination, guess_hour
+from wayveil.attacks.knowledge import Known
+from wayveil.attacks.linkage import LINKED_METRES, Nearness, nearness
+from wayveil.attacks.membership import Membership, strongest
+from wayveil.attacks.places import coordinates
+from wayveil.attacks.rates import Rate, gain
+from wayveil.attacks.scores import Floats, moves_score, table_scores
+from wayveil.attacks.singling_out import MOST_KNOWN, single_out
+from wayveil.attacks.targets import Targets, draw_targets, some_people
+from wayveil.attacks.uniqueness import copies_of_unique_trips, riders_pinned_down
+from wayveil.errors import ParameterError
+from wayveil.lab.strap.study import CELL_SIZES, Strap, StrapSettings, StrapStudy
+from wayveil.progress import track
+from wayveil.trips.trips import Trips
+
+DEFAULT_TARGETS = 2_000
+
+
+class Released(Protocol):
+    """What is attacked: released trips, their datasheet, and the model behind them where it is at hand."""
+
+    @property
+    def trips(self) -> Trips: ...
+
+    @property
+    def datasheet(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class RiskSettings:
+    """How the attacks are run; all of it stands on the page.
+
+    targets   people attacked on each side at most
+    metres    a released trip closer than this on average is a link
+    hours     whether the attacker knows hours; None = where raw and release carry times
+    seed      of what the attacker happens to know; the same for every release that is compared
+    strap     whether STRAP stands beside the attacks, for cells of 500 m and 1 km
+    p         chance that STRAP's adversary knows a visit
+    riders    raw riders that STRAP looks at, at most
+    """
+
+    targets: int = DEFAULT_TARGETS
+    metres: float = LINKED_METRES
+    hours: bool | None = None
+    seed: int = 0
+    strap: bool = True
+    p: float = 0.3
+    riders: int = 10_000
+
+    def __post_init__(self) -> None:
+        if self.targets < 20:
+            raise ParameterError(
+                f"fewer than 20 targets say nothing about rates, and {self.targets} were asked"
+            )
+        self.strap_settings()
+        if not self.metres > 0:
+            raise ParameterError(f"a link needs a distance above 0 metres, not {self.metres:g}")
+
+    def strap_settings(self) -> list[StrapSettings]:
+        """One for each size of cells."""
+        return [StrapSettings(cell=cell, p=self.p, seed=self.seed) for cell in CELL_SIZES]
+
+
+def risk(
+    release: Released | Trips,
+    raw: Trips,
+    holdout: Trips | None = None,
+    *,
+    model: pl.DataFrame | None = None,
+    settings: RiskSettings | None = None,
+) -> RiskReport:
+    """Attack a release with the raw trips it was made from, and with people of the same source who are not in it.
+
+    Without a hold-out there are rates and no risk: what an attacker would reach anyway is then unknown. `model` is the
+    released table (`model.parquet`), where the release does not carry it. Not for publication.
+
+    >>> import wayveil as wv  # doctest: +SKIP
+    >>> print(wv.risk(wv.Release.load("release/", city), trips, holdout))  # doctest: +SKIP
+    """
+    settings = RiskSettings() if settings is None else settings
+    released = release if isinstance(release, Trips) else release.trips
+    datasheet = {} if isinstance(release, Trips) else release.datasheet
+    check_worlds(raw, released, holdout, datasheet)
+    hours = _knows_hours(raw, released, holdout, settings.hours)
+    members = draw_targets(raw, settings.targets, settings.seed, "the raw file")
+    controls = None
+    if holdout is not None:
+        check_disjoint(raw, holdout)
+        controls = draw_targets(holdout, settings.targets, settings.seed, "the hold-out")
+    if model is None:
+        fresh = getattr(release, "model", None)
+        model = None if fresh is None or not hasattr(fresh, "table") else fresh.table()
+    return _Attack(raw, released, members, controls, model, hours, settings).report(datasheet, holdout)
+
+
+class _Attack:
+    """One release under attack."""
+
+    def __init__(
+        self,
+        raw: Trips,
+        released: Trips,
+        members: Targets,
+        controls: Targets | None,
+        model: pl.DataFrame | None,
+        hours: bool,
+        settings: RiskSettings,
+    ) -> None:
+        self.raw, self.released, self.model = raw, released, model
+        self.members, self.controls = members, controls
+        self.hours, self.settings = hours, settings
+        self.known: tuple[Known, ...] = ("stop", "stop and hour") if hours else ("stop",)
+
+    def report(self, datasheet: dict[str, Any], holdout: Trips | None) -> RiskReport:
+        near = {timed: self._nearness(timed) for timed in ((False, True) if self.hours else (False,))}
+        mine, others = near[False]
+        steps: list[Callable[[], list[Finding]]] = [
+            self._singling_out,
+            lambda: self._linkage(near),
+            self._inference,
+        ]
+        findings = [found for attack in track(steps, "attacks") for found in attack()]
+        hashes = {"raw": fingerprint(self.raw), "release": fingerprint(self.released)}
+        if holdout is not None:
+            hashes["hold-out"] = fingerprint(holdout)
+        return RiskReport(
+            findings=tuple(findings),
+            membership=self._membership(near),
+            uniqueness={
+                known: tuple(riders_pinned_down(self.raw, known, seed=self.settings.seed))
+                for known in self.known
+            },
+            copies=copies_of_unique_trips(self.raw, self.released),
+            worst_off=WorstOff.of(mine.metres, None if others is None else others.metres),
+            kind=self.members.kind,
+            people=self.members.people,
+            members=len(self.members),
+            controls=None if self.controls is None else len(self.controls),
+            guarantee=str(datasheet.get("guarantee", {}).get("sentence", "")),
+            settings={
+                "targets": self.settings.targets,
+                "link_closer_than_metres": self.settings.metres,
+                "attacker_knows_hours": self.hours,
+                "seed": self.settings.seed,
+                "p": self.settings.p,
+                "riders_of_strap": self.settings.riders,
+            },
+            strap=self._strap(),
+            notice=self.raw.history.notice,
+            hashes=hashes,
+            unlike=() if self.controls is None else differences(self.members.trips, self.controls.trips),
+        )
+
+    def _strap(self) -> tuple[Strap, ...]:
+        if not self.settings.strap:
+            return ()
+        looked_at = some_people(self.raw, self.settings.riders, self.settings.seed)
+        return tuple(
+            StrapStudy(looked_at, settings).measure(self.released)
+            for settings in self.settings.strap_settings()
+        )
+
+    def _nearness(self, timed: bool) -> tuple[Nearness, Nearness | None]:
+        ask = {"timed": timed, "seed": self.settings.seed}
+        mine = nearness(self.members.trips, self.released, **ask)  # type: ignore[arg-type]
+        others = None
+        if self.controls is not None:
+            others = nearness(self.controls.trips, self.released, **ask)  # type: ignore[arg-type]
+        return mine, others
+
+    def _singling_out(self) -> list[Finding]:
+        findings = []
+        for known in self.known:
+            for worst in (False, True):
+                ask = {"worst": worst, "seed": self.settings.seed}
+                mine = single_out(self.members.trips, self.released, known, **ask)  # type: ignore[arg-type]
+                others = (
+                    None
+                    if self.controls is None
+                    else single_out(self.controls.trips, self.released, known, **ask)  # type: ignore[arg-type]
+                )
+                findings += [
+                    self._finding(
+                        "singling out",
+                        f"{known}, {'the worst' if worst else 'random'}",
+                        Rate.of(mine.hits(m)),
+                        None if others is None else Rate.of(others.hits(m)),
+                        Rate.of(mine.blind_hits(m)),
+                        m,
+                    )
+                    for m in range(1, MOST_KNOWN + 1)
+                ]
+        return findings
+
+    def _linkage(self, near: dict[bool, tuple[Nearness, Nearness | None]]) -> list[Finding]:
+        metres = self.settings.metres
+        return [
+            self._finding(
+                "linkage",
+                "nearest trip in space and time" if timed else "nearest trip in space",
+                mine.linked(metres),
+                None if others is None else others.linked(metres),
+                mine.naive(metres),
+            )
+            for timed, (mine, others) in near.items()
+        ]
+
+    def _inference(self) -> list[Finding]:
+        questions = {"destination": guess_destination}
+        if self.hours:
+            questions["hour of departure"] = guess_hour
+        findings = []
+        for label, guess in questions.items():
+            mine = guess(self.members.trips, self.released, seed=self.settings.seed)
+            others = (
+                None
+                if self.controls is None
+                else Rate.of(guess(self.controls.trips, self.released, seed=self.settings.seed).right)
+            )
+            findings.append(
+                self._finding("inference", label, Rate.of(mine.right), others, Rate.of(mine.naive))
+            )
+        return findings
+
+    def _membership(self, near: dict[bool, tuple[Nearness, Nearness | None]]) -> Membership | None:
+        if self.controls is None or len(self.released) == 0:
+            return None
+        mine, others = (
+            self._scores(side.trips, at, near) for at, side in enumerate((self.members, self.controls))
+        )
+        return strongest(mine, others, self.settings.seed)
+
+    def _scores(
+        self, targets: Trips, side: int, near: dict[bool, tuple[Nearness, Nearness | None]]
+    ) -> dict[str, Floats]:
+        scores = {}
+        for timed, both in near.items():
+            found = both[side]
+            assert found is not None
+            scores["nearest trip in space and time" if timed else "nearest trip in space"] = -found.metres
+        scores["moves of the released trips"] = moves_score(targets, self.released)
+        return scores | ({} if self.model is None else table_scores(targets, self.model))
+
+    @staticmethod
+    def _finding(
+        attack: str, label: str, mine: Rate, others: Rate | None, naive: Rate, known: int | None = None
+    ) -> Finding:
+        return Finding(
+            attack, label, known, mine, others, naive, None if others is None else gain(mine, others)
+        )
+
+
+def check_worlds(raw: Trips, released: Trips, holdout: Trips | None, datasheet: dict[str, Any]) -> None:
+    """Refuse worlds without coordinates, and trips or releases of another world."""
+    coordinates(raw.world)
+    mine = raw.world.fingerprint()
+    others = [released.world, *([] if holdout is None else [holdout.world])]
+    stated = [part["sha256"] for part in datasheet.get("public_inputs", ()) if "sha256" in part]
+    if any(world is not raw.world and world.fingerprint() != mine for world in others) or (
+        stated and mine not in stated
+    ):
+        raise ParameterError(
+            "the release was made for another world than the raw trips were read with; open the world that the "
+            "datasheet names (same feed, same box, same date)"
+        )
+
+
+def check_disjoint(raw: Trips, holdout: Trips) -> None:
+    """Refuse a hold-out with people who are in the raw trips."""
+    if (raw.rider is None) != (holdout.rider is None):
+        raise ParameterError("raw trips and hold-out must both have riders, or both have none")
+    if raw.rider is None or holdout.rider is None:
+        return
+    shared = np.intersect1d(raw.rider[raw.rider >= 0], holdout.rider[holdout.rider >= 0])
+    if len(shared):
+        raise ParameterError(
+            f"the hold-out shares {len(shared):,} riders with the raw trips; people outside the data must not be in "
+            "it (riders of another file need numbers of their own: `holdout_numbers`)"
+        )
+
+
+def _knows_hours(raw: Trips, released: Trips, holdout: Trips | None, asked: bool | None) -> bool:
+    sides = {"the raw trips": raw, "the release": released}
+    if holdout is not None:
+        sides["the hold-out"] = holdout
+    without = [name for name, trips in sides.items() if trips.time is None]
+    if asked and without:
+        raise ParameterError(
+            f"an attacker who knows hours needs times, and {' and '.join(without)} carry none"
+        )
+    return not without if asked is None else asked
+
+
+def fingerprint(trips: Trips) -> str:
+    """SHA-256 of trips."""
+    digest = hashlib.sha256()
+    for part in (trips.location, trips.offsets, trips.time):
+        digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()

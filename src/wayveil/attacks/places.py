@@ -1,0 +1,90 @@
+"""Trips as paths in metres, each distinct one once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.attacks.draws import words
+from wayveil.attacks.warping import Floats, Ints, Paths
+from wayveil.errors import ParameterError
+from wayveil.trips.trips import Trips
+from wayveil.world.geo import project
+from wayveil.world.network import Network
+from wayveil.world.world import World
+
+# A minute of difference counts like a minute on foot, at one metre a second.
+METRES_PER_SECOND = 1.0
+
+
+def coordinates(world: World) -> tuple[Floats, Floats]:
+    """East and north of every location in metres; a world without coordinates is refused."""
+    if not isinstance(world, Network):
+        raise ParameterError(
+            "this world has no coordinates (it is a plain list); distances between trips need a GTFS feed or a saved "
+            "network"
+        )
+    return project(world.lat, world.lon)
+
+
+def check_same_world(raw: Trips, released: Trips) -> None:
+    """Refuse trips over two different worlds: equal indices would then mean different places."""
+    if raw.world is not released.world and raw.world.fingerprint() != released.world.fingerprint():
+        raise ParameterError(
+            "raw trips and release refer to different worlds; read both with the same network"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Distinct rows of something ragged: which one each row is, the first row of each, and how many there are of it."""
+
+    of_row: Ints
+    first: Ints
+    copies: Ints
+
+
+def row_hashes(tokens: NDArray[np.integer], offsets: Ints) -> NDArray[np.uint64]:
+    """Two independent 64-bit hashes of each row's tokens in order (two rows clash with a chance of 1e-30)."""
+    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    place = np.arange(len(tokens)) - offsets[:-1][row]
+    sums = np.zeros((len(offsets) - 1, 2), np.uint64)
+    with np.errstate(over="ignore"):
+        for column, label in enumerate(("first", "second")):
+            word = words(label, 0, tokens, place)
+            total = np.concatenate([[np.uint64(0)], np.cumsum(word)])
+            sums[:, column] = total[offsets[1:]] - total[offsets[:-1]]
+    return sums
+
+
+def distinct_rows(tokens: NDArray[np.integer], offsets: Ints) -> Distinct:
+    """Rows told apart by their hashes, and in the order of these, which does not depend on the order of the rows."""
+    sums = row_hashes(tokens, offsets)
+    order = np.lexsort((sums[:, 1], sums[:, 0]))
+    ordered = sums[order]
+    new = np.ones(len(order), bool)
+    new[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
+    of_row = np.empty(len(order), np.int64)
+    of_row[order] = np.cumsum(new) - 1
+    return Distinct(of_row, order[new], np.bincount(of_row, minlength=int(new.sum())))
+
+
+def paths_of(trips: Trips, *, timed: bool) -> Paths:
+    """Every trip as a path; with times, a third coordinate of one metre a second from the first midnight."""
+    east, north = coordinates(trips.world)
+    third = np.zeros(trips.visits)
+    if timed:
+        if trips.time is None:
+            raise ParameterError("these trips carry no times")
+        third = METRES_PER_SECOND * trips.time.astype(np.float64)
+    points = np.column_stack([east[trips.location], north[trips.location], third])
+    return Paths.of(points, trips.offsets)
+
+
+def distinct_paths(trips: Trips, *, timed: bool) -> tuple[Paths, Distinct]:
+    """The different paths among the trips, and which one each trip is. Trips must not be empty."""
+    tokens: NDArray[np.int64] = trips.location.astype(np.int64)
+    if timed and trips.time is not None:
+        tokens = tokens + trips.world.size * trips.time
+    found = distinct_rows(tokens, trips.offsets)
+    return paths_of(trips.take(found.first), timed=timed), found

@@ -1,0 +1,87 @@
+"""`export`: a release in one of the formats of the menu.
+
+Everything is computed from the private trips and the datasheet, so it is post-processing and costs nothing. All numbers
+are whole and non-negative, and the formats of one release add up to the same trips.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from wayveil.answers.trip_periods import is_dated, put_on_date
+from wayveil.errors import ParameterError
+from wayveil.exports.flowmap import write_flowmap
+from wayveil.exports.flows import write_edge_flows, write_stop_flows
+from wayveil.exports.geoparquet import write_geoparquet
+from wayveil.exports.gtfs_ride import write_gtfs_ride
+from wayveil.exports.matsim import write_matsim
+from wayveil.exports.menu import MENU
+from wayveil.exports.od import write_od, write_od_month
+from wayveil.exports.omx import write_omx
+from wayveil.exports.parts import numbers_of
+from wayveil.exports.registry import write_registry
+from wayveil.exports.station_activities import HOURS, write_station_activities
+from wayveil.exports.tides import write_tides
+from wayveil.exports.trajectories import write_trajectories
+from wayveil.exports.trie import write_trie
+from wayveil.releases.whole import require_single
+from wayveil.world.gtfs.service import parse_date
+from wayveil.world.timebins import TimeBins
+
+if TYPE_CHECKING:
+    from wayveil.releases.release import Release
+
+Writer = Callable[["Release", Path, TimeBins], list[Path]]
+FORMATS: Final[dict[str, Writer]] = {
+    "od": write_od,
+    "od-month": write_od_month,
+    "omx": write_omx,
+    "geoparquet": write_geoparquet,
+    "flowmap": write_flowmap,
+    "matsim": write_matsim,
+    "tides": write_tides,
+    "station-activities": write_station_activities,
+    "gtfs-ride": write_gtfs_ride,
+    "stop-flows": write_stop_flows,
+    "edge-flows": write_edge_flows,
+    "trajectories": write_trajectories,
+    "trie": write_trie,
+    "registry": write_registry,
+}
+
+
+def export(
+    release: "Release",
+    kind: str,
+    out: str | Path,
+    bins: TimeBins = HOURS,
+    *,
+    anyway: bool = False,
+    put_on: date | str | None = None,
+    feed: str | Path | None = None,
+) -> list[Path]:
+    """Write one format of the `MENU`; returns the files. `tides` and `gtfs-ride` are folders, `flowmap` two files.
+
+    What the verdict of the release calls noise is refused, unless it is wanted `anyway`. `put_on` is the date of
+    released trips that have none (or the week, where they have weekdays), for formats with dates; `feed` is the
+    timetable whose runs `gtfs-ride` names.
+    """
+    if kind not in FORMATS:
+        raise ParameterError(f"there is no format {kind!r}; there are {', '.join(FORMATS)}")
+    entry = MENU[kind]
+    if feed is not None and not entry.feed:
+        raise ParameterError(f"--feed is for formats that name runs of the timetable, not for {kind!r}")
+    if entry.about is not None:
+        release = require_single(release.whole, f"the format {kind}")
+    if put_on is not None:
+        if not entry.dated:
+            raise ParameterError(f"--put-on is for formats with dates, not for {kind!r}")
+        if is_dated(release.trips):
+            raise ParameterError("these trips have dates of their own: leave --put-on away")
+        release = replace(release, trips=put_on_date(release.trips, parse_date(put_on)))
+    release.accuracy.refuse_noise(numbers_of(release, kind), anyway=anyway)
+    write = partial(write_gtfs_ride, feed=feed) if entry.feed else FORMATS[kind]
+    return write(release, Path(out), bins)

@@ -1,0 +1,1 @@
+"""One module per mechanism with its `PLAN` of audits (see `wayveil.lab.audits.registry`)."""

@@ -1,0 +1,134 @@
+"""How dp-loc is attacked: every step of its training, and the mistakes that trainings are known for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.lab.audits.mutants import CHORUS, GREY, TOTAL, Mutation, only_in_audits
+from wayveil.lab.audits.plans.od_hops import UNIVERSE_FROM_DATA
+from wayveil.lab.audits.recording import Subject
+from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.tiny_worlds import tiny_grid
+from wayveil.mechanisms.dp_loc import DpLoc
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.bits import Bits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate, Question
+from wayveil.privacy.gradients import CLIP, Part, clipped_sum
+from wayveil.privacy.training import Examples
+from wayveil.privacy.units import Rider, RiderDay, Trip, Unit
+from wayveil.synthesis.hops.model import NetHopsModel
+
+Floats = NDArray[np.float64]
+
+
+class _Broken(Gate):
+    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
+        super().__init__(unit, budget, bits)
+        only_in_audits(self)
+        self.taken = 0
+
+
+class _NoClipping(_Broken):
+    """Gradients are summed as they are."""
+
+    def clip(self, parts: Sequence[Part], clip: float) -> list[Floats]:
+        # A clip a thousand times as large on a grid a thousand times as coarse, put back on the grid.
+        return [np.trunc(total * 1000) for total in clipped_sum(parts, 1000 * clip)]
+
+
+class _BatchClipping(_Broken):
+    """The mean of a batch is clipped instead of every example."""
+
+    def clip(self, parts: Sequence[Part], clip: float) -> list[Floats]:
+        sums = [np.trunc(total * 1000) for total in clipped_sum(parts, 1000 * clip)]
+        batch = max(len(parts[0].errors), 1)
+        norm = np.sqrt(sum(float((total**2).sum()) for total in sums)) / batch
+        return [np.trunc(total * min(1.0, CLIP / max(norm, 1.0))) for total in sums]
+
+
+class _HalfNoise(_Broken):
+    """Half the noise that was booked."""
+
+    def answer_step(self, question: Question, exact: Floats) -> Floats:
+        return super().answer_step(replace(question, scale=question.scale / 2), exact)
+
+
+class _NoiseOnce(_Broken):
+    """Only the first step gets noise."""
+
+    def answer_step(self, question: Question, exact: Floats) -> Floats:
+        self.taken += 1
+        return super().answer_step(question, exact) if self.taken == 1 else exact
+
+
+class _NoiseWhereTouched(_Broken):
+    """Only parameters that the batch touched get noise, such as the embedding rows in it."""
+
+    def answer_step(self, question: Question, exact: Floats) -> Floats:
+        return np.where(exact != 0, super().answer_step(question, exact), 0.0)
+
+
+class _NoNoise(_Broken):
+    """No noise at all."""
+
+    def answer_step(self, question: Question, exact: Floats) -> Floats:
+        return exact
+
+
+class _FixedSize(_Broken):
+    """A fixed number of units, with replacement: one may come twice."""
+
+    def draw_units(self, examples: Examples, probability: Fraction) -> NDArray[np.int64]:
+        size = max(round(float(probability) * examples.units), 1)
+        unit = (self.bits.words(size) % np.uint64(max(examples.units, 1))).astype(np.int64)
+        return examples.one_each(unit, self.bits)
+
+
+@dataclass(frozen=True)
+class _TrueDenominator:
+    """Sums are divided by the true number of trips."""
+
+    mechanism: Mechanism
+
+    def measure(self, counter: Any, gate: Any) -> Any:
+        true = float(counter.trips().counts.sum())
+        model = self.mechanism.measure(counter, gate)
+        assert isinstance(model, NetHopsModel)
+        return replace(model, weights=tuple(weight / true for weight in model.weights))
+
+
+def _gate(kind: type[Gate]) -> Callable[[Subject], Subject]:
+    return lambda subject: replace(subject, gate=kind)
+
+
+PLAN = AuditPlan(
+    DpLoc(weakest=0, training_steps=3, batch=1000, most_drawn=Fraction(1, 2), hidden=8, clip=0.05),
+    also=(DpLoc.published(weakest=0, training_steps=2, batch=1000, most_drawn=Fraction(1, 2), clip=0.05),),
+    epsilon=Fraction(4),
+    delta=Fraction(1, 1000),
+    worlds=(tiny_grid,),
+    units=(Trip(), Rider(max_trips=2, without_id="own"), RiderDay(max_trips=2, without_id="own")),
+    unfit=(("event", "draw whole trips of a unit"),),
+    mutations=(
+        Mutation("no clipping", _gate(_NoClipping), (GREY,)),
+        Mutation("the batch clipped, not its examples", _gate(_BatchClipping), (GREY,)),
+        Mutation("half the noise", _gate(_HalfNoise), (GREY,)),
+        Mutation("noise in the first step only", _gate(_NoiseOnce), (GREY,)),
+        Mutation("noise only where the batch is", _gate(_NoiseWhereTouched), (GREY,)),
+        Mutation("no noise", _gate(_NoNoise), (CHORUS, GREY)),
+        Mutation("fixed size with replacement", _gate(_FixedSize), (GREY,)),
+        Mutation(
+            "true number of trips as denominator",
+            lambda subject: replace(subject, mechanism=_TrueDenominator(subject.mechanism)),  # type: ignore[arg-type]
+            (GREY,),
+        ),
+        UNIVERSE_FROM_DATA,
+        TOTAL,
+    ),
+    town=False,
+)

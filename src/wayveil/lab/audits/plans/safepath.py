@@ -1,0 +1,58 @@
+"""How SafePath is attacked."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from wayveil.lab.audits.mutants import (
+    CHORUS,
+    EVERYWHERE,
+    GAME,
+    GREY,
+    OBSERVED_WORLD,
+    WITH_QUESTIONS,
+    WITH_THRESHOLDS,
+    Mutation,
+    only_in_audits,
+)
+from wayveil.lab.audits.registry import AuditPlan
+from wayveil.mechanisms.safepath import SafePath
+from wayveil.privacy.bits import Bits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Unit
+
+
+class _TwiceItsShare(Gate):
+    """Every level draws the noise of twice the share that is booked for it.
+
+    So the published shares work out: those of a tall taxonomy's general levels alone are more than their visit has.
+    """
+
+    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
+        only_in_audits(self)
+        super().__init__(unit, budget, bits)
+
+    def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
+        return super().scale(contribution, 2 * price)
+
+
+OVERSPENT = Mutation(
+    "shares that add up to more than epsilon",
+    lambda subject: replace(subject, gate=_TwiceItsShare),
+    (GREY, CHORUS, GAME),
+)
+
+PLAN = AuditPlan(
+    SafePath(height=1, time="720", location_height=0, false_children=1.0),
+    also=(
+        SafePath(height=2, leaf_weight=2.0),
+        SafePath(height=2, time="hour-of-week", location_height=2, location_fan_out=2, time_height=2),
+        SafePath.published(height=1, time="240", location_groups="balanced", location_fan_out=2),
+    ),
+    on_networks=(
+        SafePath(height=2, time="720", successors="network", location_fan_out=2, false_children=1.0),
+    ),
+    epsilon=Fraction(3),
+    mutations=(*EVERYWHERE, *WITH_QUESTIONS, OBSERVED_WORLD, *WITH_THRESHOLDS, OVERSPENT),
+)

@@ -1,0 +1,1 @@
+"""Figures of merit that only studies and benches use."""

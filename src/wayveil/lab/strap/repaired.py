@@ -1,0 +1,257 @@
+"""Expected distances, repaired: a weighted mean instead of a sum, so that more released trips are not more private.
+
+For a raw segment from junction x, the different released segments that begin in the cells around x are grouped by the
+junction z where they end. With the adversary's weight w(z) for going from x to z,
+
+    ED = sum of w(z) x mean distance to the segments that end in z / sum of w(z)
+
+Where nothing begins around x, the ring of cells is widened until something does; where all weights are 0, the groups
+count alike; an empty release is as far away as the world is wide.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from wayveil.attacks.sharing_out import share_out
+from wayveil.attacks.warping import INFINITE, warping
+from wayveil.lab.strap.cells import Cells, DistinctSegments, Floats, Ints, Junctions, Segments
+from wayveil.lab.strap.profiles import Profiles
+from wayveil.lab.strap.release_model import ReleaseModel
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """The expected distance of each raw segment in metres, and which of them were special."""
+
+    metres: Floats
+    widened: NDArray[np.bool_]
+    weightless: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """For each different raw segment the released segments around its start, grouped by the junction where they end.
+
+    Those of segment i are at `bounds[i]:bounds[i + 1]`: the junctions, ascending, and the mean distance to the group.
+    Nothing here depends on what the adversary knows.
+    """
+
+    bounds: Ints
+    ends: Ints
+    metres: Floats
+    widened: NDArray[np.bool_]
+
+
+def expected_distances(
+    segments: Segments,
+    different: DistinctSegments,
+    rider: Ints,
+    profiles: Profiles,
+    model: ReleaseModel,
+    groups: Groups | None,
+    cells: Cells,
+    junctions: Junctions,
+) -> Expected:
+    """The expected distance of every segment of every rider; without groups the release is empty."""
+    count = len(segments)
+    if groups is None:
+        return Expected(np.full(count, cells.diameter), np.zeros(count, bool), np.zeros(count, bool))
+    metres, weightless = np.empty(count), np.zeros(count, bool)
+    before = np.full(count, -1, np.int64)
+    before[1:] = np.where(profiles.known_before[1:], segments.source[:-1], -1)
+    arrays = (
+        segments.source,
+        before,
+        different.of_segment,
+        rider,
+        profiles.move,
+        profiles.offsets,
+        *(getattr(model.first, name) for name in ("context", "indptr", "target", "share")),
+        *(getattr(model.second, name) for name in ("context", "indptr", "target", "share")),
+        model.ends,
+        groups.bounds,
+        groups.ends,
+        groups.metres,
+        len(junctions),
+        metres,
+        weightless,
+    )
+    share_out(lambda first, end: _expect(first, end, *arrays), count, "expected distances")
+    return Expected(metres, groups.widened[different.of_segment], weightless)
+
+
+def group_distances(
+    different: DistinctSegments, segments: Segments, model: ReleaseModel, cells: Cells, junctions: int
+) -> Groups | None:
+    """Distances of every different raw segment to the different released ones around it; None for an empty release."""
+    if len(model.segments) == 0:
+        return None
+    begin = cells.of[segments.trips.location[segments.start[different.first]]]
+    parts: dict[int, tuple[Ints, Ints, Floats, NDArray[np.bool_]]] = {}
+
+    def work(first: int, end: int) -> None:
+        parts[first] = _grouped(
+            first,
+            end,
+            different.point,
+            different.offsets,
+            begin,
+            model.different.point,
+            model.different.offsets,
+            model.by_cell,
+            model.bounds,
+            model.target,
+            cells.wide,
+            cells.high,
+            junctions,
+        )
+
+    share_out(work, len(different.first), "distances of segments")
+    found = [parts[first] for first in sorted(parts)]
+    sizes = np.concatenate([part[0] for part in found])
+    bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return Groups(bounds, *(np.concatenate([part[i] for part in found]) for i in (1, 2, 3)))
+
+
+@njit(cache=True, nogil=True)
+def _grouped(
+    first: int,
+    end: int,
+    point: Floats,
+    offsets: Ints,
+    begin: Ints,
+    there: Floats,
+    bounds: Ints,
+    by_cell: Ints,
+    of_cell: Ints,
+    target: Ints,
+    wide: int,
+    high: int,
+    junctions: int,
+) -> tuple[Ints, Ints, Floats, NDArray[np.bool_]]:
+    size, used = np.zeros(end - first, np.int64), 0
+    ends, mean = np.empty(64, np.int64), np.empty(64)
+    widened = np.zeros(end - first, np.bool_)
+    total, number = np.zeros(junctions), np.zeros(junctions, np.int64)
+    for s in range(first, end):
+        x = point[offsets[s] : offsets[s + 1]]
+        row, column = begin[s] // wide, begin[s] % wide
+        ring, some = 0, 0
+        while some == 0:
+            ring += 1
+            for r in range(max(row - ring, 0), min(row + ring + 1, high)):
+                for c in range(max(column - ring, 0), min(column + ring + 1, wide)):
+                    cell = r * wide + c
+                    for at in range(of_cell[cell], of_cell[cell + 1]):
+                        other = by_cell[at]
+                        y = there[bounds[other] : bounds[other + 1]]
+                        z = target[other]
+                        total[z] += warping(x, y, INFINITE) / max(len(x), len(y))
+                        number[z] += 1
+                        some += 1
+        widened[s - first] = ring > 1
+        for z in range(junctions):
+            if number[z]:
+                if used == len(ends):
+                    more_ends, more_mean = np.empty(2 * used, np.int64), np.empty(2 * used)
+                    more_ends[:used], more_mean[:used] = ends, mean
+                    ends, mean = more_ends, more_mean
+                ends[used], mean[used] = z, total[z] / number[z]
+                used += 1
+                size[s - first] += 1
+                total[z], number[z] = 0.0, 0
+    return size, ends[:used].copy(), mean[:used].copy(), widened
+
+
+@njit(cache=True)
+def _row(context: Ints, asked: int) -> int:
+    at = int(np.searchsorted(context, asked))
+    return at if at < len(context) and context[at] == asked else -1
+
+
+@njit(cache=True)
+def row_entropy(moves: Ints, source: int, size: int) -> float:
+    """Equation (6) for one row of a rider's ascending moves: 1 without data, 0 where there is one junction."""
+    low = np.searchsorted(moves, source * size)
+    high = np.searchsorted(moves, (source + 1) * size)
+    if size == 1:
+        return 0.0
+    if low == high:
+        return 1.0
+    total, entropy, run = high - low, 0.0, 0
+    for at in range(low, high):
+        run += 1
+        if at + 1 == high or moves[at + 1] != moves[at]:
+            share = run / total
+            entropy -= share * np.log2(share)
+            run = 0
+    return entropy / np.log2(size)
+
+
+@njit(cache=True, nogil=True)
+def _expect(
+    first: int,
+    end: int,
+    source: Ints,
+    before: Ints,
+    different: Ints,
+    rider: Ints,
+    moves: Ints,
+    of_rider: Ints,
+    context1: Ints,
+    indptr1: Ints,
+    target1: Ints,
+    share1: Floats,
+    context2: Ints,
+    indptr2: Ints,
+    target2: Ints,
+    share2: Floats,
+    released_ends: Ints,
+    bounds: Ints,
+    ends: Ints,
+    mean: Floats,
+    size: int,
+    metres: Floats,
+    weightless: NDArray[np.bool_],
+) -> None:
+    for s in range(first, end):
+        x = source[s]
+        own = moves[of_rider[rider[s]] : of_rider[rider[s] + 1]]
+        doubt = row_entropy(own, x, size)
+        low, high = np.searchsorted(own, x * size), np.searchsorted(own, (x + 1) * size)
+        row = _row(context2, before[s] * size + x) if before[s] >= 0 else -1
+        targets, shares = target2, share2
+        begin, stop = 0, 0
+        if row >= 0:
+            begin, stop = indptr2[row], indptr2[row + 1]
+        else:
+            row = _row(context1, x)
+            targets, shares = target1, share1
+            if row >= 0:
+                begin, stop = indptr1[row], indptr1[row + 1]
+        weighted, weights, plain = 0.0, 0.0, 0.0
+        for at in range(bounds[different[s]], bounds[different[s] + 1]):
+            z = ends[at]
+            w = 0.0
+            if high > low:
+                times = np.searchsorted(own[low:high], x * size + z, side="right") - np.searchsorted(
+                    own[low:high], x * size + z
+                )
+                w += (1 - doubt) * times / (high - low)
+            if row >= 0:
+                place = begin + np.searchsorted(targets[begin:stop], z)
+                if place < stop and targets[place] == z:
+                    w += doubt * shares[place]
+            else:
+                w += doubt / len(released_ends)
+            weighted += w * mean[at]
+            weights += w
+            plain += mean[at]
+        if weights > 0:
+            metres[s] = weighted / weights
+        else:
+            metres[s] = plain / (bounds[different[s] + 1] - bounds[different[s]])
+            weightless[s] = True

@@ -1,0 +1,134 @@
+"""What the study asks of a release of weekly trips: count queries, frequent patterns, operational questions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.lab.studies.bc_transit.printed import HEIGHTS, PEAKS, TOPS
+from wayveil.mechanisms.time_axis import time_bins
+from wayveil.trips.trips import Trips
+from wayveil.utility.count_queries import CountQueryError, relative_errors
+from wayveil.utility.prefixspan import top_gapped_patterns
+from wayveil.utility.stops import hit_rate, stop_counts
+from wayveil.world.timebins import TimeBins
+from wayveil.world.world import World
+
+GROUPS = tuple(map(int, HEIGHTS))  # the study's groups of queries: 1 to 3 stops, 1 to 6, ...
+ARE = "average relative error, %"
+ARE_TAPS = "average relative error, bound 0.1 % of taps, %"
+PER_STOP_TRIPS, PER_STOP_TAPS = "per stop, bound 0.1 % of trips, %", "per stop, bound 0.1 % of taps, %"
+TOTAL, HOURS, PAIRS = "total, %", "per hour, %", "20 busiest pairs found, %"
+MOST, LEAST = "most used 20 found, %", "least used 20 found, %"
+RANKED = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """Weekly trips and the true answers to everything that is asked about them."""
+
+    raw: Trips
+    asked: CountQueryError
+    stops: NDArray[np.int64]
+    patterns: list[tuple[int, ...]]
+    peak_patterns: list[tuple[int, ...]]
+    pairs: list[tuple[int, ...]]
+
+    @classmethod
+    def of(cls, raw: Trips, queries: int) -> "Examined":
+        """`queries` of every length up to the longest group."""
+        return cls(
+            raw,
+            CountQueryError(raw, queries=queries * max(GROUPS), max_length=max(GROUPS), seed=1),
+            stop_counts(raw),
+            top_patterns(raw, max(TOPS)),
+            top_patterns(at_peaks(raw), max(TOPS)),
+            top_patterns(raw, RANKED, least=2, most=2),
+        )
+
+    def errors(self, made: Trips, height: int) -> dict[str, float | None]:
+        """Errors in %. `ARE` is over queries of up to as many stops as the tree is high, as in the study."""
+        answers = self.asked.answers(made)
+        by_length = self._by_length(answers, self.asked.sanity)
+        gentle = self._by_length(answers, 0.001 * self.raw.visits)
+        row: dict[str, float | None] = {
+            ARE: 100 * float(np.mean(by_length["uniform"][:height])),
+            ARE_TAPS: 100 * float(np.mean(gentle["uniform"][:height])),
+        }
+        for most in GROUPS:
+            row[f"uniform, up to {most}, %"] = 100 * float(np.mean(by_length["uniform"][:most]))
+        row["non-empty, up to 9, %"] = 100 * float(np.mean(by_length["non-empty"][:9]))
+        mine = stop_counts(made)
+        for name, size in ((PER_STOP_TRIPS, len(self.raw)), (PER_STOP_TAPS, self.raw.visits)):
+            row[name] = 100 * float(relative_errors(self.stops, mine, 0.001 * size).mean())
+        row[TOTAL] = 100 * abs(made.visits - self.raw.visits) / self.raw.visits
+        row[HOURS] = self._hours(made)
+        return row
+
+    def _by_length(self, answers: list[NDArray[np.int64]], bound: float) -> dict[str, list[float]]:
+        """Mean errors of the queries of every length, by workload; 0 where no trip is that long."""
+        found: dict[str, list[float]] = {}
+        for work, true, answer in zip(self.asked.workloads, self.asked.true, answers, strict=True):
+            errors = relative_errors(true, answer, bound)
+            of_length = [errors[work.lengths == n] for n in range(1, max(GROUPS) + 1)]
+            found[work.name] = [float(some.mean()) if len(some) else 0.0 for some in of_length]
+        return found
+
+    def rankings(self, made: Trips) -> dict[str, dict[str, float | None]]:
+        """By k: the share of the true top k found, of patterns, of patterns with peak periods, and of stops, in %."""
+        found = top_patterns(made, max(TOPS))
+        timed = None if made.time is None else top_patterns(at_peaks(made), max(TOPS))
+        mine = stop_counts(made)
+        return {
+            str(k): {
+                "patterns, %": 100 * len(set(self.patterns[:k]) & set(found[:k])) / k,
+                "patterns with peak periods, %": None
+                if timed is None
+                else 100 * len(set(self.peak_patterns[:k]) & set(timed[:k])) / k,
+                "stops, %": 100 * hit_rate(self.stops, mine, k),
+            }
+            for k in TOPS
+        }
+
+    def operations(self, made: Trips) -> dict[str, float | None]:
+        """Queries 4 to 6: the most used stops, the least used of those used at all, and frequent pairs of stops."""
+        mine = stop_counts(made)
+        used = np.flatnonzero(self.stops > 0)
+        least = set(used[np.argsort(self.stops[used], kind="stable")[:RANKED]].tolist())
+        theirs = set(used[np.argsort(mine[used], kind="stable")[:RANKED]].tolist())
+        pairs = top_patterns(made, RANKED, least=2, most=2)
+        return {
+            MOST: 100 * hit_rate(self.stops, mine, RANKED),
+            LEAST: 100 * len(least & theirs) / max(len(least), 1),
+            PAIRS: 100 * len(set(self.pairs) & set(pairs)) / max(len(self.pairs), 1),
+        }
+
+    def _hours(self, made: Trips) -> float | None:
+        """Query 3: tap-ins by hour of the day; none without times."""
+        if self.raw.time is None or (made.time is None and made.visits):
+            return None
+        hours = TimeBins.hour_of_day()
+        times = np.zeros(0, np.int64) if made.time is None else made.time
+        true, mine = (np.bincount(hours.bin_of(t), minlength=24) for t in (self.raw.time, times))
+        return 100 * float(relative_errors(true, mine, 0.001 * self.raw.visits).mean())
+
+
+def relative_error(true: Any, answer: pl.Series, bound: float) -> float:
+    """The mean over all numbers of an answer."""
+    return float(relative_errors(true, answer.to_numpy(), bound).mean())
+
+
+def top_patterns(trips: Trips, count: int, least: int = 1, most: int = 4) -> list[tuple[int, ...]]:
+    """PrefixSpan's most frequent subsequences; single stops are patterns too, as in the study."""
+    return [pattern for pattern, _ in top_gapped_patterns(trips, count, min_length=least, max_length=most)]
+
+
+def at_peaks(trips: Trips) -> Trips:
+    """Trips over stops within peak periods: the study's time binning, after the release."""
+    bins = time_bins(PEAKS)
+    world = World.of_symbols([f"{i:06d}" for i in range(trips.world.size * bins.count)])
+    assert trips.time is not None
+    location = trips.location.astype(np.int64) * bins.count + bins.bin_of(trips.time)
+    return Trips(location.astype(np.int32), trips.offsets, world)

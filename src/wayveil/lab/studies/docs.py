@@ -1,0 +1,126 @@
+"""Writes the pages about studies from the records that their runs leave (`figures.json`).
+
+python -m wayveil.lab.studies.docs docs/ page/ ...     takes in the records and charts of finished pages first
+python -m wayveil.lab.studies.docs docs/               writes all pages from the records that the docs keep
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from wayveil.lab.studies.markdown import chart_name, filled, marks, record_path
+
+SCALES = ("full", "quick", "tiny")  # the largest first
+HEAD = """# Studies, repeated
+
+Every published table and figure of the studies whose mechanisms are here: reached, not reached with a number and the
+reason, or not reproducible. Made by `python -m wayveil.lab.studies.docs docs/ page/` from what `wayveil study NAME
+--out page/` leaves in `page/figures.json` (kept in `figures/study-*.json`); every sentence is computed from the figures
+of the run that its section names.
+
+```
+wayveil study list
+wayveil study mobitrie --quick --out page/                       # minutes, on data of our own
+wayveil study mobitrie --full --data public-data/ --out page/    # as often as the study did: hours
+wayveil study mobitrie --full --data public-data/ --minutes 10 --out page/    # a piece of that; run it again to go on
+wayveil study mobitrie --world city.zip --out page/              # on your own city
+```
+
+`--data` is a folder with `msnbc/msnbc990928.zip` (UCI), `berlin/gtfs.zip` (VBB), `victoria/gtfs.zip` and the like; a
+file that is missing is replaced by simulated data, and the page says so. Every section says on which data it was run,
+and which parts were run less often than the study did. A value counts as reached if it is as good as the printed one,
+up to chance (95 %, where there are five runs or more) and to the tolerance of its table (5 %, facts about data 10 to
+25 %); a figure without values is judged by what the study says in words. `dp-loc` needs `wayveil[accounting,metrics]`,
+the others no extra.
+"""
+
+
+def studies_page(records: Iterable[dict[str, Any]]) -> str:
+    """The page as Markdown. A study may have a record of several scales; each figure is that of the largest with it."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for record in sorted(records, key=lambda one: (one["study"], SCALES.index(one["scale"]))):
+        runs.setdefault(record["study"], []).append(record)
+    head = "| study | scale of the runs | reached | not reached | not reproducible |\n|---|---|---|---|---|"
+    rows = []
+    for study, own in runs.items():
+        states = [figure["status"] for _, figure in best_figures(own)]
+        counts = [states.count(state) for state in ("reached", "not reached", "not reproducible")]
+        scales = ", ".join(record["scale"] for record in own)
+        rows.append(f"| [{study}](#{study}) | {scales} | {' | '.join(map(str, counts))} |")
+    return "\n".join([HEAD, "\n".join([head, *rows]) + "\n", *map(_section, runs.values())])
+
+
+def best_figures(runs: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """(scale, figure): of the largest run that has measured it, in the order of the study."""
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for record in runs:
+        for figure in record["figures"]:
+            known = found.get(figure["label"])
+            if known is None or (not known[1]["judged"] and figure["judged"]):
+                found[figure["label"]] = record["scale"], figure
+    return list(found.values())
+
+
+def _section(runs: list[dict[str, Any]]) -> str:
+    about = runs[0]
+    lines = [f"## {about['study']}", "", f"{about['title']}. After {about['source']}."]
+    for record in runs:
+        data = "; ".join(record["data"])
+        took = f"Its cells took {record['seconds']:,} processor seconds."
+        words = [f"The run `{record['scale']}` is on {data}.", record["extent"], took, record["stand_in"]]
+        lines.append(" ".join(filter(None, words)))
+    lines += ["", "| published | run | status | held | where ours differ, and why |", "|---|---|---|---|---|"]
+    for scale, one in best_figures(runs):
+        held = f"{one['reached']} of {one['judged']}" if one["judged"] else ""
+        words, run = one["words"].replace("|", "\\|"), scale if one["judged"] else ""
+        lines.append(f"| {one['label']}: {one['title']} | {run} | {one['status']} | {held} | {words} |")
+    return "\n".join(lines) + "\n"
+
+
+def take_in(page: Path, docs: Path) -> str:
+    """Keep the record of a finished page, and its charts where the docs show them; gives the record's name."""
+    record = json.loads((page / "figures.json").read_text(encoding="utf-8"))
+    name = f"{record['study']}-{record['scale']}"
+    shutil.copy(page / "figures.json", record_path(docs, name))
+    if (name, False) in [mark for text in _pages(docs).values() for mark in marks(text)]:
+        for old in (docs / "figures").glob(chart_name(record["study"], "*")):
+            old.unlink()
+        for chart in (chart for exhibit in record["exhibits"] for chart in exhibit["charts"]):
+            kept = docs / "figures" / chart_name(record["study"], chart)
+            shutil.copy(page / "figures" / f"{chart}.svg", kept)
+    return name
+
+
+def records(docs: Path) -> list[dict[str, Any]]:
+    """All that the docs keep."""
+    kept = sorted(docs.glob("figures/study-*.json"))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in kept]
+
+
+def written(docs: Path) -> dict[Path, str]:
+    """Every page about studies, as the records have it."""
+    filled_in = {path: filled(text, docs) for path, text in _pages(docs).items()}
+    return {docs / "studies.md": studies_page(records(docs)), **filled_in}
+
+
+def _pages(docs: Path) -> dict[Path, str]:
+    """The pages that hold marks."""
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(docs.rglob("*.md"))}
+    return {path: text for path, text in texts.items() if marks(text)}
+
+
+def main(arguments: list[str]) -> None:
+    """Take in finished pages, write the pages of the docs, and say which."""
+    docs, *pages = map(Path, arguments)
+    for page in pages:
+        print(f"{take_in(page, docs)} from {page}")
+    for path, text in written(docs).items():
+        path.write_text(text, encoding="utf-8")
+        print(path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,37 @@
+"""The DP-Loc study: taxi trips from two trained networks (Lestyán, Ács, Biczók), on a taxi city of our own."""
+
+from wayveil.lab.studies.dp_loc.exhibits import exhibits
+from wayveil.lab.studies.dp_loc.printed import COARSE, EPSILONS, FINE
+from wayveil.lab.studies.dp_loc.taxis import taxi_trips
+from wayveil.lab.studies.dp_loc.trials import Trials
+from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.study import Part, Setting, Study
+from wayveil.utility.reference import LINES
+
+GRIDS = (FINE, COARSE)
+
+
+def describe(lab: Lab) -> Study:
+    """The study, planned for a lab."""
+    trials = Trials(lab, taxi_trips(lab))
+    lines: list[Setting] = [{"grid": grid, "mechanism": line} for grid in GRIDS for line in LINES]
+    released: list[Setting] = [
+        {"grid": grid, "mechanism": name, "epsilon": epsilon}
+        for grid in GRIDS
+        for name in trials.subjects
+        for epsilon in EPSILONS
+    ]
+    return Study(
+        name="dp-loc",
+        title="DP-Loc: taxi trips from trained networks",
+        source="Lestyán, Ács, Biczók, Privacy-preserving release of mobility data: a clean-slate approach",
+        parts=(
+            Part("data", [{"grid": grid} for grid in GRIDS], trials.facts),
+            Part("lines", lines, trials.line),
+            Part("releases", released, trials.trial, lab.pick(tiny=1, quick=1, full=5)),
+        ),
+        exhibits=exhibits(),
+        stand_in="San Francisco's taxis of 2009 are not among our data: simulated taxis drive in the same box, so no "
+        "value is that of the same trips. The published networks draw 10,000 trips in a full run. Training needs "
+        "`wayveil[accounting]`, and the distance of ends by hour `wayveil[metrics]`.",
+    )

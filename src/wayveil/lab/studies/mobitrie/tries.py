@@ -1,0 +1,122 @@
+"""Pictures of tries: those of the study's example (rolling and static n-grams), and private beside without privacy."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.counting.local import LocalCounter
+from wayveil.lab.studies.mobitrie.printed import EXAMPLE
+from wayveil.lab.studies.mobitrie.trials import BASELINE, N, Trials, held_ngrams
+from wayveil.lab.studies.study import Outcome, Setting, figures
+from wayveil.mechanisms.mobitrie import MobiTrie
+from wayveil.privacy.bits import Bits, SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.units import Trip
+from wayveil.report.chart import Chart
+from wayveil.report.trie_picture import trie_chart
+from wayveil.synthesis.nesting import nest_rows
+from wayveil.trips.trips import Trips
+from wayveil.trips.windows import GramCounts, gram_counts
+from wayveil.world.marked_ngrams import MarkedNgrams
+from wayveil.world.world import World
+
+ROLLING, STATIC = "rolling", "static"
+TOP = 20
+NO_EPSILON = "-"  # of the baseline
+
+
+def example_trips() -> Trips:
+    """The nine trajectories of the study's table 3.1."""
+    world = World.of_symbols([f"L{at}" for at in range(1, 8)])
+    return Trips.of_lists([[stop - 1 for stop in trip] for trip in EXAMPLE], world)
+
+
+def static_grams(trips: Trips, n: int = N) -> GramCounts:
+    """The first n stops of every trip that has so many: the rest of it is not looked at."""
+    long = np.flatnonzero(trips.lengths >= n)
+    return gram_counts(trips, n, starts=trips.offsets[:-1][long])
+
+
+class StaticCounter(LocalCounter):
+    """Counts the first n stops of a trip in place of all its n-grams: at most one cell per trip."""
+
+    def __init__(self, trips: Trips) -> None:
+        super().__init__(trips)
+        self._all = trips
+
+    def capped_ngrams(self, universe: MarkedNgrams, most: int, bits: Bits) -> SparseCounts:
+        counted = static_grams(self._all, universe.n)
+        rank = universe.rank(counted.grams)
+        order = np.argsort(rank[rank >= 0])
+        return SparseCounts(universe.size, rank[rank >= 0][order], counted.count[rank >= 0][order])
+
+
+def static_trie(trips: Trips, epsilon: str, seed: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """A private trie of static 3-grams: a trip counts for one, so its noise is a twentieth of that of rolling ones."""
+    gate = Gate(Trip(), Budget(epsilon), SeededBits(seed))
+    return MobiTrie(most=1).measure(StaticCounter(trips), gate).grams.of_places(trips.world.size)
+
+
+def picture(
+    grams: NDArray[np.integer],
+    count: Sequence[float] | NDArray[np.generic],
+    world: World,
+    name: str,
+    title: str,
+) -> Chart:
+    """N-grams and their counts as a trie."""
+    rows = [
+        ([str(world.ids[stop]) for stop in gram], float(number))
+        for gram, number in zip(grams.tolist(), np.asarray(count).tolist(), strict=True)
+    ]
+    nested = {"count": sum(number for _, number in rows), "children": nest_rows(rows, 0, None)}
+    drawn = trie_chart(nested, world)
+    # Several tries stand on one page, and each needs a title of its own.
+    svg = drawn.svg.replace("trie-title", f"{name}-title").replace(drawn.alt, title)
+    return Chart(name, svg, drawn.data, title)
+
+
+class Tries:
+    """The cells that draw tries."""
+
+    def __init__(self, trials: Trials) -> None:
+        self.trials = trials
+
+    def example(self, setting: Setting, repetition: int) -> Outcome:
+        """Figures 3.3 and 6.1 from table 3.1: how many n-grams (leaves) and branches there are."""
+        trips, n, kind = example_trips(), int(setting["n"]), setting["kind"]
+        counted = gram_counts(trips, n) if kind == ROLLING else static_grams(trips, n)
+        title = f"{n}-grams of the example, {kind}"
+        drawn = picture(counted.grams, counted.count, trips.world, f"example-{kind}-{n}", title)
+        values = {
+            "n-grams": float(len(counted)),
+            "branches at the root": float(len(np.unique(counted.grams[:, 0]))),
+        }
+        return Outcome(figures(values), [drawn])
+
+    def private(self, setting: Setting, repetition: int) -> Outcome:
+        """Figures 6.2 to 6.4: a trie, and how many of the most frequent 3-grams it shares with the baseline."""
+        bench, name, epsilon = self.trials.bench(setting["data"]), setting["mechanism"], setting["epsilon"]
+        raw = gram_counts(bench.raw, N)
+        if name == BASELINE:
+            grams: NDArray[np.integer] = raw.grams
+            count: NDArray[np.generic] = raw.count
+        else:
+            model = self.trials.release(setting, repetition)
+            grams, count = held_ngrams(model, model.generate(0))
+        shared = {tuple(gram) for gram in top_grams(raw.grams, raw.count)} & {
+            tuple(gram) for gram in top_grams(grams, count)
+        }
+        title = f"{name} of {setting['data']}" + ("" if name == BASELINE else f", epsilon {epsilon}")
+        slug = f"trie-{name.split()[0]}-{epsilon}"
+        values = {f"of the {TOP} most frequent": float(len(shared)), "n-grams": float(len(grams))}
+        return Outcome(figures(values), [picture(grams, count, bench.raw.world, slug, title)])
+
+
+def top_grams(grams: NDArray[np.integer], count: NDArray[np.generic]) -> list[list[int]]:
+    """The most frequent ones."""
+    order = np.argsort(-np.asarray(count, np.float64), kind="stable")[:TOP]
+    found: list[list[int]] = grams[order].tolist()
+    return found

@@ -1,0 +1,34 @@
+"""The STRAP study: one scale for mechanisms whose guarantees cannot be compared (Singh et al. 2018)."""
+
+from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.strap.cities import DENSE, SPARSE, cities
+from wayveil.lab.studies.strap.exhibits import exhibits
+from wayveil.lab.studies.strap.trials import CROWDS, EPSILONS, LINES, WITH_K, Trials
+from wayveil.lab.studies.study import Part, Setting, Study
+
+
+def describe(lab: Lab) -> Study:
+    """The study, planned for a lab."""
+    trials = Trials(cities(lab), looked_at=lab.pick(tiny=40, quick=300, full=2_000))
+    repetitions = lab.pick(tiny=1, quick=3, full=5)
+    lines: list[Setting] = [{"city": city, "mechanism": line} for city in (DENSE, SPARSE) for line in LINES]
+    released: list[Setting] = [
+        {"city": city, "mechanism": name, "parameter": f"{value:g}"}
+        for city in (DENSE, SPARSE)
+        for name, values in {**EPSILONS[city], **dict.fromkeys(WITH_K, CROWDS)}.items()
+        for value in values
+    ]
+    return Study(
+        name="strap",
+        title="STRAP: privacy of trajectories on one scale",
+        source="Singh and others, On Choosing Between Privacy Preservation Mechanisms for Mobile Trajectory Data, 2018",
+        parts=(
+            Part("lines", lines, trials.line),
+            Part("releases", released, trials.trial, repetitions),
+        ),
+        exhibits=exhibits(),
+        stand_in="The study's walkers around Lake Geneva (MDC) need a licence, and its taxis of San Francisco (EPFL) "
+        "are not among our data: a dense and a sparse city of simulated riders with habits stand for them. STRAP has "
+        "no unit that means something outside one dataset, and the study prints no value: what can be held against it "
+        "is which way its curves go.",
+    )

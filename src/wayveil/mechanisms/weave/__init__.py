@@ -1,0 +1,18 @@
+"""Weave: from noisy blocks of counts to trips. Draw many plausible ones, weight them to explain the counts, resample.
+
+Where to begin: `mechanism` says what is asked (with `shares`, `resolution`, `following`), `measurements` holds what was
+bought, `weaving` makes trips of it, `settings` has every constant.
+
+on_network   the algorithm on a network      network_demand, routes, routed_support
+             on a grid, also                 grid_demand, drive_lengths, driven_support
+on_list      the algorithm on a plain list   list_demand, lengths, move_table, move_chain, repeating_walks,
+                                             walked_support, shrinkage
+both         what they share                 cell_estimates, demand, support, support_fit, fit,
+                                             shared_ways, descent, times
+
+`expected_error` says how far off the result will be.
+"""
+
+from wayveil.mechanisms.weave.mechanism import Weave
+
+__all__ = ["Weave"]

@@ -1,0 +1,200 @@
+"""How wrong which kind of question is expected to be: from noisy numbers and the law of the noise, so free to publish.
+
+Two things make the trips of a release wrong. *Noise*: if the released trips were the truth, measuring them with the
+same noise and weaving again would be off by so much. That is done once, and every cell of a block is one try. *What
+the trips cannot express*: the released trips miss the noisy answers by more than those of the second weaving miss
+theirs. Where noise is so strong that this cannot be seen, a cell is thought to be off by two fifths.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from math import pi, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayveil.arrays import Floats
+from wayveil.mechanisms.weave.fit import Features, find_norms
+from wayveil.mechanisms.weave.measurements import Measurements, NoisyBlock
+from wayveil.mechanisms.weave.settings import ErrorSettings
+from wayveil.mechanisms.weave.times import make_time_bins
+from wayveil.progress import step
+from wayveil.synthesis.model import ExpectedError, Replica
+from wayveil.trips.trips import Trips
+from wayveil.world.walk_blocks import Walks
+
+# Blocks that people ask about, and in which words.
+ASKED_ABOUT = {
+    "origin": "trips that begin at a stop",
+    "destination": "trips that end at a stop",
+    "edge": "riders on an edge",
+    "move": "riders on a move",
+    "pair": "trips between two zones",
+    "hour": "trips that begin in an hour",
+    "length": "trips with so many stops",
+}
+# The kinds of question of `releases.tallies` whose cells they are.
+KINDS = {
+    "origin": "boardings",
+    "destination": "alightings",
+    "edge": "edges",
+    "move": "edges",
+    "length": "lengths",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What trips add to the cells of a block, as the block counts them, and as riders: whole ones on every move."""
+
+    value: Floats
+    riders: Floats
+
+
+def expected_errors(measured: Measurements, released: Trips, seed: int | None = None) -> list[ExpectedError]:
+    """How far the released trips are expected to be off, by kind of question. Takes about as long as weaving."""
+    return compare_weavings(measured, released, weave_again(measured, released, seed), seed)
+
+
+def weave_again(measured: Measurements, released: Trips, seed: int | None = None) -> Replica:
+    """What would have been released if the released trips were the truth."""
+    rng = np.random.default_rng(seed)
+    with step("weaving again, to see how far off that is"):
+        model = _measure_again(measured, len(released), count_trips(measured, released), rng)
+        return Replica(model, model.generate(int(rng.integers(1 << 62))))
+
+
+def compare_weavings(
+    measured: Measurements, released: Trips, replica: Replica, seed: int | None = None
+) -> list[ExpectedError]:
+    """How far off the released trips are expected to be, by kind of question, from a second weaving."""
+    rng = np.random.default_rng(seed)
+    assert isinstance(replica.model, Measurements)  # Weave makes no other
+    truth, again = count_trips(measured, released), count_trips(measured, replica.trips)
+    # The number of trips is the noisy one itself: off by what Laplace or Gaussian noise is on average.
+    number = sqrt(measured.variance * (2 / pi if measured.gaussian else 1 / 2))
+    trips = float(max(measured.total, 1))
+    found = [ExpectedError("number of trips", 1, trips, number, number / trips, 0.0, seen=True, kind="total")]
+    for name, question in ASKED_ABOUT.items():
+        if name not in truth:
+            continue
+        fold = measured.resolution.distances if name == "length" else 1
+        seen = _fold(truth[name], measured.noisy[name], fold)
+        seen_again = _fold(again[name], replica.model.noisy[name], fold)
+        if not (seen.riders > 0).any():
+            continue  # trips of one stop have no edges
+        error = _compare(question, seen, seen_again, measured.settings.errors, len(released), rng)
+        found.append(replace(error, kind=KINDS.get(name)))
+    return found
+
+
+def count_trips(measured: Measurements, trips: Trips) -> dict[str, Tally]:
+    """Trips in the cells of every block that was asked for."""
+    times = measured.resolution.times
+    bins = (
+        make_time_bins(times).bin_of(trips.time[trips.offsets[:-1]])
+        if times and trips.time is not None
+        else None
+    )
+    walks = Walks(trips.location, trips.offsets, bins)
+    found = {}
+    asked = {name: block for name, block in measured.blocks().all().items() if name in measured.noisy}
+    for name, block in asked.items():
+        features = Features({name: block}, walks)
+        with ThreadPoolExecutor(len(features.shares)) as pool:
+            value = features.add_up(np.ones(features.size), pool)
+            riders = value
+            if block.spread:
+                riders = features.add_up(find_norms(block, walks)[features.trip], pool)
+        found[name] = Tally(value, riders)
+    return found
+
+
+def _measure_again(
+    measured: Measurements, trips: int, truth: dict[str, Tally], rng: np.random.Generator
+) -> Measurements:
+    """What would have been measured if the truth were this."""
+
+    def add_noise(exact: Floats, variance: float) -> NDArray[np.int64]:
+        draw = rng.normal if measured.gaussian else rng.laplace
+        scale = sqrt(variance if measured.gaussian else variance / 2)
+        return np.rint(exact + draw(0.0, scale, len(exact))).astype(np.int64)
+
+    blocks = {
+        name: replace(block, counts=add_noise(truth[name].value * block.whole, block.variance))
+        for name, block in measured.noisy.items()
+    }
+
+    def add_drift(name: str, week: NoisyBlock) -> NoisyBlock:
+        """An earlier week was as far from the truth as it is from what is believed now, beyond its noise."""
+        known, now, level = week.known(), measured.believe(name), truth[name].value
+        beyond = max(float(np.mean((known.value - now.value) ** 2 - known.variance - now.variance)), 0.0)
+        drift = np.sqrt(beyond * level / max(float(level.mean()), 1e-12)) * rng.standard_normal(len(level))
+        return replace(week, counts=add_noise((level + drift) * week.whole, week.variance))
+
+    total = int(add_noise(np.array([float(trips)]), measured.variance)[0])
+    earlier = tuple({name: add_drift(name, week[name]) for name in week} for week in measured.earlier)
+    return replace(measured, total=total, noisy=blocks, earlier=earlier)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Trips in cells, riders in cells, and how far noisy answers are from the trips; `variance` is their noise's."""
+
+    value: Floats
+    riders: Floats
+    misfit: Floats
+    variance: float
+
+
+def _fold(tally: Tally, block: NoisyBlock, fold: int) -> _Seen:
+    """With every `fold` parts of a block added up, cell by cell."""
+    noisy = block.in_trips()
+    value, riders, misfit = (
+        cells.reshape(fold, -1).sum(axis=0)
+        for cells in (tally.value, tally.riders, tally.value - noisy.value)
+    )
+    return _Seen(value, riders, misfit, fold * noisy.deviation**2)
+
+
+def _compare(
+    question: str,
+    seen: _Seen,
+    again: _Seen,
+    settings: ErrorSettings,
+    trips: int,
+    rng: np.random.Generator,
+) -> ExpectedError:
+    """Noise as the second weaving shows it, and beside it a bias of random sign."""
+    excess = float(np.mean(seen.misfit**2) - np.mean(again.misfit**2))
+    beyond, sure = _estimate_bias(excess, seen.variance, seen.value, settings)
+    # A rider spreads one over a whole trip: so many riders are one in this block.
+    bias = np.sqrt(beyond) * (seen.riders.sum() / max(seen.value.sum(), 1.0))
+    off = np.abs(again.riders - seen.riders + bias * rng.standard_normal(len(bias)))
+    kept = seen.riders > 0
+    return ExpectedError(
+        question,
+        int(kept.sum()),
+        float(seen.riders[kept].mean()),
+        float(off[kept].mean()),
+        float(np.mean(off[kept] / np.maximum(seen.riders[kept], settings.sanity * trips))),
+        float(bias[kept].mean() * sqrt(2 / pi)),
+        sure,
+    )
+
+
+def _estimate_bias(
+    excess: float, variance: float, value: Floats, settings: ErrorSettings
+) -> tuple[Floats, bool]:
+    """The squared bias of every cell, from the mean excess of squared misfits, and whether that is more than a guess.
+
+    The excess is a difference of two means of squared noise, each of variance 5 v^2 / cells for Laplace noise of
+    variance v. It is weighed against the guess, which is as uncertain as it is large.
+    """
+    cells = len(value)
+    guess = max(float(np.mean((settings.unseen * value) ** 2)), 1e-12)
+    unsure = 10 * variance**2 / cells
+    believed = max(0.0, excess) * cells / (cells + settings.half_believed)
+    mean = (believed * guess**2 + guess * unsure) / (guess**2 + unsure)
+    # Busy cells are off by more, in proportion to the square root of what is in them.
+    return mean * value / max(float(value.mean()), 1e-12), guess**2 > unsure

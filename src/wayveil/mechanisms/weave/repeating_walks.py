@@ -1,0 +1,252 @@
+"""Walks that repeat earlier visits as often as was measured, and otherwise follow a chain of moves.
+
+In each context (how the last visits repeated others, in walks of this class of lengths) every kind of visit has a
+factor that makes it more or less likely than the chain alone would; factors are learnt by walking and comparing.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from wayveil.arrays import Floats, Ints
+from wayveil.mechanisms.weave.cell_estimates import CellEstimates
+from wayveil.mechanisms.weave.move_chain import Rows
+from wayveil.mechanisms.weave.settings import ListSettings
+from wayveil.world.repeats import (
+    AGAIN,
+    BACK,
+    BEGIN,
+    HOME,
+    NEW,
+    REMEMBERED,
+    STAY,
+    VISIT_KINDS,
+    classify_lengths,
+    count_contexts,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class WalkPlan:
+    """What is known of walks before they are drawn: first place, length, and whether they end where they began.
+
+    `returns`: 1 if so, 0 if not, -1 if nothing is known.
+    """
+
+    origin: Ints
+    lengths: Ints
+    returns: Ints
+
+
+class _RunningRows(NamedTuple):
+    """`Rows` as sums that run over all places, so that a place can be found by halving."""
+
+    first: Ints
+    target: Ints
+    running_chance: Floats
+    loose: Floats
+    running_share: Floats
+    end: Floats
+
+
+class _Repeats(NamedTuple):
+    """Factors by class, context and kind; how many visits a context is made of; and how often to try."""
+
+    factor: Floats
+    memory: int
+    end_tries: int
+    new_tries: int
+
+
+class _Planned(NamedTuple):
+    """A `WalkPlan` with the class of lengths of each walk and the place of its first visit among all."""
+
+    origin: Ints
+    returns: Ints
+    length_class: Ints
+    offsets: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatFactors:
+    """Factors by class of lengths, context and kind of visit; `memory` visits are remembered, of 2^`bits` classes."""
+
+    memory: int
+    bits: int
+    factor: Floats
+
+    @classmethod
+    def learn(
+        cls,
+        noisy: CellEstimates,
+        memory: int,
+        bits: int,
+        rows: Rows,
+        plan: WalkPlan,
+        settings: ListSettings,
+        rng: np.random.Generator,
+    ) -> "RepeatFactors":
+        """Factors with which walks as planned repeat visits as the block says, out of which noise was taken."""
+        shape = (1 << bits, count_contexts(memory), VISIT_KINDS)
+        wanted = _share_kinds(noisy, shape, settings.unsure_repeats)
+        found = cls(memory, bits, np.ones(wanted.shape))
+        for _ in range(settings.learning_rounds):
+            mass = found.walk(rows, plan, settings, rng)[2]
+            weight = mass.sum(axis=2, keepdims=True)
+            share = mass / np.maximum(weight, 1e-12)
+            # A kind that is impossible in a context stays so, whatever noise says.
+            ratio = np.where((share > 1e-9) & (weight > 0), (wanted + 1e-6) / (share + 1e-6), 1.0)
+            factor = np.clip(found.factor * ratio, 1 / settings.most_factor, settings.most_factor)
+            found = replace(found, factor=factor)
+        return found
+
+    def walk(
+        self, rows: Rows, plan: WalkPlan, settings: ListSettings, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int32], Ints, Floats]:
+        """Walks as planned, and how likely each kind of visit was in each context, every walk with weight one."""
+        offsets = np.concatenate([[0], np.cumsum(plan.lengths)]).astype(np.int64)
+        location, mass = np.empty(offsets[-1], np.int32), np.zeros(self.factor.shape)
+        running = _RunningRows(
+            rows.first,
+            rows.target,
+            np.cumsum(rows.chance),
+            rows.loose,
+            np.cumsum(rows.share),
+            rows.end / max(float(rows.end.max()), 1e-300),
+        )
+        repeats = _Repeats(self.factor, self.memory, settings.end_tries, settings.new_tries)
+        planned = _Planned(plan.origin, plan.returns, classify_lengths(plan.lengths, self.bits), offsets)
+        _walk(running, repeats, planned, location, mass, rng)
+        return location, offsets, mass
+
+
+def _share_kinds(noisy: CellEstimates, shape: tuple[int, int, int], unsure_repeats: float) -> Floats:
+    """Shares of the kinds in every context, drawn towards those of all classes, and these towards all contexts."""
+    table = noisy.value.reshape(shape)
+    everywhere = table.sum(axis=(0, 1)) + 1e-9
+    everywhere /= everywhere.sum()
+    unsure = unsure_repeats * noisy.deviation
+    contexts = table.sum(axis=0)
+    contexts = (contexts + unsure * everywhere) / (contexts.sum(axis=1, keepdims=True) + unsure + 1e-300)
+    return (table + unsure * contexts) / (table.sum(axis=2, keepdims=True) + unsure + 1e-300)
+
+
+@njit(cache=True)
+def _find_chance(rows, row, place):  # type: ignore[no-untyped-def]
+    """The chance that a row gives a place."""
+    target, running, share = rows.target, rows.running_chance, rows.running_share
+    begin, stop = rows.first[row], rows.first[row + 1]
+    found = rows.loose[row] * (share[place] - (share[place - 1] if place > 0 else 0.0))
+    low, high = begin, stop
+    while low < high:
+        middle = (low + high) >> 1
+        if target[middle] < place:
+            low = middle + 1
+        else:
+            high = middle
+    if low < stop and target[low] == place:
+        found += running[low] - (running[low - 1] if low > 0 else 0.0)
+    return found
+
+
+@njit(cache=True)
+def _draw_place(rows, row, rng):  # type: ignore[no-untyped-def]
+    """A place by the chances of a row."""
+    running, share = rows.running_chance, rows.running_share
+    begin, stop = rows.first[row], rows.first[row + 1]
+    if begin == stop or rng.random() < rows.loose[row]:
+        return min(np.searchsorted(share, rng.random() * share[-1], side="right"), len(share) - 1)
+    base = running[begin - 1] if begin > 0 else 0.0
+    drawn = base + rng.random() * (running[stop - 1] - base)
+    low, high = begin, stop - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if running[middle] > drawn:
+            high = middle
+        else:
+            low = middle + 1
+    return rows.target[low]
+
+
+@njit(cache=True)
+def _name_repeat(lag, at_origin):  # type: ignore[no-untyped-def]
+    """The kind of a visit to a place that was last visited `lag` visits ago."""
+    return STAY if lag == 1 else BACK if lag == 2 else HOME if at_origin else AGAIN
+
+
+@njit(cache=True)
+def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyped-def]
+    """Draw all planned walks into `location`, and add to `mass` how likely each kind of visit was."""
+    origin, returns, length_class, offsets = planned
+    places = len(rows.end)
+    seen_by = np.full(places, -1, np.int64)
+    last = np.zeros(places, np.int64)
+    seen = np.empty(places, np.int64)
+    weight = np.empty(places)
+    kind = np.empty(places, np.int64)
+    by_kind = np.empty(VISIT_KINDS)
+    for j in range(len(origin)):
+        length = offsets[j + 1] - offsets[j]
+        place = offsets[j]
+        location[place] = origin[j]
+        seen[0], known = origin[j], 1
+        seen_by[origin[j]], last[origin[j]] = j, 0
+        kinds = BEGIN
+        for step in range(1, length):
+            here = location[place + step - 1]
+            context = 0
+            if repeats.memory == 1:
+                context = kinds % REMEMBERED
+            elif repeats.memory == 2:
+                context = kinds
+            tilt = repeats.factor[length_class[j], context]
+            by_kind[:] = 0.0
+            old = 0.0
+            for i in range(known):
+                chance = _find_chance(rows, here, seen[i])
+                old += chance
+                kind[i] = _name_repeat(step - last[seen[i]], seen[i] == origin[j])
+                weight[i] = chance * tilt[kind[i]]
+                by_kind[kind[i]] += weight[i]
+            if known < places:
+                by_kind[NEW] = max(1.0 - old, 1e-9) * tilt[NEW]
+            total = by_kind.sum()
+            for k in range(VISIT_KINDS):
+                mass[length_class[j], context, k] += by_kind[k] / (total * (length - 1))
+            chosen, how = here, STAY
+            final = step == length - 1
+            if final and returns[j] == 1:
+                chosen = origin[j]
+            else:
+                for _ in range(repeats.end_tries):
+                    drawn = rng.random() * total
+                    if drawn < by_kind[NEW]:
+                        # Of what the row offers only what is new, so that as many visits are new as should be.
+                        for _ in range(repeats.new_tries):
+                            chosen = _draw_place(rows, here, rng)
+                            if seen_by[chosen] != j:
+                                break
+                    else:
+                        drawn -= by_kind[NEW]
+                        for i in range(known):
+                            if weight[i] > 0.0:
+                                chosen = seen[i]
+                                drawn -= weight[i]
+                                if drawn < 0.0:
+                                    break
+                    if not final:
+                        break
+                    if (returns[j] < 0 or chosen != origin[j]) and rng.random() < rows.end[chosen]:
+                        break
+            if seen_by[chosen] != j:
+                seen[known] = chosen
+                known += 1
+                how = NEW
+            else:
+                how = _name_repeat(step - last[chosen], chosen == origin[j])
+            seen_by[chosen], last[chosen] = j, step
+            location[place + step] = chosen
+            kinds = how + REMEMBERED * (kinds % REMEMBERED)

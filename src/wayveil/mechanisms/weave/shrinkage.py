@@ -1,0 +1,109 @@
+"""What noisy counts are worth: means given the noise and what all counts together say about how counts differ.
+
+Counts of one group of cells are thought to come from a mixture of exponential laws whose weights are learnt from the
+noisy counts themselves (empirical Bayes, by expectation maximisation); for Laplace noise all integrals are closed. A
+count that stands out among its likes is believed; one that noise would often make is worth what its likes are on
+average.
+"""
+
+import numpy as np
+
+from wayveil.arrays import Floats, Ints
+from wayveil.mechanisms.weave.settings import ShrinkageSettings
+from wayveil.synthesis.projection import onto_total
+
+
+def group_alike(expected: Floats, settings: ShrinkageSettings) -> Ints:
+    """A group for each cell: cells of a group have about the same expectation."""
+    groups = int(np.clip(len(expected) // settings.fewest_alike, 1, settings.most_groups))
+    cuts = np.quantile(expected, np.arange(1, groups) / groups, method="lower")
+    # Cells of which nothing is expected are all alike.
+    return np.searchsorted(np.unique(cuts), expected, side="left")
+
+
+def shrink_counts(
+    noisy: Floats, scale: float, settings: ShrinkageSettings, group: Ints | None = None
+) -> Floats:
+    """The mean of each count given its noisy value; `scale` is that of the noise (Laplace)."""
+    return judge_counts(noisy, scale, settings, group)[0]
+
+
+def judge_counts(
+    noisy: Floats, scale: float, settings: ShrinkageSettings, group: Ints | None = None
+) -> tuple[Floats, Floats]:
+    """The mean of each count, and the probability that nothing is there, given the noisy value."""
+    mean, nothing = np.maximum(noisy, 0.0), (noisy <= 0).astype(np.float64)
+    if scale <= 0 or len(noisy) == 0:
+        return mean, nothing
+    group = np.zeros(len(noisy), np.int64) if group is None else group
+    for number in range(int(group.max()) + 1):
+        here = np.flatnonzero(group == number)
+        if len(here):
+            found, nothing[here] = _judge_group(noisy[here] / scale, settings)
+            mean[here] = found * scale
+    return mean, nothing
+
+
+def keep_likely_counts(
+    noisy: Floats, scale: float, total: float, settings: ShrinkageSettings, group: Ints | None = None
+) -> Floats:
+    """Counts that add up to a total: only those that are likely something and not nothing, scaled.
+
+    Where the signal is weak it is better to have the few places that are certain too often than to send people to the
+    many that noise suggests. What is then still missing goes to the largest of the others.
+    """
+    mean, nothing = judge_counts(noisy, scale, settings, group)
+    found = np.where(nothing < settings.doubtful, mean, 0.0)
+    others = np.flatnonzero(found <= 0)
+    found *= min(settings.too_often if len(others) else np.inf, total / max(float(found.sum()), 1e-300))
+    found[others] = onto_total(noisy[others], total - float(found.sum()))
+    return found
+
+
+def _judge_group(value: Floats, settings: ShrinkageSettings) -> tuple[Floats, Floats]:
+    """Means, and probabilities of nothing, for noise of scale one.
+
+    Values are put into bins that are wide where values are large; the bins give the weights of the laws, and those the
+    mean of each bin.
+    """
+    place = np.arcsinh(value)
+    low, high = float(place.min()), float(place.max()) + 1e-9
+    edges = np.linspace(low, high, settings.bins + 1)
+    count = np.histogram(place, edges)[0].astype(np.float64)
+    centre = np.sinh((edges[1:] + edges[:-1]) / 2)
+    # Means of the exponential laws, from far below the noise to the largest value; none equals the noise's scale.
+    powers = np.arange(settings.lowest_law, max(np.log2(max(value.max(), 1.0)), 1.0) + 1)
+    rates = 1 / np.append(settings.law * 2.0**powers, 1e-6)
+    likely, moment = _compare_laws(centre[:, None], rates[None, :])
+    # The last law says that there is nothing; in large tables that is nearly always true.
+    weight = np.full(len(rates), 1 / len(value))
+    weight[-1] = 1.0
+    weight /= weight.sum()
+    used = count > 0
+    for _ in range(settings.rounds):
+        joint = likely[used] * weight
+        joint *= (count[used] / np.maximum(joint.sum(axis=1), 1e-300))[:, None]
+        weight = joint.sum(axis=0) / count.sum()
+    density = np.maximum(likely @ weight, 1e-300)
+    mean, nothing = (
+        (moment @ weight) / density,
+        (likely * weight)[:, rates * settings.nothing_below > 1].sum(axis=1) / density,
+    )
+    # What is taken off changes slowly, also between bins that are wide.
+    off = np.interp(value, centre, mean - centre)
+    return np.maximum(value + off, 0.0), np.interp(value, centre, nothing)
+
+
+def _compare_laws(value: Floats, rate: Floats) -> tuple[Floats, Floats]:
+    """Density of (exponential count + noise) at a value, and that times the mean of the count given the value.
+
+    Below zero both without the factor exp(value) / 2, above without 1 / 2: what matters is how laws compare.
+    """
+    up = np.maximum(value, 0.0)
+    apart, both = rate - 1, rate + 1
+    noise, tail = np.exp(-up), np.exp(-rate * up)
+    inside = (noise - tail) / apart
+    outside = tail / both
+    inside_mean = (noise - tail * (1 + apart * up)) / apart**2
+    outside_mean = tail * (up / both + 1 / both**2)
+    return rate * (inside + outside), rate * (inside_mean + outside_mean)

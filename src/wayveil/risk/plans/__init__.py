@@ -1,1 +1,0 @@
-"""One module per mechanism with its `PLAN` of audits (see `wayveil.risk.registry`)."""
