@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 from bench.worlds import WORLDS, MissingDataError
 
-from wayveil.lab.comparison.cells import Cell
+from wayveil.lab.comparison.cells import ComparisonCell
 from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.results import Comparison
 from wayveil.lab.comparison.run_cells import Settings
@@ -165,7 +165,7 @@ def measure(cases: Sequence[str], wanted: Sequence[str], minutes: float) -> Iter
     data: dict[str, Trips] = {}
     missing: set[str] = set()
 
-    def watch(cell: Cell, status: str) -> None:
+    def watch(cell: ComparisonCell, status: str) -> None:
         if status != "kept" and time.monotonic() > end:
             raise OutOfTimeError
 

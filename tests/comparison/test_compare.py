@@ -9,7 +9,7 @@ import pytest
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.lab.comparison import compare as compare_module
-from wayveil.lab.comparison.cells import REFERENCES, Cell, display_name, grid, plan
+from wayveil.lab.comparison.cells import REFERENCES, ComparisonCell, display_name, grid, plan
 from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.recommend import recommend, stand_in_trips
 from wayveil.lab.comparison.results import Comparison
@@ -114,7 +114,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path):
 
     seen: list[tuple[str, str]] = []
 
-    def stop_after_five(cell: Cell, status: str) -> None:
+    def stop_after_five(cell: ComparisonCell, status: str) -> None:
         seen.append((cell.key, status))
         if len(seen) == 5:
             raise StopError

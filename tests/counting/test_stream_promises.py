@@ -7,7 +7,7 @@ from engine_worlds import WORLDS, random_visits
 
 from wayveil.counting import file_pieces, stream
 from wayveil.counting.engines import MemoryEngine, open_source
-from wayveil.counting.steps import Seen, Steps
+from wayveil.counting.steps import RawFacts, Steps
 from wayveil.counting.stream import StreamEngine
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.lab.audits.tiny_worlds import small_network
@@ -151,6 +151,8 @@ def test_what_pieces_cannot_tell_is_asked_for_or_read_as_a_whole(tmp_path):
 
 
 def test_what_was_seen_of_pieces_adds_up():
-    assert Seen(3, moves=5, lacking=1).joined(Seen(2, moves=1, lacking=1)) == Seen(5, moves=6, lacking=2)
+    assert RawFacts(3, moves=5, lacking=1).joined(RawFacts(2, moves=1, lacking=1)) == RawFacts(
+        5, moves=6, lacking=2
+    )
     with pytest.raises(ParameterError, match="no trips"):
-        Seen().require()
+        RawFacts().require()

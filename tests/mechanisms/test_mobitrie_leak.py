@@ -15,7 +15,7 @@ from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.mobitrie.datasets import datasets
 from wayveil.lab.studies.mobitrie.printed import EPSILONS, FIGURES, METRICS, PAGES, found_share
 from wayveil.lab.studies.mobitrie.trials import Bench, ChosenOnce, metrics_of, subjects
-from wayveil.lab.studies.observed import ObservedOnly
+from wayveil.lab.studies.observed import ObservedOnlyGate
 from wayveil.privacy.bits import SeededBits, secure_bits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
@@ -36,7 +36,7 @@ def figures(data, bench, epsilon, runs):
     """Mean fitness, F1 and precision of the tries that were found, and the share of runs that found one."""
     mechanism, counter = subjects(data)["mobitrie-lt"], ChosenOnce(bench.raw)
     models = [
-        mechanism.measure(counter, ObservedOnly(Trip(), Budget(epsilon), SeededBits(f"{epsilon} {run}")))
+        mechanism.measure(counter, ObservedOnlyGate(Trip(), Budget(epsilon), SeededBits(f"{epsilon} {run}")))
         for run in range(runs)
     ]
     found = [metrics_of(bench.ngrams.score(model.ngrams(3)[0])) for model in models if model.accepted]
@@ -49,7 +49,7 @@ def test_a_leaking_gate_never_shows_what_did_not_happen():
     mechanism = subjects(PAGES)["mobitrie-lt"].model_copy(update={"quality": 0.01})
     accepted = []
     for seed in range(5):
-        gates = [kind(Trip(), Budget(1), SeededBits(seed)) for kind in (ObservedOnly, Gate)]
+        gates = [kind(Trip(), Budget(1), SeededBits(seed)) for kind in (ObservedOnlyGate, Gate)]
         leaking, sound = (mechanism.measure(LocalCounter(trips), gate) for gate in gates)
         assert set(map(tuple, leaking.grams.symbols.tolist())) <= {(6, 0, 1), (0, 1, 2), (1, 2, 7)}
         # A search may end with nothing; where it finds a trie, noise shows in it.
@@ -60,7 +60,7 @@ def test_a_leaking_gate_never_shows_what_did_not_happen():
 
 def test_a_gate_that_leaks_takes_no_secure_noise():
     with pytest.raises(ParameterError, match="from a seed"):
-        ObservedOnly(Trip(), Budget(1), secure_bits())
+        ObservedOnlyGate(Trip(), Budget(1), secure_bits())
 
 
 @pytest.mark.data

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wayveil.privacy.gradients import CLIP, INPUT_UNIT, LARGEST_INPUT, Outer, Rows, clipped_sum
+from wayveil.privacy.gradients import CLIP, INPUT_UNIT, LARGEST_INPUT, EmbeddingRows, Outer, clipped_sum
 
 
 def some_parts(seed, examples, scale):
@@ -17,7 +17,7 @@ def some_parts(seed, examples, scale):
             np.maximum(rng.normal(0, 2, (examples, 7)), 0).astype(np.float32),
             (scale * rng.normal(0, 1, (examples, 5))).astype(np.float32),
         ),
-        Rows(
+        EmbeddingRows(
             11,
             rng.integers(0, 11, (examples, 2)),
             (scale * rng.normal(0, 1, (examples, 2, 3))).astype(np.float32),
@@ -32,7 +32,7 @@ def take(parts, index):
     return [
         Outer(part.inputs[index], part.errors[index])
         if isinstance(part, Outer)
-        else Rows(part.size, part.index[index], part.errors[index])
+        else EmbeddingRows(part.size, part.index[index], part.errors[index])
         for part in parts
     ]
 
@@ -111,7 +111,7 @@ def test_no_number_lifts_an_example_over_the_clip(wrong):
 
 def test_a_row_that_comes_twice_is_clipped_as_the_sum_it_becomes():
     errors = np.full((1, 2, 3), 5.0, np.float32)
-    (total,) = clipped_sum([Rows(4, np.array([[2, 2]]), errors)], 1.0)
+    (total,) = clipped_sum([EmbeddingRows(4, np.array([[2, 2]]), errors)], 1.0)
     assert np.sqrt((total**2).sum()) <= CLIP
     assert np.sqrt((total**2).sum()) > 0.999 * CLIP
 

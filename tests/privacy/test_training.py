@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from wayveil.errors import BudgetExceededError, ParameterError
-from wayveil.privacy.accounting import Steps, sigma_for, training_epsilon
+from wayveil.privacy.accounting import SampledSteps, sigma_for, training_epsilon
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
@@ -60,7 +60,7 @@ def test_a_unit_gives_one_example_whatever_it_did():
 def test_units_that_are_not_made_of_trips_are_refused(unit):
     gate = Gate(unit, Budget(1, delta=MILLIONTH), SeededBits(1))
     with pytest.raises(ParameterError, match="Use trip, rider or rider-day"):
-        gate.training("learning", [Steps(Fraction(1, 10), 5)], Fraction(1))
+        gate.training("learning", [SampledSteps(Fraction(1, 10), 5)], Fraction(1))
     assert gate.budget.spent == 0
 
 
@@ -83,7 +83,7 @@ class Line:
 def test_training_books_its_price_and_noises_every_parameter():
     trips = trips_of(list(range(40)))
     gate = Gate(Trip(), Budget(1, delta=MILLIONTH), SeededBits(9))
-    plan = Steps(Fraction(1, 4), 60)
+    plan = SampledSteps(Fraction(1, 4), 60)
     bought = gate.training("learning", [plan], Fraction(1))
     (spend,) = gate.budget.spends
     assert (spend.kind, spend.price, spend.delta, spend.sensitivity) == ("training", 1, MILLIONTH, CLIP)
@@ -105,7 +105,7 @@ def test_training_books_its_price_and_noises_every_parameter():
 
 def test_training_that_is_broken_off_stays_spent_and_says_so():
     gate = Gate(Trip(), Budget(1, delta=MILLIONTH), SeededBits(9))
-    bought = gate.training("learning", [Steps(Fraction(1, 4), 20)], Fraction(1))
+    bought = gate.training("learning", [SampledSteps(Fraction(1, 4), 20)], Fraction(1))
     with pytest.raises(BrokenOffError, match=r"after 2 of 20 steps.*stays spent"):
         bought.run(
             examples_of(trips_of([0, 1, 2]), Trip()), Line(stop_after=3), clip=1.0, expected=1.0, name="x"
@@ -115,16 +115,20 @@ def test_training_that_is_broken_off_stays_spent_and_says_so():
 
 def test_epsilon_is_that_of_the_privacy_loss_distribution():
     q, delta = Fraction(200, 121_622), Fraction(1, 121_622)
-    assert training_epsilon([Steps(q, 18_240)], Fraction(13, 10), delta) == pytest.approx(0.773, abs=0.002)
-    assert training_epsilon([Steps(q, 18_240)], Fraction(9, 10), delta) == pytest.approx(1.418, abs=0.002)
+    assert training_epsilon([SampledSteps(q, 18_240)], Fraction(13, 10), delta) == pytest.approx(
+        0.773, abs=0.002
+    )
+    assert training_epsilon([SampledSteps(q, 18_240)], Fraction(9, 10), delta) == pytest.approx(
+        1.418, abs=0.002
+    )
 
 
 def test_no_delta_is_said_before_anything_is_spent():
     with pytest.raises(ParameterError, match="delta above 0"):
-        sigma_for([Steps(Fraction(1, 10), 5)], Fraction(1), Fraction(0))
+        sigma_for([SampledSteps(Fraction(1, 10), 5)], Fraction(1), Fraction(0))
     gate = Gate(Trip(), Budget(1), SeededBits(1))
     with pytest.raises(ParameterError, match="delta"):
-        gate.training("learning", [Steps(Fraction(1, 10), 5)], Fraction(1))
+        gate.training("learning", [SampledSteps(Fraction(1, 10), 5)], Fraction(1))
     assert gate.budget.spent == 0
 
 
@@ -132,5 +136,5 @@ def test_without_the_accountant_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "dp_accounting.pld", None)
     gate = Gate(Trip(), Budget(1, delta=MILLIONTH), SeededBits(1))
     with pytest.raises(ParameterError, match=r"wayveil\[accounting\]"):
-        gate.training("learning", [Steps(Fraction(1, 10), 5)], Fraction(1))
+        gate.training("learning", [SampledSteps(Fraction(1, 10), 5)], Fraction(1))
     assert gate.budget.spent == 0

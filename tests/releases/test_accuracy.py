@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from ring_networks import ring_of_stops
-from wayveil.accuracy.accuracy import ALL_NOISE, Accuracy, Seen, _judge, find_accuracy
+from wayveil.accuracy.accuracy import ALL_NOISE, Accuracy, KindEvidence, _judge, find_accuracy
 from wayveil.accuracy.bands import find_bands
 from wayveil.accuracy.replicas import budget_of, draw_replicas, mechanism_of, unit_of
 from wayveil.accuracy.verdicts import judge
@@ -325,8 +325,8 @@ def test_public_knowledge_is_not_worse_because_a_release_lost_half_of_all_moves(
     public = Trips.of_lists([[0, 1, 2, 3]] * 100, World.of_symbols("abcd"))
     half = Tally(np.array([1, 6, 11]), np.array([50.0, 50.0, 50.0]))  # a > b, b > c, c > d
     smaller = Tally(half.cells, half.values / 2)
-    lossless = _judge("edges", 100.0, Seen(half, [half]), public, 1.0)
-    lossy = _judge("edges", 100.0, Seen(half, [smaller]), public, 1.0)
+    lossless = _judge("edges", 100.0, KindEvidence(half, [half]), public, 1.0)
+    lossy = _judge("edges", 100.0, KindEvidence(half, [smaller]), public, 1.0)
     assert lossless.public == pytest.approx(1.0)
     assert lossy.public == pytest.approx(0.0)
     assert lossy.error == pytest.approx(0.5)

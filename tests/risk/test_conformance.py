@@ -19,7 +19,7 @@ from wayveil.lab.audits.likelihood import WIDE, GaussianLaw, LaplaceLaw
 from wayveil.lab.audits.mutants import SAME_NOISE
 from wayveil.lab.audits.recording import Subject, record
 from wayveil.lab.audits.tiny_worlds import crowd, plain_world
-from wayveil.lab.audits.transcript import Coin, Exchange
+from wayveil.lab.audits.transcript import Exchange, Flip
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
@@ -170,7 +170,7 @@ def test_coins_are_held_to_the_probability_that_was_asked_for():
     rng = np.random.default_rng(1)
 
     def coins(asked, real):
-        return [Coin(0, Fraction(asked), bool(heads)) for heads in rng.random(400) < real]
+        return [Flip(0, Fraction(asked), bool(heads)) for heads in rng.random(400) < real]
 
     assert coins_p_value([]) == 1
     assert coins_p_value(coins("1/3", 1 / 3) + coins("1/20", 1 / 20)) > 1e-6

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from risk.attack_city import thirds
 from wayveil.attacks.places import distinct_paths, distinct_rows
-from wayveil.attacks.warping import Paths, count_neighbours, nearest, warping, within
+from wayveil.attacks.warping import MetricPaths, count_neighbours, nearest, warping, within
 
 
 def plain_distance(x, y):
@@ -26,7 +26,9 @@ paths = st.lists(st.lists(points, min_size=1, max_size=6), min_size=1, max_size=
 
 def as_paths(lists):
     flat = np.array([point for path in lists for point in path], float)
-    return Paths.of(flat, np.concatenate([[0], np.cumsum([len(path) for path in lists])]).astype(np.int64))
+    return MetricPaths.of(
+        flat, np.concatenate([[0], np.cumsum([len(path) for path in lists])]).astype(np.int64)
+    )
 
 
 @given(paths, paths)

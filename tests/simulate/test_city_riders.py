@@ -5,7 +5,7 @@ import pytest
 
 from wayveil.errors import ParameterError
 from wayveil.simulate.feed import write_city
-from wayveil.simulate.riders import Demand, departures, reachable_stops, simulate_riders
+from wayveil.simulate.riders import Attraction, departures, reachable_stops, simulate_riders
 from wayveil.world.geo import haversine
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
@@ -54,7 +54,7 @@ def test_people_ride_less_far_than_chance_would_take_them(city, trips):
 
     shuffled = np.random.default_rng(0).permutation(trips.destinations())
     assert metres(trips, trips.destinations()) < metres(trips, shuffled)
-    near = simulate_riders(city, 20_000, seed=1, demand=Demand(minutes=2)).trips
+    near = simulate_riders(city, 20_000, seed=1, demand=Attraction(minutes=2)).trips
     assert metres(near, near.destinations()) < 0.8 * metres(trips, trips.destinations())
 
 

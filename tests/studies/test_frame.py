@@ -8,12 +8,12 @@ import pytest
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.lab.studies import page, run
 from wayveil.lab.studies.curves import NOT_MEASURED, falls, grows
-from wayveil.lab.studies.lab import Lab, Source
+from wayveil.lab.studies.lab import Lab, StudySource
 from wayveil.lab.studies.page import study_page
 from wayveil.lab.studies.registry import find_study, studies
 from wayveil.lab.studies.results import Results, summarise
 from wayveil.lab.studies.run import run_study
-from wayveil.lab.studies.study import Claim, Exhibit, Outcome, Part, Study, figures
+from wayveil.lab.studies.study import CellOutcome, Claim, Exhibit, Part, Study, figures
 from wayveil.lab.studies.verdicts import judge, reaches
 
 calls = []
@@ -25,7 +25,7 @@ def measure(setting, repetition):
         raise WayveilError("these trips carry no times")
     if setting["mechanism"] == "broken":
         raise ZeroDivisionError("a defect")
-    return Outcome(figures({"error": float(setting["epsilon"]) + repetition, "F1": 0.5}))
+    return CellOutcome(figures({"error": float(setting["epsilon"]) + repetition, "F1": 0.5}))
 
 
 def toy(lab, mechanisms=("ours", "refusing")):
@@ -122,7 +122,7 @@ def test_another_setting_in_the_same_folder_is_refused(lab):
     run_study("toy", lab, workers=1)
     with pytest.raises(ParameterError, match=r"another scale \(tiny, not full\); choose another folder"):
         run_study("toy", replace(lab, scale="full"), workers=1)
-    lab.sources["trips"] = Source("trips", "own", "trips of x.csv", "abc")
+    lab.sources["trips"] = StudySource("trips", "own", "trips of x.csv", "abc")
     with pytest.raises(ParameterError, match="another sources"):
         run_study("toy", lab, workers=1)
 
@@ -186,7 +186,7 @@ def test_the_page_has_everything(lab, monkeypatch):
 
 
 def test_a_page_about_somebodys_trips_is_internal(lab, monkeypatch):
-    lab.sources["trips"] = Source("trips", "own", "trips of x.csv", "abc")
+    lab.sources["trips"] = StudySource("trips", "own", "trips of x.csv", "abc")
     path, _, _ = study_page("toy", lab, workers=1)
     assert "INTERNAL – NOT FOR PUBLICATION" in path.read_text()
 

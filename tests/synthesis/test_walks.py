@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.walks import Steps, Walker
+from wayveil.synthesis.walks import Walker, WeightedSteps
 from wayveil.world.world import World
 
 WORLD = World(list("abc"))
@@ -16,7 +16,7 @@ BEGIN, END = 3, 4
 
 def steps(rows):
     """Rows of (context, symbol, weight)."""
-    return Steps(
+    return WeightedSteps(
         np.array([context for context, _, _ in rows]),
         np.array([symbol for _, symbol, _ in rows]),
         np.array([float(weight) for _, _, weight in rows]),

@@ -7,7 +7,7 @@ import pytest
 
 from wayveil.mechanisms.weave.cell_estimates import CellEstimates
 from wayveil.mechanisms.weave.lengths import Lengths
-from wayveil.mechanisms.weave.move_chain import Rows
+from wayveil.mechanisms.weave.move_chain import MoveRows
 from wayveil.mechanisms.weave.repeating_walks import RepeatFactors, WalkPlan
 from wayveil.mechanisms.weave.settings import Generation, ListSettings
 from wayveil.world.repeats import BACK, NEW, REMEMBERED, STAY, VISIT_KINDS, classify_visits, count_contexts
@@ -16,11 +16,11 @@ from wayveil.world.walk_blocks import length_edges
 SIZE = 12
 
 
-def anywhere() -> Rows:
+def anywhere() -> MoveRows:
     """From every place to every place alike."""
     share = np.full(SIZE, 1 / SIZE)
     none = np.zeros(SIZE + 1, np.int64)
-    return Rows(none, np.zeros(0, np.int64), np.zeros(0), np.ones(SIZE), share, np.ones(SIZE))
+    return MoveRows(none, np.zeros(0, np.int64), np.zeros(0), np.ones(SIZE), share, np.ones(SIZE))
 
 
 def plan(count: int, length: int, returns: int = -1) -> WalkPlan:
@@ -64,7 +64,7 @@ def test_walks_rather_end_where_walks_end():
 
 def test_walks_follow_the_rows():
     following = np.roll(np.arange(SIZE), -1)
-    rows = Rows(
+    rows = MoveRows(
         np.arange(SIZE + 1), following, np.ones(SIZE), np.zeros(SIZE), np.full(SIZE, 1 / SIZE), np.ones(SIZE)
     )
     memory = RepeatFactors(0, 0, np.ones((1, 1, VISIT_KINDS)))

@@ -19,7 +19,7 @@ from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.feasibility import Feasibility
 from wayveil.utility.gps import COARSE, GpsFigures, circles, extents, trips_through
-from wayveil.utility.grid import Grid
+from wayveil.utility.grid import DegreeGrid
 from wayveil.utility.lengths import LengthsByHour, jensen_shannon
 from wayveil.utility.operations import Operations, route_flows
 from wayveil.utility.origin_destination import (
@@ -125,7 +125,7 @@ def test_without_the_optional_package_the_distance_refuses_instead_of_vanishing(
 
 
 def test_zone_pairs_diverge_by_the_definition():
-    grid = Grid(2)
+    grid = DegreeGrid(2)
     cell = grid.cells(CITY)
     assert cell.reshape(4, 4).tolist() == [[0, 0, 1, 1]] * 2 + [[2, 2, 3, 3]] * 2
     p, q = (Counter((cell[t[0]], cell[t[-1]]) for t in side.to_lists()) for side in (RAW, OTHER))
@@ -203,7 +203,7 @@ def test_the_gps_set_is_that_of_its_definitions():
         )
     ]
     assert found["gps/query"] == pytest.approx(np.mean(slow))
-    cell = Grid(15).cells(CITY)
+    cell = DegreeGrid(15).cells(CITY)
     visits = [np.bincount(cell[side.location], minlength=225) for side in (RAW, OTHER)]
     assert found["gps/coverage"] == pytest.approx(kendalltau(*visits).statistic)
     coarse = COARSE.cells(CITY)

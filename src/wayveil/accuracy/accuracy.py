@@ -183,7 +183,7 @@ def find_accuracy(release: "Release", holds: Collection[str] | None = None) -> A
             else:
                 lost = 0.0 if kind == "total" else missing
                 law = _paid_error(release, expected) if kind == "total" else None
-                seen = Seen(true, shown, bias or 0.0, lost, _made_up(release, kind, replicas), law)
+                seen = KindEvidence(true, shown, bias or 0.0, lost, _made_up(release, kind, replicas), law)
                 verdict = _judge(kind, len(trips) / kept_trips, seen, public, worst)
             verdicts.append(verdict)
             if verdict.is_noise or (verdict.margin or 0.0) < 1:
@@ -293,7 +293,7 @@ def _bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class KindEvidence:
     """What is known of one kind of question without the raw trips.
 
     release, replicas  numbers of both
@@ -348,7 +348,7 @@ def _kept(size: float, replicas: Sequence[float]) -> float:
     return 1.0 if abs(share - 1) <= MOST_LOST else float(np.clip(share, LEAST_KEPT, 1 / LEAST_KEPT))
 
 
-def _judge(kind: str, trips: float, seen: Seen, public: Trips, worst: float | None) -> Verdict:
+def _judge(kind: str, trips: float, seen: KindEvidence, public: Trips, worst: float | None) -> Verdict:
     """The error beside that of public knowledge, which knows the number of trips; both in shares of what was there.
 
     A release that lost half of all moves is not nearer to the truth than public knowledge because that has twice as

@@ -36,45 +36,45 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class TripCells:
     """Cells that trips fall into: the cell of each time that one does, and the visit at which it happens."""
 
     cell: Ints
     visit: Ints
 
 
-def _boardings(trips: Trips, asked: Asked) -> Cells:
+def _boardings(trips: Trips, asked: Asked) -> TripCells:
     if asked.taps:
-        return Cells(trips.location.astype(np.int64), np.arange(trips.visits))
+        return TripCells(trips.location.astype(np.int64), np.arange(trips.visits))
     first = trips.offsets[:-1][trips.lengths > 0]
-    return Cells(trips.location[first].astype(np.int64), first)
+    return TripCells(trips.location[first].astype(np.int64), first)
 
 
-def _alightings(trips: Trips, asked: Asked) -> Cells:
+def _alightings(trips: Trips, asked: Asked) -> TripCells:
     _, last = _ends(trips, asked)
-    return Cells(trips.location[last].astype(np.int64), last)
+    return TripCells(trips.location[last].astype(np.int64), last)
 
 
-def _through(trips: Trips, asked: Asked) -> Cells:
+def _through(trips: Trips, asked: Asked) -> TripCells:
     """Every stop of a trip once, at its first visit there."""
     _, visit = np.unique(trips.trip_of_visit() * trips.world.size + trips.location, return_index=True)
-    return Cells(trips.location[visit].astype(np.int64), visit)
+    return TripCells(trips.location[visit].astype(np.int64), visit)
 
 
-def _journeys(trips: Trips, asked: Asked) -> Cells:
+def _journeys(trips: Trips, asked: Asked) -> TripCells:
     first, last = _ends(trips, asked)
-    return Cells(trips.location[first].astype(np.int64) * trips.world.size + trips.location[last], first)
+    return TripCells(trips.location[first].astype(np.int64) * trips.world.size + trips.location[last], first)
 
 
-def _districts(trips: Trips, asked: Asked) -> Cells:
+def _districts(trips: Trips, asked: Asked) -> TripCells:
     assert asked.districts is not None
     first, last = _ends(trips, asked)
     of_place = asked.districts.of_place
     pair = of_place[trips.location[first]] * len(asked.districts.names) + of_place[trips.location[last]]
-    return Cells(pair, first)
+    return TripCells(pair, first)
 
 
-def _transfers(trips: Trips, asked: Asked) -> Cells:
+def _transfers(trips: Trips, asked: Asked) -> TripCells:
     """A trip changes lines at a stop if no line runs on both stretches around it; once per stop and trip."""
     network = ways_of(trips)
     visit, edge = _edges(trips, network)
@@ -85,15 +85,15 @@ def _transfers(trips: Trips, asked: Asked) -> Cells:
     at = visit[follows][changes[back]]
     trip = np.searchsorted(trips.offsets, at, side="right")
     _, once = np.unique(trip * trips.world.size + trips.location[at], return_index=True)
-    return Cells(trips.location[at[once]].astype(np.int64), at[once])
+    return TripCells(trips.location[at[once]].astype(np.int64), at[once])
 
 
-def _line_load(trips: Trips, asked: Asked) -> Cells:
+def _line_load(trips: Trips, asked: Asked) -> TripCells:
     visit, edge = _edges(trips, ways_of(trips))
-    return Cells(edge, visit)
+    return TripCells(edge, visit)
 
 
-def _sizes(trips: Trips, asked: Asked) -> Cells:
+def _sizes(trips: Trips, asked: Asked) -> TripCells:
     """Durations or distances: the class of each trip, or whether it is above the limit."""
     network = ways_of(trips)
     full = trips.take(trips.lengths > 0)
@@ -101,10 +101,10 @@ def _sizes(trips: Trips, asked: Asked) -> Cells:
     passed = along_paths(network, full.location, full.offsets, weight)[full.offsets[1:] - 1]
     size: Floats = np.asarray(passed, np.float64) / unit
     cell = size > asked.over if asked.over is not None else size // CLASS[asked.question]
-    return Cells(cell.astype(np.int64), trips.offsets[:-1][trips.lengths > 0])
+    return TripCells(cell.astype(np.int64), trips.offsets[:-1][trips.lengths > 0])
 
 
-CELLS: Final[dict[str, Callable[[Trips, Asked], Cells]]] = {
+CELLS: Final[dict[str, Callable[[Trips, Asked], TripCells]]] = {
     "boardings": _boardings,
     "alightings": _alightings,
     "through": _through,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.attacks.alike import differences
-from wayveil.attacks.findings import Finding, RiskReport, WorstOff
+from wayveil.attacks.findings import AttackFinding, RiskReport, WorstOff
 from wayveil.attacks.inference import guess_destination, guess_hour
 from wayveil.attacks.knowledge import Known
 from wayveil.attacks.linkage import LINKED_METRES, Nearness, nearness
@@ -126,7 +126,7 @@ class _Attack:
     def report(self, datasheet: dict[str, Any], holdout: Trips | None) -> RiskReport:
         near = {timed: self._nearness(timed) for timed in ((False, True) if self.hours else (False,))}
         mine, others = near[False]
-        steps: list[Callable[[], list[Finding]]] = [
+        steps: list[Callable[[], list[AttackFinding]]] = [
             self._singling_out,
             lambda: self._linkage(near),
             self._inference,
@@ -180,7 +180,7 @@ class _Attack:
             others = nearness(self.controls.trips, self.released, **ask)  # type: ignore[arg-type]
         return mine, others
 
-    def _singling_out(self) -> list[Finding]:
+    def _singling_out(self) -> list[AttackFinding]:
         findings = []
         for known in self.known:
             for worst in (False, True):
@@ -204,7 +204,7 @@ class _Attack:
                 ]
         return findings
 
-    def _linkage(self, near: dict[bool, tuple[Nearness, Nearness | None]]) -> list[Finding]:
+    def _linkage(self, near: dict[bool, tuple[Nearness, Nearness | None]]) -> list[AttackFinding]:
         metres = self.settings.metres
         return [
             self._finding(
@@ -217,7 +217,7 @@ class _Attack:
             for timed, (mine, others) in near.items()
         ]
 
-    def _inference(self) -> list[Finding]:
+    def _inference(self) -> list[AttackFinding]:
         questions = {"destination": guess_destination}
         if self.hours:
             questions["hour of departure"] = guess_hour
@@ -256,8 +256,8 @@ class _Attack:
     @staticmethod
     def _finding(
         attack: str, label: str, mine: Rate, others: Rate | None, naive: Rate, known: int | None = None
-    ) -> Finding:
-        return Finding(
+    ) -> AttackFinding:
+        return AttackFinding(
             attack, label, known, mine, others, naive, None if others is None else gain(mine, others)
         )
 

@@ -31,7 +31,7 @@ LIMITS = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class AttackFinding:
     """One attack in one setting. `control` and `risk` are None without a hold-out."""
 
     attack: str
@@ -80,7 +80,7 @@ class WorstOff:
 class RiskReport:
     """All attacks on one release: for the eyes of the data holder only."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[AttackFinding, ...]
     membership: Membership | None
     uniqueness: dict[str, tuple[Rate, ...]]
     copies: Rate
@@ -98,7 +98,7 @@ class RiskReport:
     assumptions: tuple[str, ...] = field(default=ASSUMPTIONS)
     limits: tuple[str, ...] = field(default=LIMITS)
 
-    def __getitem__(self, place: tuple[str, str, int | None]) -> Finding:
+    def __getitem__(self, place: tuple[str, str, int | None]) -> AttackFinding:
         """A finding by attack, label and number of known points."""
         for finding in self.findings:
             if (finding.attack, finding.label, finding.known) == place:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.attacks.draws import words
-from wayveil.attacks.warping import Floats, Ints, Paths
+from wayveil.attacks.warping import Floats, Ints, MetricPaths
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
@@ -69,7 +69,7 @@ def distinct_rows(tokens: NDArray[np.integer], offsets: Ints) -> Distinct:
     return Distinct(of_row, order[new], np.bincount(of_row, minlength=int(new.sum())))
 
 
-def paths_of(trips: Trips, *, timed: bool) -> Paths:
+def paths_of(trips: Trips, *, timed: bool) -> MetricPaths:
     """Every trip as a path; with times, a third coordinate of one metre a second from the first midnight."""
     east, north = coordinates(trips.world)
     third = np.zeros(trips.visits)
@@ -78,10 +78,10 @@ def paths_of(trips: Trips, *, timed: bool) -> Paths:
             raise ParameterError("these trips carry no times")
         third = METRES_PER_SECOND * trips.time.astype(np.float64)
     points = np.column_stack([east[trips.location], north[trips.location], third])
-    return Paths.of(points, trips.offsets)
+    return MetricPaths.of(points, trips.offsets)
 
 
-def distinct_paths(trips: Trips, *, timed: bool) -> tuple[Paths, Distinct]:
+def distinct_paths(trips: Trips, *, timed: bool) -> tuple[MetricPaths, Distinct]:
     """The different paths among the trips, and which one each trip is. Trips must not be empty."""
     tokens: NDArray[np.int64] = trips.location.astype(np.int64)
     if timed and trips.time is not None:

@@ -22,7 +22,7 @@ NOTHING_LEFT, MISSED, FOUND = -1, 0, 1
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SinglingOut:
     """Of each target (row) with 1..5 known points (column): found, missed, or nothing left to learn; and the same for
     a released trip taken blindly.
     """
@@ -40,7 +40,7 @@ class Outcome:
         return column[column != NOTHING_LEFT] == FOUND
 
 
-def single_out(targets: Trips, released: Trips, known: Known, *, worst: bool, seed: int) -> Outcome:
+def single_out(targets: Trips, released: Trips, known: Known, *, worst: bool, seed: int) -> SinglingOut:
     """Attack every target."""
     size = points(known, targets.world.size)
     sets = PointSets.of_trips(targets, known)
@@ -51,7 +51,7 @@ def single_out(targets: Trips, released: Trips, known: Known, *, worst: bool, se
     key = key_of(f"known points {known}", seed)
     arrays = (sets.point, sets.offsets, there.point, there.offsets, rows, start, worst, key, found, blind)
     share_out(lambda first, end: _attack(first, end, *arrays), len(sets), "singling out")
-    return Outcome(found, blind)
+    return SinglingOut(found, blind)
 
 
 @njit(cache=True)

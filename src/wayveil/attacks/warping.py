@@ -30,7 +30,7 @@ PARTS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class MetricPaths:
     """Sequences of points in metres (the third coordinate is time, or 0): path i is `points[offsets[i]:offsets[i+1]]`.
 
     No path is empty; `boxes` has the least and the greatest coordinates of each.
@@ -41,7 +41,7 @@ class Paths:
     boxes: Floats
 
     @classmethod
-    def of(cls, points: Floats, offsets: Ints) -> "Paths":
+    def of(cls, points: Floats, offsets: Ints) -> "MetricPaths":
         """Paths with their boxes."""
         starts = offsets[:-1]
         if len(starts) == 0:
@@ -202,7 +202,7 @@ def _nearest(
         metres[i], place[i] = best, where
 
 
-def nearest(these: Paths, those: Paths) -> tuple[Floats, Ints]:
+def nearest(these: MetricPaths, those: MetricPaths) -> tuple[Floats, Ints]:
     """For each of these paths the distance to the nearest of those, and which it is (-1 if there are none)."""
     metres, place = np.full(len(these), np.inf), np.full(len(these), -1, np.int64)
     if len(these) and len(those):
@@ -255,7 +255,7 @@ def _count_neighbours(
     return warped
 
 
-def count_neighbours(paths: Paths, copies: Ints, threshold: float) -> tuple[Ints, int]:
+def count_neighbours(paths: MetricPaths, copies: Ints, threshold: float) -> tuple[Ints, int]:
     """How many paths lie closer than `threshold` to each distinct path, its own copies included; and the warpings."""
     order = np.argsort(paths.boxes[:, 0], kind="stable")
     part, sizes = paths.parts()
@@ -297,6 +297,6 @@ def _distances_of_pairs(a: Floats, ao: Ints, left: Ints, b: Floats, bo: Ints, ri
     return out
 
 
-def distances_of_pairs(these: Paths, left: Ints, those: Paths, right: Ints) -> Floats:
+def distances_of_pairs(these: MetricPaths, left: Ints, those: MetricPaths, right: Ints) -> Floats:
     """The distances of these paths to those, pair by pair."""
     return _distances_of_pairs(these.points, these.offsets, left, those.points, those.offsets, right)

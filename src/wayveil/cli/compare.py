@@ -25,7 +25,7 @@ from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.lab.comparison.cells import Cell
+    from wayveil.lab.comparison.cells import ComparisonCell
     from wayveil.lab.comparison.results import Comparison
     from wayveil.lab.syntactic.method import SyntacticMethod
     from wayveil.mechanisms.mechanism import Mechanism
@@ -203,7 +203,7 @@ def _run(
         if quiet:
             live.stop()
 
-        def seen(cell: "Cell", status: str) -> None:
+        def seen(cell: "ComparisonCell", status: str) -> None:
             board.add(cell, status)
             if not quiet:
                 live.update(board.table())
@@ -228,7 +228,7 @@ class Board:
         self.done: Counter[tuple[str, float | None]] = Counter()
         self.words: dict[tuple[str, float | None], str] = {}
 
-    def add(self, cell: "Cell", status: str) -> None:
+    def add(self, cell: "ComparisonCell", status: str) -> None:
         """One more cell."""
         from wayveil.lab.comparison.cells import display_name
 

@@ -9,7 +9,7 @@ from wayveil.arrays import Ints
 from wayveil.counting.blocks import CountBlock
 from wayveil.counting.counts import CountLengths, CountNgrams, CountPairs, CountTrips, CountVisits
 from wayveil.counting.hops import CountHopWeights, CountStarts
-from wayveil.counting.levels import Prefixes, Runs, Start
+from wayveil.counting.levels import Prefixes, Start, Suffixes
 from wayveil.counting.ngrams import CountCappedNgrams, CountNormalisedNgrams
 from wayveil.counting.normalised_moves import CountNormalisedMoves
 from wayveil.counting.protocol import Alphabet, Encoding, LevelCounter
@@ -54,7 +54,7 @@ class EngineCounter(ABC):
         return self.levels(Prefixes(encoding))
 
     def runs(self, moves: int, encoding: Alphabet | None = None) -> LevelCounter:
-        return self.levels(Runs(moves, encoding))
+        return self.levels(Suffixes(moves, encoding))
 
     def trips(self) -> SparseCounts:
         counted = self.total(CountTrips())

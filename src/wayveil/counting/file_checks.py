@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.counting.file_pieces import ROW, UNIT, Rows
+from wayveil.counting.file_pieces import ROW, UNIT, VisitFiles
 from wayveil.errors import InputError, UnknownStopError
 from wayveil.trips.findings import Findings
 from wayveil.trips.history import History
@@ -50,7 +50,7 @@ class RowError(Exception):
         self.text, self.row = text, row
 
 
-def check_piece(table: pl.DataFrame, rows: Rows, form: Form | None) -> Trips:
+def check_piece(table: pl.DataFrame, rows: VisitFiles, form: Form | None) -> Trips:
     """The trips of a piece that holds whole trips, or the first problem as an error."""
     files = rows.files
     try:
@@ -73,7 +73,7 @@ def trips_of_piece(
     return trips_of_table(table.drop(gone), world, findings, history, on_unknown, form)
 
 
-def first_unknown_stop(rows: Rows) -> InputError:
+def first_unknown_stop(rows: VisitFiles) -> InputError:
     """The sentence for the first unknown stop of all files, which tells how many there are."""
     world, stop = rows.files.world, pl.col(rows.names["stop_id"]).cast(pl.String)
     table = pl.scan_parquet(list(rows.paths)).select(stop.alias("stop"))

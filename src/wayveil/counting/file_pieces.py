@@ -37,7 +37,7 @@ class NotInOrderError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class VisitFiles:
     """Visits as Parquet files under our names.
 
     files    what the person brought
@@ -91,20 +91,20 @@ def time_form(table: pl.LazyFrame, names: dict[str, str]) -> Form | None:
     return read_times(some).expected if len(some) else None
 
 
-def as_parquet(files: TripFiles, folder: Path) -> Rows:
+def as_parquet(files: TripFiles, folder: Path) -> VisitFiles:
     """The files themselves where they are Parquet; else the same rows as Parquet in the folder, all of them text."""
     if files.parquet:
-        return Rows(files, files.paths, files.names, row_counts(files.paths))
+        return VisitFiles(files, files.paths, files.names, row_counts(files.paths))
     written = []
     for number, path in enumerate(files.paths):
         target = folder / f"part-{number:06}.parquet"
         with step(f"Reading {path.name}"):
             _csv_to_parquet(path, target, folder, list(files.names.values()))
         written.append(target)
-    return Rows(files, tuple(written), files.names, row_counts(tuple(written)))
+    return VisitFiles(files, tuple(written), files.names, row_counts(tuple(written)))
 
 
-def sort_rows(rows: Rows, folder: Path, memory: int) -> Rows:
+def sort_rows(rows: VisitFiles, folder: Path, memory: int) -> VisitFiles:
     """The same rows with every rider's trips, and every trip's rows, side by side; DuckDB spills to the folder."""
     import duckdb
 
@@ -136,7 +136,7 @@ def sort_rows(rows: Rows, folder: Path, memory: int) -> Rows:
         except duckdb.Error as error:
             raise full_disk(folder.parent, error) from error
     shutil.rmtree(spill, ignore_errors=True)
-    return Rows(rows.files, (target,), {our: our for our in rows.names}, rows.counts, UNIT)
+    return VisitFiles(rows.files, (target,), {our: our for our in rows.names}, rows.counts, UNIT)
 
 
 def _tidy(table: pl.DataFrame, file: Path) -> pl.DataFrame:
@@ -147,7 +147,7 @@ def _tidy(table: pl.DataFrame, file: Path) -> pl.DataFrame:
     return table.with_columns(as_codes(table["rider_id"], NO_ID))
 
 
-def whole_units(rows: Rows, unit: str) -> Iterator[pl.DataFrame]:
+def whole_units(rows: VisitFiles, unit: str) -> Iterator[pl.DataFrame]:
     """The rows in pieces that end where a unit does. `unit` is the column that tells units apart; a trip without one
     is a unit by itself.
 
@@ -156,7 +156,7 @@ def whole_units(rows: Rows, unit: str) -> Iterator[pl.DataFrame]:
     return cut_between_units(rows.slices() if rows.unit else _in_order(rows, unit), rows.unit or unit)
 
 
-def _in_order(rows: Rows, unit: str) -> Iterator[pl.DataFrame]:
+def _in_order(rows: VisitFiles, unit: str) -> Iterator[pl.DataFrame]:
     """The rows as they were brought, as long as they show that no unit comes back."""
     last: dict[str, object] = {}
     before: pl.DataFrame | None = None

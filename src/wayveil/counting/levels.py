@@ -40,7 +40,7 @@ class Prefixes:
 
 
 @dataclass(frozen=True)
-class Runs:
+class Suffixes:
     """Marked trips read from each of their places on, within their first moves."""
 
     moves: int

@@ -21,8 +21,8 @@ from wayveil.counting.scratch import scratch_space
 from wayveil.counting.spark_session import connected, said_in_a_sentence
 from wayveil.counting.spark_tables import SparkRows, visits_table
 from wayveil.counting.spark_tasks import PIECES, CountPieces, PreparePieces
-from wayveil.counting.steps import Opened, Seen, Steps
-from wayveil.counting.stream import RecountedLevels, Work, needed_space, unit_column
+from wayveil.counting.steps import Opened, RawFacts, Steps
+from wayveil.counting.stream import PieceWork, RecountedLevels, needed_space, unit_column
 from wayveil.counting.tally import Count
 from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate, SparseCounts
@@ -62,7 +62,7 @@ class SparkEngine:
         with ExitStack() as stack:
             session = stack.enter_context(connected(self.url, self.session))
             rows = visits_table(session, trips, unit_column(trips, gate.unit))
-            work = Work(steps, gate.unit, gate.choice_key(), prints)
+            work = PieceWork(steps, gate.unit, gate.choice_key(), prints)
             prepare = PreparePieces(trips.world, work, rows.form, rows.zone, trips.history, trips.on_unknown)
             pieces = rows.table.mapInArrow(prepare, PIECES)
             if self.scratch is not None:
@@ -98,7 +98,7 @@ class SparkCounter(EngineCounter):
         return RecountedLevels(start, self)
 
 
-def _check(pieces: Any, rows: SparkRows) -> Seen:
+def _check(pieces: Any, rows: SparkRows) -> RawFacts:
     """What was seen of all pieces, or the first problem as an error in the words of the reader.
 
     A piece sends a few thousand hashes at most, whatever its size, and only where a ledger asks for them.
@@ -114,4 +114,4 @@ def _check(pieces: Any, rows: SparkRows) -> Seen:
         raise rows.unknown_stop_error()
     if problems["unit"]:
         raise ParameterError(problems["unit"][0][2])
-    return reduce(Seen.joined, (pickle.loads(row["seen"]) for row in found), Seen())
+    return reduce(RawFacts.joined, (pickle.loads(row["seen"]) for row in found), RawFacts())

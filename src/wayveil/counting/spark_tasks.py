@@ -10,7 +10,7 @@ import polars as pl
 
 from wayveil.counting.file_checks import RowError, trips_of_piece
 from wayveil.counting.file_pieces import ROW, UNIT, cut_between_units
-from wayveil.counting.stream import Work
+from wayveil.counting.stream import PieceWork
 from wayveil.counting.tally import Count, total
 from wayveil.errors import ParameterError, UnknownStopError
 from wayveil.trips.history import History
@@ -34,7 +34,7 @@ class PreparePieces:
     """Rows of a partition, sorted so that units stand together, to pieces of bounded trips."""
 
     world: World
-    work: Work
+    work: PieceWork
     form: Form | None
     zone: str | None
     history: History

@@ -39,24 +39,24 @@ class Steps:
         """The trips with what stands between their rows."""
         return trips if self.visits is None else put_on_ways(trips, self.visits, self.ways)[0]
 
-    def look(self, trips: Trips, prints: Fingerprinter | None = None) -> "Seen":
+    def look(self, trips: Trips, prints: Fingerprinter | None = None) -> "RawFacts":
         """What has to be known of raw trips as a whole, seen in a piece of them."""
         moves, lacking = count_lacking(trips) if self.must_fit and trips.world.restricts_moves else (0, 0)
         content = None if prints is None else prints.of(trips)
-        return Seen(len(trips), trips.history.stability, moves, lacking, content)
+        return RawFacts(len(trips), trips.history.stability, moves, lacking, content)
 
     def bound(self, trips: Trips, unit: Unit, key: Words) -> Trips:
         """A piece that holds whole units, as it is counted: what `Gate.bound` does to trips in memory."""
         return unit.counted(self.on_ways(trips), self.rule, key)
 
-    def stability(self, seen: "Seen", read_over: World) -> Stability:
+    def stability(self, seen: "RawFacts", read_over: World) -> Stability:
         """How far one visit more can move the trips that are counted, from what was seen of all pieces."""
         on_ways = PER_TRIP if self.ways == "routed" else UNMOVED
         return seen.stability.then(on_ways).then(self.rule.stability(self.world(read_over)))
 
 
 @dataclass(frozen=True)
-class Seen:
+class RawFacts:
     """Of raw trips: how many there are, what reading did to them, moves that the network lacks, their fingerprint."""
 
     trips: int = 0
@@ -65,7 +65,7 @@ class Seen:
     lacking: int = 0
     content: Fingerprint | None = None
 
-    def joined(self, other: "Seen") -> "Seen":
+    def joined(self, other: "RawFacts") -> "RawFacts":
         """Of two pieces together."""
         known = [seen.content for seen in (self, other) if seen.content is not None]
         return replace(

@@ -18,14 +18,21 @@ import polars as pl
 from wayveil.arrays import Ints
 from wayveil.counting.counter import EngineCounter
 from wayveil.counting.file_checks import check_piece
-from wayveil.counting.file_pieces import NotInOrderError, Rows, as_parquet, row_counts, sort_rows, whole_units
+from wayveil.counting.file_pieces import (
+    NotInOrderError,
+    VisitFiles,
+    as_parquet,
+    row_counts,
+    sort_rows,
+    whole_units,
+)
 from wayveil.counting.group_tables import GroupedLevels
 from wayveil.counting.levels import CountLevel, Prefixes, Start
 from wayveil.counting.local import pieces_of
 from wayveil.counting.prepared import PreparedTrips
 from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.counting.scratch import full_disk, scratch_space
-from wayveil.counting.steps import Opened, Seen, Steps
+from wayveil.counting.steps import Opened, RawFacts, Steps
 from wayveil.counting.tally import WORKERS, Count, total
 from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate, SparseCounts
@@ -64,7 +71,7 @@ class StreamEngine:
                 "the engine `stream` counts files; give a TripFiles, or use the engine `memory`"
             )
         with scratch_space(self.scratch, needed_space(trips)) as folder:
-            prepared, seen = prepare(trips, Work(steps, gate.unit, gate.choice_key(), prints), folder)
+            prepared, seen = prepare(trips, PieceWork(steps, gate.unit, gate.choice_key(), prints), folder)
             seen.require()
             gate.pay_for(steps.stability(seen, trips.world))
             yield Opened(lambda: StreamCounter(prepared, folder), seen.content)
@@ -104,7 +111,7 @@ class RecountedLevels:
 
 
 @dataclass(frozen=True)
-class Work:
+class PieceWork:
     """What is done with every piece: looked at as a whole, put through the steps, cut to the unit's bound."""
 
     steps: Steps
@@ -113,7 +120,7 @@ class Work:
     prints: Fingerprinter | None
 
 
-def prepare(files: TripFiles, work: Work, folder: Path) -> tuple[PreparedTrips, Seen]:
+def prepare(files: TripFiles, work: PieceWork, folder: Path) -> tuple[PreparedTrips, RawFacts]:
     """Read, check, cut and write every piece; sort the rows first where units do not stand together."""
     rows = as_parquet(files, folder)
     try:
@@ -128,20 +135,20 @@ def unit_column(files: TripFiles, unit: Unit) -> str:
     return "rider_id" if together else "trip_id"
 
 
-def _prepare(rows: Rows, work: Work, folder: Path) -> tuple[PreparedTrips, Seen]:
+def _prepare(rows: VisitFiles, work: PieceWork, folder: Path) -> tuple[PreparedTrips, RawFacts]:
     folder.mkdir(mode=0o700)
     form, files, steps = rows.form, rows.files, work.steps
     prepared = PreparedTrips(folder, steps.world(files.world), timed=form is not None)
 
-    def take(table: pl.DataFrame) -> tuple[int, Seen]:
+    def take(table: pl.DataFrame) -> tuple[int, RawFacts]:
         trips = check_piece(table, rows, form)
         for piece in pieces_of(steps.bound(trips, work.unit, work.key), PIECE):
             if len(piece):
                 prepared.add(piece)
         return table.height, steps.look(trips, work.prints)
 
-    seen = Seen()
-    waiting: deque[Future[tuple[int, Seen]]] = deque()
+    seen = RawFacts()
+    waiting: deque[Future[tuple[int, RawFacts]]] = deque()
     with meter("Reading trips", sum(rows.counts)) as advance, ThreadPoolExecutor(WORKERS) as pool:
         try:
             for table in chain(whole_units(rows, unit_column(files, work.unit)), [None] * WORKERS):

@@ -21,7 +21,7 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.od_hops import buy_ends, buy_flows, buy_trips, grid_of, zone_bits
-from wayveil.privacy.accounting import Steps
+from wayveil.privacy.accounting import SampledSteps
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.training import check_trainable
 from wayveil.synthesis.hops.hop_net import HopNet
@@ -186,9 +186,11 @@ class DpLoc(Mechanism):
         )
         return PublishedModel(moves.grid, number, tuple(source.weights), tuple(hops.weights), counter.timed)
 
-    def _plan(self, gate: Gate, number: float) -> Steps:
+    def _plan(self, gate: Gate, number: float) -> SampledSteps:
         """Public: the batch over the noisy number of units, or less of them."""
-        return Steps(min(Fraction(self.batch, _units(gate, number)), self.most_drawn), self.training_steps)
+        return SampledSteps(
+            min(Fraction(self.batch, _units(gate, number)), self.most_drawn), self.training_steps
+        )
 
     def _study_rates(self, gate: Gate, expected: float) -> tuple[float, float]:
         """A step over so many examples goes as far as the study's steps over as many: there are fewer of them."""

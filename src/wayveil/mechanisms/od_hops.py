@@ -22,7 +22,7 @@ from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
-from wayveil.synthesis.hops.ends import HOURS, Ends
+from wayveil.synthesis.hops.ends import HOURS, NoisyEnds
 from wayveil.synthesis.hops.flows import Flows, flow_cells
 from wayveil.synthesis.hops.model import TableHopsModel
 from wayveil.synthesis.hops.tables import HopContexts
@@ -149,7 +149,7 @@ def buy_ends(
     leaves: Fraction,
     hours: Fraction,
     full: float,
-) -> Ends:
+) -> NoisyEnds:
     """A partition of pairs, trips per leaf, and starts by zone and hour where there are times."""
     pairs = counter.pairs(moves.zones)
     found = gate.tree("partition of origin-destination pairs", pairs, ONE, tree)
@@ -157,11 +157,11 @@ def buy_ends(
     exact = SparseCounts.dense(np.bincount(place, pairs.counts, len(found.starts)).astype(np.int64))
     counts = gate.histogram("trips by leaf", exact, ONE, leaves)
     if not counter.timed:
-        return Ends(found.starts, counts.counts, None, 0)
+        return NoisyEnds(found.starts, counts.counts, None, 0)
     bits = zone_bits(moves, number, gate, hours, full, per_zone=HOURS)
     zone = moves.zones.zone(np.arange(moves.grid.size), bits)
     by_hour = gate.histogram("starts by zone and hour", counter.starts(zone, 1 << bits), ONE, hours)
-    return Ends(found.starts, counts.counts, by_hour.counts, bits)
+    return NoisyEnds(found.starts, counts.counts, by_hour.counts, bits)
 
 
 def buy_flows(counter: Counter, gate: Gate, moves: GridMoves, price: Fraction) -> Flows:

@@ -23,7 +23,7 @@ LEAST_SIGMA = Fraction(3, 8)
 
 
 @dataclass(frozen=True)
-class Steps:
+class SampledSteps:
     """So many steps, each of which draws every unit with this probability."""
 
     probability: Fraction
@@ -47,7 +47,7 @@ def require_accounting() -> None:
         ) from error
 
 
-def training_epsilon(trainings: Sequence[Steps], sigma: Fraction, delta: Fraction) -> float:
+def training_epsilon(trainings: Sequence[SampledSteps], sigma: Fraction, delta: Fraction) -> float:
     """The smallest epsilon of all steps together at this delta, rounded up."""
     require_accounting()
     import dp_accounting
@@ -63,14 +63,14 @@ def training_epsilon(trainings: Sequence[Steps], sigma: Fraction, delta: Fractio
     return float(accountant.get_epsilon(float(delta)))
 
 
-def sigma_for(trainings: Sequence[Steps], epsilon: Fraction, delta: Fraction) -> Fraction:
+def sigma_for(trainings: Sequence[SampledSteps], epsilon: Fraction, delta: Fraction) -> Fraction:
     """See `_sigma_for`, which remembers what it found: audits ask the same again and again."""
     require_accounting()
     return _sigma_for(tuple(trainings), epsilon, delta)
 
 
 @lru_cache(maxsize=256)
-def _sigma_for(trainings: tuple[Steps, ...], epsilon: Fraction, delta: Fraction) -> Fraction:
+def _sigma_for(trainings: tuple[SampledSteps, ...], epsilon: Fraction, delta: Fraction) -> Fraction:
     """The smallest noise, in multiples of the clip, whose steps together cost at most epsilon at this delta."""
     if delta <= 0 or delta >= 1:
         raise ParameterError(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError, RefusedError
-from wayveil.privacy.accounting import Steps, sigma_for
+from wayveil.privacy.accounting import SampledSteps, sigma_for
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.privacy.budget import Budget, Spend, exact
 from wayveil.privacy.contributions import Contribution
@@ -293,7 +293,7 @@ class Gate:
         self.open()
         return repeat_until(lambda: draw(self.inner(Budget(each))), threshold, stopping, self.flip)
 
-    def training(self, label: str, plans: Sequence[Steps], price: Fraction) -> Trainings:
+    def training(self, label: str, plans: Sequence[SampledSteps], price: Fraction) -> Trainings:
         """Buy the steps of some trainings together; each is then run once (see `training`).
 
         All of delta goes into it. The price is booked now: a training that is broken off stays spent.

@@ -1,10 +1,11 @@
 """Clipped sums of gradients in whole numbers: the same to the last digit for any order of the units.
 
 A network hands over, for every example, the factors of its gradient: `Outer` for a dense layer, whose gradient is the
-outer product of inputs and errors, and `Rows` for an embedding, whose gradient is a few rows. Inputs are rounded to
-multiples of 2^-8, then errors are scaled down until the norm of the example is at most the clip, and cut off to whole
-numbers: products and sums of whole numbers are exact in double precision below 2^53. Cutting off only shrinks, so the
-norm of every example stays at most the clip: a number of `CLIP` units, by construction and checked again.
+outer product of inputs and errors, and `EmbeddingRows` for an embedding, whose gradient is a few rows. Inputs are
+rounded to multiples of 2^-8, then errors are scaled down until the norm of the example is at most the clip, and cut
+off to whole numbers: products and sums of whole numbers are exact in double precision below 2^53. Cutting off only
+shrinks, so the norm of every example stays at most the clip: a number of `CLIP` units, by construction and checked
+again.
 
 Norms come from the factors: the norm of an outer product is the product of the norms.
 """
@@ -38,7 +39,7 @@ class Outer:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class EmbeddingRows:
     """An embedding of `size` rows: example i has errors[i, k] in row index[i, k]; a row may come twice."""
 
     size: int
@@ -50,7 +51,7 @@ class Rows:
         return self.size, self.errors.shape[2]
 
 
-Part = Outer | Rows
+Part = Outer | EmbeddingRows
 
 
 def clipped_sum(parts: Sequence[Part], clip: float) -> list[NDArray[np.float64]]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError, WayveilError
-from wayveil.privacy.accounting import Steps
+from wayveil.privacy.accounting import SampledSteps
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gradients import CLIP, Part
@@ -141,7 +141,7 @@ class Trainings:
     gate: "Gate"
     label: str
     price: Fraction
-    plans: tuple[Steps, ...]
+    plans: tuple[SampledSteps, ...]
     sigma: Fraction
     done: int = 0
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.weave import Weave
-from wayveil.trips.fit import MOST_BROKEN, Fit, fit_moves, without_way
+from wayveil.trips.fit import MOST_BROKEN, NetworkFit, fit_moves, without_way
 from wayveil.trips.legs import VisitKind, Ways, counted_world
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs.service import covered_dates
@@ -49,7 +49,7 @@ class Plan:
 
     visits: VisitKind
     why: str
-    fit: Fit | None = None
+    fit: NetworkFit | None = None
     bounds: list[Bound] = field(default_factory=list)
     max_trips: int | None = None
     notes: list[str] = field(default_factory=list)
@@ -116,7 +116,7 @@ def make_plan(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | N
     return plan
 
 
-def _seems(trips: Trips, fit: Fit | None, pairs: bool) -> tuple[VisitKind, str]:
+def _seems(trips: Trips, fit: NetworkFit | None, pairs: bool) -> tuple[VisitKind, str]:
     if pairs:
         return "pairs", "every row has an origin and a destination"
     if fit is None:

@@ -15,7 +15,7 @@ from wayveil.report.svg_histogram import LengthBins, column_chart, shares
 from wayveil.report.svg_matrix import class_labels, matrix_svg
 from wayveil.synthesis.estimates import Interval
 from wayveil.trips.trips import Trips
-from wayveil.utility.grid import Grid
+from wayveil.utility.grid import DegreeGrid
 from wayveil.utility.lengths import length_histogram
 from wayveil.utility.origin_destination import ZONE_SIDE
 from wayveil.utility.patterns import Ranked, supports, top_contiguous_patterns
@@ -130,8 +130,8 @@ def zones(world: World) -> tuple[NDArray[np.int64], list[str]]:
     Without: blocks of ids, in their order.
     """
     if isinstance(world, Network):
-        side = Grid(ZONE_SIDE).side
-        south, east = np.divmod(Grid(ZONE_SIDE).cells(world).astype(np.int64), side)
+        side = DegreeGrid(ZONE_SIDE).side
+        south, east = np.divmod(DegreeGrid(ZONE_SIDE).cells(world).astype(np.int64), side)
         square = (side - 1 - south) * side + east
         used, zone = np.unique(square, return_inverse=True)
         return zone.astype(np.int64), [f"{chr(ord('A') + at // side)}{at % side + 1}" for at in used.tolist()]

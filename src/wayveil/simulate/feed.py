@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.simulate.feed_layout import Layout, Line, lay_out
+from wayveil.simulate.feed_layout import CityLayout, CityLine, lay_out
 from wayveil.simulate.feed_names import CITY, name_places
 from wayveil.world.geo import EARTH_RADIUS_METRES, haversine
 
@@ -70,7 +70,7 @@ def write_city(path: str | Path, seed: int = 0, *, stops: int = 360, lines: int 
     return path
 
 
-def _coordinates(layout: Layout) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _coordinates(layout: CityLayout) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     degree = EARTH_RADIUS_METRES * np.pi / 180
     lat = CENTRE[0] + layout.points[:, 1] / degree
     lon = CENTRE[1] + layout.points[:, 0] / (degree * np.cos(np.radians(CENTRE[0])))
@@ -94,11 +94,11 @@ def _calendar_dates() -> list[Row]:
     return [("service_id", "date", "exception_type"), ("WEEKDAY", "20260501", 2)]
 
 
-def _place_id(place: int, layout: Layout) -> str:
+def _place_id(place: int, layout: CityLayout) -> str:
     return f"S{place:03d}" if place < layout.stations else f"B{place:04d}"
 
 
-def _stop_id(place: int, line: int, direction: int, layout: Layout) -> str:
+def _stop_id(place: int, line: int, direction: int, layout: CityLayout) -> str:
     """Where a vehicle stops: a platform per metro line and direction, a bus bay at stations, a stop elsewhere."""
     place_id = _place_id(place, layout)
     if place >= layout.stations:
@@ -106,7 +106,9 @@ def _stop_id(place: int, line: int, direction: int, layout: Layout) -> str:
     return f"{place_id}-M{line + 1}{'AB'[direction]}" if layout.lines[line].metro else f"{place_id}-BUS"
 
 
-def _stops(layout: Layout, names: list[str], lat: NDArray[np.float64], lon: NDArray[np.float64]) -> list[Row]:
+def _stops(
+    layout: CityLayout, names: list[str], lat: NDArray[np.float64], lon: NDArray[np.float64]
+) -> list[Row]:
     rows: list[Row] = [("stop_id", "stop_name", "stop_lat", "stop_lon", "location_type", "parent_station")]
     platforms: dict[int, set[str]] = {}
     for number, line in enumerate(layout.lines):
@@ -125,12 +127,12 @@ def _stops(layout: Layout, names: list[str], lat: NDArray[np.float64], lon: NDAr
     return rows
 
 
-def _route_id(number: int, layout: Layout) -> str:
+def _route_id(number: int, layout: CityLayout) -> str:
     metros = sum(line.metro for line in layout.lines)
     return f"M{number + 1}" if layout.lines[number].metro else f"{10 + number - metros}"
 
 
-def _routes(layout: Layout) -> list[Row]:
+def _routes(layout: CityLayout) -> list[Row]:
     rows: list[Row] = [
         ("route_id", "agency_id", "route_short_name", "route_type", "route_color", "route_text_color")
     ]
@@ -141,7 +143,7 @@ def _routes(layout: Layout) -> list[Row]:
     return rows
 
 
-def _transfers(layout: Layout, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> list[Row]:
+def _transfers(layout: CityLayout, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> list[Row]:
     """Changes between a station and what lies near it, and the time a change inside a station takes."""
     rows: list[Row] = [("from_stop_id", "to_stop_id", "transfer_type", "min_transfer_time")]
     for station in range(layout.stations):
@@ -157,7 +159,7 @@ def _transfers(layout: Layout, lat: NDArray[np.float64], lon: NDArray[np.float64
     return rows
 
 
-def _departures(line: Line, offset: int) -> list[int]:
+def _departures(line: CityLine, offset: int) -> list[int]:
     """Seconds of the service day at which vehicles leave the first stop."""
     plan = _HEADWAYS[line.metro]
     moment, leaving = plan[0][0] * _HOUR + offset, []
@@ -168,7 +170,7 @@ def _departures(line: Line, offset: int) -> list[int]:
 
 
 def _timetable(
-    rng: Generator, layout: Layout, lat: NDArray[np.float64], lon: NDArray[np.float64]
+    rng: Generator, layout: CityLayout, lat: NDArray[np.float64], lon: NDArray[np.float64]
 ) -> tuple[list[Row], list[Row]]:
     trips: list[Row] = [("route_id", "service_id", "trip_id", "direction_id")]
     calls: list[Row] = [("trip_id", "arrival_time", "departure_time", "stop_id", "stop_sequence")]

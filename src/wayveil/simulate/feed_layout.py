@@ -21,7 +21,7 @@ Points = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Line:
+class CityLine:
     """The places that a line serves, in order; vehicles run it in both directions."""
 
     places: list[int]
@@ -29,15 +29,15 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Layout:
+class CityLayout:
     """Places in metres east and north of the centre; the first `stations` of them are metro stations."""
 
     points: Points
     stations: int
-    lines: list[Line]
+    lines: list[CityLine]
 
 
-def lay_out(rng: Generator, *, places: int, metro_lines: int, bus_lines: int) -> Layout:
+def lay_out(rng: Generator, *, places: int, metro_lines: int, bus_lines: int) -> CityLayout:
     """A city of about so many places. Every line meets another one, so that all places are connected."""
     radius = _RADIUS_OF_REFERENCE * float(np.sqrt(places / _PLACES_OF_REFERENCE))
     points, metro = _metro(rng, radius, metro_lines)
@@ -48,9 +48,9 @@ def lay_out(rng: Generator, *, places: int, metro_lines: int, bus_lines: int) ->
     for line in metro + buses:
         used[line] = True
     number = np.cumsum(used) - 1
-    lines = [Line([int(number[p]) for p in line], True) for line in metro]
-    lines += [Line([int(number[p]) for p in line], False) for line in buses]
-    return Layout(points[used], stations, lines)
+    lines = [CityLine([int(number[p]) for p in line], True) for line in metro]
+    lines += [CityLine([int(number[p]) for p in line], False) for line in buses]
+    return CityLayout(points[used], stations, lines)
 
 
 def _metro(rng: Generator, radius: float, lines: int) -> tuple[Points, list[list[int]]]:

@@ -5,7 +5,7 @@ in the morning, and back, mostly in the afternoon; few go farther than their veh
 where walking is as fast. People leave when something leaves. The way is the fastest. Nobody's data is involved, so the
 generator is an ordinary seeded one.
 
-The numbers in `Demand` are of the size that surveys of many cities report, and were not fitted to any data set that
+The numbers in `Attraction` are of the size that surveys of many cities report, and were not fitted to any data set that
 docs and benches compare with.
 """
 
@@ -35,7 +35,7 @@ LEAVING_HOME = (
 
 
 @dataclass(frozen=True)
-class Demand:
+class Attraction:
     """What draws riders where.
 
     home, away    how homes and goals grow with the departures of a stop (its exponent)
@@ -57,7 +57,7 @@ def simulate_riders(
     *,
     seed: int,
     cost: Cost = "seconds",
-    demand: Demand | None = None,
+    demand: Attraction | None = None,
     trips_per_rider: int = 1,
     times: bool = True,
     service_date: date | None = None,
@@ -72,7 +72,7 @@ def simulate_riders(
         raise ParameterError(
             f"a simulation needs at least one rider and one trip, not {riders} and {trips_per_rider}"
         )
-    rng, how = np.random.default_rng(seed), Demand() if demand is None else demand
+    rng, how = np.random.default_rng(seed), Attraction() if demand is None else demand
     stops, part = reachable_stops(network, bbox)
     service = departures(network)[stops]
     weight = service.sum(axis=1) + 1.0
@@ -130,8 +130,8 @@ def departures(network: Network) -> Floats:
     return np.repeat(runs[:, None] / 24, 24, axis=1)
 
 
-def _reach(network: Network, how: Demand) -> float:
-    """Metres that vehicles make in the minutes of `Demand`."""
+def _reach(network: Network, how: Attraction) -> float:
+    """Metres that vehicles make in the minutes of `Attraction`."""
     rides = ~network.walk
     seconds = float(network.seconds[rides].sum())
     return how.minutes * 60 * float(network.metres[rides].sum()) / max(seconds, 1.0)

@@ -12,7 +12,7 @@ from wayveil.synthesis.lengths import NoisyLengths
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.nesting import nest_table
 from wayveil.synthesis.tree import timed_trips
-from wayveil.synthesis.walks import Steps, Walker
+from wayveil.synthesis.walks import Walker, WeightedSteps
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
@@ -82,10 +82,10 @@ class NgramModel(Model):
     lengths: NoisyLengths | None = None
     bins: TimeBins | None = None
 
-    def steps(self) -> list[Steps]:
+    def steps(self) -> list[WeightedSteps]:
         """What may follow what."""
         longer = [table for table in self.tables if table.n > 1]
-        return [Steps(table.symbols[:, :-1], table.symbols[:, -1], table.count) for table in longer]
+        return [WeightedSteps(table.symbols[:, :-1], table.symbols[:, -1], table.count) for table in longer]
 
     def generate(self, seed: int | None = None) -> Trips:
         """Walk from begin to end mark, as many times as there are trips."""

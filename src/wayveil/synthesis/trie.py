@@ -12,7 +12,7 @@ from wayveil.errors import RefusedError
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.nesting import nest_table
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
-from wayveil.synthesis.walks import Steps, Walker
+from wayveil.synthesis.walks import Walker, WeightedSteps
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -75,17 +75,19 @@ class Trie(Model):
         """So many walks; None for as many as there are trips."""
         return (self if trips is None else replace(self, trips=float(trips))).generate(seed)
 
-    def steps(self) -> list[Steps]:
+    def steps(self) -> list[WeightedSteps]:
         """What may follow what: n - 1 symbols decide, fewer where they are not known; and how trips begin."""
         n, symbols, weight = self.grams.n, self.grams.symbols, self.grams.count
-        steps = [Steps(symbols[:, :-1], symbols[:, -1], weight)]
+        steps = [WeightedSteps(symbols[:, :-1], symbols[:, -1], weight)]
         for order in range(n - 2, 0, -1):
             inside = symbols[:, n - 1 - order] < self.world.size
-            steps.append(Steps(symbols[inside, n - 1 - order : n - 1], symbols[inside, -1], weight[inside]))
+            steps.append(
+                WeightedSteps(symbols[inside, n - 1 - order : n - 1], symbols[inside, -1], weight[inside])
+            )
         if n > 2:
             # The n-grams with all begin marks hold the first stop and what comes after it.
             first = symbols[:, 0] == self.world.size
-            steps.append(Steps(symbols[first, : n - 2], symbols[first, n - 2], weight[first]))
+            steps.append(WeightedSteps(symbols[first, : n - 2], symbols[first, n - 2], weight[first]))
         return steps
 
     def ngrams(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:

@@ -24,7 +24,7 @@ from wayveil.world.world import World
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class WeightedSteps:
     """Weighted steps from contexts of one length: row i says that `symbol[i]` follows `context[i]` with a weight."""
 
     context: Ints
@@ -52,7 +52,7 @@ class Walker:
     back: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, steps: Sequence[Steps], start: Sequence[int], end: int) -> "Walker":
+    def of(cls, steps: Sequence[WeightedSteps], start: Sequence[int], end: int) -> "Walker":
         """Join contexts of several lengths. Steps of no weight are dropped, and contexts that have no others."""
         kept = [_positive(part) for part in steps]
         books = [ContextBook(part.context, end + 1) for part in kept]
@@ -202,18 +202,18 @@ def _by_state(state: Ints, states: int) -> Ints:
     return _counting_sort(state, states) if states < 8 * len(state) else np.argsort(state, kind="stable")
 
 
-def _positive(part: Steps) -> Steps:
+def _positive(part: WeightedSteps) -> WeightedSteps:
     keep = part.weight > 0
-    return Steps(part.context[keep], part.symbol[keep], part.weight[keep])
+    return WeightedSteps(part.context[keep], part.symbol[keep], part.weight[keep])
 
 
-def _back(part: Steps) -> NDArray[np.bool_]:
+def _back(part: WeightedSteps) -> NDArray[np.bool_]:
     if part.order < 2:
         return np.zeros(len(part.symbol), bool)
     return np.asarray((part.symbol == part.context[:, -2]) & (part.symbol != part.context[:, -1]))
 
 
-def _follow(part: Steps, books: "Sequence[ContextBook]", bases: Ints) -> Ints:
+def _follow(part: WeightedSteps, books: "Sequence[ContextBook]", bases: Ints) -> Ints:
     """The state after each step: the longest known context at the end of what is remembered; -1 if there is none."""
     memory = np.concatenate([part.context, part.symbol[:, None]], axis=1)
     state = np.full(len(memory), -1, np.int64)

@@ -32,7 +32,7 @@ REASONS = {
 
 
 @dataclass(frozen=True)
-class Fit:
+class NetworkFit:
     """How many moves trips make, and how many of them the network lacks, by reason (see REASONS)."""
 
     moves: int
@@ -57,7 +57,7 @@ class Fit:
         return [head, *(f"  {_percent(count / self.moves)} {REASONS[why]}" for why, count in ordered)]
 
 
-def fit_moves(trips: Trips) -> Fit:
+def fit_moves(trips: Trips) -> NetworkFit:
     """Hold every move between different stops against the network."""
     source, target, count = _moves(trips)
     moves = int(count.sum())
@@ -65,7 +65,7 @@ def fit_moves(trips: Trips) -> Fit:
     source, target, count = source[lacks], target[lacks], count[lacks]
     network = trips.world
     if not isinstance(network, Network) or len(source) == 0:
-        return Fit(moves, {"skips": int(count.sum())} if len(source) else {})
+        return NetworkFit(moves, {"skips": int(count.sum())} if len(source) else {})
     weak = network.components("weak")[1]
     metres = haversine(network.lat[source], network.lon[source], network.lat[target], network.lon[target])
     why = np.select(
@@ -74,7 +74,7 @@ def fit_moves(trips: Trips) -> Fit:
         "skips",
     )
     found = {reason: int(count[why == reason].sum()) for reason in REASONS}
-    return Fit(moves, {reason: number for reason, number in found.items() if number})
+    return NetworkFit(moves, {reason: number for reason, number in found.items() if number})
 
 
 def without_way(trips: Trips) -> float:

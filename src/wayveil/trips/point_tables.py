@@ -33,7 +33,7 @@ RECOGNISED = ({"datetime", "lat", "lng"}, {"tid", "lat", "lng"})
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class PointTable:
     """Points in some order: `unit` (code of uid), `trip` (code of tid), seconds, degrees, occupied, row of the file.
 
     `first` marks the first point of each run of one unit and trip. Where the file has no times (`timed`), seconds only
@@ -61,11 +61,11 @@ class Points:
             new[1:] |= self.trip[1:] != self.trip[:-1]
         return new
 
-    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> "Points":
+    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> "PointTable":
         """The points at these positions, or where the mask is true."""
         if index.dtype == np.bool_ and index.all():
             return self
-        return Points(
+        return PointTable(
             self.file,
             self.unit[index],
             None if self.trip is None else self.trip[index],
@@ -109,7 +109,7 @@ class Points:
                 ),
             )
 
-    def ordered(self, findings: Findings, *, by_time: bool, first: bool) -> "Points":
+    def ordered(self, findings: Findings, *, by_time: bool, first: bool) -> "PointTable":
         """The points of each unit and trip together, in the order of time; points without a fix left out."""
         points = self.take(
             ~((self.lat == 0) & (self.lon == 0)) & np.isfinite(self.lat) & np.isfinite(self.lon)
@@ -149,7 +149,7 @@ class Points:
 
 def read_point_table(
     path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, header: bool, findings: Findings
-) -> Points:
+) -> PointTable:
     """The points in the order of the file. Rows without a usable time or place are reported."""
     require_file(path)
     with step(f"Reading {path.name}"):
@@ -161,7 +161,7 @@ def read_point_table(
     unit, trip = (_codes(table, name, findings) for name in ("uid", "tid"))
     if unit is None and trip is None:
         raise InputError("has neither 'uid' nor 'tid': map a column to one of them", file=path)
-    points = Points(
+    points = PointTable(
         path,
         np.zeros(table.height, np.int32) if unit is None else unit,
         trip,

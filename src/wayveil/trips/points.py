@@ -20,7 +20,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.trips.findings import Findings
 from wayveil.trips.point_rules import UNPLACED, PointRules, smoothed
-from wayveil.trips.point_tables import Points, read_point_table
+from wayveil.trips.point_tables import PointTable, read_point_table
 from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
@@ -146,7 +146,7 @@ class PlaceFinder:
         return np.where(near, nearest, -1).astype(np.int32), np.zeros(len(lat), bool)
 
 
-def _check(points: Points, split: Split, rules: PointRules, *, by_flag: bool) -> None:
+def _check(points: PointTable, split: Split, rules: PointRules, *, by_flag: bool) -> None:
     """Refuse what cannot become trips, before any work."""
     if by_flag and points.flag is None:
         raise InputError(
@@ -167,7 +167,7 @@ def _check(points: Points, split: Split, rules: PointRules, *, by_flag: bool) ->
         )
 
 
-def _check_swapped(points: Points, outside: Mask, places: PlaceFinder, path: Path) -> None:
+def _check_swapped(points: PointTable, outside: Mask, places: PlaceFinder, path: Path) -> None:
     """A file with latitude and longitude swapped lies outside any box, unless the box is swapped too."""
     if len(outside) and outside.mean() > 0.5 and not places.of(points.lon, points.lat)[1].mean() > 0.5:
         raise InputError(
@@ -175,7 +175,7 @@ def _check_swapped(points: Points, outside: Mask, places: PlaceFinder, path: Pat
         )
 
 
-def _split(points: Points, split: Split, *, by_flag: bool) -> tuple[NDArray[np.int64], Mask]:
+def _split(points: PointTable, split: Split, *, by_flag: bool) -> tuple[NDArray[np.int64], Mask]:
     """The offsets of the trips over the points that belong to one, and which points these are."""
     new = points.first.copy()
     if split.gap_seconds is not None:
@@ -192,7 +192,7 @@ def _split(points: Points, split: Split, *, by_flag: bool) -> tuple[NDArray[np.i
 
 def _applied(
     rules: PointRules,
-    points: Points,
+    points: PointTable,
     location: NDArray[np.int32],
     outside: Mask,
     offsets: NDArray[np.int64],

@@ -23,18 +23,18 @@ from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
-from wayveil.utility.grid import Grid
+from wayveil.utility.grid import DegreeGrid
 from wayveil.utility.lengths import jensen_shannon
 from wayveil.utility.origin_destination import divergence_of_samples, od_pairs
 from wayveil.utility.patterns import Ranked, f1_of_sets, support_error, supports, top_contiguous_patterns
 from wayveil.utility.stops import kendall_tau_b
 from wayveil.world.geo import EARTH_RADIUS_METRES, BoundingBox, haversine, project
-from wayveil.world.grid import Grid as CellGrid
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 
 REGIONS = 200
 REGION_SANITY = 0.01
-COVERAGE, COARSE = Grid(15), Grid(6)
+COVERAGE, COARSE = DegreeGrid(15), DegreeGrid(6)
 PATTERNS, PATTERN_LENGTHS = 100, {"min_length": 2, "max_length": 8}
 BUCKETS = 20
 # Points held against all circles at a time.
@@ -53,7 +53,7 @@ class GpsFigures(Figures):
                 raise ParameterError("the GPS set needs coordinates; this world is a plain list")
         elif len(raw.lat) == 0:
             raise ParameterError("there is no raw track with a point to compare with")
-        self.raw, self.seen = raw, Seen.of(raw)
+        self.raw, self.seen = raw, PlacedVisits.of(raw)
         self.circles = Circles.drawn(self.seen.box, regions, np.random.default_rng(seed))
         self.regions = self.circles.contain(self.seen.lat, self.seen.lon)
         self.through = trips_in_regions(self.seen, self.regions)
@@ -64,19 +64,19 @@ class GpsFigures(Figures):
         self.spans = self._spans(self.seen)
         self.histograms = [buckets(own, own) for own in self.spans]
 
-    def _coverage(self, seen: "Seen") -> NDArray[np.int64]:
+    def _coverage(self, seen: "PlacedVisits") -> NDArray[np.int64]:
         cells = COVERAGE.cells_at(seen.lat, seen.lon, self.seen.box)
         return np.bincount(cells[seen.location], minlength=COVERAGE.size)
 
-    def _cells(self, seen: "Seen") -> Trips:
+    def _cells(self, seen: "PlacedVisits") -> Trips:
         cells = COARSE.cells_at(seen.lat, seen.lon, self.seen.box)
         return Trips(cells[seen.location], seen.offsets, COARSE.world()).merged()
 
-    def _spans(self, seen: "Seen") -> list[NDArray[np.float64]]:
+    def _spans(self, seen: "PlacedVisits") -> list[NDArray[np.float64]]:
         """Diameters and lengths in metres, one per trip with a visit."""
         middle = self.seen.box
         origin = ((middle.south + middle.north) / 2, (middle.west + middle.east) / 2)
-        if isinstance(self.raw, Trips) and not isinstance(self.raw.world, CellGrid):
+        if isinstance(self.raw, Trips) and not isinstance(self.raw.world, Grid):
             origin = (float(self.seen.lat.mean()), float(self.seen.lon.mean()))
         east, north = project(seen.lat, seen.lon, origin=origin)
         diameter, length = extents(seen.location, seen.offsets, east, north)
@@ -86,7 +86,7 @@ class GpsFigures(Figures):
     def measure(self, private: Trips | Tracks) -> list[Measure]:
         if isinstance(self.raw, Trips) and isinstance(private, Trips):
             check_comparable(self.raw, private)
-        seen = Seen.of(private)
+        seen = PlacedVisits.of(private)
         same = isinstance(self.raw, Trips) and isinstance(private, Trips)
         regions = self.regions if same else self.circles.contain(seen.lat, seen.lon)
         through = trips_in_regions(seen, regions)
@@ -134,7 +134,7 @@ class GpsFigures(Figures):
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class PlacedVisits:
     """Trips or tracks alike: visit k is at `lat, lon[location[k]]`."""
 
     lat: NDArray[np.float64]
@@ -144,7 +144,7 @@ class Seen:
     box: BoundingBox
 
     @classmethod
-    def of(cls, made: Trips | Tracks) -> "Seen":
+    def of(cls, made: Trips | Tracks) -> "PlacedVisits":
         if isinstance(made, Tracks):
             return cls(made.lat, made.lon, np.arange(len(made.lat), dtype=np.int32), made.offsets, made.box)
         network = made.world
@@ -192,10 +192,10 @@ def circles(network: Network, count: int, rng: np.random.Generator) -> NDArray[n
 
 def trips_through(trips: Trips, regions: NDArray[np.bool_]) -> NDArray[np.int64]:
     """How many trips have a visit in each region, given as which stops lie in it."""
-    return trips_in_regions(Seen.of(trips), regions)
+    return trips_in_regions(PlacedVisits.of(trips), regions)
 
 
-def trips_in_regions(seen: Seen, regions: NDArray[np.bool_]) -> NDArray[np.int64]:
+def trips_in_regions(seen: PlacedVisits, regions: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The same of anything seen: a trip is the union of the bit sets of its places."""
     words, size = -(-len(regions) // 64), len(seen.lat)
     padded = np.zeros((words * 64, size), bool)

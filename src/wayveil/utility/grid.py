@@ -13,7 +13,7 @@ from wayveil.world.world import World
 
 
 @dataclass(frozen=True)
-class Grid:
+class DegreeGrid:
     """`side` x `side` cells of equal width and height in degrees, numbered row by row from the south-west."""
 
     side: int

@@ -14,7 +14,7 @@ from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
-from wayveil.utility.grid import Grid
+from wayveil.utility.grid import DegreeGrid
 from wayveil.utility.lengths import jensen_shannon
 from wayveil.world.geo import haversine
 from wayveil.world.network import Network
@@ -144,7 +144,7 @@ class ZonePairs(Figures):
         self.raw = raw
         network = raw.world if isinstance(raw.world, Network) else None
         self.zone = (
-            np.arange(raw.world.size, dtype=np.int32) if network is None else Grid(side).cells(network)
+            np.arange(raw.world.size, dtype=np.int32) if network is None else DegreeGrid(side).cells(network)
         )
         self.label = "locations" if network is None else f"zones of a {side} x {side} grid"
         self.pairs = self.zone_pairs(raw)

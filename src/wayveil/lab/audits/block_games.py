@@ -44,7 +44,7 @@ class BlockGame:
         return not self.found.refuted and self.found.reach <= self.found.claimed
 
 
-class Block:
+class AskedBlock:
     """One question with its exact counts under both datasets, and what was booked until it was answered."""
 
     def __init__(self, subject: Subject, recorded: Transcript, replayed: Transcript, place: int) -> None:
@@ -104,7 +104,7 @@ def block_games(
     seed = int(bits.words(1)[0])
     recorded, _ = record(subject, without, bits, seed)
     replayed, _ = replay(subject, within, recorded, seed)
-    blocks = [Block(subject, recorded, replayed, place) for place in range(len(recorded.exchanges))]
+    blocks = [AskedBlock(subject, recorded, replayed, place) for place in range(len(recorded.exchanges))]
     played = [block for block in blocks if block.moved]
     games = []
     for block in played:

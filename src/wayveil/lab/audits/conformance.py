@@ -19,7 +19,7 @@ from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.likelihood import node_chances, noise_law
 from wayveil.lab.audits.recording import Subject, record
-from wayveil.lab.audits.transcript import Coin, Exchange
+from wayveil.lab.audits.transcript import Exchange, Flip
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import NoisyCounts
 from wayveil.privacy.privtree import Leaves
@@ -56,7 +56,7 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
     counted: list[Floats] = []
     empty: list[Floats] = []
     splits: list[Floats] = [np.empty(0)]
-    coins: list[Coin] = []
+    coins: list[Flip] = []
     rare = Rare()
     pairs: dict[str, list[Floats]] = {"next cell": [], "next question": [], "next run": []}
     pairs |= {f"survivors {apart} questions later": [] for apart in APART}
@@ -114,7 +114,7 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
 
 
 @dataclass(frozen=True)
-class Cells:
+class NoiseCells:
     """All cells of an answer: where the distribution function of their noise jumps, and how far.
 
     A `rare` cell reaches its threshold once in a hundred times or less; alone it says too little.
@@ -141,7 +141,7 @@ class Rare:
     def __init__(self) -> None:
         self.passed, self.expected = 0, 0.0
 
-    def add(self, cells: Cells) -> None:
+    def add(self, cells: NoiseCells) -> None:
         self.passed += int(cells.seen[cells.rare].sum())
         self.expected += float(cells.passing[cells.rare].sum())
 
@@ -152,12 +152,14 @@ class Rare:
         return min(1.0, 2 * float(min(tails)))
 
 
-def cells_of(exchange: Exchange, currency: str) -> Cells:
+def cells_of(exchange: Exchange, currency: str) -> NoiseCells:
     """Every cell of an answer, empty ones and those that did not come back included; of a tree, every visited node."""
     question, exact, answer = exchange.question, exchange.exact, exchange.answer
     if isinstance(answer, Leaves):
         values, yes, no, split = node_chances(exchange, exact)
-        return Cells(np.where(split, no, 0.0), np.where(split, yes, no), split, values > -answer.step, yes)
+        return NoiseCells(
+            np.where(split, no, 0.0), np.where(split, yes, no), split, values > -answer.step, yes
+        )
     if not isinstance(answer, NoisyCounts) or question.universe > MOST_CELLS:
         raise ParameterError(f"{question.label}: noise can be tested only on histograms of a tiny world")
     law = noise_law(question.scale, currency)
@@ -169,10 +171,10 @@ def cells_of(exchange: Exchange, currency: str) -> Cells:
     noise[answer.keys] = answer.counts
     noise -= counts
     if question.threshold is None:
-        return Cells(law.below(noise), law.pmf(noise), seen, counts > 0, np.ones(question.universe))
+        return NoiseCells(law.below(noise), law.pmf(noise), seen, counts > 0, np.ones(question.universe))
     below = law.below(question.threshold - counts)
     low, jump = np.where(seen, law.below(noise), 0.0), np.where(seen, law.pmf(noise), below)
-    return Cells(low, jump, seen, counts > 0, 1 - below)
+    return NoiseCells(low, jump, seen, counts > 0, 1 - below)
 
 
 def skipping_uniforms(exchange: Exchange, bits: Bits) -> Floats:
@@ -210,7 +212,7 @@ def uniform_p_value(values: Floats) -> float:
     return _chi_square_p(np.bincount(np.clip((values * BINS).astype(int), 0, BINS - 1), minlength=BINS))
 
 
-def coins_p_value(coins: Sequence[Coin]) -> float:
+def coins_p_value(coins: Sequence[Flip]) -> float:
     """Exact binomial tests of the coins of each probability, the smallest times their number."""
     fallen: dict[Fraction, list[bool]] = {}
     for coin in coins:

@@ -26,7 +26,7 @@ QUANTILES = (0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
 
 @dataclass(frozen=True)
-class Event:
+class RejectionRegion:
     """Statistic at or beyond `limit`: above (`sign` +1) or below (-1); likelier under dataset `favours` (0 or 1)."""
 
     limit: float
@@ -43,7 +43,7 @@ class Distinction:
 
     bound: float
     claimed: float
-    event: Event
+    event: RejectionRegion
     hits: tuple[int, int]
     runs: int
     alpha: float = 1e-4
@@ -75,19 +75,19 @@ def distinguish(
     return Distinction(bound, float(epsilon), event, hits, test, alpha)
 
 
-def choose_event(without: Floats, within: Floats, delta: float, alpha: float) -> Event:
+def choose_event(without: Floats, within: Floats, delta: float, alpha: float) -> RejectionRegion:
     """The event with the best bound on this sample: both tails, in favour of either dataset, a grid of quantiles."""
     pooled = np.sort(np.concatenate([without, within]))
     ranks = np.array([int(share * (len(pooled) - 1)) for share in QUANTILES])
-    best, chosen = -inf, Event(0.0, 1, 1)
+    best, chosen = -inf, RejectionRegion(0.0, 1, 1)
     for sign in (1, -1):
         for limit in np.unique(pooled[-1 - ranks] if sign > 0 else pooled[ranks]):
-            event = Event(float(limit), sign, 1)
+            event = RejectionRegion(float(limit), sign, 1)
             hits = event.hits(without), event.hits(within)
             for favours in (0, 1):
                 bound = epsilon_bound(hits[favours], hits[1 - favours], len(without), delta, alpha)
                 if bound > best:
-                    best, chosen = bound, Event(event.limit, sign, favours)
+                    best, chosen = bound, RejectionRegion(event.limit, sign, favours)
     return chosen
 
 

@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 from wayveil import run as run_module
 from wayveil.errors import WayveilError
-from wayveil.lab.audits.grey_box import Findings, check_distances, check_transcript
+from wayveil.lab.audits.grey_box import Examination, check_distances, check_transcript
 from wayveil.lab.audits.likeness import difference
 from wayveil.lab.audits.recording import (
     AuditGate,
@@ -139,9 +139,9 @@ class Door:
             trips, self.mechanism, epsilon=self.epsilon, unit=pair.unit, rule=pair.rule, **options
         )
 
-    def examine(self, pair: FilePair, seed: int = 0) -> Findings:
+    def examine(self, pair: FilePair, seed: int = 0) -> Examination:
         """Record on one file and replay on the other, then the other way round."""
-        findings = Findings()
+        findings = Examination()
         for first, second in ((pair.without, pair.within), (pair.within, pair.without)):
             recorded = self.record(pair, first, seed)
             self._check_ledger(recorded, findings)
@@ -159,7 +159,7 @@ class Door:
         findings.problems = list(dict.fromkeys(findings.problems))
         return findings
 
-    def _compare(self, recorded: Run, replayed: Run, findings: Findings) -> None:
+    def _compare(self, recorded: Run, replayed: Run, findings: Examination) -> None:
         say = findings.problems.append
         if recorded.refusal != replayed.refusal:
             say(f"only one of two neighbours is refused: {recorded.refusal or replayed.refusal}")
@@ -175,7 +175,7 @@ class Door:
         if place is not None:
             say(f"with the same answers, {place} differs: it was not read through the gate")
 
-    def _check_ledger(self, run: Run, findings: Findings) -> None:
+    def _check_ledger(self, run: Run, findings: Examination) -> None:
         """What left is booked, neither less nor, after a refusal, more."""
         booked = run.gates[0].budget.spent if run.gates else Fraction(0)
         if run.spent < booked:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from wayveil.lab.audits.door import Door
 from wayveil.lab.audits.door_files import PairWriter, every_unit
 from wayveil.lab.audits.door_variants import EPSILON, SOUND, VARIANTS, DoorVariant
-from wayveil.lab.audits.grey_box import Findings
+from wayveil.lab.audits.grey_box import Examination
 from wayveil.lab.audits.registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.mechanism import Mechanism
@@ -20,9 +20,9 @@ RELEASE = "release"
 CHANCES = 6
 
 
-def plan_at_the_door(plan: AuditPlan, settings: tuple[Mechanism, ...], bits: Bits) -> tuple[Findings, str]:
+def plan_at_the_door(plan: AuditPlan, settings: tuple[Mechanism, ...], bits: Bits) -> tuple[Examination, str]:
     """Release files of every unit with a mechanism; what was found, and in how many pairs."""
-    findings, held, refused = Findings(), 0, []
+    findings, held, refused = Examination(), 0, []
     with _folder() as folder:
         pairs = every_unit(PairWriter(folder, plan.worlds[-1](), plan.busy))
         for mechanism in settings:
@@ -42,13 +42,13 @@ def plan_at_the_door(plan: AuditPlan, settings: tuple[Mechanism, ...], bits: Bit
     return findings, said
 
 
-def variant_at_the_door(name: str, bits: Bits) -> tuple[Findings, Fraction, str]:
+def variant_at_the_door(name: str, bits: Bits) -> tuple[Examination, Fraction, str]:
     """One of the mistakes around a release, or one of the things that must hold as built; with claim and pair."""
     variant = door_variant(name)
     with _folder() as folder:
         pair = variant.pair(PairWriter(folder, small_network()))
         door = Door(variant.mechanism, EPSILON, folder, variant.gate)
-        found = Findings()
+        found = Examination()
         with variant.broken():
             for _ in range(CHANCES):  # which trips of a rider are counted is left to chance
                 found = door.examine(pair, seed=int(bits.words(1)[0] >> 1))

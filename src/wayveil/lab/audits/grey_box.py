@@ -30,7 +30,7 @@ from wayveil.trips.trips import Trips
 
 
 @dataclass
-class Findings:
+class Examination:
     """What an examination found. `loss` is the privacy loss that the pair can realise: at most epsilon, if sound."""
 
     problems: list[str] = field(default_factory=list)
@@ -55,18 +55,18 @@ def grey_box(
     gate: type[Gate] = Gate,
     counter: Any = LocalCounter,
     seed: int = 0,
-) -> Findings:
+) -> Examination:
     """Examine a mechanism on two neighbouring datasets, in both directions. See `examine`."""
     return examine(Subject(mechanism, unit, exact(epsilon), gate, counter), trips, neighbour, seed)
 
 
-def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> Findings:
+def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> Examination:
     """Record on one dataset and replay on the other, then the other way round.
 
     What is counted by chance falls alike for the trips that both datasets begin with, so the changed unit must stand
     at the end.
     """
-    findings = Findings()
+    findings = Examination()
     for first, second in ((trips, neighbour), (neighbour, trips)):
         recorded, model = record(subject, first, SeededBits(seed), seed)
         check_transcript(subject, recorded, findings)
@@ -92,7 +92,7 @@ def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> 
     return findings
 
 
-def check_transcript(subject: Subject, transcript: Transcript, findings: Findings) -> None:
+def check_transcript(subject: Subject, transcript: Transcript, findings: Examination) -> None:
     """What must hold on any single dataset: prices, scales, cells."""
     say = findings.problems.append
     spent = transcript.budgets[0].spent
@@ -122,7 +122,7 @@ def check_transcript(subject: Subject, transcript: Transcript, findings: Finding
 
 
 def _check_forgetting(
-    subject: Subject, trips: Trips, recorded: Transcript, model: Any, findings: Findings, seed: int
+    subject: Subject, trips: Trips, recorded: Transcript, model: Any, findings: Examination, seed: int
 ) -> None:
     """Nothing of a rejected draw leaves: without them the run must end in the same model."""
     for vain in (True, False):
@@ -167,7 +167,7 @@ def _ascending_inside(keys: Any, universe: int) -> bool:
     return len(keys) == 0 or bool(keys[0] >= 0 and keys[-1] < universe and np.all(np.diff(keys) > 0))
 
 
-def check_distances(subject: Subject, one: Transcript, other: Transcript, findings: Findings) -> Fraction:
+def check_distances(subject: Subject, one: Transcript, other: Transcript, findings: Examination) -> Fraction:
     """Distances per question, and what they add up to per scope and per group of disjoint parts."""
     say = findings.problems.append
     losses: dict[tuple[int, str | None], Fraction] = {}

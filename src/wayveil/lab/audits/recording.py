@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.errors import RefusedError
-from wayveil.lab.audits.transcript import Coin, Draw, Exchange, Search, Transcript
+from wayveil.lab.audits.transcript import Draw, Exchange, Flip, Search, Transcript
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
@@ -139,7 +139,7 @@ class AuditGate(Gate):
         self.transcript.exchanges.append(exchange)
 
     def note_coin(self, probability: Fraction, heads: bool) -> None:
-        self.transcript.coins.append(Coin(self.scope, probability, heads))
+        self.transcript.coins.append(Flip(self.scope, probability, heads))
 
     def note_search(self, search: Search) -> None:
         self.transcript.searches.append(search)

@@ -19,7 +19,7 @@ from wayveil.lab.audits.conformance import conformance
 from wayveil.lab.audits.distinguish import Attack, runs_to_show
 from wayveil.lab.audits.door_audit import RELEASE, plan_at_the_door, variant_at_the_door
 from wayveil.lab.audits.door_variants import SOUND, VARIANTS
-from wayveil.lab.audits.grey_box import Findings, examine
+from wayveil.lab.audits.grey_box import Examination, examine
 from wayveil.lab.audits.mutants import BLOCKS, CHORUS, DOOR, GAME, GREY, HEAVY_RIDER, LAW
 from wayveil.lab.audits.neighbours import chooser, some_neighbour, some_trips
 from wayveil.lab.audits.one_run import one_run
@@ -235,11 +235,11 @@ def _examined(
         yield subject, trips, some_neighbour(choose, trips, unit)
 
 
-def _examined_findings(subject: Subject, trips: Trips, neighbour: Trips, seed: int) -> Findings:
+def _examined_findings(subject: Subject, trips: Trips, neighbour: Trips, seed: int) -> Examination:
     try:
         return examine(subject, trips, neighbour, seed)
     except WayveilError as error:
-        return Findings([f"the mechanism refuses the data of an audit: {error}"])
+        return Examination([f"the mechanism refuses the data of an audit: {error}"])
 
 
 def _conformance(plan: AuditPlan, job: Job, effort: Effort, bits: Bits) -> AuditRow:

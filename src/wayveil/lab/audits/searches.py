@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from wayveil.lab.audits.likeness import difference
-from wayveil.lab.audits.transcript import Coin, Search, Transcript
+from wayveil.lab.audits.transcript import Flip, Search, Transcript
 
 Say = Callable[[str], None]
 
@@ -38,7 +38,7 @@ def check_searches(transcript: Transcript, say: Say) -> None:
             say(f"inner gates hold {handed[scope]}, but {booked} is booked for them")
 
 
-def _check_coins(search: Search, coins: Sequence[Coin], say: Say) -> None:
+def _check_coins(search: Search, coins: Sequence[Flip], say: Say) -> None:
     begins = [draw.coins for draw in search.draws] + ([search.coins] if search.nothing else [])
     # Only a cap on the rounds, which has its price, ends a search other than by heads.
     capped = search.stopping.rounds == len(search.draws)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from wayveil.lab.audits.transcript import Exchange, Transcript
-from wayveil.privacy.accounting import Steps, training_epsilon
+from wayveil.privacy.accounting import SampledSteps, training_epsilon
 from wayveil.privacy.gate import NoisyCounts
 from wayveil.privacy.gradients import CLIP
 
@@ -38,7 +38,9 @@ def check_steps(transcript: Transcript, say: Callable[[str], object]) -> None:
                 if exchange.question.scale != spend.scale * CLIP:
                     say(f"{spend.label}: the noise is {exchange.question.scale}, not sigma clips")
                 _check_noise(spend.label, exchange, say)
-            cost = training_epsilon([Steps(*item) for item in counted.items()], spend.scale, spend.delta)
+            cost = training_epsilon(
+                [SampledSteps(*item) for item in counted.items()], spend.scale, spend.delta
+            )
             if cost > float(spend.price) + ROOM:
                 say(
                     f"{spend.label}: {len(steps)} steps cost {cost:.4f}, but {float(spend.price):.4f} was paid"

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from wayveil.lab.audits.one_run import OneRun, accuracy_bound
 from wayveil.lab.audits.recording import Subject, listening_gate
-from wayveil.privacy.accounting import Steps
+from wayveil.privacy.accounting import SampledSteps
 from wayveil.privacy.bits import Bits
-from wayveil.privacy.gradients import Part, Rows
+from wayveil.privacy.gradients import EmbeddingRows, Part
 from wayveil.privacy.training import Examples
 
 # A claim that some hundred guesses can refute; delta is far below one over the number of canaries.
 CLAIM, DELTA = Fraction(1), Fraction(1, 10**9)
-STEPS = Steps(Fraction(1, 2), 4)
+STEPS = SampledSteps(Fraction(1, 2), 4)
 
 
 class OwnWeights:
@@ -29,7 +29,7 @@ class OwnWeights:
 
     def parts(self, columns: tuple[NDArray[np.int64], ...]) -> list[Part]:
         (canary,) = columns
-        return [Rows(len(self.total), canary[:, None], np.ones((len(canary), 1, 1), np.float32))]
+        return [EmbeddingRows(len(self.total), canary[:, None], np.ones((len(canary), 1, 1), np.float32))]
 
     def update(self, gradients: list[NDArray[np.float64]]) -> None:
         self.total += gradients[0].ravel()

@@ -24,7 +24,7 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class Coin:
+class Flip:
     """One flip of the gate of a scope, with the probability that was asked for."""
 
     scope: int
@@ -76,7 +76,7 @@ class Transcript:
     exchanges: list[Exchange] = field(default_factory=list)
     budgets: list[Budget] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    coins: list[Coin] = field(default_factory=list)
+    coins: list[Flip] = field(default_factory=list)
     searches: list[Search] = field(default_factory=list)
 
     def visible(self) -> list[Exchange]:

@@ -20,7 +20,7 @@ REFERENCES = (*LINES, PLAIN_LAPLACE)
 
 
 @dataclass(frozen=True)
-class Cell:
+class ComparisonCell:
     """One release to make and measure, or one reference line (then without a mechanism).
 
     `repetition` counts from 0; ceiling, floor and the empty release have no epsilon.
@@ -63,7 +63,9 @@ def display_name(mechanism: str, parameters: str) -> str:
     return " ".join([mechanism, *(f"{name}={value}" for name, value in chosen.items())])
 
 
-def plan(candidates: Sequence[Mechanism], epsilons: Iterable[Rational], repetitions: int) -> list[Cell]:
+def plan(
+    candidates: Sequence[Mechanism], epsilons: Iterable[Rational], repetitions: int
+) -> list[ComparisonCell]:
     """All cells: the references first, then one repetition of everything after the other, so that a run that is
     stopped has something on everything.
     """
@@ -74,12 +76,12 @@ def plan(candidates: Sequence[Mechanism], epsilons: Iterable[Rational], repetiti
         )
     if any(price <= 0 for price in prices):
         raise ParameterError(f"epsilon must be above 0, not {plain(prices[0])}")
-    cells = [Cell(EMPTY, None, None, 0)]
+    cells = [ComparisonCell(EMPTY, None, None, 0)]
     for repetition in range(repetitions):
-        cells += [Cell(name, None, None, repetition) for name in (CEILING, FLOOR)]
-        cells += [Cell(PLAIN_LAPLACE, None, price, repetition) for price in prices]
+        cells += [ComparisonCell(name, None, None, repetition) for name in (CEILING, FLOOR)]
+        cells += [ComparisonCell(PLAIN_LAPLACE, None, price, repetition) for price in prices]
     cells += [
-        Cell(mechanism.name, mechanism, price, repetition)
+        ComparisonCell(mechanism.name, mechanism, price, repetition)
         for repetition in range(repetitions)
         for mechanism, price in product(candidates, prices)
     ]

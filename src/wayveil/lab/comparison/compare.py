@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from wayveil.errors import ParameterError
-from wayveil.lab.comparison.cells import Cell, plan
+from wayveil.lab.comparison.cells import ComparisonCell, plan
 from wayveil.lab.comparison.results import Comparison
 from wayveil.lab.comparison.run_cells import Examiner, Settings, fingerprint
 from wayveil.mechanisms.mechanism import Mechanism
@@ -26,7 +26,7 @@ from wayveil.progress import track
 from wayveil.trips.trips import Trips
 
 RESULTS = "results.parquet"
-OnCell = Callable[[Cell, str], None]
+OnCell = Callable[[ComparisonCell, str], None]
 
 
 def compare(
@@ -76,8 +76,8 @@ def compare(
 
 
 def _examined(
-    trips: Trips, settings: Settings, cells: list[Cell], workers: int
-) -> Iterator[tuple[Cell, pl.DataFrame]]:
+    trips: Trips, settings: Settings, cells: list[ComparisonCell], workers: int
+) -> Iterator[tuple[ComparisonCell, pl.DataFrame]]:
     """Cells in the order in which they are finished."""
     if not cells:
         return
@@ -105,7 +105,7 @@ def _prepare(trips: Trips, settings: Settings) -> None:
     _own[:] = [Examiner(trips, settings)]
 
 
-def _examine(cell: Cell) -> pl.DataFrame:
+def _examine(cell: ComparisonCell) -> pl.DataFrame:
     return _own[0].examine(cell)
 
 
@@ -130,18 +130,18 @@ class CellStore:
         else:
             _write(note, lambda draft: draft.write_text(json.dumps(about, indent=2)))
 
-    def path(self, cell: Cell) -> Path:
+    def path(self, cell: ComparisonCell) -> Path:
         """Where a cell is kept."""
         return self.folder / "cells" / f"{cell.key}.parquet"
 
-    def load(self, cell: Cell) -> pl.DataFrame | None:
+    def load(self, cell: ComparisonCell) -> pl.DataFrame | None:
         """A finished cell, or None; one that failed is not finished."""
         if not self.path(cell).exists():
             return None
         table = pl.read_parquet(self.path(cell))
         return None if table["status"][0] == "failed" else table
 
-    def save(self, cell: Cell, table: pl.DataFrame) -> None:
+    def save(self, cell: ComparisonCell, table: pl.DataFrame) -> None:
         """Keep a cell."""
         _write(self.path(cell), table.write_parquet)
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.errors import WayveilError
-from wayveil.lab.comparison.cells import PLAIN_LAPLACE, Cell
+from wayveil.lab.comparison.cells import PLAIN_LAPLACE, ComparisonCell
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Unit
 from wayveil.releases.choices import DEFAULT_TRIPS_PER_RIDER, choose_unit
@@ -85,7 +85,7 @@ class Examiner:
         )
         self.questions: list[Figures] = [one for one in asked if one.title not in settings.unasked]
 
-    def examine(self, cell: Cell) -> pl.DataFrame:
+    def examine(self, cell: ComparisonCell) -> pl.DataFrame:
         """The measures of one cell as rows; one row with a message for a cell that cannot be.
 
         A refusal (these trips carry no times) is a result and stays. A failure is a defect, or a machine that
@@ -98,7 +98,7 @@ class Examiner:
         except Exception as error:
             return _rows(cell, [{"status": "failed", "message": f"{type(error).__name__}: {error}"}])
 
-    def _measure(self, cell: Cell) -> pl.DataFrame:
+    def _measure(self, cell: ComparisonCell) -> pl.DataFrame:
         if cell.name == PLAIN_LAPLACE:
             return self._plain_laplace(cell)
         begin = time.perf_counter()
@@ -112,7 +112,7 @@ class Examiner:
         }
         return _measured(cell, answers, facts)
 
-    def _trips(self, cell: Cell) -> Trips:
+    def _trips(self, cell: ComparisonCell) -> Trips:
         raw, seed = self.raw, self.settings.seed + 1 + cell.repetition
         if cell.mechanism is None or cell.epsilon is None:
             return reference_trips(cell.name, raw, seed, None if raw.time is None else TimeBins.hour_of_day())
@@ -126,7 +126,7 @@ class Examiner:
             seed=int(cell.key[:12], 16),
         ).trips
 
-    def _plain_laplace(self, cell: Cell) -> pl.DataFrame:
+    def _plain_laplace(self, cell: ComparisonCell) -> pl.DataFrame:
         trips_per_unit = int(getattr(self.unit, "max_trips", 1))
         answers = [
             (asked.title, m)
@@ -141,14 +141,16 @@ class Examiner:
         )
 
 
-def _measured(cell: Cell, answers: list[tuple[str, Measure]], facts: dict[str, Any]) -> pl.DataFrame:
+def _measured(
+    cell: ComparisonCell, answers: list[tuple[str, Measure]], facts: dict[str, Any]
+) -> pl.DataFrame:
     rows = [
         {"status": "measured", "question": title, **asdict(measure), **facts} for title, measure in answers
     ]
     return _rows(cell, rows)
 
 
-def _rows(cell: Cell, rows: list[dict[str, Any]]) -> pl.DataFrame:
+def _rows(cell: ComparisonCell, rows: list[dict[str, Any]]) -> pl.DataFrame:
     about = cell.describe()
     frame = pl.DataFrame([{**about, **row} for row in rows], schema=SCHEMA, infer_schema_length=None)
     return frame.with_columns(pl.col("value").fill_nan(None))

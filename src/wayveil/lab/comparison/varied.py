@@ -12,7 +12,7 @@ from wayveil.mechanisms.registry import mechanism as find_mechanism
 
 
 @dataclass(frozen=True)
-class Place:
+class CurvePoint:
     """A point of a curve: the value of the varied parameter, and the figure there."""
 
     x: float
@@ -34,9 +34,9 @@ def varied_parameters(comparison: Comparison) -> list[str]:
     return sorted({name for (_, name), found in values.items() if len(found) > 1})
 
 
-def curves_over(comparison: Comparison, key: str, parameter: str) -> dict[str, list[Place]]:
+def curves_over(comparison: Comparison, key: str, parameter: str) -> dict[str, list[CurvePoint]]:
     """One figure against a parameter: a line per mechanism, its other settings, and epsilon; ascending."""
-    lines: dict[str, list[Place]] = {}
+    lines: dict[str, list[CurvePoint]] = {}
     for point in comparison.points:
         if point.key != key or point.epsilon is None or point.mechanism in REFERENCES:
             continue
@@ -46,7 +46,7 @@ def curves_over(comparison: Comparison, key: str, parameter: str) -> dict[str, l
             continue
         others = json.dumps({name: value for name, value in chosen.items() if name != parameter})
         name = f"{display_name(point.mechanism, others)}, ε = {point.epsilon:g}"
-        lines.setdefault(name, []).append(Place(x, point))
+        lines.setdefault(name, []).append(CurvePoint(x, point))
     ordered = {name: sorted(line, key=lambda place: place.x) for name, line in lines.items()}
     return {name: line for name, line in ordered.items() if len(line) > 1}
 

@@ -22,7 +22,7 @@ FINER = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class SquareCells:
     """Square cells over the box around a world.
 
     east, north  metres of each location (snapped to a fifth of a cell where the world is one of fixes)
@@ -39,7 +39,7 @@ class Cells:
     metres: float
 
     @classmethod
-    def over(cls, world: World, metres: float) -> "Cells":
+    def over(cls, world: World, metres: float) -> "SquareCells":
         """Cells of so many metres."""
         if not metres > 0:
             raise ParameterError(f"cells need a size above 0 metres, not {metres:g}")
@@ -75,7 +75,7 @@ class Junctions:
         return len(self.cell)
 
 
-def find_junctions(raw: Trips, cells: Cells) -> Junctions:
+def find_junctions(raw: Trips, cells: SquareCells) -> Junctions:
     """Cells with at least two riders and three cells that riders come from or go to, and all starts and ends."""
     size = cells.wide * cells.high
     raw = raw.take(raw.lengths > 0)
@@ -94,7 +94,7 @@ def find_junctions(raw: Trips, cells: Cells) -> Junctions:
     return _of_cells(np.flatnonzero(here), cells)
 
 
-def _of_cells(cell: Ints, cells: Cells) -> Junctions:
+def _of_cells(cell: Ints, cells: SquareCells) -> Junctions:
     size = cells.wide * cells.high
     state = np.full(size, -1, np.int64)
     state[cell] = np.arange(len(cell))
@@ -126,7 +126,7 @@ class Segments:
         return len(self.start)
 
 
-def cut_at_junctions(trips: Trips, cells: Cells, junctions: Junctions) -> Segments:
+def cut_at_junctions(trips: Trips, cells: SquareCells, junctions: Junctions) -> Segments:
     """A cut at the first visit of every stay in a junction, and at the first and last visit of the trip.
 
     What follows the last cut belongs to the last segment. A trip that stays in one cell is one segment.
@@ -139,7 +139,7 @@ def cut_at_junctions(trips: Trips, cells: Cells, junctions: Junctions) -> Segmen
     return Segments(trips, start, end, trip, source, target, junctions.state[last] < 0)
 
 
-def moving_trips(trips: Trips, cells: Cells) -> Trips:
+def moving_trips(trips: Trips, cells: SquareCells) -> Trips:
     """The trips that visit more than one place: only they have a way from somewhere to somewhere else."""
     trips = trips.take(trips.lengths > 0)
     place = cells.place[trips.location]
@@ -185,7 +185,7 @@ class DistinctSegments:
     offsets: Ints
 
 
-def distinct_segments(segments: Segments, cells: Cells) -> DistinctSegments:
+def distinct_segments(segments: Segments, cells: SquareCells) -> DistinctSegments:
     """Segments that visit the same places in the same order are one."""
     lengths = segments.end - segments.start
     flat = _spread(segments.start, lengths)
@@ -204,7 +204,7 @@ def _spread(start: Ints, lengths: Ints) -> Ints:
     return np.arange(before[-1]) + np.repeat(start - before[:-1], lengths)
 
 
-def public_moves(network: Network, cells: Cells, junctions: Junctions) -> tuple[Ints, Ints]:
+def public_moves(network: Network, cells: SquareCells, junctions: Junctions) -> tuple[Ints, Ints]:
     """Which junction may follow which: a way in the public network that meets no other junction in between.
 
     Row i is `target[indptr[i]:indptr[i + 1]]`, ascending.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.attacks.warping import INFINITE, warping
-from wayveil.lab.strap.cells import Cells, DistinctSegments, Floats, Ints, Junctions, Segments
+from wayveil.lab.strap.cells import DistinctSegments, Floats, Ints, Junctions, Segments, SquareCells
 from wayveil.lab.strap.profiles import Profiles
 from wayveil.lab.strap.release_model import ReleaseModel
 from wayveil.progress import track
@@ -21,7 +21,7 @@ def summed_distances(
     rider: Ints,
     profiles: Profiles,
     model: ReleaseModel,
-    cells: Cells,
+    cells: SquareCells,
     junctions: Junctions,
 ) -> Floats:
     """ED of every raw segment: the sum of w times distance over all released segments that begin around its start."""
@@ -80,6 +80,6 @@ def _entropy(row: Floats) -> float:
     return float(-(share * np.log2(share)).sum() / np.log2(len(row)))
 
 
-def _points(segments: Segments, s: int, cells: Cells) -> NDArray[np.float64]:
+def _points(segments: Segments, s: int, cells: SquareCells) -> NDArray[np.float64]:
     location = segments.trips.location[segments.start[s] : segments.end[s]]
     return np.column_stack([cells.east[location], cells.north[location], np.zeros(len(location))])

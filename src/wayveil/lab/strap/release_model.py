@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.lab.strap.cells import (
-    Cells,
     DistinctSegments,
     Floats,
     Ints,
     Junctions,
     Segments,
+    SquareCells,
     cut_at_junctions,
     distinct_segments,
 )
@@ -19,7 +19,7 @@ from wayveil.trips.trips import Trips
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TransitionRows:
     """Probabilities by row: those of `context[i]` (ascending) are `share[indptr[i]:indptr[i + 1]]` at `target`."""
 
     context: Ints
@@ -28,7 +28,7 @@ class Rows:
     share: Floats
 
     @classmethod
-    def of(cls, context: Ints, target: Ints, size: int) -> "Rows":
+    def of(cls, context: Ints, target: Ints, size: int) -> "TransitionRows":
         """Relative frequencies of the targets after each context."""
         pair, count = np.unique(context * size + target, return_counts=True)
         of_pair = pair // size
@@ -50,8 +50,8 @@ class ReleaseModel:
 
     segments: Segments
     different: DistinctSegments
-    first: Rows
-    second: Rows
+    first: TransitionRows
+    second: TransitionRows
     ends: Ints
     by_cell: Ints
     bounds: Ints
@@ -59,7 +59,7 @@ class ReleaseModel:
     outside: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, released: Trips, cells: Cells, junctions: Junctions) -> "ReleaseModel":
+    def of(cls, released: Trips, cells: SquareCells, junctions: Junctions) -> "ReleaseModel":
         segments = cut_at_junctions(released, cells, junctions)
         different = distinct_segments(segments, cells)
         size = len(junctions)
@@ -69,8 +69,10 @@ class ReleaseModel:
         return cls(
             segments,
             different,
-            Rows.of(segments.source, segments.target, size),
-            Rows.of(segments.source[same - 1] * size + segments.source[same], segments.target[same], size),
+            TransitionRows.of(segments.source, segments.target, size),
+            TransitionRows.of(
+                segments.source[same - 1] * size + segments.source[same], segments.target[same], size
+            ),
             np.unique(segments.target),
             by_cell,
             np.searchsorted(begin[by_cell], np.arange(cells.wide * cells.high + 1)).astype(np.int64),

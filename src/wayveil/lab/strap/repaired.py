@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wayveil.attacks.sharing_out import share_out
 from wayveil.attacks.warping import INFINITE, warping
-from wayveil.lab.strap.cells import Cells, DistinctSegments, Floats, Ints, Junctions, Segments
+from wayveil.lab.strap.cells import DistinctSegments, Floats, Ints, Junctions, Segments, SquareCells
 from wayveil.lab.strap.profiles import Profiles
 from wayveil.lab.strap.release_model import ReleaseModel
 
@@ -52,7 +52,7 @@ def expected_distances(
     profiles: Profiles,
     model: ReleaseModel,
     groups: Groups | None,
-    cells: Cells,
+    cells: SquareCells,
     junctions: Junctions,
 ) -> Expected:
     """The expected distance of every segment of every rider; without groups the release is empty."""
@@ -84,7 +84,7 @@ def expected_distances(
 
 
 def group_distances(
-    different: DistinctSegments, segments: Segments, model: ReleaseModel, cells: Cells, junctions: int
+    different: DistinctSegments, segments: Segments, model: ReleaseModel, cells: SquareCells, junctions: int
 ) -> Groups | None:
     """Distances of every different raw segment to the different released ones around it; None for an empty release."""
     if len(model.segments) == 0:

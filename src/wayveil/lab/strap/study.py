@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from wayveil.attacks.places import check_same_world, distinct_rows, row_hashes
 from wayveil.attacks.targets import people_of
-from wayveil.attacks.warping import Paths, count_neighbours
+from wayveil.attacks.warping import MetricPaths, count_neighbours
 from wayveil.errors import ParameterError
 from wayveil.lab.strap.cells import (
-    Cells,
     Floats,
     Ints,
+    SquareCells,
     cut_at_junctions,
     distinct_segments,
     find_junctions,
@@ -126,7 +126,7 @@ class StrapStudy:
 
     def __init__(self, raw: Trips, settings: StrapSettings | None = None) -> None:
         self.settings = StrapSettings() if settings is None else settings
-        self.cells = Cells.over(raw.world, self.settings.cell)
+        self.cells = SquareCells.over(raw.world, self.settings.cell)
         assert isinstance(raw.world, Network)  # it has coordinates
         self.raw = in_canonical_order(raw.take(raw.lengths > 0))
         if len(self.raw) == 0:
@@ -214,7 +214,7 @@ class StrapStudy:
         bounds = np.concatenate([[0], np.cumsum(lengths[found.first])]).astype(np.int64)
         kept = np.arange(bounds[-1]) + np.repeat(offsets[found.first] - bounds[:-1], lengths[found.first])
         east, north = self.cells.east[location[kept]], self.cells.north[location[kept]]
-        paths = Paths.of(np.column_stack([east, north, np.zeros(len(kept))]), bounds)
+        paths = MetricPaths.of(np.column_stack([east, north, np.zeros(len(kept))]), bounds)
         counts, warpings = count_neighbours(paths, found.copies, self.settings.near)
         return counts[found.of_row], warpings
 

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Source:
+class StudySource:
     """Where trips of a study came from. `facts` tells two versions of the same source apart."""
 
     name: str
@@ -60,7 +60,7 @@ class Lab:
     out: Path | None = None
     repetitions: int | None = None
     only: dict[str, str] = field(default_factory=dict)
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, StudySource] = field(default_factory=dict)
     _made: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def pick(self, *, tiny: T, quick: T, full: T) -> T:
@@ -72,7 +72,7 @@ class Lab:
         if self.data is None or not (self.data / path).exists():
             return None
         name = path.split("/")[0]
-        self.sources[name] = Source(name, "public", words, _digest(self.data / path))
+        self.sources[name] = StudySource(name, "public", words, _digest(self.data / path))
         return self.data / path
 
     def own_world(self) -> World | None:
@@ -83,7 +83,7 @@ class Lab:
 
         path = self.world
         world = self.once("own world", lambda: open_world(path, bbox=self.bbox))
-        self.sources["world"] = Source(
+        self.sources["world"] = StudySource(
             "world", "simulated", f"the places of {path.name}", world.fingerprint()
         )
         return world
@@ -111,7 +111,7 @@ class Lab:
         path, world = self.trips, self.own_world()
         if world is None:
             raise ParameterError("trips of your own need the public places that they are about: add --world")
-        self.sources["trips"] = Source("trips", "own", f"the trips of {path.name}", _digest(path))
+        self.sources["trips"] = StudySource("trips", "own", f"the trips of {path.name}", _digest(path))
         return lambda: self.once("own trips", lambda: read_trips(path, world))
 
     def simulated(
@@ -145,7 +145,7 @@ class Lab:
 
     def note_simulated(self, name: str, words: str) -> None:
         """Note a source that has nobody behind it."""
-        self.sources[name] = Source(name, "simulated", words, words)
+        self.sources[name] = StudySource(name, "simulated", words, words)
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """Something that takes long, made when it is first asked for in this process."""

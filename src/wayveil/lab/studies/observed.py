@@ -13,7 +13,7 @@ from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
 from wayveil.privacy.units import Unit
 
 
-class ObservedOnly(Gate):
+class ObservedOnlyGate(Gate):
     """Answers about the cells that occur in the data, and about no others. Not private at any epsilon."""
 
     def __init__(self, unit: Unit, budget: Budget, bits: Bits) -> None:
@@ -31,4 +31,4 @@ class ObservedOnly(Gate):
 
     def inner(self, budget: Budget) -> Gate:
         """Searches leak in every draw."""
-        return ObservedOnly(self.unit, budget, self.bits)
+        return ObservedOnlyGate(self.unit, budget, self.bits)

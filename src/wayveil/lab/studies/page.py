@@ -14,7 +14,7 @@ from wayveil.lab.studies.results import Results
 from wayveil.lab.studies.run import run_study, write_whole
 from wayveil.lab.studies.study import Exhibit, Study
 from wayveil.lab.studies.tables import table_heads, table_rows
-from wayveil.lab.studies.verdicts import Verdict, judge, remark
+from wayveil.lab.studies.verdicts import FigureVerdict, judge, remark
 from wayveil.releases.datasheet_page import templates
 from wayveil.report.chart import Chart
 from wayveil.report.page_files import write_page
@@ -24,7 +24,7 @@ INTERNAL = "This page shows figures computed from raw trips."
 
 def study_page(
     name: str, lab: Lab, *, workers: int | None = None, minutes: float | None = None
-) -> tuple[Path, list[Verdict], Results]:
+) -> tuple[Path, list[FigureVerdict], Results]:
     """Run a study and write `index.html`, `figures/`, `results.csv` and `figures.json` into the lab's folder."""
     study, results = run_study(name, lab, workers=workers, minutes=minutes)
     folder = lab.out or Path()
@@ -41,7 +41,7 @@ def study_page(
 
 
 def _html(
-    study: Study, lab: Lab, results: Results, verdicts: list[Verdict], charts: dict[str, list[Chart]]
+    study: Study, lab: Lab, results: Results, verdicts: list[FigureVerdict], charts: dict[str, list[Chart]]
 ) -> str:
     exhibits = [
         {
@@ -86,7 +86,7 @@ def _charts(exhibit: Exhibit, results: Results) -> list[Chart]:
     return results.pictures(exhibit) if exhibit.shape == "pictures" else []
 
 
-def summary_rows(verdicts: list[Verdict]) -> list[dict[str, Any]]:
+def summary_rows(verdicts: list[FigureVerdict]) -> list[dict[str, Any]]:
     """For a terminal."""
     return [
         {

@@ -7,7 +7,7 @@ from typing import Any
 from wayveil.lab.studies.results import Results
 from wayveil.lab.studies.study import Exhibit, Study
 from wayveil.lab.studies.tables import table_heads, table_rows
-from wayveil.lab.studies.verdicts import Verdict, remark
+from wayveil.lab.studies.verdicts import FigureVerdict, remark
 from wayveil.report.chart import Chart
 
 SCALES = {
@@ -20,7 +20,7 @@ SCALES = {
 def study_record(
     study: Study,
     results: Results,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[FigureVerdict],
     charts: Mapping[str, Sequence[Chart]],
     scale: str,
     sources: Sequence[str],

@@ -28,7 +28,7 @@ MEASURED, REFUSED, FAILED = "measured", "refused", "failed"
 
 
 @dataclass(frozen=True)
-class Cell:
+class StudyCell:
     """One setting and repetition of a part."""
 
     part: str
@@ -42,7 +42,7 @@ class Cell:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
-def plan(study: Study, at_most: int | None = None, only: Mapping[str, str] | None = None) -> list[Cell]:
+def plan(study: Study, at_most: int | None = None, only: Mapping[str, str] | None = None) -> list[StudyCell]:
     """All cells, one repetition of everything after the other: a run that is stopped has something on everything.
 
     at_most   repetitions
@@ -57,7 +57,7 @@ def plan(study: Study, at_most: int | None = None, only: Mapping[str, str] | Non
     most = max((part.repetitions for part in study.parts), default=0)
     most = most if at_most is None else min(most, at_most)
     return [
-        Cell(part.name, tuple(sorted(setting.items())), repetition)
+        StudyCell(part.name, tuple(sorted(setting.items())), repetition)
         for repetition in range(most)
         for part in study.parts
         if repetition < part.repetitions
@@ -90,7 +90,7 @@ def run_study(
     return study, Results.of([done[cell.key] for cell in cells if cell.key in done])
 
 
-def examine(study: Study, cell: Cell) -> dict[str, Any]:
+def examine(study: Study, cell: StudyCell) -> dict[str, Any]:
     """One cell. A refusal is a result; a failure is a defect, which the page tells and the next run tries again."""
     setting: Setting = dict(cell.setting)
     about = {"part": cell.part, "setting": setting, "repetition": cell.repetition}
@@ -116,8 +116,8 @@ def examine(study: Study, cell: Cell) -> dict[str, Any]:
 
 
 def _examined(
-    name: str, study: Study, lab: Lab, cells: list[Cell], workers: int, until: float
-) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    name: str, study: Study, lab: Lab, cells: list[StudyCell], workers: int, until: float
+) -> Iterator[tuple[StudyCell, dict[str, Any]]]:
     """Cells in the order in which they are finished; those that are not begun by then are left out."""
     if workers == 1:
         for cell in cells:
@@ -150,7 +150,7 @@ def _prepare(name: str, lab: Lab) -> None:
     _own[:] = [find_study(name, lab)]
 
 
-def _examine(cell: Cell) -> dict[str, Any]:
+def _examine(cell: StudyCell) -> dict[str, Any]:
     return examine(_own[0], cell)
 
 
@@ -176,7 +176,7 @@ class Store:
                     "choose another folder"
                 )
 
-    def load(self, cell: Cell) -> dict[str, Any] | None:
+    def load(self, cell: StudyCell) -> dict[str, Any] | None:
         """A finished cell, or None; one that failed is not finished."""
         path = self.cells / f"{cell.key}.json"
         if not path.exists():
@@ -184,7 +184,7 @@ class Store:
         kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return None if kept["status"] == FAILED else kept
 
-    def save(self, cell: Cell, found: dict[str, Any]) -> None:
+    def save(self, cell: StudyCell, found: dict[str, Any]) -> None:
         """Keep a cell."""
         text = json.dumps(found)
         path = self.cells / f"{cell.key}.json"

@@ -24,14 +24,14 @@ FIGURE = "figure"  # the coordinate that names what was measured
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """What one cell gives: rows (`figure`, `value` and further coordinates), and pictures where it draws some."""
 
     rows: Sequence[Row]
     pictures: Sequence["Chart"] = ()
 
 
-Measure = Callable[[Setting, int], Outcome]
+Measure = Callable[[Setting, int], CellOutcome]
 
 
 def figures(values: Mapping[str, float | None], **coordinates: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ Status = Literal["reached", "not reached", "not reproducible"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FigureVerdict:
     """One published table or figure: how many of its values and claims hold, and a sentence with numbers."""
 
     label: str
@@ -24,7 +24,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Held:
+class ComparedValue:
     """One printed value beside ours."""
 
     down: str
@@ -39,7 +39,7 @@ class Held:
         return (self.ours.mean - self.theirs) / (abs(self.theirs) or 1.0)
 
 
-def judge(study: Study, results: Results) -> list[Verdict]:
+def judge(study: Study, results: Results) -> list[FigureVerdict]:
     """Every published table and figure of the study, in its order."""
     return [_judge(study, exhibit, results) for exhibit in study.exhibits if exhibit.published]
 
@@ -49,7 +49,7 @@ def remark(study: Study, exhibit: Exhibit, results: Results) -> str:
     return _judge(study, exhibit, results).words if exhibit.published or exhibit.claims else ""
 
 
-def hold(exhibit: Exhibit, results: Results) -> list[Held]:
+def hold(exhibit: Exhibit, results: Results) -> list[ComparedValue]:
     """Every printed value that ours has too."""
     if exhibit.ours is None:
         return []
@@ -59,7 +59,7 @@ def hold(exhibit: Exhibit, results: Results) -> list[Held]:
         ours = places.get((down, across, exhibit.ours))
         if ours is not None:
             reached = reaches(ours, theirs, exhibit.direction(across), exhibit.tolerance)
-            held.append(Held(down, across, theirs, ours, reached))
+            held.append(ComparedValue(down, across, theirs, ours, reached))
     return held
 
 
@@ -78,11 +78,11 @@ def reaches(ours: Value, theirs: float, better: Better, tolerance: float) -> boo
     return not_above and not_below
 
 
-def _judge(study: Study, exhibit: Exhibit, results: Results) -> Verdict:
+def _judge(study: Study, exhibit: Exhibit, results: Results) -> FigureVerdict:
     unmeasured = "" if exhibit.missing else _unmeasured(study, exhibit, results)
     if exhibit.missing or unmeasured:
         words = exhibit.missing or unmeasured
-        return Verdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, words)
+        return FigureVerdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, words)
     held = hold(exhibit, results)
     claims = [(claim.words, *claim.test(results)) for claim in exhibit.claims]
     judged = len(held) + len(claims)
@@ -90,11 +90,11 @@ def _judge(study: Study, exhibit: Exhibit, results: Results) -> Verdict:
     sentences = [*_about_values(exhibit, held), *_about_claims(claims)]
     if judged == 0:
         words = "Not measured: this run has none of the printed places."
-        return Verdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, words)
+        return FigureVerdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, words)
     if reached < judged and exhibit.why is not None:
         sentences.append(exhibit.why(results))
     status: Status = "reached" if reached == judged else "not reached"
-    return Verdict(exhibit.label, exhibit.title, status, reached, judged, " ".join(sentences))
+    return FigureVerdict(exhibit.label, exhibit.title, status, reached, judged, " ".join(sentences))
 
 
 def _unmeasured(study: Study, exhibit: Exhibit, results: Results) -> str:
@@ -111,7 +111,7 @@ def _unmeasured(study: Study, exhibit: Exhibit, results: Results) -> str:
     return f"Not measured, {len(gone)} of its settings: {why}."
 
 
-def _about_values(exhibit: Exhibit, held: Sequence[Held]) -> list[str]:
+def _about_values(exhibit: Exhibit, held: Sequence[ComparedValue]) -> list[str]:
     if not held:
         return []
     reached = sum(one.reached for one in held)
@@ -126,7 +126,7 @@ def _about_values(exhibit: Exhibit, held: Sequence[Held]) -> list[str]:
     return words
 
 
-def _apart(one: Held) -> str:
+def _apart(one: ComparedValue) -> str:
     """Percent, or how many times as much where that would be a long number."""
     if one.theirs and one.gap > 9:
         return f"{number(one.ours.mean / one.theirs)} times as much"

@@ -44,7 +44,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class CellSums:
     """What trips add to the cells of a block, as the block counts them, and as riders: whole ones on every move."""
 
     value: Floats
@@ -88,7 +88,7 @@ def compare_weavings(
     return found
 
 
-def count_trips(measured: Measurements, trips: Trips) -> dict[str, Tally]:
+def count_trips(measured: Measurements, trips: Trips) -> dict[str, CellSums]:
     """Trips in the cells of every block that was asked for."""
     times = measured.resolution.times
     bins = (
@@ -106,12 +106,12 @@ def count_trips(measured: Measurements, trips: Trips) -> dict[str, Tally]:
             riders = value
             if block.spread:
                 riders = features.add_up(find_norms(block, walks)[features.trip], pool)
-        found[name] = Tally(value, riders)
+        found[name] = CellSums(value, riders)
     return found
 
 
 def _measure_again(
-    measured: Measurements, trips: int, truth: dict[str, Tally], rng: np.random.Generator
+    measured: Measurements, trips: int, truth: dict[str, CellSums], rng: np.random.Generator
 ) -> Measurements:
     """What would have been measured if the truth were this."""
 
@@ -147,7 +147,7 @@ class _Seen:
     variance: float
 
 
-def _fold(tally: Tally, block: NoisyBlock, fold: int) -> _Seen:
+def _fold(tally: CellSums, block: NoisyBlock, fold: int) -> _Seen:
     """With every `fold` parts of a block added up, cell by cell."""
     noisy = block.in_trips()
     value, riders, misfit = (

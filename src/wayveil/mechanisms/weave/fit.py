@@ -172,7 +172,7 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FittedWeights:
     """Weights that add up to the number of trips, the dual point they come from, and what they and an even weight add
     to every cell.
     """
@@ -199,7 +199,7 @@ def fit_weights(
     iterations: int,
     prior: Floats | None = None,
     start: Floats | None = None,
-) -> Fit:
+) -> FittedWeights:
     """Weights of a support that explain the wanted cells.
 
     `prior` are the weights to stay near (default: even ones); `start` is the dual point of an earlier, similar fit.
@@ -243,7 +243,7 @@ def fit_weights(
         fitted = features.add_up(weight, pool)
     of_support, x = np.empty(features.size), np.zeros(features.cells)
     of_support[features.trip], x[reached] = weight, found * unit
-    return Fit(of_support, x, fitted, even, steps)
+    return FittedWeights(of_support, x, fitted, even, steps)
 
 
 def find_norms(block: Block, walks: Walks) -> Floats:

@@ -14,7 +14,7 @@ from wayveil.mechanisms.weave.support import select_walks
 from wayveil.world.world import World
 
 
-class Rows(NamedTuple):
+class MoveRows(NamedTuple):
     """Where walks go on to: from place p to `target[first[p]:first[p + 1]]`, each with its `chance`.
 
     With probability `loose` a walk goes on anywhere, by `share`; with probability `end` it ends.
@@ -43,7 +43,7 @@ class MoveChain:
     """A table of moves as a chain: what walks do at each place adds up to one."""
 
     world: World
-    rows: Rows
+    rows: MoveRows
 
     @classmethod
     def of_table(cls, world: World, table: MoveTable, settings: ListSettings) -> "MoveChain":
@@ -65,7 +65,7 @@ class MoveChain:
             loose = loose + unsure * (1 - average)
         out = np.maximum(inner.sum(axis=1) + loose + end, 1e-300)
         source, target = np.nonzero(inner > 0)
-        rows = Rows(
+        rows = MoveRows(
             first=np.searchsorted(source, np.arange(size + 1)).astype(np.int64),
             target=target.astype(np.int64),
             chance=inner[source, target] / out[source],
@@ -75,7 +75,7 @@ class MoveChain:
         )
         return cls(world, rows)
 
-    def go_on(self) -> Rows:
+    def go_on(self) -> MoveRows:
         """Where walks go on to that do not end: chances without that of an end."""
         rows = self.rows
         goes_on = np.maximum(1 - rows.end, 1e-300)

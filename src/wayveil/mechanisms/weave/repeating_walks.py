@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.move_chain import Rows
+from wayveil.mechanisms.weave.move_chain import MoveRows
 from wayveil.mechanisms.weave.settings import ListSettings
 from wayveil.world.repeats import (
     AGAIN,
@@ -42,7 +42,7 @@ class WalkPlan:
 
 
 class _RunningRows(NamedTuple):
-    """`Rows` as sums that run over all places, so that a place can be found by halving."""
+    """`MoveRows` as sums that run over all places, so that a place can be found by halving."""
 
     first: Ints
     target: Ints
@@ -84,7 +84,7 @@ class RepeatFactors:
         noisy: CellEstimates,
         memory: int,
         bits: int,
-        rows: Rows,
+        rows: MoveRows,
         plan: WalkPlan,
         settings: ListSettings,
         rng: np.random.Generator,
@@ -104,7 +104,7 @@ class RepeatFactors:
         return found
 
     def walk(
-        self, rows: Rows, plan: WalkPlan, settings: ListSettings, rng: np.random.Generator
+        self, rows: MoveRows, plan: WalkPlan, settings: ListSettings, rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], Ints, Floats]:
         """Walks as planned, and how likely each kind of visit was in each context, every walk with weight one."""
         offsets = np.concatenate([[0], np.cumsum(plan.lengths)]).astype(np.int64)

@@ -20,7 +20,7 @@ _RIDE, _BOARD, _ALIGHT = range(3)
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class RouteGraph:
     """Arcs turned round (row v lists where v is reached from), and what each stands for.
 
     edge   the network's edge of an arc, -1 for boarding and alighting
@@ -45,7 +45,7 @@ class Costs:
         self.with_lines = _make_line_graph(network)
         self.wait = _estimate_waits(network, settings.routes)
 
-    def graph(self, way: int) -> Graph:
+    def graph(self, way: int) -> RouteGraph:
         return self.with_lines if way == LINES else self.plain
 
     def draw(self, way: int, learnt: Floats, rng: np.random.Generator, *, perturbed: bool) -> Floats:
@@ -73,7 +73,7 @@ class Costs:
 
 
 def find_routes(
-    graph: Graph, cost: Floats, origin: Ints, destination: Ints
+    graph: RouteGraph, cost: Floats, origin: Ints, destination: Ints
 ) -> tuple[NDArray[np.int32], Ints]:
     """The cheapest way of each pair, pairs sorted by destination, one after the other; length 0 where there is none."""
     roots, first = np.unique(destination, return_index=True)
@@ -136,11 +136,11 @@ def _turn_round(source: Ints, target: Ints, size: int) -> tuple[Ints, Ints]:
     return order, np.searchsorted(target[order], np.arange(size + 1)).astype(np.int64)
 
 
-def _make_plain_graph(network: Network) -> Graph:
+def _make_plain_graph(network: Network) -> RouteGraph:
     source = network.sources.astype(np.int64)
     order, indptr = _turn_round(source, network.indices.astype(np.int64), network.size)
     none = np.full(len(order), -1, np.int64)
-    return Graph(
+    return RouteGraph(
         indptr,
         source[order].astype(np.int32),
         order,
@@ -150,7 +150,7 @@ def _make_plain_graph(network: Network) -> Graph:
     )
 
 
-def _make_line_graph(network: Network) -> Graph:
+def _make_line_graph(network: Network) -> RouteGraph:
     size = network.size
     rides = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
     line = network.route.astype(np.int64)
@@ -170,7 +170,7 @@ def _make_line_graph(network: Network) -> Graph:
     kind = np.repeat([_RIDE, _BOARD, _ALIGHT, _RIDE], [len(rides), len(meets), len(meets), len(on_foot)])
     nodes = size + len(meets)
     order, indptr = _turn_round(tail, head, nodes)
-    return Graph(
+    return RouteGraph(
         indptr,
         tail[order].astype(np.int32),
         edge[order],

@@ -8,7 +8,7 @@ import numpy as np
 
 from wayveil.arrays import Floats
 from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.fit import Features, Fit, fit_weights
+from wayveil.mechanisms.weave.fit import Features, FittedWeights, fit_weights
 from wayveil.mechanisms.weave.settings import Generation
 from wayveil.mechanisms.weave.support import Support
 from wayveil.world.walk_blocks import Block, WalkBlocks
@@ -44,7 +44,7 @@ class FittedSupport:
 
     support: Support
     features: Features
-    fit: Fit
+    fit: FittedWeights
     kinds: Floats
 
 

@@ -15,7 +15,7 @@ HOURS = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class NoisyEnds:
     """Noisy trips per leaf (of pair codes from `starts[i]` up to the next) and per zone of origin and hour.
 
     Times are unknown where `hours` is none.

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.synthesis.hops.ends import Ends
+from wayveil.synthesis.hops.ends import NoisyEnds
 from wayveil.synthesis.hops.walking import MoveChances, walks
 from wayveil.world.grid_moves import MOVES, GridMoves
 
@@ -60,7 +60,7 @@ class Flows:
         share = (weight + pull * city) / np.maximum(weight.sum(axis=1, keepdims=True) + pull, 1e-9)
         return np.clip(np.log(np.maximum(share / city, 1e-9)), -FARTHEST, FARTHEST).astype(np.float32)
 
-    def learn(self, moves: GridMoves, ends: Ends, trips: float, chances: MoveChances) -> Floats:
+    def learn(self, moves: GridMoves, ends: NoisyEnds, trips: float, chances: MoveChances) -> Floats:
         """A factor for every move of every cell. Post-processing with a public seed."""
         factor, rng = np.ones((moves.grid.size, MOVES)), np.random.default_rng(0)
         cells, size = flow_cells(moves)

@@ -15,7 +15,7 @@ import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.privacy.gradients import Outer, Part, Rows
+from wayveil.privacy.gradients import EmbeddingRows, Outer, Part
 from wayveil.synthesis.hops.tables import straight_on
 from wayveil.world.grid_moves import MOVES, SECTORS, GridMoves
 
@@ -76,7 +76,9 @@ class HopNet:
         return [
             Outer(features, back),
             Outer(inner, errors),
-            Rows(len(self.weights[2]), zone[:, None], by_zone.reshape(len(zone), 1, BY_ZONE * MOVES)),
+            EmbeddingRows(
+                len(self.weights[2]), zone[:, None], by_zone.reshape(len(zone), 1, BY_ZONE * MOVES)
+            ),
             Outer(_nearness(features), followed[:, None]),
         ]
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.synthesis.hops.ends import Ends
+from wayveil.synthesis.hops.ends import NoisyEnds
 from wayveil.synthesis.hops.flows import Flows, followed
 from wayveil.synthesis.hops.hop_net import HopNet
 from wayveil.synthesis.hops.tables import HopContexts, HopTables
@@ -36,7 +36,7 @@ class HopsModel(Model):
 
     world: Grid
     trips: float
-    ends: Ends
+    ends: NoisyEnds
     flows: Flows
     way: Literal["walk", "shortest"]
 

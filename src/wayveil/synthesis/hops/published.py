@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.privacy.gradients import Outer, Part, Rows
+from wayveil.privacy.gradients import EmbeddingRows, Outer, Part
 from wayveil.synthesis.hops.likeliest import LEAST_COST, MOST_COST, likeliest_ways
 from wayveil.synthesis.hops.walking import timed
 from wayveil.synthesis.model import Model
@@ -97,7 +97,7 @@ class SourceNet(_Net):
         back2 = to_code @ self.weights[2][:-1].T
         back1 = (back2 @ self.weights[1][:-1].T) * (seen.first[:, :-1] > 0)
         return [
-            Rows(self.inputs, seen.rows, np.repeat(back1[:, None, :], 3, axis=1)),
+            EmbeddingRows(self.inputs, seen.rows, np.repeat(back1[:, None, :], 3, axis=1)),
             Outer(seen.first, back2),
             Outer(seen.second, to_code),
             Outer(seen.latent, back3),
@@ -175,7 +175,7 @@ class StudyHopNet(_Net):
         embedded = back @ self.weights[1][: 2 * EMBEDDED].T
         index = np.column_stack([here, to])
         return [
-            Rows(self.grid.size, index, embedded.reshape(-1, 2, EMBEDDED)),
+            EmbeddingRows(self.grid.size, index, embedded.reshape(-1, 2, EMBEDDED)),
             Outer(inputs, back),
             Outer(inner, errors),
         ]

@@ -28,7 +28,7 @@ class NoCap(LocalCounter):
         return super().capped_ngrams(universe, 1 << 30, bits)
 
 
-class ObservedOnly(LocalCounter):
+class ObservedNgramsOnly(LocalCounter):
     """As the study's figures suggest: only n-grams that occur in the data have a cell of their own."""
 
     def capped_ngrams(self, universe: MarkedNgrams, most: int, bits: Bits) -> SparseCounts:
@@ -41,7 +41,7 @@ NO_CAP = Mutation(
 )
 OBSERVED_ONLY = Mutation(
     "noise on observed n-grams only",
-    lambda subject: replace(subject, counter=ObservedOnly),
+    lambda subject: replace(subject, counter=ObservedNgramsOnly),
     (GREY, GAME),
     "a stop nobody visits",
 )

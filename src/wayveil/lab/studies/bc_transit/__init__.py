@@ -15,7 +15,7 @@ from wayveil.lab.studies.bc_transit.printed import (
     SEEN,
     STUDY_HEIGHT,
 )
-from wayveil.lab.studies.bc_transit.trials import LAPLACE, NOTHING, Trials
+from wayveil.lab.studies.bc_transit.trials import LAPLACE, NOTHING, BcTransitTrials
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import Part, Study
 
@@ -25,7 +25,7 @@ WAYS = ("cards, NPT", "cards, PPDP", "counts-first", "counts", "study, NPT", "st
 def describe(lab: Lab) -> Study:
     """The study, planned for a lab."""
     data = datasets(lab)
-    trials = Trials(data, queries=lab.pick(tiny=50, quick=1_000, full=2_700))
+    trials = BcTransitTrials(data, queries=lab.pick(tiny=50, quick=1_000, full=2_700))
     repetitions = lab.pick(tiny=1, quick=2, full=5)
     epsilons = lab.pick(tiny=("0.5", "1.25", "2"), quick=("0.5", "1.25", "2"), full=EPSILONS)
     heights = lab.pick(tiny=("3", "9", "12"), quick=HEIGHTS, full=HEIGHTS)

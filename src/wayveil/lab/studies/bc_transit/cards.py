@@ -5,7 +5,7 @@ from pathlib import Path
 from wayveil.errors import ParameterError
 from wayveil.lab.studies.bc_transit.questions import relative_error
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.study import Exhibit, Outcome, Part, Setting, figures
+from wayveil.lab.studies.study import CellOutcome, Exhibit, Part, Setting, figures
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
@@ -82,7 +82,7 @@ class Cards:
 
         return self.lab.once("cards", read)
 
-    def trial(self, setting: Setting, repetition: int) -> Outcome:
+    def trial(self, setting: Setting, repetition: int) -> CellOutcome:
         """One release, its total and its cells."""
         taps = self.taps()
         raw: Trips = sequences(taps, taps.card, "day")  # type: ignore[arg-type]
@@ -102,4 +102,4 @@ class Cards:
             true = table["raw"].to_numpy()
             values[f"{name}, %"] = 100 * relative_error(true, table["answer"], bound)
             values[f"{name}, plain Laplace, %"] = 100 * relative_error(true, table["plain_laplace"], bound)
-        return Outcome(figures(values))
+        return CellOutcome(figures(values))

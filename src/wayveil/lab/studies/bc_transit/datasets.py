@@ -24,7 +24,7 @@ SEED = 1
 
 
 @dataclass
-class Datasets:
+class BcTransitDatasets:
     """Taps with their riders, taps without, and the riders that a reconstruction makes of those; each made once."""
 
     lab: Lab
@@ -69,7 +69,7 @@ class Datasets:
         return made
 
 
-def datasets(lab: Lab) -> Datasets:
+def datasets(lab: Lab) -> BcTransitDatasets:
     """Note the sources; nothing is read or simulated before a cell asks for it."""
     if lab.trips is not None:
         raise ParameterError(
@@ -98,10 +98,10 @@ def datasets(lab: Lab) -> Datasets:
 
             return read_gtfs(path, walk_radius_metres=300)
 
-        return Datasets(lab, lambda: lab.once("victoria", victoria), count, " ".join(differs))
+        return BcTransitDatasets(lab, lambda: lab.once("victoria", victoria), count, " ".join(differs))
     stops, lines = lab.pick(tiny=(60, 6), quick=(900, 40), full=(2_300, 66))
     differs.append("The city is invented or yours; --full --data uses Victoria's public feed.")
-    return Datasets(lab, lab.city(stops=stops, lines=lines), count, " ".join(differs))
+    return BcTransitDatasets(lab, lab.city(stops=stops, lines=lines), count, " ".join(differs))
 
 
 def crowded(taps: Taps, share: float, hubs: int = 50, seed: int = 3) -> Taps:

@@ -6,7 +6,7 @@ Noise follows from the setting and the repetition; releases never leave the proc
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
-from wayveil.lab.studies.bc_transit.datasets import DAYS, FIRST_DAY, SEED, Datasets, crowded
+from wayveil.lab.studies.bc_transit.datasets import DAYS, FIRST_DAY, SEED, BcTransitDatasets, crowded
 from wayveil.lab.studies.bc_transit.links import judge_links
 from wayveil.lab.studies.bc_transit.printed import (
     COUNTS,
@@ -24,8 +24,8 @@ from wayveil.lab.studies.bc_transit.printed import (
     TAPS,
 )
 from wayveil.lab.studies.bc_transit.questions import Examined, relative_error
-from wayveil.lab.studies.observed import ObservedOnly
-from wayveil.lab.studies.study import Outcome, Setting, figures
+from wayveil.lab.studies.observed import ObservedOnlyGate
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms import ppdp
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -75,10 +75,10 @@ def published_tree(height: int, scales: float) -> NoisyPrefixTree:
     )
 
 
-class Trials:
+class BcTransitTrials:
     """Runs trials, and prepares the weeks once."""
 
-    def __init__(self, data: Datasets, queries: int) -> None:
+    def __init__(self, data: BcTransitDatasets, queries: int) -> None:
         self.data, self.queries = data, queries
         self._examined: dict[str, Examined] = {}
 
@@ -93,7 +93,7 @@ class Trials:
             self._examined = {moved: Examined.of(raw, self.queries)}
         return self._examined[moved]
 
-    def facts(self, setting: Setting, repetition: int) -> Outcome:
+    def facts(self, setting: Setting, repetition: int) -> CellOutcome:
         """The data: how many, how the roles came out, how often values are missing, how long trajectories are."""
         riders, taps = self.data.riders(), self.data.taps()
         busy = np.sort(np.bincount(taps.location, minlength=taps.world.size))[::-1] / len(taps)
@@ -118,18 +118,18 @@ class Trials:
         for words, low, high in LENGTHS:
             share = 100 * float(((lengths >= low) & (lengths <= high)).mean())
             rows += figures({"trajectories, %": share}, mechanism="ours", length=words)
-        return Outcome(rows)
+        return CellOutcome(rows)
 
-    def links(self, setting: Setting, repetition: int) -> Outcome:
+    def links(self, setting: Setting, repetition: int) -> CellOutcome:
         """How many of the links between taps of one day join two taps of the same true rider."""
-        return Outcome(
+        return CellOutcome(
             figures(
                 judge_links(self.data.taps(), setting["reconstruction"], SEED + repetition),
                 judged="by the true cards",
             )
         )
 
-    def queries_of(self, setting: Setting, repetition: int) -> Outcome:
+    def queries_of(self, setting: Setting, repetition: int) -> CellOutcome:
         """Errors of one release; at the study's height also what is found of the most frequent."""
         moved = setting.get("moved", "0")
         examined, height = self.examined(moved), int(setting["height"])
@@ -139,19 +139,19 @@ class Trials:
             rows += figures(examined.operations(made), line=f"height {height}")
             for k, found in examined.rankings(made).items():
                 rows += figures(found, k=k)
-        return Outcome(rows)
+        return CellOutcome(rows)
 
-    def references(self, setting: Setting, repetition: int) -> Outcome:
+    def references(self, setting: Setting, repetition: int) -> CellOutcome:
         """What an empty release scores, and plain Laplace answers per stop with all of epsilon for the same unit."""
         examined, height = self.examined(), int(STUDY_HEIGHT)
         raw = examined.raw
         if setting["mechanism"] == NOTHING:
-            return Outcome(figures(examined.errors(empty(raw.world, timed=True), height)))
+            return CellOutcome(figures(examined.errors(empty(raw.world, timed=True), height)))
         rng = np.random.default_rng(repetition)
         exact = np.bincount(raw.cut(height).location, minlength=raw.world.size)
         noisy = np.maximum(exact + rng.laplace(0, height / float(setting["epsilon"]), len(exact)), 0)
         sizes = {"trips": len(raw), "taps": raw.visits}
-        return Outcome(
+        return CellOutcome(
             figures(
                 {
                     f"per stop, bound 0.1 % of {name}, %": 100
@@ -161,7 +161,7 @@ class Trials:
             )
         )
 
-    def ways(self, setting: Setting, repetition: int) -> Outcome:
+    def ways(self, setting: Setting, repetition: int) -> CellOutcome:
         """Operational questions on daily trips, by each way to release taps; and how often bars hold the truth."""
         taps = self.data.taps()
         way, _, tree = setting["way"].partition(", ")
@@ -189,9 +189,9 @@ class Trials:
             )
             inside = (table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())
             values[f"{question}, bars that hold, %"] = 100 * float(inside.mean())
-        return Outcome(figures(values, protects=str(made.datasheet["guarantee"]["unit"])))
+        return CellOutcome(figures(values, protects=str(made.datasheet["guarantee"]["unit"])))
 
-    def thin(self, setting: Setting, repetition: int) -> Outcome:
+    def thin(self, setting: Setting, repetition: int) -> CellOutcome:
         """Why trees find so little: how many riders share a beginning, beside the noise of a level."""
         trips, height = self.data.weeks(), int(STUDY_HEIGHT)
         size = trips.world.size
@@ -205,12 +205,12 @@ class Trials:
             "noise scale of level 1, PPDP, height 9, epsilon 1": float(weights.sum() / weights[0]),
             "false children of a node at 2.83 scales": float(size * np.exp(-2 * 2**0.5) / 2),
         }
-        return Outcome(figures(values, mechanism="ours", file="weeks"))
+        return CellOutcome(figures(values, mechanism="ours", file="weeks"))
 
     def _release(self, setting: Setting, raw: Trips, repetition: int) -> Trips:
         mechanism = mechanism_of(setting["mechanism"], int(setting["height"]))
         bits = SeededBits(f"{sorted(setting.items())} {repetition}")
-        kind = ObservedOnly if setting["mechanism"] in SEEN else Gate
+        kind = ObservedOnlyGate if setting["mechanism"] in SEEN else Gate
         gate = kind(UNIT, Budget(setting["epsilon"]), bits)
         return mechanism.measure(LocalCounter(gate.bound(raw)), gate).generate(repetition)
 

@@ -3,7 +3,7 @@
 from wayveil.lab.studies.dp_loc.exhibits import exhibits
 from wayveil.lab.studies.dp_loc.printed import COARSE, EPSILONS, FINE
 from wayveil.lab.studies.dp_loc.taxis import taxi_trips
-from wayveil.lab.studies.dp_loc.trials import Trials
+from wayveil.lab.studies.dp_loc.trials import DpLocTrials
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import Part, Setting, Study
 from wayveil.utility.reference import LINES
@@ -13,7 +13,7 @@ GRIDS = (FINE, COARSE)
 
 def describe(lab: Lab) -> Study:
     """The study, planned for a lab."""
-    trials = Trials(lab, taxi_trips(lab))
+    trials = DpLocTrials(lab, taxi_trips(lab))
     lines: list[Setting] = [{"grid": grid, "mechanism": line} for grid in GRIDS for line in LINES]
     released: list[Setting] = [
         {"grid": grid, "mechanism": name, "epsilon": epsilon}

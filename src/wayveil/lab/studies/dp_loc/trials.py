@@ -11,7 +11,7 @@ from wayveil.lab.figures.hour_curves import hour_curves
 from wayveil.lab.figures.next_hop import next_hop_figures
 from wayveil.lab.studies.dp_loc.printed import ENDS, HOPS, TOPS
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.study import Outcome, Setting, figures
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
@@ -53,7 +53,7 @@ def subjects(lab: Lab) -> dict[str, Mechanism]:
     }
 
 
-class Trials:
+class DpLocTrials:
     """Runs trials, and prepares each grid once."""
 
     def __init__(self, lab: Lab, trips: dict[str, Callable[[], Trips]]) -> None:
@@ -64,7 +64,7 @@ class Trials:
         self._raw: dict[tuple[str, bool], Trips] = {}
         self._tops: dict[tuple[str, bool], list[Any]] = {}
 
-    def facts(self, setting: Setting, repetition: int) -> Outcome:
+    def facts(self, setting: Setting, repetition: int) -> CellOutcome:
         """Table 1: how large the dataset is."""
         raw = self.trips[setting["grid"]]()
         values = {
@@ -74,16 +74,16 @@ class Trials:
             "mean length": float(raw.lengths.mean()),
             "deviation of length": float(raw.lengths.std()),
         }
-        return Outcome(figures(values, mechanism="ours"))
+        return CellOutcome(figures(values, mechanism="ours"))
 
-    def line(self, setting: Setting, repetition: int) -> Outcome:
+    def line(self, setting: Setting, repetition: int) -> CellOutcome:
         """A resample, public knowledge, and nothing."""
         grid = setting["grid"]
         made = reference_trips(setting["mechanism"], self.raw(grid), 1, TimeBins.hour_of_day())
         rows = self.judge(grid, made)
-        return Outcome([{**row, "epsilon": epsilon} for row in rows for epsilon in ("1", "2")])
+        return CellOutcome([{**row, "epsilon": epsilon} for row in rows for epsilon in ("1", "2")])
 
-    def trial(self, setting: Setting, repetition: int) -> Outcome:
+    def trial(self, setting: Setting, repetition: int) -> CellOutcome:
         """One release."""
         grid, name, epsilon = setting["grid"], setting["mechanism"], setting["epsilon"]
         trips, kind = self.trips[grid](), self.subjects[name]
@@ -99,7 +99,7 @@ class Trials:
             rows += figures(dict(zip(HOPS, hops, strict=True)))
         if name == PUBLISHED:
             rows += figures({ENDS: ends_loss(trips, made.model).value})  # type: ignore[arg-type]
-        return Outcome(rows)
+        return CellOutcome(rows)
 
     def raw(self, grid: str, *, filled: bool = True) -> Trips:
         """Raw trips with the cells that they jump over filled in, or as they are."""

@@ -5,9 +5,9 @@ from functools import partial
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.mobitrie.datasets import city_of, datasets
 from wayveil.lab.studies.mobitrie.exhibits import exhibits
-from wayveil.lab.studies.mobitrie.maps import HOTSPOTS, NO_HOTSPOTS, Maps
+from wayveil.lab.studies.mobitrie.maps import HOTSPOTS, NO_HOTSPOTS, MobiTrieMaps
 from wayveil.lab.studies.mobitrie.printed import EPSILONS, LARGE, PAGES, SMALL
-from wayveil.lab.studies.mobitrie.trials import BASE_COUNT, BASELINE, LEAK, Trials
+from wayveil.lab.studies.mobitrie.trials import BASE_COUNT, BASELINE, LEAK, MobiTrieTrials
 from wayveil.lab.studies.mobitrie.tries import NO_EPSILON, ROLLING, STATIC, Tries
 from wayveil.lab.studies.mobitrie.variants import VARIANTS, static_trial
 from wayveil.lab.studies.study import Part, Setting, Study
@@ -20,9 +20,9 @@ BESIDE = ("markov", "variable-ngrams")
 def describe(lab: Lab) -> Study:
     """The study, planned for a lab."""
     data = datasets(lab)
-    trials = Trials(data, queries=lab.pick(tiny=200, quick=2_000, full=10_000))
+    trials = MobiTrieTrials(data, queries=lab.pick(tiny=200, quick=2_000, full=10_000))
     tries = Tries(trials)
-    maps = Maps(city_of(lab)[0], lab.pick(tiny=300, quick=20_000, full=100_000))
+    maps = MobiTrieMaps(city_of(lab)[0], lab.pick(tiny=300, quick=20_000, full=100_000))
     few = lab.pick(tiny=1, quick=2, full=20)
     parts = (
         Part("data", [{"data": name} for name in DATA], trials.facts),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from wayveil.lab.studies.mobitrie.datasets import SEED
-from wayveil.lab.studies.study import Outcome, Setting, figures
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.report.chart import Chart
 from wayveil.report.trip_map import trip_map, with_ground
 from wayveil.simulate.city import simulate_city
@@ -16,13 +16,13 @@ HOTSPOTS, NO_HOTSPOTS = "with hotspots", "without hotspots"
 BUSIEST = 0.01
 
 
-class Maps:
+class MobiTrieMaps:
     """The cells that draw maps."""
 
     def __init__(self, city: Callable[[], Network], riders: int) -> None:
         self.city, self.riders = city, riders
 
-    def draw(self, setting: Setting, repetition: int) -> Outcome:
+    def draw(self, setting: Setting, repetition: int) -> CellOutcome:
         """The map, and how much of all travel is on the busiest hundredth of the moves."""
         kind = setting["kind"]
         made = simulate_city(
@@ -48,4 +48,4 @@ class Maps:
             ),
             "hotspots": float(len(made.hotspots)),
         }
-        return Outcome(figures(values), [alone])
+        return CellOutcome(figures(values), [alone])

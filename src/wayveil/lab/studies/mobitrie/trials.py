@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.lab import Datasets
 from wayveil.lab.studies.mobitrie.printed import CODE_SANITY, EPSILONS, LENGTHS, QUALITY
-from wayveil.lab.studies.observed import ObservedOnly
-from wayveil.lab.studies.study import Outcome, Setting, figures
+from wayveil.lab.studies.observed import ObservedOnlyGate
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch
@@ -85,7 +85,7 @@ class Bench:
         return self._counter
 
 
-class Trials:
+class MobiTrieTrials:
     """Runs trials, and prepares each dataset once."""
 
     def __init__(self, data: Datasets, queries: int) -> None:
@@ -98,7 +98,7 @@ class Trials:
             self._benches[data] = Bench(self.data.trips[data](), self.queries)
         return self._benches[data]
 
-    def facts(self, setting: Setting, repetition: int) -> Outcome:
+    def facts(self, setting: Setting, repetition: int) -> CellOutcome:
         """Table 7.1: how large the dataset is."""
         raw = self.data.trips[setting["data"]]()
         values = {
@@ -107,9 +107,9 @@ class Trials:
             "longest": float(raw.lengths.max()),
             "mean length": float(raw.lengths.mean()),
         }
-        return Outcome(figures(values, mechanism="ours"))
+        return CellOutcome(figures(values, mechanism="ours"))
 
-    def lines(self, setting: Setting, repetition: int) -> Outcome:
+    def lines(self, setting: Setting, repetition: int) -> CellOutcome:
         """The baseline trie of all n-grams without noise, and the public universe without data."""
         bench = self.bench(setting["data"])
         counted = gram_counts(bench.raw, N)
@@ -120,24 +120,24 @@ class Trials:
             rows += figures(metrics_of(bench.ngrams.score(counted.grams)), mechanism=BASELINE, **place)
             rows += figures(metrics_of(bench.ngrams.everything()), mechanism=UNIVERSE, **place)
             rows += error_rows(BASELINE, {BY_TRIE: by_length(exact, "uniform")}, **place)
-        return Outcome(rows)
+        return CellOutcome(rows)
 
     def release(self, setting: Setting, repetition: int) -> Model:
         """What a mechanism measures, with noise from a seed: these never leave the process."""
         data, name, epsilon = setting["data"], setting["mechanism"], setting["epsilon"]
         bits = SeededBits(f"{data} {name} {epsilon} {repetition}")
         counter = self.bench(data).counter(repetition)
-        gate = ObservedOnly if name == LEAK else Gate
+        gate = ObservedOnlyGate if name == LEAK else Gate
         return subjects(data)[name].measure(counter, gate(Trip(), Budget(epsilon), bits))
 
-    def trial(self, setting: Setting, repetition: int) -> Outcome:
+    def trial(self, setting: Setting, repetition: int) -> CellOutcome:
         """One release. A search that found nothing has only that to say."""
         model = self.release(setting, repetition)
         accepted = getattr(model, "accepted", True)
         rows = figures({"found": float(accepted)})
         if accepted:
             rows += self.judge(setting["mechanism"], self.bench(setting["data"]), model, repetition)
-        return Outcome(rows)
+        return CellOutcome(rows)
 
     def judge(self, name: str, bench: Bench, model: Model, repetition: int) -> list[dict[str, Any]]:
         """Confusion and fitness of the trie, and the errors of its own answers and of trips made from it."""

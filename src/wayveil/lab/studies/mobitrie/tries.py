@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.mobitrie.printed import EXAMPLE
-from wayveil.lab.studies.mobitrie.trials import BASELINE, N, Trials, held_ngrams
-from wayveil.lab.studies.study import Outcome, Setting, figures
+from wayveil.lab.studies.mobitrie.trials import BASELINE, MobiTrieTrials, N, held_ngrams
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget
@@ -81,10 +81,10 @@ def picture(
 class Tries:
     """The cells that draw tries."""
 
-    def __init__(self, trials: Trials) -> None:
+    def __init__(self, trials: MobiTrieTrials) -> None:
         self.trials = trials
 
-    def example(self, setting: Setting, repetition: int) -> Outcome:
+    def example(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figures 3.3 and 6.1 from table 3.1: how many n-grams (leaves) and branches there are."""
         trips, n, kind = example_trips(), int(setting["n"]), setting["kind"]
         counted = gram_counts(trips, n) if kind == ROLLING else static_grams(trips, n)
@@ -94,9 +94,9 @@ class Tries:
             "n-grams": float(len(counted)),
             "branches at the root": float(len(np.unique(counted.grams[:, 0]))),
         }
-        return Outcome(figures(values), [drawn])
+        return CellOutcome(figures(values), [drawn])
 
-    def private(self, setting: Setting, repetition: int) -> Outcome:
+    def private(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figures 6.2 to 6.4: a trie, and how many of the most frequent 3-grams it shares with the baseline."""
         bench, name, epsilon = self.trials.bench(setting["data"]), setting["mechanism"], setting["epsilon"]
         raw = gram_counts(bench.raw, N)
@@ -112,7 +112,7 @@ class Tries:
         title = f"{name} of {setting['data']}" + ("" if name == BASELINE else f", epsilon {epsilon}")
         slug = f"trie-{name.split()[0]}-{epsilon}"
         values = {f"of the {TOP} most frequent": float(len(shared)), "n-grams": float(len(grams))}
-        return Outcome(figures(values), [picture(grams, count, bench.raw.world, slug, title)])
+        return CellOutcome(figures(values), [picture(grams, count, bench.raw.world, slug, title)])
 
 
 def top_grams(grams: NDArray[np.integer], count: NDArray[np.generic]) -> list[list[int]]:

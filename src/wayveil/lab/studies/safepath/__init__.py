@@ -15,7 +15,7 @@ from wayveil.lab.studies.safepath.trials import (
     PUBLISHED,
     SEQPT,
     SEQPT_PUBLISHED,
-    Trials,
+    SafePathTrials,
 )
 from wayveil.lab.studies.study import Part, Study
 
@@ -23,7 +23,7 @@ from wayveil.lab.studies.study import Part, Study
 def describe(lab: Lab) -> Study:
     """The study, planned for a lab."""
     data = datasets(lab)
-    trials = Trials(data, queries=lab.pick(tiny=100, quick=5_000, full=40_000))
+    trials = SafePathTrials(data, queries=lab.pick(tiny=100, quick=5_000, full=40_000))
     repetitions = lab.pick(tiny=1, quick=2, full=5)
     tall = lab.pick(
         tiny=("0", "6"),

@@ -12,7 +12,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.lab import Datasets, Lab
 from wayveil.lab.studies.safepath.datasets import FEW_RIDES, MANY_RIDES
 from wayveil.lab.studies.safepath.trials import NONEMPTY, UNIFORM
-from wayveil.lab.studies.study import Outcome, Part, Setting, figures
+from wayveil.lab.studies.study import CellOutcome, Part, Setting, figures
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
@@ -119,20 +119,20 @@ class Family:
         self.data, self.queries = data, queries
         self._asked: dict[tuple[str, str], tuple[Trips, CountQueryError, LengthDivergence]] = {}
 
-    def by_epsilon(self, setting: Setting, repetition: int) -> Outcome:
+    def by_epsilon(self, setting: Setting, repetition: int) -> CellOutcome:
         """Trees of 16 visits with hours; the prefix tree has 20, as it has no times to pay for."""
         name = setting["mechanism"]
         if name == PREFIX_TREE:
             return self._outcome("", FEW_RIDES, NoisyPrefixTree(height=20), setting, repetition)
         return self._outcome(HOURS, FEW_RIDES, timed_trees(16, HOURS)[name], setting, repetition)
 
-    def by_height(self, setting: Setting, repetition: int) -> Outcome:
+    def by_height(self, setting: Setting, repetition: int) -> CellOutcome:
         """Prefix trees without times."""
         return self._outcome(
             "", FEW_RIDES, NoisyPrefixTree(height=int(setting["height"])), setting, repetition
         )
 
-    def by_repair(self, setting: Setting, repetition: int) -> Outcome:
+    def by_repair(self, setting: Setting, repetition: int) -> CellOutcome:
         """The same noisy tree, its counts repaired in four ways."""
         rule = {WEIGHTED: "weighted", EQUAL: "equal", AS_PUBLISHED: "weighted", NO_REPAIR: "none"}[
             setting["repair"]
@@ -140,14 +140,14 @@ class Family:
         tree = NoisyPrefixTree(height=20, smoothing=False, consistency=rule)
         return self._outcome("", FEW_RIDES, tree, setting, repetition)
 
-    def with_fine_times(self, setting: Setting, repetition: int) -> Outcome:
+    def with_fine_times(self, setting: Setting, repetition: int) -> CellOutcome:
         """Trees of eight visits with half hours, on more rides."""
         tree = timed_trees(8, HALF_HOURS)[setting["mechanism"]]
         return self._outcome(HALF_HOURS, MANY_RIDES, tree, setting, repetition)
 
     def _outcome(
         self, bins: str, rides: str, mechanism: Mechanism, setting: Setting, repetition: int
-    ) -> Outcome:
+    ) -> CellOutcome:
         raw, asked, lengths = self._questions(rides, bins)
         gate = Gate(Trip(), Budget(setting["epsilon"]), SeededBits(f"{rides} {bins} {repetition}"))
         model: Model = mechanism.measure(LocalCounter(raw), gate)
@@ -161,7 +161,7 @@ class Family:
             LENGTHS: lengths.measure(made)[0].value,
             "trips released per ride": len(made) / len(raw),
         }
-        return Outcome(figures(values))
+        return CellOutcome(figures(values))
 
     def _questions(self, rides: str, bins: str) -> tuple[Trips, CountQueryError, LengthDivergence]:
         if (rides, bins) not in self._asked:

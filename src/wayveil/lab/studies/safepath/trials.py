@@ -15,7 +15,7 @@ from wayveil.lab.studies.lab import Datasets
 from wayveil.lab.studies.safepath.datasets import limited, shrunken
 from wayveil.lab.studies.safepath.exhaustive import exhaustive, pairs
 from wayveil.lab.studies.safepath.printed import BUS, CHILDREN, TAXONOMY_HEIGHT, K, L
-from wayveil.lab.studies.study import Outcome, Setting, figures
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.lab.syntactic.lk_anonymity import LKAnonymity
 from wayveil.lab.syntactic.method import anonymise
 from wayveil.mechanisms.mechanism import Mechanism
@@ -74,7 +74,7 @@ def release(mechanism: Mechanism, trips: Trips, epsilon: str, salt: str) -> tupl
     return private, time.process_time() - begin
 
 
-class Trials:
+class SafePathTrials:
     """Runs trials, and prepares each dataset once."""
 
     def __init__(self, data: Datasets, queries: int) -> None:
@@ -95,7 +95,7 @@ class Trials:
             self._arenas = {name: Arena.of(raw, bins, self.queries, longest)}
         return self._arenas[name]
 
-    def facts(self, setting: Setting, repetition: int) -> Outcome:
+    def facts(self, setting: Setting, repetition: int) -> CellOutcome:
         """Tables 2 and 3: how large the dataset is, whole or up to a timestamp."""
         raw = self.data.trips[setting["data"]]()
         part = limited(raw, int(setting["timestamps"]), lambda trips: WEEK.bin_of(_times(trips)))
@@ -106,9 +106,9 @@ class Trials:
             "longest": float(part.lengths.max(initial=0)),
             "mean length": float(part.lengths.mean()),
         }
-        return Outcome(figures(values, mechanism="ours"))
+        return CellOutcome(figures(values, mechanism="ours"))
 
-    def taxonomy(self, setting: Setting, repetition: int) -> Outcome:
+    def taxonomy(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figures 3 and 4: trees of two visits, guided by taxonomies of some height and number of children."""
         shape = int(setting["taxonomy height"]), int(setting["children"])
         arena = self.arena(setting["data"])
@@ -120,9 +120,9 @@ class Trials:
             private, seconds = release(mechanism, arena.raw, "1", _salt(setting, name, repetition))
             place = {"line": f"{name}, {shape[1]} children", "time line": f"{name}, height {shape[0]}"}
             rows += figures(arena.errors(private, 2) | {SECONDS: seconds}, mechanism=name, **place)
-        return Outcome(rows + figures(arena.errors(arena.silence(), 2), mechanism=EMPTY, line=EMPTY))
+        return CellOutcome(rows + figures(arena.errors(arena.silence(), 2), mechanism=EMPTY, line=EMPTY))
 
-    def height(self, setting: Setting, repetition: int) -> Outcome:
+    def height(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figure 5: higher trees, with queries a third as long."""
         height, arena = int(setting["height"]), self.arena(setting["data"])
         length = max(height // 3, 1)
@@ -137,18 +137,18 @@ class Trials:
             facts = {SECONDS: seconds, "released trips": float(len(private))}
             line = f"{name}, epsilon {setting['epsilon']}"
             rows += figures(arena.errors(private, length) | facts, mechanism=name, line=line)
-        return Outcome(rows + figures(arena.errors(arena.silence(), length), mechanism=EMPTY, line=EMPTY))
+        return CellOutcome(rows + figures(arena.errors(arena.silence(), length), mechanism=EMPTY, line=EMPTY))
 
-    def rivals(self, setting: Setting, repetition: int) -> Outcome:
+    def rivals(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figure 6: the methods on 20 stops and 24 hours, by their height."""
         height, name, arena = int(setting["height"]), setting["mechanism"], self.arena("shrunken")
         if name == EMPTY:
-            return Outcome(figures(arena.errors(arena.silence(), 2)))
+            return CellOutcome(figures(arena.errors(arena.silence(), 2)))
         if name == EVERY_CHILD:
             columns = pairs(arena.raw, HOURS, height)
             begin = time.process_time()
             exhaustive(columns, arena.raw.world.size * 24, 24, height, np.random.default_rng(repetition))
-            return Outcome(figures({SECONDS: time.process_time() - begin}))
+            return CellOutcome(figures({SECONDS: time.process_time() - begin}))
         if name == CROWDS:
             begin = time.process_time()
             private = anonymise(arena.raw, LKAnonymity(L=L, K=K), bits=SeededBits(repetition)).trips
@@ -161,9 +161,9 @@ class Trials:
                 SEQPT_PUBLISHED: SeqPT.published(height=height, max_false_nodes=10**9),
             }[name]
             private, seconds = release(chosen, arena.raw, "1", _salt(setting, name, repetition))
-        return Outcome(figures(arena.errors(private, 2) | {SECONDS: seconds}))
+        return CellOutcome(figures(arena.errors(private, 2) | {SECONDS: seconds}))
 
-    def ngrams(self, setting: Setting, repetition: int) -> Outcome:
+    def ngrams(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figure 7: SafePath beside n-grams over pairs of place and time."""
         depth, name, arena = int(setting["h or n"]), setting["mechanism"], self.arena(setting["data"])
         chosen: Mechanism = (
@@ -176,9 +176,9 @@ class Trials:
         private, seconds = release(chosen, arena.raw, "1", _salt(setting, name, repetition))
         facts = {SECONDS: seconds, "longest released": float(private.lengths.max(initial=0))}
         facts["visits per trip"] = float(private.lengths.mean()) if len(private) else 0.0
-        return Outcome(figures(arena.errors(private, 2) | facts))
+        return CellOutcome(figures(arena.errors(private, 2) | facts))
 
-    def scale(self, setting: Setting, repetition: int) -> Outcome:
+    def scale(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figure 8: time by timestamps and records, height 12."""
         raw = self.data.trips[setting["data"]]()
         part = limited(raw, int(setting["timestamps"]), lambda trips: WEEK.bin_of(_times(trips)))
@@ -189,7 +189,7 @@ class Trials:
         }.items():
             _, seconds = release(mechanism, part, "1", _salt(setting, name, repetition))
             rows += figures({SECONDS: seconds, "records": float(len(part))}, mechanism=name)
-        return Outcome(rows)
+        return CellOutcome(rows)
 
 
 LONGEST_TRIP = 50

@@ -3,13 +3,13 @@
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.strap.cities import DENSE, SPARSE, cities
 from wayveil.lab.studies.strap.exhibits import exhibits
-from wayveil.lab.studies.strap.trials import CROWDS, EPSILONS, LINES, WITH_K, Trials
+from wayveil.lab.studies.strap.trials import CROWDS, EPSILONS, LINES, WITH_K, StrapTrials
 from wayveil.lab.studies.study import Part, Setting, Study
 
 
 def describe(lab: Lab) -> Study:
     """The study, planned for a lab."""
-    trials = Trials(cities(lab), looked_at=lab.pick(tiny=40, quick=300, full=2_000))
+    trials = StrapTrials(cities(lab), looked_at=lab.pick(tiny=40, quick=300, full=2_000))
     repetitions = lab.pick(tiny=1, quick=3, full=5)
     lines: list[Setting] = [{"city": city, "mechanism": line} for city in (DENSE, SPARSE) for line in LINES]
     released: list[Setting] = [

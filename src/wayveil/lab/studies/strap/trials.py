@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from wayveil.attacks.targets import some_people
 from wayveil.lab.strap.study import StrapSettings, StrapStudy
 from wayveil.lab.studies.strap.cities import DENSE, SEED, SPARSE, City
-from wayveil.lab.studies.study import Outcome, Setting, figures
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.lab.syntactic.glove import draw_trips, fingerprints, merge_groups
 from wayveil.lab.syntactic.method import Lots, anonymise, methods
 from wayveil.mechanisms.registry import mechanism
@@ -37,7 +37,7 @@ RAW, HOLD_OUT, FLOOR, MIRRORED, EMPTY = LINES = ("raw", "hold-out", "floor", "mi
 STRAP, ERROR = "STRAP", "relative error of range counts"
 
 
-class Place:
+class AttackedCity:
     """One city with so many riders: raw trips, and adversaries who know more or less of them."""
 
     def __init__(self, raw: Trips, looked_at: int) -> None:
@@ -67,20 +67,20 @@ class Place:
         return self._groups[k]
 
 
-class Trials:
+class StrapTrials:
     """Runs trials, and prepares each city once."""
 
     def __init__(self, cities: dict[str, City], looked_at: int) -> None:
         self.cities, self.looked_at = cities, looked_at
-        self._places: dict[tuple[str, int], Place] = {}
+        self._places: dict[tuple[str, int], AttackedCity] = {}
 
-    def place(self, city: str, riders: int) -> Place:
+    def place(self, city: str, riders: int) -> AttackedCity:
         """The city with so many riders, ready for trials."""
         if (city, riders) not in self._places:
-            self._places[city, riders] = Place(self.cities[city].riders(riders), self.looked_at)
+            self._places[city, riders] = AttackedCity(self.cities[city].riders(riders), self.looked_at)
         return self._places[city, riders]
 
-    def line(self, setting: Setting, repetition: int) -> Outcome:
+    def line(self, setting: Setting, repetition: int) -> CellOutcome:
         """What a release is compared with: the raw trips, other riders, public knowledge, another city, nothing."""
         city = self.cities[setting["city"]]
         place, name, network = self.place(setting["city"], city.many), setting["mechanism"], city.network()
@@ -91,9 +91,9 @@ class Trials:
             MIRRORED: lambda: mirrored(city.riders(city.many, SEED + 1)),
             EMPTY: lambda: empty(network),
         }[name]()
-        return Outcome([{**row, "parameter": "-"} for row in place.measure(made)])
+        return CellOutcome([{**row, "parameter": "-"} for row in place.measure(made)])
 
-    def trial(self, setting: Setting, repetition: int) -> Outcome:
+    def trial(self, setting: Setting, repetition: int) -> CellOutcome:
         """One release."""
         city, name, value = self.cities[setting["city"]], setting["mechanism"], setting["parameter"]
         place = self.place(setting["city"], city.few if name in WITH_K else city.many)
@@ -104,7 +104,7 @@ class Trials:
             made = anonymise(place.raw, methods()[name](k=int(value)), bits=bits).trips
         else:
             made = release(place.raw, mechanism(name)(), epsilon=value, bits=bits, seed=repetition).trips
-        return Outcome(place.measure(made))
+        return CellOutcome(place.measure(made))
 
 
 def mirrored(trips: Trips) -> Trips:
