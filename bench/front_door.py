@@ -21,7 +21,7 @@ from wayveil.cli.releases import REPORT_QUERIES
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import Release
-from wayveil.report.page import write_report
+from wayveil.report.report_page import write_report
 from wayveil.run import make_release as release
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit

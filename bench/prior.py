@@ -33,7 +33,7 @@ from wayveil.synthesis.model import Estimates, Model
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
 from wayveil.utility.reference import ceiling
-from wayveil.utility.stops import StopFigures
+from wayveil.utility.stop_figures import StopFigures
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.zones import Geography

@@ -9,7 +9,7 @@ from typing import Any
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.units import Rider
 from wayveil.releases.release import Release
-from wayveil.report.page import write_report
+from wayveil.report.report_page import write_report
 from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city

@@ -32,7 +32,7 @@ from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.public_knowledge import empty
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
-from wayveil.utility.stops import StopFigures
+from wayveil.utility.stop_figures import StopFigures
 
 QUERIES = 4_000
 FIGURES = {"stops": "stop_error", "count queries": "count_query_error/non-empty"}

@@ -17,10 +17,10 @@ import numpy as np
 from numba import njit
 
 from bench.worlds import MissingDataError, data
-from wayveil.attacks.places import distinct_paths
+from wayveil.attacks.metric_paths import distinct_paths
 from wayveil.attacks.uniqueness import pinned_down
 from wayveil.attacks.warping import INFINITE, count_neighbours, warping
-from wayveil.lab.strap.study import StrapSettings, StrapStudy
+from wayveil.lab.strap.strap_study import StrapSettings, StrapStudy
 from wayveil.simulate.habit import simulate_habit
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs import read_gtfs

@@ -1,10 +1,10 @@
 """The GPS figures as the evaluator of AdaTrace takes them, which AdaTrace and PrivTrace were measured with.
 
-It differs from our own set (`utility/gps.py`): coordinates are degrees on a plane, and the box is that of the raw
-points; circles have a third of its longer side as radius, and a trip is in a circle if a segment of it is; patterns are
-counted by occurrence, along ways that are filled in by moves to neighbours; coverage counts trips by cell, and its tau
-divides by all pairs of cells, tied ones too; histograms of diameters and lengths begin at 0 and drop what lies beyond
-the raw ones. One flaw is left out: there, a trip that stands still for one point is in every circle.
+It differs from our own set (`utility/gps_figures.py`): coordinates are degrees on a plane, and the box is that of the
+raw points; circles have a third of its longer side as radius, and a trip is in a circle if a segment of it is; patterns
+are counted by occurrence, along ways that are filled in by moves to neighbours; coverage counts trips by cell, and its
+tau divides by all pairs of cells, tied ones too; histograms of diameters and lengths begin at 0 and drop what lies
+beyond the raw ones. One flaw is left out: there, a trip that stands still for one point is in every circle.
 """
 
 from collections import Counter

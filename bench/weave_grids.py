@@ -27,7 +27,7 @@ from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.points import read_tracks
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
-from wayveil.utility.gps import GpsFigures
+from wayveil.utility.gps_figures import GpsFigures
 from wayveil.utility.reference import ceiling, floor
 from wayveil.world.grid import Grid
 

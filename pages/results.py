@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 from bench.worlds import WORLDS, MissingDataError
 
-from wayveil.lab.comparison.cells import ComparisonCell
 from wayveil.lab.comparison.compare import compare
-from wayveil.lab.comparison.results import Comparison
+from wayveil.lab.comparison.comparison_cells import ComparisonCell
+from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.run_cells import Settings
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import ready_mechanisms

@@ -11,7 +11,7 @@ from pydantic import Field
 from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter, Frontier
 from wayveil.lab.audits.mutants import HALF_NOISE, NO_BOUND, SEEDED, SILENT_END, TOTAL
-from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import Share
 from wayveil.privacy.contributions import Contribution

@@ -11,7 +11,7 @@ import pytest
 from ring_networks import ring_of_stops
 from wayveil.cli.check import Checked
 from wayveil.simulate.feed import write_city
-from wayveil.trips.fit import fit_moves, without_way
+from wayveil.trips.network_fit import fit_moves, without_way
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 

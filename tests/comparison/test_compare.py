@@ -9,10 +9,10 @@ import pytest
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.lab.comparison import compare as compare_module
-from wayveil.lab.comparison.cells import REFERENCES, ComparisonCell, display_name, grid, plan
 from wayveil.lab.comparison.compare import compare
+from wayveil.lab.comparison.comparison_cells import REFERENCES, ComparisonCell, display_name, grid, plan
+from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.recommend import recommend, stand_in_trips
-from wayveil.lab.comparison.results import Comparison
 from wayveil.lab.comparison.run_cells import Examiner, Settings, fingerprint
 from wayveil.lab.comparison.varied import curves_over, varied_parameters
 from wayveil.mechanisms.markov import Markov

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from wayveil.lab.comparison.results import Comparison
+from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.run_cells import SCHEMA
-from wayveil.lab.comparison.verdicts import at_best, best_settings, standings
+from wayveil.lab.comparison.standings import at_best, best_settings, standings
 
 SHORT, LONG = '{"height": 4}', "{}"
 

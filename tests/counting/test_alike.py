@@ -1,6 +1,6 @@
 import numpy as np
 
-from wayveil.counting.alike import group_alike, still_walking
+from wayveil.counting.like_trips import group_alike, still_walking
 
 
 def test_trips_share_a_group_exactly_if_node_and_next_symbols_are_equal():

@@ -12,7 +12,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.lab.audits.grey_box import distances
 from wayveil.lab.audits.tiny_worlds import plain_world, small_network
 from wayveil.trips.trips import Trips
-from wayveil.world.spreading import whole_weights
+from wayveil.world.block_weights import whole_weights
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
 from wayveil.world.zones import Geography

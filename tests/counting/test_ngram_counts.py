@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-import wayveil.counting.ngrams as engine
+import wayveil.counting.ngram_counts as engine
 from wayveil.counting import local, tally
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.ngrams import CountCappedNgrams
+from wayveil.counting.ngram_counts import CountCappedNgrams
 from wayveil.counting.tally import counted, total
 from wayveil.privacy.bits import SeededBits
 from wayveil.trips.identity import keyed_words

@@ -7,7 +7,7 @@ import pytest
 from wayveil.cli import main
 from wayveil.cli.mechanisms import make_mechanism
 from wayveil.errors import ParameterError
-from wayveil.lab.audits.registry import audit_plan
+from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.mechanisms.presets import with_preset
 from wayveil.mechanisms.registry import mechanism
 

@@ -15,8 +15,8 @@ from scipy.stats import chisquare
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.lab.audits.likelihood import LaplaceLaw
+from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.lab.audits.recording import Subject, record
-from wayveil.lab.audits.registry import audit_plan
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.mobitrie import MobiTrieSearch

@@ -14,10 +14,10 @@ from wayveil.cli.candidates import parse_candidates
 from wayveil.cli.mechanisms import make_mechanism
 from wayveil.cli.mechanisms import mechanisms as list_mechanisms
 from wayveil.errors import ParameterError
-from wayveil.lab.audits.registry import audit_plan, audit_plans, without_audit
-from wayveil.lab.audits.run import run_audits
-from wayveil.lab.comparison.cells import grid
+from wayveil.lab.audits.plan_registry import audit_plan, audit_plans, without_audit
+from wayveil.lab.audits.run_audits import run_audits
 from wayveil.lab.comparison.compare import compare
+from wayveil.lab.comparison.comparison_cells import grid
 from wayveil.lab.comparison.run_cells import Settings
 from wayveil.mechanisms import registry
 from wayveil.mechanisms.mechanism import Mechanism

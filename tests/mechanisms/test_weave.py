@@ -12,12 +12,12 @@ import pytest
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import InputError, ParameterError
-from wayveil.lab.audits.run import EFFORTS, Job, run_job
+from wayveil.lab.audits.run_audits import EFFORTS, Job, run_job
 from wayveil.mechanisms.weave.measurements import Measurements
-from wayveil.mechanisms.weave.mechanism import PARTS, SPREAD_IN_L2, Weave
 from wayveil.mechanisms.weave.resolution import drop_useless
 from wayveil.mechanisms.weave.settings import Generation, ShrinkageSettings
 from wayveil.mechanisms.weave.shares import Shares
+from wayveil.mechanisms.weave.weave import PARTS, SPREAD_IN_L2, Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts

@@ -17,7 +17,7 @@ from wayveil.privacy.units import Trip
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.synthesis.projection import onto_total
 from wayveil.trips.trips import Trips
-from wayveil.utility.lengths import jensen_shannon
+from wayveil.utility.length_figures import jensen_shannon
 from wayveil.world.grid import Grid
 from wayveil.world.grid_extents import EXTENTS, find_extents
 from wayveil.world.grid_tiles import Tiles

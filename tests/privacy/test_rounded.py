@@ -11,8 +11,8 @@ from wayveil.errors import ParameterError
 from wayveil.privacy import rounded
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.laws import RoundedGaussian
+from wayveil.privacy.lazy_inversion import table_of
 from wayveil.privacy.rounded import rounded_gaussian
-from wayveil.privacy.tables import table_of
 
 
 def cdf(x, deviation):

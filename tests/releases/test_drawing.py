@@ -16,7 +16,7 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.releases.release import Release
-from wayveil.report.page import report_html
+from wayveil.report.report_page import report_html
 from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.synthesis import drawing

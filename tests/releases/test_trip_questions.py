@@ -16,7 +16,7 @@ from wayveil.answers.trip_questions import answer_trips
 from wayveil.errors import InputError, ParameterError, RefusedError
 from wayveil.privacy.bits import SeededBits
 from wayveil.trips.trips import Trips
-from wayveil.world.lines import line_edges
+from wayveil.world.network_lines import line_edges
 
 # Two lines meet at stops 0 and 3.
 RING = ring_of_stops(6, seconds=600, routes=2)

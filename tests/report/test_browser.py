@@ -8,7 +8,7 @@ import pytest
 from report_world import DATASHEET, grid_city, random_trips
 
 from bare_release import bare_release
-from wayveil.report.page import write_report
+from wayveil.report.report_page import write_report
 from wayveil.utility.scorecard import score
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

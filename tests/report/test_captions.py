@@ -20,7 +20,7 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Trip
 from wayveil.report.answers_view import answer_tables
-from wayveil.report.page import report_html
+from wayveil.report.report_page import report_html
 from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.trips.trips import Trips

@@ -14,16 +14,16 @@ from bare_release import bare_release
 from wayveil.cli import candidates as parsing
 from wayveil.cli import compare as commands
 from wayveil.errors import ParameterError
-from wayveil.lab.comparison.charts import error_against_epsilon, privacy_utility
 from wayveil.lab.comparison.compare import compare
-from wayveil.lab.comparison.page import figure_tables, write_comparison_page
+from wayveil.lab.comparison.comparison_charts import error_against_epsilon, privacy_utility
+from wayveil.lab.comparison.comparison_page import figure_tables, write_comparison_page
 from wayveil.lab.comparison.run_cells import Settings
 from wayveil.lab.comparison.section import number
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.units import Rider, Trip
-from wayveil.report.page import report_html, write_report
+from wayveil.report.report_page import report_html, write_report
 from wayveil.trips.trips import Trips
 
 CITY = grid_city(4)

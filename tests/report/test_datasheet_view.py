@@ -5,7 +5,7 @@ from report_world import DATASHEET, grid_city, random_trips
 from bare_release import bare_release
 from wayveil.releases import datasheet_view
 from wayveil.releases.datasheet_page import datasheet_page
-from wayveil.report.page import report_html
+from wayveil.report.report_page import report_html
 
 
 def test_the_promise_is_explained_in_plain_words():

@@ -9,7 +9,7 @@ from report_world import DATASHEET, grid_city, random_trips
 
 from bare_release import bare_release
 from wayveil.errors import InputError, ParameterError
-from wayveil.report.page import report_html, write_report
+from wayveil.report.report_page import report_html, write_report
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import score
 from wayveil.world.world import World

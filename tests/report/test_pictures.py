@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_world import grid_city
 
-from wayveil.report.accuracy import accuracy_rows, verdict
+from wayveil.report.error_table import accuracy_rows, verdict
 from wayveil.report.flow_scale import CLASSES, FlowScale
 from wayveil.report.rankings import journey_ranking, move_ranking, ranking, ranking_table
 from wayveil.report.svg_histogram import LengthBins, column_chart, shares

@@ -10,7 +10,7 @@ from report_world import DATASHEET, grid_city, random_trips
 
 from bare_release import bare_release
 from wayveil.attacks.assess import RiskSettings, risk
-from wayveil.report.page import write_report
+from wayveil.report.report_page import write_report
 from wayveil.report.risk_page import risk_html, write_risk_page
 from wayveil.trips.trips import Trips
 
@@ -66,7 +66,8 @@ def test_the_public_report_has_no_byte_from_risk(tmp_path, release, found):
 
 
 def test_a_public_report_never_loads_an_attack():
-    code = "import sys, wayveil.report.page; print(sum(name.startswith('wayveil.attacks') for name in sys.modules))"
+    count = "print(sum(name.startswith('wayveil.attacks') for name in sys.modules))"
+    code = f"import sys, wayveil.report.report_page; {count}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import wayveil as wv
 from risk.attack_city import small_city, thirds
-from wayveil.attacks.alike import FALSE_ALARMS, chance_of_difference
 from wayveil.attacks.draws import uniform
 from wayveil.attacks.holdout import read_holdout
+from wayveil.attacks.holdout_likeness import FALSE_ALARMS, chance_of_difference
 from wayveil.attacks.membership import auc, refuted_epsilon, strongest, true_positives
 from wayveil.attacks.rates import Rate, gain
 from wayveil.attacks.singling_out import FOUND, MISSED, NOTHING_LEFT, single_out

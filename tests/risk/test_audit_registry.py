@@ -10,8 +10,8 @@ import wayveil
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.lab.audits.door_files import PairWriter, every_unit
 from wayveil.lab.audits.mutants import BLOCKS, CHORUS, GAME, GREY, LAW
+from wayveil.lab.audits.plan_registry import audit_plan, audit_plans, without_audit
 from wayveil.lab.audits.reach import reach_table
-from wayveil.lab.audits.registry import audit_plan, audit_plans, without_audit
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanisms

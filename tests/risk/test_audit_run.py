@@ -6,15 +6,16 @@ from dataclasses import replace
 import pytest
 
 from wayveil.errors import ParameterError
-from wayveil.lab.audits import registry, run
+from wayveil.lab.audits import plan_registry as registry
+from wayveil.lab.audits import run_audits as run
 from wayveil.lab.audits.audit_table import AuditRow, AuditTable
 from wayveil.lab.audits.block_games import MOST_RUNS
 from wayveil.lab.audits.distinguish import largest_shown, runs_to_show
 from wayveil.lab.audits.mutants import GREY, HALF_NOISE, Mutation
 from wayveil.lab.audits.one_run import accuracy_bound
+from wayveil.lab.audits.plan_registry import audit_plan, audit_plans
 from wayveil.lab.audits.recording import record
-from wayveil.lab.audits.registry import audit_plan, audit_plans
-from wayveil.lab.audits.run import ALPHA, EFFORTS, PLAYED, Effort, Job, jobs_of, run_audits, run_job
+from wayveil.lab.audits.run_audits import ALPHA, EFFORTS, PLAYED, Effort, Job, jobs_of, run_audits, run_job
 from wayveil.privacy.bits import SeededBits
 
 ROW = AuditRow("tree", "black box", "as built", "pair", 1.0, "epsilon >=", 0.5, raised=False)

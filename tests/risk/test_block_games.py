@@ -8,8 +8,8 @@ from wayveil.lab.audits.block_games import block_games
 from wayveil.lab.audits.distinguish import largest_shown, runs_to_show
 from wayveil.lab.audits.mutants import HALF_NOISE, NO_NOISE, SILENT_END, WHOLE_PRICE
 from wayveil.lab.audits.one_run import accuracy_bound
+from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.lab.audits.recording import Subject
-from wayveil.lab.audits.registry import audit_plan
 from wayveil.lab.audits.tiny_worlds import canary_pairs, small_network
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits

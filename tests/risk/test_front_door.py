@@ -6,11 +6,11 @@ from fractions import Fraction
 import pytest
 
 from wayveil import run as run_module
-from wayveil.lab.audits import run
+from wayveil.lab.audits import run_audits as run
 from wayveil.lab.audits.door import Door
 from wayveil.lab.audits.door_files import PairWriter, every_unit
 from wayveil.lab.audits.door_variants import SOUND, TREE, VARIANTS
-from wayveil.lab.audits.run import EFFORTS, jobs_at_the_door, run_audits, run_job
+from wayveil.lab.audits.run_audits import EFFORTS, jobs_at_the_door, run_audits, run_job
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.privacy.gate import Gate
 

@@ -11,9 +11,9 @@ from wayveil.lab.audits import mutants
 from wayveil.lab.audits.conformance import conformance
 from wayveil.lab.audits.distinguish import Attack
 from wayveil.lab.audits.mutants import GAME, GREY, LAW, Mutation, OnlyInAuditsError
+from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.lab.audits.recording import Subject
-from wayveil.lab.audits.registry import audit_plan
-from wayveil.lab.audits.run import EFFORTS, Job, run_job
+from wayveil.lab.audits.run_audits import EFFORTS, Job, run_job
 from wayveil.lab.audits.tiny_worlds import canary_pairs, crowd, pair_named, plain_world, small_network
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits

@@ -8,7 +8,7 @@ from risk.slow_strap import SlowStrap
 from utility.utility_worlds import square_city, walks
 from wayveil.attacks.targets import people_of
 from wayveil.errors import ParameterError
-from wayveil.lab.strap.study import StrapSettings, StrapStudy, in_canonical_order, strap
+from wayveil.lab.strap.strap_study import StrapSettings, StrapStudy, in_canonical_order, strap
 from wayveil.trips.trips import Trips
 from wayveil.utility.reference import empty, floor
 from wayveil.world.world import World

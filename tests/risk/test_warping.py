@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risk.attack_city import thirds
-from wayveil.attacks.places import distinct_paths, distinct_rows
+from wayveil.attacks.metric_paths import distinct_paths, distinct_rows
 from wayveil.attacks.warping import MetricPaths, count_neighbours, nearest, warping, within
 
 

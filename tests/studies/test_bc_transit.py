@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from ring_networks import ring_of_stops
 from wayveil.cli import _register, app
 from wayveil.errors import InputError, ParameterError
-from wayveil.lab.studies.bc_transit.datasets import crowded
-from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
-from wayveil.lab.studies.bc_transit.printed import (
+from wayveil.lab.studies.all_studies import find_study
+from wayveil.lab.studies.bc_transit.bc_datasets import crowded
+from wayveil.lab.studies.bc_transit.bc_printed import (
     COUNTS,
     NPT,
     NPT_EQUAL,
@@ -27,6 +27,8 @@ from wayveil.lab.studies.bc_transit.printed import (
     TABLE_6_2,
     TABLE_6_3,
 )
+from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
+from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
 from wayveil.lab.studies.bc_transit.questions import (
     HOURS,
     LEAST,
@@ -36,13 +38,11 @@ from wayveil.lab.studies.bc_transit.questions import (
     TOTAL,
     at_peaks,
 )
-from wayveil.lab.studies.bc_transit.trials import STUDY_GAPS
 from wayveil.lab.studies.docs import main, written
+from wayveil.lab.studies.figure_verdicts import number
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.markdown import END
-from wayveil.lab.studies.registry import find_study
 from wayveil.lab.studies.study import STUDY
-from wayveil.lab.studies.verdicts import number
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.trips.trips import Trips
 

@@ -6,15 +6,16 @@ from dataclasses import replace
 import pytest
 
 from wayveil.errors import ParameterError, WayveilError
-from wayveil.lab.studies import page, run
+from wayveil.lab.studies import run_study as run
+from wayveil.lab.studies import study_page as page
+from wayveil.lab.studies.all_studies import find_study, studies
 from wayveil.lab.studies.curves import NOT_MEASURED, falls, grows
+from wayveil.lab.studies.figure_verdicts import judge, reaches
 from wayveil.lab.studies.lab import Lab, StudySource
-from wayveil.lab.studies.page import study_page
-from wayveil.lab.studies.registry import find_study, studies
-from wayveil.lab.studies.results import Results, summarise
-from wayveil.lab.studies.run import run_study
+from wayveil.lab.studies.run_study import run_study
 from wayveil.lab.studies.study import CellOutcome, Claim, Exhibit, Part, Study, figures
-from wayveil.lab.studies.verdicts import judge, reaches
+from wayveil.lab.studies.study_page import study_page
+from wayveil.lab.studies.study_results import Results, summarise
 
 calls = []
 

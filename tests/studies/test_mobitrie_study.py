@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from wayveil.cli import _register, app
-from wayveil.lab.studies.mobitrie.printed import EPSILONS, ERRORS, FIGURES, METRICS
-from wayveil.lab.studies.mobitrie.trials import AS_CODED, LEAK, Bench
+from wayveil.lab.studies.figure_verdicts import number
+from wayveil.lab.studies.mobitrie.mobitrie_printed import EPSILONS, ERRORS, FIGURES, METRICS
+from wayveil.lab.studies.mobitrie.mobitrie_trials import AS_CODED, LEAK, Bench
 from wayveil.lab.studies.mobitrie.tries import StaticCounter, example_trips, static_grams
 from wayveil.lab.studies.study import STUDY
-from wayveil.lab.studies.verdicts import number
 from wayveil.privacy.bits import SeededBits
 from wayveil.trips.windows import gram_counts
 from wayveil.world.marked_ngrams import MarkedNgrams

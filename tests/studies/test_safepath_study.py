@@ -9,10 +9,11 @@ from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
 from wayveil.cli import _register, app
-from wayveil.lab.studies.safepath.datasets import limited, shrunken
+from wayveil.lab.studies.figure_verdicts import number
 from wayveil.lab.studies.safepath.exhaustive import exhaustive, pairs
 from wayveil.lab.studies.safepath.family import REPAIRS
-from wayveil.lab.studies.safepath.printed import (
+from wayveil.lab.studies.safepath.safepath_datasets import limited, shrunken
+from wayveil.lab.studies.safepath.safepath_printed import (
     BUS,
     METRO,
     SECONDS_AT_5,
@@ -20,7 +21,7 @@ from wayveil.lab.studies.safepath.printed import (
     TABLE_2,
     TABLE_3,
 )
-from wayveil.lab.studies.safepath.trials import (
+from wayveil.lab.studies.safepath.safepath_trials import (
     CROWDS,
     EMPTY,
     EVERY_CHILD,
@@ -34,7 +35,6 @@ from wayveil.lab.studies.safepath.trials import (
     WEEK,
 )
 from wayveil.lab.studies.study import STUDY
-from wayveil.lab.studies.verdicts import number
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, TimeBins
 

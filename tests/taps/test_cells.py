@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from wayveil.errors import ParameterError
-from wayveil.taps.cells import grid_of_cells
+from wayveil.taps.tap_grid import grid_of_cells
 from wayveil.world.trees import travel_seconds
 
 

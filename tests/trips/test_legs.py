@@ -10,9 +10,9 @@ from wayveil.privacy.units import Trip
 from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.feed import write_city
-from wayveil.trips.fit import fit_moves
 from wayveil.trips.history import PER_TRIP
 from wayveil.trips.legs import over_places, put_on_ways, route_legs
+from wayveil.trips.network_fit import fit_moves
 from wayveil.trips.read import check, read_trips
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs import read_gtfs

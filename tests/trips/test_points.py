@@ -12,7 +12,7 @@ from wayveil.trips.points import Split, read_points, read_tracks
 from wayveil.trips.read import check, read_trips
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
-from wayveil.utility.gps import GpsFigures
+from wayveil.utility.gps_figures import GpsFigures
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.world import World
 

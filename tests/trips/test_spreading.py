@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wayveil.trips.spreading import FALLS, find_fall
+from wayveil.trips.points_in_cells import FALLS, find_fall
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout

@@ -38,7 +38,7 @@ from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import sequences
 from wayveil.trips.trips import Trips
 from wayveil.utility.raw_answers import RawAnswers
-from wayveil.world.lines import scheduled_runs
+from wayveil.world.network_lines import scheduled_runs
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.world import World
 

@@ -12,9 +12,9 @@ from wayveil.mechanisms.od_hops import OdHops
 from wayveil.run import make_release as release
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
-from wayveil.utility.gps import Circles
+from wayveil.utility.gps_figures import Circles
 from wayveil.utility.itemsets import FrequentItemsets, itemset_supports, top_itemsets
-from wayveil.utility.lengths import LengthsByHour
+from wayveil.utility.length_figures import LengthsByHour
 from wayveil.utility.origin_destination import OriginDestinationDistance
 from wayveil.world.geo import BoundingBox, haversine
 from wayveil.world.grid import Grid, Layout

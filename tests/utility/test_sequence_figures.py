@@ -15,7 +15,7 @@ from wayveil.trips import windows
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts, window_starts
 from wayveil.utility.fitness import ReplayFitness
-from wayveil.utility.ngrams import NgramFigures
+from wayveil.utility.ngram_figures import NgramFigures
 from wayveil.utility.patterns import FrequentPatterns, supports, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns
 from wayveil.utility.subsequences import SubsequenceError, window_workload

@@ -120,9 +120,9 @@ def test_a_zip_made_to_fill_memory_is_refused_before_it_is_unpacked(tmp_path, mo
         archive.writestr("stop_times.txt", b"0" * (8 << 20))
     with pytest.raises(InputError, match="more than 200 times its size"):
         read_gtfs(bomb)
-    monkeypatch.setattr("wayveil.world.gtfs.tables.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("wayveil.world.gtfs.feed_tables.MOST_BYTES", 1 << 20)
     with pytest.raises(InputError, match="would unpack to"):
         read_gtfs(bomb)
-    monkeypatch.setattr("wayveil.world.gtfs.tables.MOST_MEMBERS", 0)
+    monkeypatch.setattr("wayveil.world.gtfs.feed_tables.MOST_MEMBERS", 0)
     with pytest.raises(InputError, match="holds 1 files"):
         read_gtfs(bomb)

@@ -6,7 +6,7 @@ import pytest
 from ring_networks import ring_of_stops
 from wayveil.simulate.feed import write_city
 from wayveil.world.gtfs import read_gtfs
-from wayveil.world.lines import line_edges
+from wayveil.world.network_lines import line_edges
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from wayveil.answers.visit_counts import ask_for, count_routes, network_of, size
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
 from wayveil.synthesis.estimates import Estimate
-from wayveil.world.lines import scheduled_runs
 from wayveil.world.network import Network
+from wayveil.world.network_lines import scheduled_runs
 
 if TYPE_CHECKING:
     from wayveil.releases.release import Release

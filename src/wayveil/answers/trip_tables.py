@@ -8,8 +8,8 @@ import polars as pl
 from wayveil.answers.trip_cells import CLASS, UNIT, Asked, ways_of
 from wayveil.answers.trip_periods import WEEKDAYS, Period
 from wayveil.trips.trips import Trips
-from wayveil.world.lines import line_edges
 from wayveil.world.network import Network
+from wayveil.world.network_lines import line_edges
 
 
 def make_table(asked: Asked, trips: Trips, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.attacks.places import distinct_rows
+from wayveil.attacks.metric_paths import distinct_rows
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 

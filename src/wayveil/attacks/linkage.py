@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wayveil.attacks.draws import uniform
-from wayveil.attacks.places import distinct_paths
+from wayveil.attacks.metric_paths import distinct_paths
 from wayveil.attacks.rates import Rate
 from wayveil.attacks.warping import Floats, distances_of_pairs, nearest
 from wayveil.trips.trips import Trips

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wayveil.attacks.draws import key_of, mixed, unit_of
 from wayveil.attacks.knowledge import Ints, Known, PointSets, point_of_visit
-from wayveil.attacks.places import distinct_rows
+from wayveil.attacks.metric_paths import distinct_rows
 from wayveil.attacks.rates import Rate
 from wayveil.attacks.sharing_out import share_out
 from wayveil.attacks.targets import people_of

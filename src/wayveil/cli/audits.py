@@ -22,7 +22,7 @@ def audit(
     Exit code 1 if a guarantee was broken, or if a deliberately broken variant was not noticed.
     """
     from wayveil.errors import ParameterError
-    from wayveil.lab.audits.run import run_audits
+    from wayveil.lab.audits.run_audits import run_audits
 
     if not everything and not mechanism:
         raise ParameterError("name a mechanism to attack, or use --all")

@@ -22,7 +22,7 @@ def parse_candidates(
     varied   parameter=a,b,c: values for all; a mechanism that is named and does not have the parameter is refused
     preset   parameters as published; `all` are then those that have it
     """
-    from wayveil.lab.comparison.cells import grid
+    from wayveil.lab.comparison.comparison_cells import grid
     from wayveil.mechanisms.presets import has_preset, require_preset
     from wayveil.mechanisms.registry import mechanism, ready_mechanisms
 

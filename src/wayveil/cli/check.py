@@ -45,7 +45,7 @@ class Checked:
         from wayveil.releases.plan import make_plan
         from wayveil.trips.columns import map_columns, parse_map
         from wayveil.trips.files import parts_of_table
-        from wayveil.trips.fit import WALKABLE_METRES, lacks_walks
+        from wayveil.trips.network_fit import WALKABLE_METRES, lacks_walks
         from wayveil.trips.read import PAIRS, check, is_table_of_trips, kind_of
         from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
         from wayveil.world.opening import open_world

@@ -25,8 +25,8 @@ from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.lab.comparison.cells import ComparisonCell
-    from wayveil.lab.comparison.results import Comparison
+    from wayveil.lab.comparison.comparison_cells import ComparisonCell
+    from wayveil.lab.comparison.comparison_results import Comparison
     from wayveil.lab.syntactic.method import SyntacticMethod
     from wayveil.mechanisms.mechanism import Mechanism
     from wayveil.trips.trips import Trips
@@ -230,7 +230,7 @@ class Board:
 
     def add(self, cell: "ComparisonCell", status: str) -> None:
         """One more cell."""
-        from wayveil.lab.comparison.cells import display_name
+        from wayveil.lab.comparison.comparison_cells import display_name
 
         place = (
             display_name(cell.name, cell.parameters),
@@ -255,7 +255,7 @@ class Board:
 
 
 def _present(found: "Comparison", out: Path, title: str, basis: str, *, as_json: bool, quiet: bool) -> None:
-    from wayveil.lab.comparison.page import write_comparison_page
+    from wayveil.lab.comparison.comparison_page import write_comparison_page
     from wayveil.lab.comparison.recommend import recommend as recommended
 
     page = write_comparison_page(out / "comparison.html", found, title=title, tuned_on=basis)

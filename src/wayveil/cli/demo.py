@@ -28,7 +28,7 @@ def demo(
     from wayveil.privacy.budget import release_epsilon
     from wayveil.privacy.ledger import Policy, open_ledger
     from wayveil.privacy.units import Rider
-    from wayveil.report.page import write_report
+    from wayveil.report.report_page import write_report
     from wayveil.run import make_release as release
     from wayveil.simulate.city import simulate_city
     from wayveil.simulate.feed import write_city

@@ -252,7 +252,7 @@ def _given(world: str | None) -> str:
 
 
 def _reports(path: Path, raw: "Trips", made: Any) -> dict[str, str]:
-    from wayveil.report.page import write_report
+    from wayveil.report.report_page import write_report
     from wayveil.utility.scorecard import score
 
     inside = path.with_name(f"{path.stem}-internal{path.suffix or '.html'}")

@@ -120,8 +120,8 @@ def report(
     look at the raw trips is booked in the ledger in reach.
     """
 
-    from wayveil.lab.comparison.results import Comparison
-    from wayveil.report.page import write_report
+    from wayveil.lab.comparison.comparison_results import Comparison
+    from wayveil.report.report_page import write_report
     from wayveil.utility.scorecard import score as score_release
 
     if comparison is not None and raw is None:

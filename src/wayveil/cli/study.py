@@ -76,7 +76,7 @@ def study(
     The folder gets one page (`index.html`), every figure as svg and csv, `results.csv` with every run, and
     `figures.json`: reached, not reached, or not reproducible, for every published table and figure.
     """
-    from wayveil.lab.studies.registry import studies
+    from wayveil.lab.studies.all_studies import studies
 
     if name == "list":
         present_rows([{"study": one} for one in studies()], as_json=as_json)
@@ -92,7 +92,7 @@ def study(
     if data is not None and not data.is_dir():
         raise ParameterError(f"--data takes a folder, and {data} is none")
     from wayveil.lab.studies.lab import Lab
-    from wayveil.lab.studies.page import study_page, summary_rows
+    from wayveil.lab.studies.study_page import study_page, summary_rows
 
     scale: Scale = "full" if full else "tiny" if tiny else "quick"
     lab = Lab(

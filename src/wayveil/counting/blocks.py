@@ -12,7 +12,7 @@ import numpy as np
 from wayveil.arrays import Ints
 from wayveil.counting.tally import ONE
 from wayveil.trips.trips import Trips
-from wayveil.world.spreading import whole_weights
+from wayveil.world.block_weights import whole_weights
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block, Walks
 

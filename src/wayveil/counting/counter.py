@@ -10,7 +10,7 @@ from wayveil.counting.blocks import CountBlock
 from wayveil.counting.counts import CountLengths, CountNgrams, CountPairs, CountTrips, CountVisits
 from wayveil.counting.hops import CountHopWeights, CountStarts
 from wayveil.counting.levels import Prefixes, Start, Suffixes
-from wayveil.counting.ngrams import CountCappedNgrams, CountNormalisedNgrams
+from wayveil.counting.ngram_counts import CountCappedNgrams, CountNormalisedNgrams
 from wayveil.counting.normalised_moves import CountNormalisedMoves
 from wayveil.counting.protocol import Alphabet, Encoding, LevelCounter
 from wayveil.counting.tally import Count

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.counting.alike import group_alike
 from wayveil.counting.levels import Prefixes
+from wayveil.counting.like_trips import group_alike
 from wayveil.counting.prefixes import AHEAD, PrefixWalk
 from wayveil.counting.protocol import Frontier
 from wayveil.counting.tally import WORKERS

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.counting.alike import group_alike, setting_out, still_walking
+from wayveil.counting.like_trips import group_alike, setting_out, still_walking
 from wayveil.counting.protocol import Encoding, Frontier
 from wayveil.privacy.gate import SparseCounts
 from wayveil.trips.trips import Trips

@@ -8,11 +8,11 @@ from wayveil.counting.counter import EngineCounter
 from wayveil.errors import ParameterError
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
 from wayveil.privacy.units import Unit
-from wayveil.trips.fit import count_lacking, refuse_misfit
 from wayveil.trips.history import PER_TRIP, UNMOVED, Stability
 from wayveil.trips.identity import Words
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind, Ways, counted_world, put_on_ways
+from wayveil.trips.network_fit import count_lacking, refuse_misfit
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

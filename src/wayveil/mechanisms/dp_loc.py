@@ -25,7 +25,7 @@ from wayveil.privacy.accounting import SampledSteps
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.training import check_trainable
 from wayveil.synthesis.hops.hop_net import HopNet
-from wayveil.synthesis.hops.model import NetHopsModel
+from wayveil.synthesis.hops.hops_model import NetHopsModel
 from wayveil.synthesis.hops.published import PublishedModel, SourceNet, StudyHopNet
 from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule

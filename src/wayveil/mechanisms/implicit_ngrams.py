@@ -13,7 +13,7 @@ import numpy as np
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.protocol import Frontier
 from wayveil.mechanisms.ngram_questions import NgramQuestions
-from wayveil.synthesis.lengths import NoisyLengths
+from wayveil.synthesis.length_histogram import NoisyLengths
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.sparse_contexts import Kept, SparseContexts

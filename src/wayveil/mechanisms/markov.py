@@ -33,7 +33,7 @@ from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.mechanisms.time_axis import OptionalTimeAxis
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
-from wayveil.synthesis.lengths import LengthClasses, NoisyLengths
+from wayveil.synthesis.length_histogram import LengthClasses, NoisyLengths
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total

@@ -23,9 +23,9 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.synthesis.hops.ends import HOURS, NoisyEnds
-from wayveil.synthesis.hops.flows import Flows, flow_cells
-from wayveil.synthesis.hops.model import TableHopsModel
-from wayveil.synthesis.hops.tables import HopContexts
+from wayveil.synthesis.hops.hop_flows import Flows, flow_cells
+from wayveil.synthesis.hops.hop_tables import HopContexts
+from wayveil.synthesis.hops.hops_model import TableHopsModel
 from wayveil.synthesis.model import Model
 from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import MOVES, SECTORS, GridMoves

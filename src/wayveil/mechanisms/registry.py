@@ -1,10 +1,9 @@
 """Every mechanism there is, found once: the public API, the command line, audits, docs and comparisons ask here.
 
 A mechanism of this package is a class that says `name: ClassVar[str] = "..."`, in a module of `wayveil.mechanisms` or
-in `mechanism.py` of a folder there. That line is read, not run: listing names imports nothing, and one mechanism is
-loaded without the others. Those that
-live elsewhere are added by `register`, or by an entry point in the group `wayveil.mechanisms`
-(`my-tree = "my_package.my_tree:MyTree"`).
+in the module of a folder there that bears the folder's name. That line is read, not run: listing names imports nothing,
+and one mechanism is loaded without the others. Those that live elsewhere are added by `register`, or by an entry point
+in the group `wayveil.mechanisms` (`my-tree = "my_package.my_tree:MyTree"`).
 """
 
 import re
@@ -138,12 +137,12 @@ def _own() -> dict[str, Home]:
 
 
 def _modules() -> "Iterator[tuple[str, Traversable]]":
-    """Every module of this room, and of a folder in it the one that is called `mechanism`."""
+    """Every module of this room, and of a folder in it the one that bears its name."""
     for place in sorted(files(ROOM).iterdir(), key=lambda place: place.name):
         if place.name.endswith(".py"):
             yield f"{ROOM}.{place.name.removesuffix('.py')}", place
-        elif place.joinpath("mechanism.py").is_file():
-            yield f"{ROOM}.{place.name}.mechanism", place.joinpath("mechanism.py")
+        elif (main := place.joinpath(f"{place.name}.py")).is_file():
+            yield f"{ROOM}.{place.name}.{place.name}", main
 
 
 @cache

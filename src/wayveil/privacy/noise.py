@@ -30,7 +30,7 @@ from wayveil.privacy.laws import (
     Probability,
     Rational,
 )
-from wayveil.privacy.tables import table_of
+from wayveil.privacy.lazy_inversion import table_of
 
 # Laws up to these scales are drawn from one table; wider ones are put together from digits, so that memory
 # and the time to make tables stay bounded.

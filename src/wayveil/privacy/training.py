@@ -8,7 +8,7 @@ Guarantee
     draw touched it. So a step is the Poisson-sampled Gaussian mechanism with rounding after it, and sigma is such that
     the privacy loss distribution of all steps of all trainings bought together stays below the price. What is learnt
     from the noisy sums is post-processing; so are their public step sizes.
-    Attacked by tests/privacy/test_training.py, lab/audits/steps.py and lab/audits/training_canaries.py.
+    Attacked by tests/privacy/test_training.py, lab/audits/training_steps.py and lab/audits/training_canaries.py.
 """
 
 from collections.abc import Sequence

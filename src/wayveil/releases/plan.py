@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.weave import Weave
-from wayveil.trips.fit import MOST_BROKEN, NetworkFit, fit_moves, without_way
 from wayveil.trips.legs import VisitKind, Ways, counted_world
+from wayveil.trips.network_fit import MOST_BROKEN, NetworkFit, fit_moves, without_way
 from wayveil.trips.trips import Trips
+from wayveil.world.gtfs.feed_tables import Feed
 from wayveil.world.gtfs.service import covered_dates
-from wayveil.world.gtfs.tables import Feed
 from wayveil.world.network import Network
 
 BOUNDS = (1, 2, 3, 4, 6, 8, 10, 14, 20, 30, 50, 100)

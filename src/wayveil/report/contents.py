@@ -28,7 +28,7 @@ from wayveil.synthesis.model import Nests
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import edge_flows
 from wayveil.utility.figures import check_comparable
-from wayveil.utility.stops import origin_counts, stop_counts
+from wayveil.utility.stop_figures import origin_counts, stop_counts
 from wayveil.world.network import Network
 
 TOP = 20

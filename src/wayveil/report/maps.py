@@ -12,7 +12,7 @@ from wayveil.report.flow_scale import FlowScale
 from wayveil.report.svg_map import MAX_HOVERS, MAX_LINES, Canvas, PairFlows, flow_map, network_group
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import edge_flows
-from wayveil.utility.stops import busiest, stop_counts
+from wayveil.utility.stop_figures import busiest, stop_counts
 from wayveil.world.network import Network
 
 _CAPTIONS = {"raw": "Raw trips", "private": "Private release", "difference": "Private less raw"}

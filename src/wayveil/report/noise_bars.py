@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wayveil.releases.release import Release
 from wayveil.synthesis.estimates import Ends, Interval, Key, Runs, Visits
-from wayveil.utility.stops import origin_counts
+from wayveil.utility.stop_figures import origin_counts
 
 
 class NoiseBars:

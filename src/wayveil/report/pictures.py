@@ -15,8 +15,8 @@ from wayveil.report.svg_histogram import LengthBins, column_chart, shares
 from wayveil.report.svg_matrix import class_labels, matrix_svg
 from wayveil.synthesis.estimates import Interval
 from wayveil.trips.trips import Trips
-from wayveil.utility.grid import DegreeGrid
-from wayveil.utility.lengths import length_histogram
+from wayveil.utility.degree_grid import DegreeGrid
+from wayveil.utility.length_figures import length_histogram
 from wayveil.utility.origin_destination import ZONE_SIDE
 from wayveil.utility.patterns import Ranked, supports, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns

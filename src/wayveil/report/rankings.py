@@ -14,7 +14,7 @@ from wayveil.report.svg_map import PairFlows
 from wayveil.synthesis.estimates import Interval
 from wayveil.trips.trips import Trips
 from wayveil.utility.origin_destination import od_pairs
-from wayveil.utility.stops import busiest
+from wayveil.utility.stop_figures import busiest
 
 Counts = NDArray[np.int64]
 # Of normal noise: its deviation in mean absolute sizes.

@@ -5,7 +5,7 @@ The public report does not import this module; the build checks it.
 
 from pathlib import Path
 
-from wayveil.attacks.findings import RiskReport
+from wayveil.attacks.attack_findings import RiskReport
 from wayveil.report.page_files import environment, write_page
 
 

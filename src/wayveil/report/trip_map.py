@@ -17,7 +17,7 @@ from wayveil.report.svg_map import Canvas, PairFlows, flow_map, network_group
 from wayveil.trips.history import SIMULATED
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import edge_flows
-from wayveil.utility.stops import busiest, stop_counts
+from wayveil.utility.stop_figures import busiest, stop_counts
 from wayveil.world.network import Network
 
 STAR = 13.0  # radius in units of the drawing

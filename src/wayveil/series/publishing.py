@@ -11,7 +11,7 @@ from wayveil.exports.menu import MENU
 from wayveil.exports.write import export
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.releases.release import Release
-from wayveil.report.page import write_report
+from wayveil.report.report_page import write_report
 from wayveil.series.folder import EXPORTS, PERIOD, REPORT, SeriesFolder
 from wayveil.series.plan import Plan
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.synthesis.lengths import NoisyLengths
+from wayveil.synthesis.length_histogram import NoisyLengths
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel, NgramTable
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.successors import Successors

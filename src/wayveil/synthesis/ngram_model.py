@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.synthesis.lengths import NoisyLengths
+from wayveil.synthesis.length_histogram import NoisyLengths
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.nesting import nest_table
 from wayveil.synthesis.tree import timed_trips

@@ -21,8 +21,8 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.taps.columns import COLUMNS, ColumnMap, column_map
 from wayveil.taps.moments import read_moments
-from wayveil.taps.places import MatchedPlaces
 from wayveil.taps.report import CleaningReport
+from wayveil.taps.tap_places import MatchedPlaces
 from wayveil.taps.taps import Taps
 from wayveil.taps.vehicles import VehicleTable, from_same_bus
 from wayveil.trips.frames import Source, source_name

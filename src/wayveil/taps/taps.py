@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.trips.display import ROWS, counted, described, html_table
 from wayveil.trips.history import AS_READ, FILLED, SIMULATED, History
+from wayveil.trips.trip_display import ROWS, counted, described, html_table
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY
 from wayveil.world.world import World

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
 from wayveil.trips.pacing import Paced, pace_points
-from wayveil.trips.spreading import place_in_cells
+from wayveil.trips.points_in_cells import place_in_cells
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import BoundingBox
 from wayveil.world.grid import METRES_PER_DEGREE, Grid
@@ -40,7 +40,8 @@ class Tracks:
         """Trips over a grid as one point per visit, drawn in its cell. Where in a cell says nothing.
 
         Ends are the likelier the nearer they are to each other, and ways between are rather straight (see
-        `trips/spreading.py`): points uniform in every cell would make a zigzag of a straight way, and short trips long.
+        `trips/points_in_cells.py`): points uniform in every cell would make a zigzag of a straight way, and short trips
+        long.
         """
         grid = trips.world
         if not isinstance(grid, Grid):

@@ -222,7 +222,7 @@ class Trips:
 
     def to_polars(self) -> "pl.DataFrame":
         """One row per visit, as `read_trips` reads them: trip_id, seq, stop_id, event_time, rider_id."""
-        from wayveil.trips.rows import visit_rows
+        from wayveil.trips.visit_rows import visit_rows
 
         return visit_rows(self).collect()
 
@@ -239,12 +239,12 @@ class Trips:
         return to_arrow(self.to_polars())
 
     def __repr__(self) -> str:
-        from wayveil.trips.display import trips_line
+        from wayveil.trips.trip_display import trips_line
 
         return f"<Trips: {trips_line(self)}>"
 
     def _repr_html_(self) -> str:
-        from wayveil.trips.display import trips_html
+        from wayveil.trips.trip_display import trips_html
 
         return trips_html(self)
 

@@ -13,9 +13,9 @@ from wayveil.errors import ParameterError
 from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts
+from wayveil.utility.degree_grid import DegreeGrid
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
-from wayveil.utility.grid import DegreeGrid
-from wayveil.utility.lengths import jensen_shannon
+from wayveil.utility.length_figures import jensen_shannon
 from wayveil.world.geo import haversine
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins

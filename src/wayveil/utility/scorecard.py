@@ -22,7 +22,7 @@ from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
 from wayveil.utility.model_ngrams import ModelNgrams
-from wayveil.utility.ngrams import DEFAULT_N
+from wayveil.utility.ngram_figures import DEFAULT_N
 from wayveil.utility.reference import LINES, ceiling, reference_trips
 from wayveil.utility.suite import Suite, questions
 from wayveil.world.timebins import TimeBins

@@ -106,7 +106,7 @@ class Block:
     weight one to spread evenly over all its `parts(walks)`. -1 stands for a part that has no cell. Where the cells of
     a block are unions of those of a finer one, `finer` names that one and `union` says which cell each is part of.
     `window` is a number of visits if the parts are all runs of so many, and nothing else decides on their cells.
-    `euclidean` says that what a walk adds to all cells has L2 norm one, whatever its L1 norm (see `spreading`).
+    `euclidean` says that what a walk adds to all cells has L2 norm one, whatever its L1 norm (see `block_weights`).
     """
 
     name: str

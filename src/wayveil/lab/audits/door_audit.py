@@ -10,7 +10,7 @@ from wayveil.lab.audits.door import Door
 from wayveil.lab.audits.door_files import PairWriter, every_unit
 from wayveil.lab.audits.door_variants import EPSILON, SOUND, VARIANTS, DoorVariant
 from wayveil.lab.audits.grey_box import Examination
-from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import Bits

@@ -2,8 +2,8 @@
 
 from wayveil.lab.audits.distinguish import largest_shown, runs_to_show
 from wayveil.lab.audits.one_run import accuracy_bound
-from wayveil.lab.audits.registry import audit_plans
-from wayveil.lab.audits.run import ALPHA, EFFORTS, SHARE
+from wayveil.lab.audits.plan_registry import audit_plans
+from wayveil.lab.audits.run_audits import ALPHA, EFFORTS, SHARE
 from wayveil.lab.audits.training_canaries import CLAIM
 
 

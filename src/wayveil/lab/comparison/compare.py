@@ -16,8 +16,8 @@ from pathlib import Path
 import polars as pl
 
 from wayveil.errors import ParameterError
-from wayveil.lab.comparison.cells import ComparisonCell, plan
-from wayveil.lab.comparison.results import Comparison
+from wayveil.lab.comparison.comparison_cells import ComparisonCell, plan
+from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.run_cells import Examiner, Settings, fingerprint
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.budget import Rational

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from wayveil.lab.comparison.charts import (
+from wayveil.lab.comparison.comparison_charts import (
     GREY,
     LEAST_FOR_A_BAND,
     REFERENCE_STYLE,
@@ -12,7 +12,7 @@ from wayveil.lab.comparison.charts import (
     line_style,
     value_axis,
 )
-from wayveil.lab.comparison.results import Comparison
+from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.varied import curves_over
 from wayveil.report.chart import Chart
 

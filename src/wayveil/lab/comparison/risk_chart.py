@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from wayveil.lab.comparison.charts import COLOURS, DASHES, GREY, MARKERS, draw_svg
+from wayveil.lab.comparison.comparison_charts import COLOURS, DASHES, GREY, MARKERS, draw_svg
 from wayveil.lab.comparison.risk_curves import FIGURES, RiskComparison
 from wayveil.report.chart import Chart
 

@@ -14,8 +14,8 @@ import polars as pl
 from wayveil.attacks.assess import RiskSettings, risk
 from wayveil.attacks.targets import some_people, split_people
 from wayveil.errors import WayveilError
-from wayveil.lab.comparison.cells import chosen_parameters, display_name
-from wayveil.lab.strap.study import StrapStudy
+from wayveil.lab.comparison.comparison_cells import chosen_parameters, display_name
+from wayveil.lab.strap.strap_study import StrapStudy
 from wayveil.lab.syntactic.method import SyntacticMethod, anonymise
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import SeededBits

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.errors import WayveilError
-from wayveil.lab.comparison.cells import PLAIN_LAPLACE, ComparisonCell
+from wayveil.lab.comparison.comparison_cells import PLAIN_LAPLACE, ComparisonCell
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Unit
 from wayveil.releases.choices import DEFAULT_TRIPS_PER_RIDER, choose_unit

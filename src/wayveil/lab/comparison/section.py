@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 from markupsafe import Markup
 
-from wayveil.lab.comparison.charts import LEAST_FOR_A_BAND, error_against_epsilon, privacy_utility
+from wayveil.lab.comparison.comparison_charts import LEAST_FOR_A_BAND, error_against_epsilon, privacy_utility
+from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.parameter_charts import error_against_parameter
 from wayveil.lab.comparison.recommend import HEADLINES, Recommendation, recommend
-from wayveil.lab.comparison.results import Comparison
 from wayveil.lab.comparison.varied import curves_over, varied_parameters
 from wayveil.report.chart import Chart
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR

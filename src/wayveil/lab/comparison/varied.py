@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from wayveil.lab.comparison.cells import REFERENCES, display_name
-from wayveil.lab.comparison.results import Comparison, Point
+from wayveil.lab.comparison.comparison_cells import REFERENCES, display_name
+from wayveil.lab.comparison.comparison_results import Comparison, Point
 from wayveil.mechanisms.registry import homes
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 

@@ -11,7 +11,7 @@ from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
-from wayveil.utility.gps import GpsFigures
+from wayveil.utility.gps_figures import GpsFigures
 from wayveil.utility.patterns import top_contiguous_patterns
 
 # The lists of the DP-Loc study.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import check_comparable, check_not_empty
-from wayveil.utility.lengths import jensen_shannon, length_histogram
+from wayveil.utility.length_figures import jensen_shannon, length_histogram
 from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDistance, od_pairs
 from wayveil.world.timebins import HOUR, TimeBins
 

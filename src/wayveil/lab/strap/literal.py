@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.attacks.warping import INFINITE, warping
-from wayveil.lab.strap.cells import DistinctSegments, Floats, Ints, Junctions, Segments, SquareCells
 from wayveil.lab.strap.profiles import Profiles
 from wayveil.lab.strap.release_model import ReleaseModel
+from wayveil.lab.strap.square_cells import DistinctSegments, Floats, Ints, Junctions, Segments, SquareCells
 from wayveil.progress import track
 
 

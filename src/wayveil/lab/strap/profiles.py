@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wayveil.attacks.draws import key_of, mixed, uniform, unit_of
 from wayveil.attacks.sharing_out import share_out
-from wayveil.lab.strap.cells import Ints, Segments
+from wayveil.lab.strap.square_cells import Ints, Segments
 
 SWEEPS, UNUSED = 10, 5  # the first sweeps forget where the chain began
 

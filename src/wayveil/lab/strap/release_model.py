@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.lab.strap.cells import (
+from wayveil.lab.strap.square_cells import (
     DistinctSegments,
     Floats,
     Ints,

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from wayveil.attacks.sharing_out import share_out
 from wayveil.attacks.warping import INFINITE, warping
-from wayveil.lab.strap.cells import DistinctSegments, Floats, Ints, Junctions, Segments, SquareCells
 from wayveil.lab.strap.profiles import Profiles
 from wayveil.lab.strap.release_model import ReleaseModel
+from wayveil.lab.strap.square_cells import DistinctSegments, Floats, Ints, Junctions, Segments, SquareCells
 
 
 @dataclass(frozen=True, eq=False)

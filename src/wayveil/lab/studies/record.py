@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from wayveil.lab.studies.results import Results
+from wayveil.lab.studies.exhibit_tables import table_heads, table_rows
+from wayveil.lab.studies.figure_verdicts import FigureVerdict, remark
 from wayveil.lab.studies.study import Exhibit, Study
-from wayveil.lab.studies.tables import table_heads, table_rows
-from wayveil.lab.studies.verdicts import FigureVerdict, remark
+from wayveil.lab.studies.study_results import Results
 from wayveil.report.chart import Chart
 
 SCALES = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from wayveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from wayveil.lab.studies.results import Results
+    from wayveil.lab.studies.study_results import Results
     from wayveil.report.chart import Chart
 
 Setting = Mapping[str, str]

@@ -7,8 +7,8 @@ from numba import njit
 
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.lengths import smooth_bins
 from wayveil.mechanisms.weave.settings import Generation
+from wayveil.mechanisms.weave.visit_lengths import smooth_bins
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.walk_blocks import LONGEST, WalkBlocks, Walks
 

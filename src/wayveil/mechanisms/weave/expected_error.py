@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats
-from wayveil.mechanisms.weave.fit import Features, find_norms
+from wayveil.mechanisms.weave.departure_times import make_time_bins
 from wayveil.mechanisms.weave.measurements import Measurements, NoisyBlock
 from wayveil.mechanisms.weave.settings import ErrorSettings
-from wayveil.mechanisms.weave.times import make_time_bins
+from wayveil.mechanisms.weave.weight_fit import Features, find_norms
 from wayveil.progress import step
 from wayveil.synthesis.model import ExpectedError, Replica
 from wayveil.trips.trips import Trips

@@ -8,7 +8,6 @@ import numpy as np
 
 from wayveil.arrays import Floats
 from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.lengths import Lengths
 from wayveil.mechanisms.weave.list_demand import ListDemand
 from wayveil.mechanisms.weave.move_chain import MoveChain
 from wayveil.mechanisms.weave.move_table import MoveTable, clean_moves, guess_moves
@@ -16,6 +15,7 @@ from wayveil.mechanisms.weave.repeating_walks import RepeatFactors
 from wayveil.mechanisms.weave.settings import Generation
 from wayveil.mechanisms.weave.shrinkage import group_alike, keep_likely_counts, shrink_counts
 from wayveil.mechanisms.weave.support_fit import FittedSupport, Target, count_support, read_blocks
+from wayveil.mechanisms.weave.visit_lengths import Lengths
 from wayveil.mechanisms.weave.walked_support import draw_walks, plan_walks
 from wayveil.progress import step
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from wayveil.arrays import Floats
 from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.fit import Features, FittedWeights, fit_weights
 from wayveil.mechanisms.weave.settings import Generation
 from wayveil.mechanisms.weave.support import Support
+from wayveil.mechanisms.weave.weight_fit import Features, FittedWeights, fit_weights
 from wayveil.world.walk_blocks import Block, WalkBlocks
 
 if TYPE_CHECKING:

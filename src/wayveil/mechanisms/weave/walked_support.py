@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.mechanisms.weave.lengths import Lengths
 from wayveil.mechanisms.weave.list_demand import ListDemand
 from wayveil.mechanisms.weave.move_chain import MoveChain
 from wayveil.mechanisms.weave.repeating_walks import RepeatFactors, WalkPlan
 from wayveil.mechanisms.weave.support import Support, select_walks
+from wayveil.mechanisms.weave.visit_lengths import Lengths
 from wayveil.world.walk_blocks import Walks
 from wayveil.world.world import World
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wayveil.arrays import Floats, Ints
+from wayveil.mechanisms.weave.departure_times import add_times
 from wayveil.mechanisms.weave.on_list import weave_on_list
 from wayveil.mechanisms.weave.on_network import weave_on_network
 from wayveil.mechanisms.weave.support import Support
 from wayveil.mechanisms.weave.support_fit import Diagnostics
-from wayveil.mechanisms.weave.times import add_times
 from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network

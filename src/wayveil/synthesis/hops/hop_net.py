@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.privacy.gradients import EmbeddingRows, Outer, Part
-from wayveil.synthesis.hops.tables import straight_on
+from wayveil.synthesis.hops.hop_tables import straight_on
 from wayveil.world.grid_moves import MOVES, SECTORS, GridMoves
 
 Ints = NDArray[np.int64]

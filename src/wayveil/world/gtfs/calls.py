@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError
 from wayveil.world.geo import haversine
+from wayveil.world.gtfs.feed_stops import Locations, lookup
+from wayveil.world.gtfs.feed_tables import Feed
 from wayveil.world.gtfs.service import seconds_of
-from wayveil.world.gtfs.stops import Locations, lookup
-from wayveil.world.gtfs.tables import Feed
 
 UNKNOWN = -1
 

@@ -7,8 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.world.geo import haversine, pairs_within
-from wayveil.world.gtfs.stops import Locations
-from wayveil.world.gtfs.tables import Feed
+from wayveil.world.gtfs.feed_stops import Locations
+from wayveil.world.gtfs.feed_tables import Feed
 
 MIN_WALK_SECONDS = 60  # stairs and corridors are not in the coordinates
 _FORBIDDEN, _IN_SEAT = 3, (4, 5)

@@ -5,7 +5,7 @@ from datetime import date, datetime
 import polars as pl
 
 from wayveil.errors import InputError, ParameterError
-from wayveil.world.gtfs.tables import Feed
+from wayveil.world.gtfs.feed_tables import Feed
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _ADDED, _REMOVED = "1", "2"

@@ -5,8 +5,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.world.gtfs.calls import Calls
+from wayveil.world.gtfs.feed_tables import Feed
 from wayveil.world.gtfs.service import seconds_of
-from wayveil.world.gtfs.tables import Feed
 
 HOURS = 24
 

@@ -1,1 +1,1 @@
-"""One module per mechanism with its `PLAN` of audits (see `wayveil.lab.audits.registry`)."""
+"""One module per mechanism with its `PLAN` of audits (see `wayveil.lab.audits.plan_registry`)."""

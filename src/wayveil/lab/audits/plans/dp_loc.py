@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.lab.audits.mutants import CHORUS, GREY, TOTAL, Mutation, only_in_audits
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.plans.od_hops import UNIVERSE_FROM_DATA
 from wayveil.lab.audits.recording import Subject
-from wayveil.lab.audits.registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import tiny_grid
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.mechanism import Mechanism
@@ -21,7 +21,7 @@ from wayveil.privacy.gate import Gate, Question
 from wayveil.privacy.gradients import CLIP, Part, clipped_sum
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Rider, RiderDay, Trip, Unit
-from wayveil.synthesis.hops.model import NetHopsModel
+from wayveil.synthesis.hops.hops_model import NetHopsModel
 
 Floats = NDArray[np.float64]
 

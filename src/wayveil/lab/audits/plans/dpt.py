@@ -16,7 +16,7 @@ from wayveil.lab.audits.mutants import (
     Mutation,
     only_in_audits,
 )
-from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.dpt import DPT
 from wayveil.privacy.gate import Gate, SparseCounts

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.ngrams import CountNormalisedNgrams
+from wayveil.counting.ngram_counts import CountNormalisedNgrams
 from wayveil.counting.tally import counted
 from wayveil.lab.audits.mutants import (
     EVERYWHERE,
@@ -17,7 +17,7 @@ from wayveil.lab.audits.mutants import (
     WITH_QUESTIONS,
     Mutation,
 )
-from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.gate import SparseCounts

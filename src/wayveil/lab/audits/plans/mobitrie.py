@@ -14,7 +14,7 @@ from wayveil.lab.audits.mutants import (
     WITH_QUESTIONS,
     Mutation,
 )
-from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import SparseCounts

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.mutants import EVERYWHERE, GREY, OBSERVED_WORLD, SAME_NOISE, Mutation, only_in_audits
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.plans.mobitrie import NO_CAP, OBSERVED_ONLY
 from wayveil.lab.audits.recording import Subject
-from wayveil.lab.audits.registry import AuditPlan
 from wayveil.mechanisms.mobitrie import MobiTrieSearch
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.gate import Gate

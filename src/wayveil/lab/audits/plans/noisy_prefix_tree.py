@@ -14,8 +14,8 @@ from wayveil.lab.audits.mutants import (
     Mutation,
     only_in_audits,
 )
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.recording import Subject
-from wayveil.lab.audits.registry import AuditPlan
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.tree import PrefixTree

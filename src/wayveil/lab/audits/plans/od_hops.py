@@ -9,7 +9,7 @@ from wayveil.counting.hops import HopCells
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.mutants import EVERYWHERE, GAME, GREY, WITH_QUESTIONS, Mutation
-from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import tiny_grid
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.privacy.gate import SparseCounts

@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 from wayveil.lab.audits.mutants import EVERYWHERE, WITH_QUESTIONS, WITH_THRESHOLDS
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.plans.safepath import OVERSPENT
-from wayveil.lab.audits.registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.ppdp import PPDP
 

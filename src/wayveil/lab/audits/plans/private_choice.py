@@ -17,8 +17,8 @@ from wayveil.lab.audits.mutants import (
     Mutation,
     only_in_audits,
 )
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.recording import Subject
-from wayveil.lab.audits.registry import AuditPlan
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mobitrie import MobiTrieSearch
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree

@@ -14,7 +14,7 @@ from wayveil.lab.audits.mutants import (
     Mutation,
     only_in_audits,
 )
-from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.safepath import SafePath
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from wayveil.lab.audits.mutants import EVERYWHERE, OBSERVED_WORLD, WITH_QUESTIONS, WITH_THRESHOLDS
-from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.seqpt import SeqPT
 
 PLAN = AuditPlan(

@@ -15,7 +15,7 @@ from wayveil.lab.audits.mutants import (
     WITH_QUESTIONS,
     Mutation,
 )
-from wayveil.lab.audits.registry import AuditPlan
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.gate import SparseCounts
 from wayveil.synthesis.model import Model

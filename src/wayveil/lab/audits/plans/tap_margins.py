@@ -19,8 +19,8 @@ from wayveil.lab.audits.mutants import (
     Mutation,
     only_in_audits,
 )
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.recording import Subject
-from wayveil.lab.audits.registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import plain_world, small_network
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.gate import Gate, SparseCounts

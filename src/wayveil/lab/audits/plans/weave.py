@@ -24,8 +24,8 @@ from wayveil.lab.audits.mutants import (
     Mutation,
     only_in_audits,
 )
+from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.recording import Subject
-from wayveil.lab.audits.registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import plain_world, small_grid, small_network
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.measurements import Measurements

@@ -1,10 +1,8 @@
 """The BC Transit study: prefix trees of riders that were reconstructed from anonymous taps (Bahari 2025)."""
 
-from wayveil.lab.studies.bc_transit.cards import cards_exhibit, cards_part
-from wayveil.lab.studies.bc_transit.datasets import datasets
-from wayveil.lab.studies.bc_transit.exhibits import exhibits
-from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS
-from wayveil.lab.studies.bc_transit.printed import (
+from wayveil.lab.studies.bc_transit.bc_datasets import datasets
+from wayveil.lab.studies.bc_transit.bc_exhibits import exhibits
+from wayveil.lab.studies.bc_transit.bc_printed import (
     COUNTS,
     EPSILONS,
     HEIGHTS,
@@ -15,7 +13,9 @@ from wayveil.lab.studies.bc_transit.printed import (
     SEEN,
     STUDY_HEIGHT,
 )
-from wayveil.lab.studies.bc_transit.trials import LAPLACE, NOTHING, BcTransitTrials
+from wayveil.lab.studies.bc_transit.bc_trials import LAPLACE, NOTHING, BcTransitTrials
+from wayveil.lab.studies.bc_transit.cards import cards_exhibit, cards_part
+from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import Part, Study
 

@@ -1,8 +1,8 @@
 """What the study says about its tap file and its riders, beside ours."""
 
-from wayveil.lab.studies.bc_transit import claims
-from wayveil.lab.studies.bc_transit.printed import ROLE_SHARES, TAPS
-from wayveil.lab.studies.bc_transit.trials import STUDY_GAPS
+from wayveil.lab.studies.bc_transit import bc_claims as claims
+from wayveil.lab.studies.bc_transit.bc_printed import ROLE_SHARES, TAPS
+from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
 from wayveil.lab.studies.study import Claim, Exhibit
 
 SHARE = "share of riders, %"

@@ -17,7 +17,7 @@ from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import sanity_bound
 from wayveil.utility.raw_answers import RawAnswers
-from wayveil.utility.stops import hit_rate, stop_counts
+from wayveil.utility.stop_figures import hit_rate, stop_counts
 from wayveil.world.grid import Grid
 
 BOX, DEGREES, REACH = "-35.00,-59.00,-34.30,-58.10", 0.02, 1700

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import Ints
-from wayveil.lab.studies.bc_transit.matching import assigned_returns
+from wayveil.lab.studies.bc_transit.return_matching import assigned_returns
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.taps import Taps

@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.lab.studies.bc_transit.printed import HEIGHTS, PEAKS, TOPS
+from wayveil.lab.studies.bc_transit.bc_printed import HEIGHTS, PEAKS, TOPS
 from wayveil.mechanisms.time_axis import time_bins
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError, relative_errors
 from wayveil.utility.prefixspan import top_gapped_patterns
-from wayveil.utility.stops import hit_rate, stop_counts
+from wayveil.utility.stop_figures import hit_rate, stop_counts
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 

@@ -1,12 +1,12 @@
 """Figures without numbers: the study says in words what they show, and that is looked at in ours."""
 
 from wayveil.lab.studies.curves import Said
-from wayveil.lab.studies.mobitrie.maps import HOTSPOTS, NO_HOTSPOTS
-from wayveil.lab.studies.mobitrie.printed import PAGES, used_grams
-from wayveil.lab.studies.mobitrie.trials import BASELINE
+from wayveil.lab.studies.mobitrie.mobitrie_printed import PAGES, used_grams
+from wayveil.lab.studies.mobitrie.mobitrie_trials import BASELINE
+from wayveil.lab.studies.mobitrie.rider_maps import HOTSPOTS, NO_HOTSPOTS
 from wayveil.lab.studies.mobitrie.tries import NO_EPSILON, ROLLING, STATIC, TOP
-from wayveil.lab.studies.results import Results
 from wayveil.lab.studies.study import Claim, Exhibit
+from wayveil.lab.studies.study_results import Results
 
 CONCENTRATED = "share of trips that end at the 30 busiest ends"
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.local import LocalCounter
-from wayveil.lab.studies.mobitrie.printed import EXAMPLE
-from wayveil.lab.studies.mobitrie.trials import BASELINE, MobiTrieTrials, N, held_ngrams
+from wayveil.lab.studies.mobitrie.mobitrie_printed import EXAMPLE
+from wayveil.lab.studies.mobitrie.mobitrie_trials import BASELINE, MobiTrieTrials, N, held_ngrams
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.privacy.bits import Bits, SeededBits

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from wayveil.lab.studies.mobitrie.trials import BY_TRIE, MobiTrieTrials, N, by_length, error_rows, metrics_of
+from wayveil.lab.studies.mobitrie.mobitrie_trials import (
+    BY_TRIE,
+    MobiTrieTrials,
+    N,
+    by_length,
+    error_rows,
+    metrics_of,
+)
 from wayveil.lab.studies.mobitrie.tries import static_grams, static_trie
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.utility.model_ngrams import trie_errors

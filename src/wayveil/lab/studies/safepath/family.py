@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.lab import Datasets, Lab
-from wayveil.lab.studies.safepath.datasets import FEW_RIDES, MANY_RIDES
-from wayveil.lab.studies.safepath.trials import NONEMPTY, UNIFORM
+from wayveil.lab.studies.safepath.safepath_datasets import FEW_RIDES, MANY_RIDES
+from wayveil.lab.studies.safepath.safepath_trials import NONEMPTY, UNIFORM
 from wayveil.lab.studies.study import CellOutcome, Part, Setting, figures
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -27,7 +27,7 @@ from wayveil.synthesis.model import Model
 from wayveil.synthesis.tree import PrefixTree
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
-from wayveil.utility.lengths import LengthDivergence
+from wayveil.utility.length_figures import LengthDivergence
 
 PREFIX_TREE = "noisy prefix tree"
 LENGTHS = "divergence of trip lengths (bits)"

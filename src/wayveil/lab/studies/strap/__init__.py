@@ -2,8 +2,8 @@
 
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.strap.cities import DENSE, SPARSE, cities
-from wayveil.lab.studies.strap.exhibits import exhibits
-from wayveil.lab.studies.strap.trials import CROWDS, EPSILONS, LINES, WITH_K, StrapTrials
+from wayveil.lab.studies.strap.strap_exhibits import exhibits
+from wayveil.lab.studies.strap.strap_trials import CROWDS, EPSILONS, LINES, WITH_K, StrapTrials
 from wayveil.lab.studies.study import Part, Setting, Study
 
 

@@ -1,0 +1,171 @@
+"""What the study says in words, tested on our results, and the reasons where ours differ: with numbers, never typed."""
+
+from wayveil.lab.studies.bc_transit.bc_printed import (
+    BEST_HEIGHT,
+    NPT,
+    NPT_EQUAL,
+    NPT_SEEN_LOW,
+    PPDP,
+    PPDP_PRESET,
+    PPDP_SEEN,
+    STRICTEST,
+    STUDY_HEIGHT,
+    TOTAL_BELOW,
+)
+from wayveil.lab.studies.bc_transit.bc_trials import LAPLACE, NOTHING
+from wayveil.lab.studies.bc_transit.questions import ARE, ARE_TAPS, HOURS, PER_STOP_TAPS, TOTAL
+from wayveil.lab.studies.curves import Curve, Said, always_less, span
+from wayveil.lab.studies.study_results import Results
+
+
+def by_epsilon(results: Results, figure: str, mechanism: str, height: str = STUDY_HEIGHT) -> Curve:
+    return results.curve("queries", figure, "epsilon", mechanism=mechanism, height=height)
+
+
+def by_height(results: Results, tree: str, epsilon: str) -> Curve:
+    return results.curve("queries", ARE, "height", mechanism=tree, epsilon=epsilon)
+
+
+def epsilons(results: Results) -> list[str]:
+    return sorted(set(results.rows("queries")["epsilon"].drop_nulls().to_list()), key=float)
+
+
+def taps_of_the_scale(results: Results) -> str:
+    """Why the file has another size."""
+    return f"The number of taps follows from the scale: {results.mean('data', 'taps'):,.0f} here."
+
+
+def days_are_kept(results: Results) -> Said:
+    taps = results.mean("data", "full-time taps at weekends")
+    return taps == 0, f"{taps:,.0f} of their taps are at weekends"
+
+
+def longest(results: Results) -> Said:
+    over = results.mean("data", "trajectories, %", length="over 15")
+    return over == 0, f"{over:.2g} % are longer"
+
+
+def falls_with_epsilon(results: Results, tree: str) -> Said:
+    first, *_, last = (by_height(results, tree, epsilon) for epsilon in epsilons(results))
+    ends = [(height, before, last[height]) for height, before in first.items() if height in last]
+    words = "; ".join(f"{before:.3g} to {after:.3g} % at height {height:g}" for height, before, after in ends)
+    return all(after <= before for _, before, after in ends), words
+
+
+def strictest(results: Results, tree: str) -> Said:
+    ours, silent = by_height(results, tree, "0.5")[3], nothing(results, "uniform, up to 3, %")
+    return ours < STRICTEST[tree], f"{ours:.3g} %, and {silent:.3g} % with nothing released"
+
+
+def weighted_wins(results: Results) -> Said:
+    return always_less(*(by_epsilon(results, ARE, repair) for repair in (NPT, NPT_EQUAL)))
+
+
+def repairs_differ(results: Results) -> str:
+    """How far the repairs are apart, beside how far releases of one setting are."""
+    weighted, equal = (by_epsilon(results, ARE, repair) for repair in (NPT, NPT_EQUAL))
+    apart = max(abs(weighted[at] - equal[at]) for at in weighted if at in equal)
+    spreads = [
+        found.deviation
+        for epsilon in epsilons(results)
+        if (found := results.value("queries", ARE, mechanism=NPT, height=STUDY_HEIGHT, epsilon=epsilon))
+        and found.deviation is not None
+    ]
+    chance = (
+        f", where releases of one setting have a standard deviation of up to {max(spreads):.2g}"
+        if spreads
+        else ""
+    )
+    return (
+        f"They differ by at most {apart:.2g} points{chance}. The study has a fixed threshold, which lets more false "
+        "children in to be repaired."
+    )
+
+
+def ppdp_wins(results: Results, height: str) -> Said:
+    return always_less(*(by_epsilon(results, ARE, tree, height) for tree in (PPDP, NPT)))
+
+
+def best_height(results: Results, tree: str) -> Said:
+    curves = [by_height(results, tree, epsilon) for epsilon in epsilons(results)]
+    best = [min(curve, key=curve.__getitem__) for curve in curves]
+    near = [abs(height - BEST_HEIGHT[tree]) <= 3 for height in best]
+    return all(near), f"least at {', '.join(f'{height:g}' for height in best)} for the epsilons"
+
+
+def total(results: Results, tree: str) -> Said:
+    errors = by_epsilon(results, TOTAL, tree).values()
+    return max(errors) < TOTAL_BELOW, f"{span(errors)} %"
+
+
+def hours_below(results: Results) -> Said:
+    return always_less(*(by_epsilon(results, figure, PPDP) for figure in (HOURS, ARE)))
+
+
+def nothing(results: Results, figure: str) -> float:
+    return results.mean("references", figure, mechanism=NOTHING)
+
+
+def queries_grow(results: Results) -> str:
+    """What the height does to any release."""
+    short, long = (nothing(results, f"uniform, up to {most}, %") for most in (3, 15))
+    return (
+        "Queries grow with the height here as in the study: longer ones are contained in fewer trips, and an empty "
+        f"release falls from {short:.2g} to {long:.2g} % between heights 3 and 15 as well."
+    )
+
+
+def patterns_differ(results: Results) -> str:
+    """What noise on observed prefixes alone would find."""
+    found = [
+        results.mean("leak", "patterns, %", mechanism=seen, epsilon="1.25", k="40")
+        for seen in (NPT_SEEN_LOW, PPDP_SEEN)
+    ]
+    return (
+        f"Of the top 40 patterns at epsilon 1.25, {NPT_SEEN_LOW} would find {found[0]:.3g} %, {PPDP_SEEN} "
+        f"{found[1]:.3g} %. {thin(results)}"
+    )
+
+
+def thin(results: Results) -> str:
+    """Trees have nothing to hold on to: the data is too thin for their noise."""
+    busiest, two = (
+        results.mean("thin", f"riders at the busiest first {what}") for what in ("stop", "two stops")
+    )
+    return (
+        f"The busiest first stop of a week has {busiest:,.0f} riders and the busiest first two stops {two:,.0f}, "
+        f"where a level has noise of scale {STUDY_HEIGHT} at epsilon 1 and a threshold of several scales."
+    )
+
+
+def queries_differ(results: Results, tree: str) -> str:
+    """Why errors of count queries differ: the bound that is meant, the leak that may be in them, and thin data."""
+    ends = ("0.5", "2")
+    gentle = [by_epsilon(results, ARE_TAPS, tree)[float(end)] for end in ends]
+    seen = NPT_SEEN_LOW if tree == NPT else PPDP_SEEN
+    leak = [results.mean("leak", ARE, mechanism=seen, epsilon=end) for end in ends]
+    return (
+        "The study divides by 0.1 % of 'the dataset size' at least. Taken as riders, as here, nothing released scores "
+        f"{nothing(results, 'uniform, up to 9, %'):.3g} %; taken as taps, ours go from {gentle[0]:.3g} to "
+        f"{gentle[1]:.3g} % at height {STUDY_HEIGHT}, and nothing released scores {nothing(results, ARE_TAPS):.3g} %. "
+        f"{seen} would go from {leak[0]:.3g} to {leak[1]:.3g} %, taken as riders. "
+        f"{_preset(results) if tree == PPDP else ''}{thin(results)}"
+    )
+
+
+def _preset(results: Results) -> str:
+    """What thresholds that keep noise out leave of PPDP."""
+    errors = by_epsilon(results, ARE, PPDP_PRESET).values()
+    missing = by_epsilon(results, TOTAL, PPDP_PRESET).values()
+    return f"{PPDP_PRESET}, scores {span(errors)} %, with {span(missing)} % of the taps missing. "
+
+
+def laplace(results: Results) -> str:
+    """The printed error per stop beside what plain noise has."""
+    low, high = (
+        results.mean("references", PER_STOP_TAPS, mechanism=LAPLACE, epsilon=e) for e in ("0.5", "2")
+    )
+    return (
+        f"Plain Laplace noise on each stop, with all of epsilon and nine taps per rider, has {low:.3g} % at epsilon "
+        f"0.5 and {high:.3g} % at 2. Noise falls fourfold from 0.5 to 2; the study's error hardly does. {thin(results)}"
+    )

@@ -1,0 +1,244 @@
+"""The tables and figures of the study, with what it prints and says, and what ours say to that."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from wayveil.lab.studies.bc_transit import bc_claims as claims
+from wayveil.lab.studies.bc_transit.about_data import about_data
+from wayveil.lab.studies.bc_transit.bc_extra_exhibits import beside
+from wayveil.lab.studies.bc_transit.bc_printed import (
+    BEST_HEIGHT,
+    COUNTS,
+    NPT,
+    NPT_EQUAL,
+    PER_STOP,
+    PPDP,
+    PPDP_PRESET,
+    QUERIES,
+    STRICTEST,
+    STUDY_HEIGHT,
+    TABLE_6_1,
+    TABLE_6_2,
+    TABLE_6_3,
+    TOTAL_BELOW,
+)
+from wayveil.lab.studies.bc_transit.questions import (
+    ARE,
+    ARE_TAPS,
+    HOURS,
+    LEAST,
+    MOST,
+    PAIRS,
+    PER_STOP_TAPS,
+    PER_STOP_TRIPS,
+    TOTAL,
+)
+from wayveil.lab.studies.study import Claim, Exhibit
+
+TREES = (NPT, PPDP)
+MECHANISMS = (NPT, PPDP, NPT_EQUAL, PPDP_PRESET, COUNTS)
+
+
+def exhibits() -> tuple[Exhibit, ...]:
+    """All of them, in the order of the study; then what stands beside them."""
+    at_epsilon = {"epsilon": "1.25"}
+    return (
+        *about_data(),
+        _against_epsilon("Figure 6.1", NPT),
+        _against_epsilon("Figure 6.2", PPDP),
+        _repair(),
+        _both(),
+        _against_height("Figure 6.5", NPT),
+        _against_height("Figure 6.6", PPDP),
+        _found(
+            "Table 6.1", "frequent patterns by k, epsilon 1.25", "patterns, %", TABLE_6_1, "k", at_epsilon
+        ),
+        _found(
+            "Table 6.2",
+            "frequent patterns by epsilon, k = 40",
+            "patterns, %",
+            TABLE_6_2,
+            "epsilon",
+            {"k": "40"},
+        ),
+        _peaks(),
+        _total(),
+        _per_stop(),
+        _hours(),
+        _found(
+            "Table 6.3", "query 4: most frequent stops, epsilon 1.25", "stops, %", TABLE_6_3, "k", at_epsilon
+        ),
+        _operations(),
+        *beside(),
+    )
+
+
+def _against_epsilon(label: str, tree: str) -> Exhibit:
+    low, high = QUERIES[tree]
+    strict = f"at epsilon 0.5 with up to 3 stops it is below {STRICTEST[tree]:.0f} %"
+    return Exhibit(
+        label=label,
+        title=f"average relative error against epsilon, {tree}",
+        part="queries",
+        shape="lines",
+        series="line",
+        columns=(ARE, ARE_TAPS),
+        where={"mechanism": tree},
+        printed={("0.5", ARE): low, ("2", ARE): high},
+        ours=f"height {STUDY_HEIGHT}",
+        better="lower",
+        claims=(
+            Claim.of("the error falls with epsilon at every height", claims.falls_with_epsilon, tree),
+            Claim.of(strict, claims.strictest, tree),
+        ),
+        why=partial(claims.queries_differ, tree=tree),
+        note="40,000 queries of up to as many stops as the tree is high, every stop drawn evenly. Most of them ask for "
+        "what nobody did.",
+    )
+
+
+def _repair() -> Exhibit:
+    return Exhibit(
+        label="Figure 6.3",
+        title="both ways to repair counts: weighted (the study's improvement) and equal, NPT, height 9",
+        part="queries",
+        shape="lines",
+        columns=(ARE, "non-empty, up to 9, %"),
+        only=(NPT, NPT_EQUAL),
+        where={"height": STUDY_HEIGHT},
+        claims=(Claim("weighted repair has less error at every epsilon", claims.weighted_wins),),
+        why=claims.repairs_differ,
+    )
+
+
+def _both() -> Exhibit:
+    return Exhibit(
+        label="Figure 6.4",
+        title="NPT and PPDP at height 12",
+        part="queries",
+        shape="lines",
+        columns=(ARE,),
+        where={"height": "12"},
+        claims=(Claim.of("PPDP has less error than NPT at every epsilon", claims.ppdp_wins, "12"),),
+        why=claims.thin,
+    )
+
+
+def _against_height(label: str, tree: str) -> Exhibit:
+    least = f"the error is least around height {BEST_HEIGHT[tree]}"
+    return Exhibit(
+        label=label,
+        title=f"average relative error against height, {tree}",
+        part="queries",
+        shape="lines",
+        down="height",
+        series="epsilon line",
+        columns=(ARE,),
+        where={"mechanism": tree},
+        claims=(Claim.of(least, claims.best_height, tree),),
+        why=claims.queries_grow,
+    )
+
+
+def _found(
+    label: str,
+    title: str,
+    figure: str,
+    table: Mapping[str, Mapping[str, float]],
+    down: str,
+    where: Mapping[str, str],
+) -> Exhibit:
+    return Exhibit(
+        label=label,
+        title=f"{title}: share of the true ones found",
+        part="queries",
+        down=down,
+        across="mechanism",
+        series="figure",
+        columns=MECHANISMS,
+        where={"height": STUDY_HEIGHT, "figure": figure, **where},
+        printed={(place, tree): share for place, row in table.items() for tree, share in row.items()},
+        ours=figure,
+        better="higher",
+        why=claims.patterns_differ,
+        note="In %. PPDP is projected to stops, as in the study.",
+    )
+
+
+def _peaks() -> Exhibit:
+    return Exhibit(
+        label="Section 6.4 (PPDP-ST-Binned)",
+        title="frequent patterns with peak periods, PPDP, height 9",
+        part="queries",
+        down="epsilon",
+        across="k",
+        series="mechanism",
+        where={"height": STUDY_HEIGHT, "figure": "patterns with peak periods, %"},
+        published=False,
+        note="The study describes this binning (morning peak, midday, evening peak, night) and reports the projection "
+        "only. Here times of the release are binned after it: 07 to 09, 09 to 15, 15 to 18, the rest. NPT has none.",
+    )
+
+
+def _total() -> Exhibit:
+    return Exhibit(
+        label="Figure 6.7",
+        title="query 1: total tap-ins, height 9",
+        part="queries",
+        across="mechanism",
+        series="figure",
+        columns=MECHANISMS,
+        where={"height": STUDY_HEIGHT, "figure": TOTAL},
+        claims=tuple(
+            Claim.of(f"the total of {tree} is below {TOTAL_BELOW:.0f} % off", claims.total, tree)
+            for tree in TREES
+        ),
+        why=claims.thin,
+        note="Average relative error in %.",
+    )
+
+
+def _per_stop() -> Exhibit:
+    ends = ("0.5", "2")
+    return Exhibit(
+        label="Figure 6.8",
+        title="query 2: tap-ins per stop, height 9",
+        part="queries",
+        across="mechanism",
+        series="figure",
+        columns=MECHANISMS,
+        where={"height": STUDY_HEIGHT, "figure": PER_STOP_TAPS},
+        printed={(end, tree): both[at] for at, end in enumerate(ends) for tree, both in PER_STOP.items()},
+        ours=PER_STOP_TAPS,
+        better="lower",
+        why=claims.laplace,
+        note="Average relative error in %.",
+    )
+
+
+def _hours() -> Exhibit:
+    return Exhibit(
+        label="Figure 6.9",
+        title="query 3: tap-ins by hour, height 9",
+        part="queries",
+        shape="lines",
+        columns=(HOURS,),
+        where={"height": STUDY_HEIGHT},
+        claims=(Claim("hours of PPDP have less error than its random queries", claims.hours_below),),
+        why=claims.thin,
+        note="NPT has no times.",
+    )
+
+
+def _operations() -> Exhibit:
+    return Exhibit(
+        label="Section 5.5",
+        title="the six operational queries at height 9 and epsilon 1.25: errors in %, and shares found",
+        part="queries",
+        down="mechanism",
+        series="line",
+        columns=(TOTAL, PER_STOP_TRIPS, PER_STOP_TAPS, HOURS, MOST, LEAST, PAIRS),
+        where={"height": STUDY_HEIGHT, "epsilon": "1.25"},
+        published=False,
+        note="1 total, 2 per stop, 3 per hour, 4 most frequent stops, 5 least frequent, 6 pairs of stops.",
+    )

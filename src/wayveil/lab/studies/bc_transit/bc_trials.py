@@ -1,0 +1,218 @@
+"""One trial of the study: a release of riders' weeks, or of taps by each way, and everything that is asked of it.
+
+Noise follows from the setting and the repetition; releases never leave the process, and the riders are nobody.
+"""
+
+import numpy as np
+
+from wayveil.counting.local import LocalCounter
+from wayveil.lab.studies.bc_transit.bc_datasets import DAYS, FIRST_DAY, SEED, BcTransitDatasets, crowded
+from wayveil.lab.studies.bc_transit.bc_printed import (
+    COUNTS,
+    GAP_ROWS,
+    NAMELESS_ROWS,
+    NPT,
+    NPT_EQUAL,
+    NPT_SEEN,
+    NPT_SEEN_LOW,
+    PPDP,
+    PPDP_PRESET,
+    PPDP_SEEN,
+    SEEN,
+    STUDY_HEIGHT,
+    TAPS,
+)
+from wayveil.lab.studies.bc_transit.links import judge_links
+from wayveil.lab.studies.bc_transit.questions import Examined, relative_error
+from wayveil.lab.studies.observed_gate import ObservedOnlyGate
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
+from wayveil.mechanisms import ppdp
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Rider
+from wayveil.releases.tap_ways import release_taps
+from wayveil.synthesis.public_knowledge import empty
+from wayveil.synthesis.riders.reconstruct import reconstruct_riders
+from wayveil.taps.chains import sequences
+from wayveil.trips.trips import Trips
+from wayveil.utility.count_queries import relative_errors, sanity_bound
+from wayveil.utility.raw_answers import RawAnswers
+
+UNPLACED, NAMELESS = "rows without route and stop, %", "rows without vehicle too, %"
+NOTHING, LAPLACE = "nothing released", "plain Laplace per stop"
+UNIT = Rider(max_trips=1)
+LENGTHS = (
+    *((str(length), length, length) for length in range(1, 10)),
+    ("10-12", 10, 12),
+    ("13-15", 13, 15),
+    ("over 15", 16, 10**9),
+)
+
+
+def mechanism_of(name: str, height: int) -> Mechanism:
+    """The study's two trees with both ways to repair counts, and counts of taps for the same unit."""
+    made: dict[str, Mechanism] = {
+        NPT: NoisyPrefixTree(height=height, successors="all", consistency="weighted"),
+        NPT_EQUAL: NoisyPrefixTree(height=height, successors="all", consistency="equal"),
+        PPDP: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
+        PPDP_PRESET: ppdp.PPDP.published(height=height, time="hour-of-week", consistency="weighted"),
+        COUNTS: TapCounts(max_visits=height, stops_share="8/10", times_share="1/10"),
+        NPT_SEEN: published_tree(height, 2 * 2**0.5),
+        NPT_SEEN_LOW: published_tree(height, 2 * 2**0.5 / height),
+        PPDP_SEEN: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
+    }
+    return made[name]
+
+
+def published_tree(height: int, scales: float) -> NoisyPrefixTree:
+    """The tree with a fixed threshold, in noise scales of a level."""
+    return NoisyPrefixTree.published(
+        height=height, consistency="weighted", threshold_scales=scales, when_explosive="allow"
+    )
+
+
+class BcTransitTrials:
+    """Runs trials, and prepares the weeks once."""
+
+    def __init__(self, data: BcTransitDatasets, queries: int) -> None:
+        self.data, self.queries = data, queries
+        self._examined: dict[str, Examined] = {}
+
+    def examined(self, moved: str = "0") -> Examined:
+        """The riders' weeks and the questions; with a share of the taps moved to the busiest stops."""
+        if moved not in self._examined:
+            raw = self.data.weeks()
+            if moved != "0":
+                raw = reconstruct_riders(crowded(self.data.anonymous(), float(moved)), seed=SEED).trips(
+                    "week"
+                )
+            self._examined = {moved: Examined.of(raw, self.queries)}
+        return self._examined[moved]
+
+    def facts(self, setting: Setting, repetition: int) -> CellOutcome:
+        """The data: how many, how the roles came out, how often values are missing, how long trajectories are."""
+        riders, taps = self.data.riders(), self.data.taps()
+        busy = np.sort(np.bincount(taps.location, minlength=taps.world.size))[::-1] / len(taps)
+        file = self.data.vendor_file()
+        unplaced = file["stopId"].is_null() & (file["routeName"] == "Default")
+        shares = np.bincount(riders.role, minlength=len(riders.rules.roles)) / riders.count
+        working = np.array([role.working_days_only for role in riders.rules.roles])
+        weekend = (riders.taps.day + 3) % 7 >= 5
+        values: dict[str, float | None] = {
+            "taps": float(len(taps)),
+            UNPLACED: 100 * float(unplaced.mean() or 0),  # type: ignore[arg-type]
+            NAMELESS: 100 * float((unplaced & file["vehicle"].is_null()).mean() or 0),  # type: ignore[arg-type]
+            "taps per rider": len(taps) / riders.count,
+            "taps at the busiest stop, %": 100 * float(busy[0]),
+            "taps at the second busiest, %": 100 * float(busy[1]),
+            "full-time taps at weekends": float((weekend & working[riders.role[riders.rider]]).sum()),
+        }
+        rows = figures(values, mechanism="ours", file="tap file")
+        for role, share in zip(riders.rules.roles, shares, strict=True):
+            rows += figures({"share of riders, %": 100 * float(share)}, mechanism="ours", role=role.name)
+        lengths = self.data.weeks().lengths
+        for words, low, high in LENGTHS:
+            share = 100 * float(((lengths >= low) & (lengths <= high)).mean())
+            rows += figures({"trajectories, %": share}, mechanism="ours", length=words)
+        return CellOutcome(rows)
+
+    def links(self, setting: Setting, repetition: int) -> CellOutcome:
+        """How many of the links between taps of one day join two taps of the same true rider."""
+        return CellOutcome(
+            figures(
+                judge_links(self.data.taps(), setting["reconstruction"], SEED + repetition),
+                judged="by the true cards",
+            )
+        )
+
+    def queries_of(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Errors of one release; at the study's height also what is found of the most frequent."""
+        moved = setting.get("moved", "0")
+        examined, height = self.examined(moved), int(setting["height"])
+        made = self._release(setting, examined.raw, repetition)
+        rows = figures(examined.errors(made, height), line=f"height {height}")
+        if setting["height"] == STUDY_HEIGHT:
+            rows += figures(examined.operations(made), line=f"height {height}")
+            for k, found in examined.rankings(made).items():
+                rows += figures(found, k=k)
+        return CellOutcome(rows)
+
+    def references(self, setting: Setting, repetition: int) -> CellOutcome:
+        """What an empty release scores, and plain Laplace answers per stop with all of epsilon for the same unit."""
+        examined, height = self.examined(), int(STUDY_HEIGHT)
+        raw = examined.raw
+        if setting["mechanism"] == NOTHING:
+            return CellOutcome(figures(examined.errors(empty(raw.world, timed=True), height)))
+        rng = np.random.default_rng(repetition)
+        exact = np.bincount(raw.cut(height).location, minlength=raw.world.size)
+        noisy = np.maximum(exact + rng.laplace(0, height / float(setting["epsilon"]), len(exact)), 0)
+        sizes = {"trips": len(raw), "taps": raw.visits}
+        return CellOutcome(
+            figures(
+                {
+                    f"per stop, bound 0.1 % of {name}, %": 100
+                    * float(relative_errors(examined.stops, noisy, 0.001 * size).mean())
+                    for name, size in sizes.items()
+                }
+            )
+        )
+
+    def ways(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Operational questions on daily trips, by each way to release taps; and how often bars hold the truth."""
+        taps = self.data.taps()
+        way, _, tree = setting["way"].partition(", ")
+        chosen = {"NPT": NoisyPrefixTree(height=2), "PPDP": ppdp.PPDP(height=2)}.get(tree)
+        made = release_taps(
+            taps if way == "cards" else self.data.anonymous(),
+            way,  # type: ignore[arg-type]
+            epsilon=setting["epsilon"],
+            mechanism=chosen,
+            max_trips=5 if way in ("cards", "study") else None,
+            first_day=FIRST_DAY if way == "counts-first" else None,
+            days=DAYS if way == "counts-first" else None,
+            seed=repetition + 1,
+        )
+        raw = sequences(taps, taps.card, "day")  # type: ignore[arg-type]
+        values: dict[str, float | None] = {}
+        for question in ("total", "stops", "hours", "stop-hours"):
+            if question.endswith("hours") and made.trips.time is None:
+                continue
+            table, bound = RawAnswers(raw)(made, question).table, sanity_bound(raw)
+            true = table["raw"].to_numpy()
+            values[f"{question}, %"] = 100 * relative_error(true, table["answer"], bound)
+            values[f"{question}, plain Laplace, %"] = 100 * relative_error(
+                true, table["plain_laplace"], bound
+            )
+            inside = (table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())
+            values[f"{question}, bars that hold, %"] = 100 * float(inside.mean())
+        return CellOutcome(figures(values, protects=str(made.datasheet["guarantee"]["unit"])))
+
+    def thin(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Why trees find so little: how many riders share a beginning, beside the noise of a level."""
+        trips, height = self.data.weeks(), int(STUDY_HEIGHT)
+        size = trips.world.size
+        two = trips.take(trips.lengths >= 2)
+        pair = two.origins().astype(np.int64) * size + two.location[two.offsets[:-1] + 1]
+        weights = np.log2(np.arange(1, height + 1) + 1)
+        values: dict[str, float | None] = {
+            "riders at the busiest first stop": float(np.bincount(trips.origins()).max()),
+            "riders at the busiest first two stops": float(np.unique(pair, return_counts=True)[1].max()),
+            "noise scale of a level, NPT, height 9, epsilon 1": float(height),
+            "noise scale of level 1, PPDP, height 9, epsilon 1": float(weights.sum() / weights[0]),
+            "false children of a node at 2.83 scales": float(size * np.exp(-2 * 2**0.5) / 2),
+        }
+        return CellOutcome(figures(values, mechanism="ours", file="weeks"))
+
+    def _release(self, setting: Setting, raw: Trips, repetition: int) -> Trips:
+        mechanism = mechanism_of(setting["mechanism"], int(setting["height"]))
+        bits = SeededBits(f"{sorted(setting.items())} {repetition}")
+        kind = ObservedOnlyGate if setting["mechanism"] in SEEN else Gate
+        gate = kind(UNIT, Budget(setting["epsilon"]), bits)
+        return mechanism.measure(LocalCounter(gate.bound(raw)), gate).generate(repetition)
+
+
+STUDY_GAPS = {UNPLACED: 100 * GAP_ROWS / TAPS, NAMELESS: 100 * NAMELESS_ROWS / TAPS}

@@ -1,0 +1,92 @@
+"""Lines of an exhibit: ours with bands of one standard deviation, the study's dashed with crosses."""
+
+import re
+
+import numpy as np
+import polars as pl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from wayveil.lab.comparison.comparison_charts import COLOURS, DASHES, GREY, MARKERS, draw_svg
+from wayveil.lab.studies.study import STUDY, Exhibit, is_number
+from wayveil.lab.studies.study_results import Results
+from wayveil.report.chart import Chart
+
+# Inches.
+PLOT_WIDTH, PLOT_HEIGHT, PLOT_ABOVE, PLOT_BELOW, LEGEND_ROW = 4.7, 2.3, 0.3, 0.5, 0.19
+LEGEND_LETTERS = 33  # of a name that still leaves room for a second column of the legend
+CROWDED = 30  # letters of all ticks that still fit in the larger type
+FLAT = 0.02  # lines that differ by less, relative to the largest, are drawn from zero on
+
+
+def line_charts(exhibit: Exhibit, results: Results) -> list[Chart]:
+    """One chart for every column: its values against `down`, a line per series."""
+    places = results.places(exhibit)
+    columns = exhibit.columns or tuple(dict.fromkeys(across for _, across, _ in places))
+    names = list(dict.fromkeys(series for _, _, series in places))
+    charts = []
+    for column in columns:
+        rows: list[dict[str, object]] = []
+        for (down, across, series), value in places.items():
+            if across == column:
+                rows.append({exhibit.down: down, "series": series, **vars(value)})
+        for (down, across), theirs in exhibit.printed.items():
+            if across == column:
+                spread = exhibit.spread.get((down, across))
+                rows.append({exhibit.down: down, "series": STUDY, "mean": theirs, "deviation": spread})
+        if rows:
+            charts.append(_chart(exhibit, column, names, pl.DataFrame(rows, infer_schema_length=None)))
+    return charts
+
+
+def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) -> Chart:
+    lines = [series for series in [*names, STUDY] if series in data["series"]]
+    # Plain margins, with the legend below the axes: it hides no line, and a layout engine would draw everything twice.
+    columns = 2 if max(map(len, lines)) <= LEGEND_LETTERS else 1
+    below = PLOT_BELOW + LEGEND_ROW * -(-len(lines) // columns)
+    height = PLOT_HEIGHT + PLOT_ABOVE + below
+    picture = Figure(figsize=(PLOT_WIDTH, height))
+    FigureCanvasSVG(picture)
+    axes = picture.add_axes((0.15, below / height, 0.83, PLOT_HEIGHT / height))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+    axes.grid(axis="y", color="#e5e5e5", lw=0.6)
+    ticks = list(dict.fromkeys(data[exhibit.down].to_list()))
+    numeric = all(map(is_number, ticks))
+    if numeric:
+        ticks.sort(key=float)
+    place = {tick: float(tick) if numeric else float(at) for at, tick in enumerate(ticks)}
+    for series in lines:
+        own = data.filter(pl.col("series") == series)
+        x = np.array([place[tick] for tick in own[exhibit.down].to_list()])
+        order = np.argsort(x, kind="stable")
+        mean = own["mean"].to_numpy()[order]
+        spread = own["deviation"].cast(pl.Float64).fill_null(0.0).to_numpy()[order]
+        number = names.index(series) if series in names else 0
+        if series == STUDY:
+            axes.plot(x[order], mean, color=GREY, marker="x", ms=5, lw=1.2, linestyle="--", label="the study")
+        else:
+            colour = COLOURS[number % len(COLOURS)]
+            dashes = DASHES[number // len(COLOURS) % len(DASHES)]
+            marker = MARKERS[number % len(MARKERS)]
+            axes.plot(
+                x[order], mean, color=colour, marker=marker, ms=4, lw=1.3, linestyle=dashes, label=series
+            )
+            axes.fill_between(x[order], mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
+    if numeric and min(place.values()) > 0 and max(place.values()) / min(place.values()) >= 10:
+        axes.set_xscale("log")
+    crowded = sum(map(len, ticks)) > CROWDED
+    axes.set_xticks([place[tick] for tick in ticks], ticks, fontsize=6.5 if crowded else 8)
+    axes.minorticks_off()
+    axes.ticklabel_format(axis="y", style="plain", useOffset=False)
+    means = data["mean"].drop_nulls().to_numpy()
+    if means.min() >= 0 and np.ptp(means) <= FLAT * means.max():
+        axes.set_ylim(0, 1.2 * means.max() or 1)
+    axes.set_xlabel(exhibit.down, fontsize=9)
+    title = exhibit.column_name(column)
+    axes.set_title(title, fontsize=10, loc="left")
+    picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=columns, borderaxespad=0.4)
+    name = re.sub(r"[^\w]+", "-", f"{exhibit.label} {title}".lower()).strip("-")
+    alt = f"{exhibit.label}: {title} against {exhibit.down}, {len(names)} line{'s' if len(names) > 1 else ''} of ours"
+    alt += " and the study's." if STUDY in data["series"] else "."
+    return Chart(name, draw_svg(picture, name), data, alt)

@@ -1,0 +1,203 @@
+"""Runs a study, cell by cell; what is done is kept, and a rerun does what is missing.
+
+A cell is one setting and repetition of a part: a small JSON file in the folder, written whole or not at all. Cells do
+not depend on each other, so they are run by several processes, each with a lab of its own.
+"""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from math import inf
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from wayveil import __version__
+from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.lab.studies.all_studies import find_study
+from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.study import Setting, Study
+from wayveil.lab.studies.study_results import Results
+from wayveil.progress import track
+
+MEASURED, REFUSED, FAILED = "measured", "refused", "failed"
+
+
+@dataclass(frozen=True)
+class StudyCell:
+    """One setting and repetition of a part."""
+
+    part: str
+    setting: tuple[tuple[str, str], ...]
+    repetition: int
+
+    @property
+    def key(self) -> str:
+        """A name for its file; the same in every run."""
+        parts = [self.part, self.setting, self.repetition]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+def plan(study: Study, at_most: int | None = None, only: Mapping[str, str] | None = None) -> list[StudyCell]:
+    """All cells, one repetition of everything after the other: a run that is stopped has something on everything.
+
+    at_most   repetitions
+    only      leaves out the settings that do not have these values
+    """
+    only = only or {}
+    known = {name for part in study.parts for setting in part.settings for name in setting}
+    if not only.keys() <= known:
+        raise ParameterError(
+            f"{study.name} has no {', '.join(only.keys() - known)}; it has {', '.join(sorted(known))}"
+        )
+    most = max((part.repetitions for part in study.parts), default=0)
+    most = most if at_most is None else min(most, at_most)
+    return [
+        StudyCell(part.name, tuple(sorted(setting.items())), repetition)
+        for repetition in range(most)
+        for part in study.parts
+        if repetition < part.repetitions
+        for setting in part.settings
+        if all(setting.get(name) == value for name, value in only.items())
+    ]
+
+
+def run_study(
+    name: str, lab: Lab, *, workers: int | None = None, minutes: float | None = None
+) -> tuple[Study, Results]:
+    """Run what is missing, and give everything that is there.
+
+    workers   processes (default: one per core); 1 works in this process
+    minutes   no cell is begun after so many; None: all of them are run
+    """
+    if lab.out is None:
+        raise ParameterError("a study needs a folder for its results")
+    study = find_study(name, lab)
+    cells, wanted = plan(study), plan(study, lab.repetitions, lab.only)
+    store = Store(lab.out, study, lab)
+    done = {cell.key: kept for cell in cells if (kept := store.load(cell)) is not None}
+    todo = [cell for cell in wanted if cell.key not in done]
+    workers = min(workers or os.cpu_count() or 1, max(len(todo), 1))
+    until = inf if minutes is None else time.monotonic() + 60 * minutes
+    examined = _examined(name, study, lab, todo, workers, until)
+    for cell, found in track(examined, f"cells of {name}", total=len(todo)):
+        store.save(cell, found)
+        done[cell.key] = found
+    return study, Results.of([done[cell.key] for cell in cells if cell.key in done])
+
+
+def examine(study: Study, cell: StudyCell) -> dict[str, Any]:
+    """One cell. A refusal is a result; a failure is a defect, which the page tells and the next run tries again."""
+    setting: Setting = dict(cell.setting)
+    about = {"part": cell.part, "setting": setting, "repetition": cell.repetition}
+    begin = time.process_time()
+    try:
+        made = study.part(cell.part).measure(setting, cell.repetition)
+    except WayveilError as error:
+        return {**about, "status": REFUSED, "message": str(error), "rows": [], "pictures": []}
+    except Exception as error:
+        words = f"{type(error).__name__}: {error}"
+        return {**about, "status": FAILED, "message": words, "rows": [], "pictures": []}
+    pictures = [{**vars(chart), "data": chart.data.write_csv()} for chart in made.pictures]
+    seconds = time.process_time() - begin  # of the processor: a busy machine does not count
+    rows = [dict(row) for row in made.rows]
+    return {
+        **about,
+        "status": MEASURED,
+        "message": "",
+        "rows": rows,
+        "pictures": pictures,
+        "seconds": seconds,
+    }
+
+
+def _examined(
+    name: str, study: Study, lab: Lab, cells: list[StudyCell], workers: int, until: float
+) -> Iterator[tuple[StudyCell, dict[str, Any]]]:
+    """Cells in the order in which they are finished; those that are not begun by then are left out."""
+    if workers == 1:
+        for cell in cells:
+            if time.monotonic() >= until:
+                return
+            yield cell, examine(study, cell)
+        return
+    # Fresh processes: a fork would copy the threads' locks of the table engine, and may hang.
+    alike = replace(lab, sources={}, _made={})
+    with ProcessPoolExecutor(
+        workers, get_context("spawn"), initializer=_prepare, initargs=(name, alike)
+    ) as pool:
+        try:
+            running = {pool.submit(_examine, cell): cell for cell in cells}
+            for future in as_completed(running):
+                if time.monotonic() >= until:
+                    for other in running:
+                        other.cancel()
+                if not future.cancelled():
+                    yield running[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+_own: list[Study] = []
+
+
+def _prepare(name: str, lab: Lab) -> None:
+    _own[:] = [find_study(name, lab)]
+
+
+def _examine(cell: StudyCell) -> dict[str, Any]:
+    return examine(_own[0], cell)
+
+
+class Store:
+    """The finished cells of one study, scale and data in a folder."""
+
+    def __init__(self, folder: Path, study: Study, lab: Lab) -> None:
+        self.cells = folder / "cells"
+        self.cells.mkdir(parents=True, exist_ok=True)
+        about = {"study": study.name, "wayveil": __version__, **lab.describe()}
+        note = folder / "study.json"
+        if not note.exists():
+            write_whole(note, lambda draft: draft.write_text(json.dumps(about, indent=2)))
+            return
+        try:
+            before = json.loads(note.read_text())
+        except json.JSONDecodeError as error:
+            raise InputError(f"is not the note of a study ({error})", file=note) from error
+        for part, now in about.items():
+            if before.get(part) != now:
+                raise ParameterError(
+                    f"{folder} holds a study with another {part} ({_short(before.get(part))}, not {_short(now)}); "
+                    "choose another folder"
+                )
+
+    def load(self, cell: StudyCell) -> dict[str, Any] | None:
+        """A finished cell, or None; one that failed is not finished."""
+        path = self.cells / f"{cell.key}.json"
+        if not path.exists():
+            return None
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return None if kept["status"] == FAILED else kept
+
+    def save(self, cell: StudyCell, found: dict[str, Any]) -> None:
+        """Keep a cell."""
+        text = json.dumps(found)
+        path = self.cells / f"{cell.key}.json"
+        write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"))
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file that appears whole or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    write(draft)
+    os.replace(draft, path)
+
+
+def _short(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, dict) else str(value)
+    return text if len(text) < 80 else text[:77] + "..."

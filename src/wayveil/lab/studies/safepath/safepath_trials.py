@@ -1,0 +1,219 @@
+"""One trial of the study: a release of one dataset, the error of its count queries, its time and its size.
+
+Noise and trips follow from the setting and the repetition; releases never leave the process.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wayveil.counting.local import LocalCounter
+from wayveil.errors import ParameterError
+from wayveil.lab.studies.lab import Datasets
+from wayveil.lab.studies.safepath.exhaustive import exhaustive, pairs
+from wayveil.lab.studies.safepath.safepath_datasets import limited, shrunken
+from wayveil.lab.studies.safepath.safepath_printed import BUS, CHILDREN, TAXONOMY_HEIGHT, K, L
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
+from wayveil.lab.syntactic.lk_anonymity import LKAnonymity
+from wayveil.lab.syntactic.method import anonymise
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.safepath import SafePath
+from wayveil.mechanisms.seqpt import SeqPT
+from wayveil.mechanisms.variable_ngrams import VariableNgrams
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Trip
+from wayveil.synthesis.public_knowledge import empty
+from wayveil.trips.trips import Trips
+from wayveil.utility.count_queries import CountQueryError
+from wayveil.world.timebins import TimeBins
+
+WEEK, HOURS = TimeBins.hour_of_week(), TimeBins.hour_of_day()
+PUBLISHED, OURS, EMPTY = "SafePath as published", "SafePath", "empty release"
+SEQPT, SEQPT_PUBLISHED, EVERY_CHILD = "SeqPT", "SeqPT as published", "SeqPT that visits every child"
+CROWDS, NGRAM = f"LK-anonymity, L = {L}, K = {K}", "n-grams over pairs"
+UNIFORM, NONEMPTY, SECONDS = "error, uniform queries", "error, non-empty queries", "seconds"
+LONGEST_QUERY = 8
+WARM = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Arena:
+    """Raw trips and the queries that every contender answers."""
+
+    raw: Trips
+    bins: TimeBins
+    asked: CountQueryError
+
+    @classmethod
+    def of(cls, raw: Trips, bins: TimeBins, queries: int, longest: int) -> "Arena":
+        """`queries` of every length up to the longest, or to that of the longest trip."""
+        longest = min(longest, int(raw.lengths.max(initial=1)))
+        return cls(raw, bins, CountQueryError(raw, queries=queries * longest, max_length=longest, bins=bins))
+
+    def errors(self, private: Trips, length: int) -> dict[str, float | None]:
+        """Mean relative errors of queries of one length; none where no trip is that long."""
+        found = self.asked.errors_at(private, length)
+        return {UNIFORM: found.get("uniform"), NONEMPTY: found.get("non-empty")}
+
+    def silence(self) -> Trips:
+        """No trips at all."""
+        return empty(self.raw.world, timed=True)
+
+
+def release(mechanism: Mechanism, trips: Trips, epsilon: str, salt: str) -> tuple[Trips, float]:
+    """Private trips, and the processor seconds that they took; what is compiled is compiled before."""
+    few = trips.take(np.arange(min(WARM, len(trips))))
+    mechanism.measure(LocalCounter(few), Gate(Trip(), Budget(epsilon), SeededBits(salt)))
+    begin = time.process_time()
+    model = mechanism.measure(LocalCounter(trips), Gate(Trip(), Budget(epsilon), SeededBits(salt)))
+    private = model.generate(1)
+    return private, time.process_time() - begin
+
+
+class SafePathTrials:
+    """Runs trials, and prepares each dataset once."""
+
+    def __init__(self, data: Datasets, queries: int) -> None:
+        self.data, self.queries = data, queries
+        self._arenas: dict[str, Arena] = {}
+
+    def arena(self, name: str) -> Arena:
+        """A dataset ready for trials. One at a time: a million trips are large."""
+        if name not in self._arenas:
+            small = name == "shrunken"
+            raw = self.data.trips[BUS if small else name]()
+            if raw.time is None:
+                raise ParameterError(
+                    "this study is about times, and these trips have none: bring a time column"
+                )
+            raw = shrunken(raw) if small else raw
+            bins, longest = (HOURS, 2) if small else (WEEK, LONGEST_QUERY)
+            self._arenas = {name: Arena.of(raw, bins, self.queries, longest)}
+        return self._arenas[name]
+
+    def facts(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Tables 2 and 3: how large the dataset is, whole or up to a timestamp."""
+        raw = self.data.trips[setting["data"]]()
+        part = limited(raw, int(setting["timestamps"]), lambda trips: WEEK.bin_of(_times(trips)))
+        values: dict[str, float | None] = {
+            "records": float(len(part)),
+            "locations": float(part.world.size),
+            "timestamps": float(setting["timestamps"]),
+            "longest": float(part.lengths.max(initial=0)),
+            "mean length": float(part.lengths.mean()),
+        }
+        return CellOutcome(figures(values, mechanism="ours"))
+
+    def taxonomy(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Figures 3 and 4: trees of two visits, guided by taxonomies of some height and number of children."""
+        shape = int(setting["taxonomy height"]), int(setting["children"])
+        arena = self.arena(setting["data"])
+        rows: list[dict[str, Any]] = []
+        for name, mechanism in {
+            PUBLISHED: _safepath(2, *shape, published=True),
+            OURS: _safepath(2, *shape),
+        }.items():
+            private, seconds = release(mechanism, arena.raw, "1", _salt(setting, name, repetition))
+            place = {"line": f"{name}, {shape[1]} children", "time line": f"{name}, height {shape[0]}"}
+            rows += figures(arena.errors(private, 2) | {SECONDS: seconds}, mechanism=name, **place)
+        return CellOutcome(rows + figures(arena.errors(arena.silence(), 2), mechanism=EMPTY, line=EMPTY))
+
+    def height(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Figure 5: higher trees, with queries a third as long."""
+        height, arena = int(setting["height"]), self.arena(setting["data"])
+        length = max(height // 3, 1)
+        rows: list[dict[str, Any]] = []
+        for name, mechanism in {
+            PUBLISHED: _safepath(height, TAXONOMY_HEIGHT, CHILDREN, published=True),
+            OURS: SafePath(height=height, time="hour-of-week"),
+        }.items():
+            private, seconds = release(
+                mechanism, arena.raw, setting["epsilon"], _salt(setting, name, repetition)
+            )
+            facts = {SECONDS: seconds, "released trips": float(len(private))}
+            line = f"{name}, epsilon {setting['epsilon']}"
+            rows += figures(arena.errors(private, length) | facts, mechanism=name, line=line)
+        return CellOutcome(rows + figures(arena.errors(arena.silence(), length), mechanism=EMPTY, line=EMPTY))
+
+    def rivals(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Figure 6: the methods on 20 stops and 24 hours, by their height."""
+        height, name, arena = int(setting["height"]), setting["mechanism"], self.arena("shrunken")
+        if name == EMPTY:
+            return CellOutcome(figures(arena.errors(arena.silence(), 2)))
+        if name == EVERY_CHILD:
+            columns = pairs(arena.raw, HOURS, height)
+            begin = time.process_time()
+            exhaustive(columns, arena.raw.world.size * 24, 24, height, np.random.default_rng(repetition))
+            return CellOutcome(figures({SECONDS: time.process_time() - begin}))
+        if name == CROWDS:
+            begin = time.process_time()
+            private = anonymise(arena.raw, LKAnonymity(L=L, K=K), bits=SeededBits(repetition)).trips
+            seconds = time.process_time() - begin
+        else:
+            chosen = {
+                PUBLISHED: SafePath.published(height=height),
+                OURS: SafePath(height=height),
+                SEQPT: SeqPT(height=height),
+                SEQPT_PUBLISHED: SeqPT.published(height=height, max_false_nodes=10**9),
+            }[name]
+            private, seconds = release(chosen, arena.raw, "1", _salt(setting, name, repetition))
+        return CellOutcome(figures(arena.errors(private, 2) | {SECONDS: seconds}))
+
+    def ngrams(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Figure 7: SafePath beside n-grams over pairs of place and time."""
+        depth, name, arena = int(setting["h or n"]), setting["mechanism"], self.arena(setting["data"])
+        chosen: Mechanism = (
+            VariableNgrams(
+                n_max=depth, moves=depth, time="hour-of-week", successors="all", longest=LONGEST_TRIP
+            )
+            if name == NGRAM
+            else _safepath(depth, TAXONOMY_HEIGHT, CHILDREN, published=True)
+        )
+        private, seconds = release(chosen, arena.raw, "1", _salt(setting, name, repetition))
+        facts = {SECONDS: seconds, "longest released": float(private.lengths.max(initial=0))}
+        facts["visits per trip"] = float(private.lengths.mean()) if len(private) else 0.0
+        return CellOutcome(figures(arena.errors(private, 2) | facts))
+
+    def scale(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Figure 8: time by timestamps and records, height 12."""
+        raw = self.data.trips[setting["data"]]()
+        part = limited(raw, int(setting["timestamps"]), lambda trips: WEEK.bin_of(_times(trips)))
+        rows: list[dict[str, Any]] = []
+        for name, mechanism in {
+            PUBLISHED: _safepath(12, TAXONOMY_HEIGHT, CHILDREN, published=True),
+            OURS: SafePath(height=12, time="hour-of-week"),
+        }.items():
+            _, seconds = release(mechanism, part, "1", _salt(setting, name, repetition))
+            rows += figures({SECONDS: seconds, "records": float(len(part))}, mechanism=name)
+        return CellOutcome(rows)
+
+
+LONGEST_TRIP = 50
+
+
+def _safepath(height: int, tall: int, children: int, *, published: bool = False) -> SafePath:
+    """One taxonomy setting for places and times, as in the study."""
+    make = SafePath.published if published else SafePath
+    made: SafePath = make(
+        height=height,
+        time="hour-of-week",
+        location_height=tall,
+        location_fan_out=children,
+        time_height=tall,
+        time_fan_out=children,
+    )
+    return made
+
+
+def _times(trips: Trips) -> Any:
+    if trips.time is None:
+        raise ParameterError("this study is about times, and these trips have none: bring a time column")
+    return trips.time
+
+
+def _salt(setting: Setting, name: str, repetition: int) -> str:
+    return f"{sorted(setting.items())} {name} {repetition}"

@@ -1,0 +1,198 @@
+"""The figures of the study. It prints no value, and says in words which way its curves go: that is tested."""
+
+from functools import partial
+from itertools import pairwise
+from math import isnan, nan
+
+from scipy.stats import spearmanr
+
+from wayveil.lab.studies.curves import Said, pairs
+from wayveil.lab.studies.strap.cities import DENSE, SPARSE
+from wayveil.lab.studies.strap.strap_trials import EMPTY, ERROR, HOLD_OUT, KNOWN, RAW, STRAP, WITH_K
+from wayveil.lab.studies.study import Claim, Exhibit
+from wayveil.lab.studies.study_results import Results
+
+LETTERS = {"a": SPARSE, "b": DENSE}  # the study's walkers are sparse, its taxis dense
+FEW = 3  # points that a curve needs
+LINE_WORDS = {RAW: "the raw trips", HOLD_OUT: "other riders", EMPTY: "nothing at all"}
+
+
+def exhibits() -> tuple[Exhibit, ...]:
+    """Figures 8 to 11 on both cities, and the lines that belong beside them."""
+    made = [
+        Exhibit(
+            "Figures 1 to 7",
+            "cells, junctions, segments and warping",
+            missing="Illustrations of the definitions, which `risk/strap` computes.",
+        )
+    ]
+    for number, name, words in (
+        ("8", "dpt", "epsilon of differential privacy (DPT)"),
+        ("9", "glove", "k of k-anonymity (GLOVE)"),
+        ("10", "plausible-deniability", "k of plausible deniability"),
+    ):
+        made += [_curve(f"Figure {number}{letter}", city, name, words) for letter, city in LETTERS.items()]
+    made += [_trade_off(f"Figure 11{letter}", city) for letter, city in LETTERS.items()]
+    for city in LETTERS.values():
+        for name in ("markov", "noisy-prefix-tree"):
+            made.append(
+                _curve(f"Beside figure 8, {city}, {name}", city, name, f"epsilon, {name}", published=False)
+            )
+        made.append(_lines(city))
+    return tuple(made)
+
+
+def _curve(label: str, city: str, name: str, words: str, published: bool = True) -> Exhibit:
+    claims = (
+        Claim.of(f"STRAP {'rises' if name in WITH_K else 'falls'} with the parameter", monotone, city, name),
+        Claim.of("STRAP falls as the adversary knows more", knowing_more, city, name),
+    )
+    return Exhibit(
+        label,
+        f"STRAP against {words}, {city} city",
+        "releases",
+        shape="lines",
+        down="parameter",
+        series="known",
+        columns=(STRAP,),
+        where={"city": city, "mechanism": name},
+        claims=claims if published else (),
+        why=partial(why_curve, city=city, name=name),
+        published=published,
+    )
+
+
+def _trade_off(label: str, city: str) -> Exhibit:
+    claim = {
+        SPARSE: Claim.of(
+            "differential privacy is worse than k-anonymity and plausible deniability",
+            dp_is_less_private,
+            city,
+        ),
+        DENSE: Claim.of("differential privacy gives more privacy at low utility", dp_is_more_private, city),
+    }[city]
+    return Exhibit(
+        label,
+        f"privacy against utility, {city} city",
+        ("lines", "releases"),
+        down="parameter",
+        columns=(ERROR, STRAP),
+        where={"city": city},
+        claims=(claim,),
+        why=partial(why_lines, city=city),
+        note="STRAP is the mean over the three adversaries. The study reads the trade-off off a picture; compared here "
+        "are the releases with an error above that of the median release.",
+    )
+
+
+def _lines(city: str) -> Exhibit:
+    return Exhibit(
+        f"Lines, {city}",
+        "what STRAP is for the raw trips, other riders, public knowledge, another city, and nothing",
+        "lines",
+        down="known",
+        columns=(STRAP,),
+        where={"city": city},
+        published=False,
+    )
+
+
+def monotone(results: Results, city: str, name: str) -> Said:
+    """Rank correlation with the parameter of at least 0.9 in the right direction, for every adversary.
+
+    A curve that moves the right way and never the wrong one is monotone too, whatever its ties make of its ranks.
+    """
+    ranks, sign, steady = [], 1 if name in WITH_K else -1, True
+    for p in KNOWN:
+        points = results.curve("releases", STRAP, "parameter", city=city, mechanism=name, known=f"p = {p:g}")
+        if len(points) < FEW:
+            return False, "too few releases"
+        flat = len(set(points.values())) == 1
+        rank = 0.0 if flat else float(spearmanr(list(points), list(points.values())).statistic)
+        ranks.append(round(rank, 9))
+        steps = [sign * (after - before) for before, after in pairwise(points.values())]
+        steady = steady and min(steps) >= 0 and max(steps) > 0
+    words = "Spearman " + ", ".join(f"{rank:.2f}" for rank in ranks) + " at p = .2, .3, .4"
+    ties = ", with ties and no step the wrong way" if steady and any(abs(rank) < 1 for rank in ranks) else ""
+    return steady or all(sign * rank >= 0.9 for rank in ranks), words + ties
+
+
+def why_curve(results: Results, city: str, name: str) -> str:
+    """The worst step the wrong way with what chance makes of it, and how far STRAP can go at all."""
+    sign = 1 if name in WITH_K else -1
+    steps = []
+    for p in KNOWN:
+        where = {"city": city, "mechanism": name, "known": f"p = {p:g}"}
+        points = results.rows("releases", figure=STRAP, **where)
+        ordered = sorted(set(points["parameter"].to_list()), key=float)
+        found = [(at, results.value("releases", STRAP, parameter=at, **where)) for at in ordered]
+        known = [(at, value) for at, value in found if value is not None]
+        steps += [
+            (sign * (after.mean - before.mean) / max(before.mean, 1e-9), p, one, before, other, after)
+            for (one, before), (other, after) in pairwise(known)
+        ]
+    worst = min(steps, key=lambda step: step[0], default=None)
+    if worst is None:
+        return ""
+    step, p, one, before, other, after = worst
+    if step >= 0:
+        return f"No step goes the wrong way. {why_lines(results, city)}"
+    apart = before.high < after.low or after.high < before.low
+    return (
+        f"The worst step the wrong way is from {before.mean:,.0f} at {one} to {after.mean:,.0f} at {other} (p = {p:g}, "
+        f"{abs(step):.1%}); the 95 % intervals of {min(before.runs, after.runs)} releases "
+        f"{'do not overlap' if apart else 'overlap'}. {why_lines(results, city)}"
+    )
+
+
+def why_lines(results: Results, city: str) -> str:
+    """Between which lines STRAP lies in this city."""
+    means = {name: results.mean("lines", STRAP, city=city, mechanism=name) for name in (RAW, HOLD_OUT, EMPTY)}
+    words = ", ".join(f"{mean:,.0f} for {LINE_WORDS[name]}" for name, mean in means.items())
+    return f"In this city STRAP is {words}."
+
+
+def knowing_more(results: Results, city: str, name: str) -> Said:
+    """Whether the mean over all settings falls from p = .2 to .3 to .4."""
+    means = [results.mean("releases", STRAP, city=city, mechanism=name, known=f"p = {p:g}") for p in KNOWN]
+    words = ", ".join(f"{mean:,.0f}" for mean in means) + " at p = .2, .3, .4"
+    return means[0] > means[1] > means[2], words
+
+
+def dp_is_less_private(results: Results, city: str) -> Said:
+    """Among the less useful half of the releases: is the mean STRAP of DPT below the others'?"""
+    dp, others = _less_useful(results, city)
+    return dp < others, _beside(dp, others)
+
+
+def dp_is_more_private(results: Results, city: str) -> Said:
+    """The same the other way round."""
+    dp, others = _less_useful(results, city)
+    return dp > others, _beside(dp, others)
+
+
+def _less_useful(results: Results, city: str) -> tuple[float, float]:
+    """Mean STRAP of DPT and of the others, among releases whose error is not below the median; nan of none."""
+    where = {"city": city}
+    points = [
+        (name, error, strap)
+        for name in ("dpt", *WITH_K)
+        for error, strap in pairs(
+            *(
+                results.curve("releases", figure, "parameter", mechanism=name, **where)
+                for figure in (ERROR, STRAP)
+            )
+        )
+    ]
+    middle = sorted(error for _, error, _ in points)[len(points) // 2] if points else 0.0
+    low = [(name, strap) for name, error, strap in points if error >= middle]
+    dp = [strap for name, strap in low if name == "dpt"]
+    others = [strap for name, strap in low if name != "dpt"]
+    return tuple(sum(found) / len(found) if found else nan for found in (dp, others))  # type: ignore[return-value]
+
+
+def _beside(dp: float, others: float) -> str:
+    if isnan(dp) or isnan(others):
+        side = "DPT" if isnan(dp) else "k-anonymity or plausible deniability"
+        return f"no release of {side} is among the less useful half"
+    return f"mean STRAP {dp:,.0f}, of the others {others:,.0f}"

@@ -1,0 +1,117 @@
+"""One trial of the study: a release of one city, its STRAP against three adversaries, and its error of range counts.
+
+Where the settings lie is public: what matters is the noise of one count beside the riders per place. So the sparse
+city, with some ten times as many places, is asked a decade higher, and so are mechanisms that share epsilon among many
+levels or grids. They were set with other riders (seed 1) than those that are judged.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from wayveil.attacks.targets import some_people
+from wayveil.lab.strap.strap_study import StrapSettings, StrapStudy
+from wayveil.lab.studies.strap.cities import DENSE, SEED, SPARSE, City
+from wayveil.lab.studies.study import CellOutcome, Setting, figures
+from wayveil.lab.syntactic.glove import draw_trips, fingerprints, merge_groups
+from wayveil.lab.syntactic.method import Lots, anonymise, methods
+from wayveil.mechanisms.registry import mechanism
+from wayveil.privacy.bits import SeededBits
+from wayveil.run import make_release as release
+from wayveil.synthesis.public_knowledge import empty, floor
+from wayveil.trips.trips import Trips
+from wayveil.utility.range_counts import RangeCounts
+from wayveil.world.geo import project
+from wayveil.world.network import Network
+
+LOWER, MIDDLE, UPPER = (0.003, 0.01, 0.03, 0.1, 0.3), (0.03, 0.1, 0.3, 1.0, 3.0), (0.3, 1.0, 3.0, 10.0, 30.0)
+EPSILONS = {
+    DENSE: {"dpt": MIDDLE, "markov": LOWER, "noisy-prefix-tree": MIDDLE},
+    SPARSE: {"dpt": UPPER, "markov": MIDDLE, "noisy-prefix-tree": UPPER},
+}
+CROWDS = (2.0, 3.0, 4.0, 5.0, 6.0)
+WITH_K = ("glove", "plausible-deniability")
+KNOWN = (0.2, 0.3, 0.4)
+RAW, HOLD_OUT, FLOOR, MIRRORED, EMPTY = LINES = ("raw", "hold-out", "floor", "mirrored", "empty")
+STRAP, ERROR = "STRAP", "relative error of range counts"
+
+
+class AttackedCity:
+    """One city with so many riders: raw trips, and adversaries who know more or less of them."""
+
+    def __init__(self, raw: Trips, looked_at: int) -> None:
+        self.raw = raw
+        first = StrapStudy(some_people(raw, looked_at, 0), StrapSettings(p=KNOWN[0]))
+        self.studies = [first, *(first.knowing(p) for p in KNOWN[1:])]
+        self.ranges = RangeCounts(raw.without_times())
+        self._groups: dict[int, tuple[Any, Any, Any]] = {}
+
+    def measure(self, made: Trips) -> list[dict[str, Any]]:
+        """STRAP by what the adversary knows, and the error."""
+        looked = self.studies[0].look_at(made)
+        rows: list[dict[str, Any]] = []
+        for p, study in zip(KNOWN, self.studies, strict=True):
+            rows += figures({STRAP: study.measure(looked).total}, known=f"p = {p:g}")
+        (error,) = self.ranges.measure(made.without_times())
+        return rows + figures(
+            {ERROR: error.value, "visits per trip": made.visits / max(len(made), 1)}, known="any"
+        )
+
+    def groups(self, k: int) -> tuple[Any, Any, Any]:
+        """GLOVE's groups, which involve no chance; only the trips drawn from them do."""
+        if k not in self._groups:
+            sample, offsets, _ = fingerprints(self.raw, "glove")
+            group, boxes, of_box, _ = merge_groups(sample, offsets, k)
+            self._groups[k] = boxes, of_box, np.bincount(group)
+        return self._groups[k]
+
+
+class StrapTrials:
+    """Runs trials, and prepares each city once."""
+
+    def __init__(self, cities: dict[str, City], looked_at: int) -> None:
+        self.cities, self.looked_at = cities, looked_at
+        self._places: dict[tuple[str, int], AttackedCity] = {}
+
+    def place(self, city: str, riders: int) -> AttackedCity:
+        """The city with so many riders, ready for trials."""
+        if (city, riders) not in self._places:
+            self._places[city, riders] = AttackedCity(self.cities[city].riders(riders), self.looked_at)
+        return self._places[city, riders]
+
+    def line(self, setting: Setting, repetition: int) -> CellOutcome:
+        """What a release is compared with: the raw trips, other riders, public knowledge, another city, nothing."""
+        city = self.cities[setting["city"]]
+        place, name, network = self.place(setting["city"], city.many), setting["mechanism"], city.network()
+        made = {
+            RAW: lambda: place.raw,
+            HOLD_OUT: lambda: city.riders(city.many, SEED + 1),
+            FLOOR: lambda: floor(network, city.many, 1),
+            MIRRORED: lambda: mirrored(city.riders(city.many, SEED + 1)),
+            EMPTY: lambda: empty(network),
+        }[name]()
+        return CellOutcome([{**row, "parameter": "-"} for row in place.measure(made)])
+
+    def trial(self, setting: Setting, repetition: int) -> CellOutcome:
+        """One release."""
+        city, name, value = self.cities[setting["city"]], setting["mechanism"], setting["parameter"]
+        place = self.place(setting["city"], city.few if name in WITH_K else city.many)
+        bits = SeededBits(f"{name} {value} {repetition}")
+        if name == "glove":
+            made = draw_trips(*place.groups(int(value)), city.network(), Lots(bits))
+        elif name in WITH_K:
+            made = anonymise(place.raw, methods()[name](k=int(value)), bits=bits).trips
+        else:
+            made = release(place.raw, mechanism(name)(), epsilon=value, bits=bits, seed=repetition).trips
+        return CellOutcome(place.measure(made))
+
+
+def mirrored(trips: Trips) -> Trips:
+    """The trips of an unrelated city: every place swapped for the one nearest to its mirror image."""
+    network = trips.world
+    assert isinstance(network, Network)  # riders with habits travel on one
+    east, north = project(network.lat, network.lon)
+    tree = cKDTree(np.column_stack([east, north]))
+    images = np.column_stack([east.min() + east.max() - east, north.min() + north.max() - north])
+    return Trips(tree.query(images)[1][trips.location].astype(np.int32), trips.offsets, network)

@@ -1,0 +1,329 @@
+"""Weave: small private histograms of trips, and the most even mixture of plausible trips that explains them.
+
+Guarantee
+    epsilon-differential privacy for the unit that the release names (pure, no delta), or zCDP under a budget in rho.
+    Reason: every question is a histogram to which a trip adds at most one in all: it falls into one cell, or spreads
+    a weight of one evenly over its moves, in whole parts of 1 / 2^20. So a unit of m trips moves it by at most m, and
+    noise of scale m / (share x epsilon) on *every* public cell pays for that share. The partition of
+    origin-destination pairs is bought by PrivTree (see privacy/privtree.py). How finely the questions look follows
+    from the noisy number of trips. The shares add up to epsilon; weaving is post-processing.
+    In rho, noise is Gaussian, and a trip spreads over edges with weights whose L2 norm is at most one (their L1 norm
+    may be more): m trips then move such a histogram by at most m in L2, by the triangle inequality.
+    Earlier releases that it follows are public: which cells it asks for, at which prices, and the filter over weeks
+    are functions of them and of noisy answers.
+    Attacked by tests/mechanisms/test_weave.py, tests/privacy/test_privtree.py and the plan in risk/plans/weave.py.
+
+What it relies on
+    That riders use the network somehow as public routing under perturbed costs would. What they do otherwise is seen
+    only as far as the measured flows force it; `Measurements.weave().diagnostics` says how much stays unexplained.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from math import sqrt
+from types import MappingProxyType
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from wayveil.arrays import Ints
+from wayveil.counting.protocol import Counter
+from wayveil.errors import ParameterError, RefusedError
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.weave.departure_times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
+from wayveil.mechanisms.weave.measurements import Measurements, NoisyBlock
+from wayveil.mechanisms.weave.repeated_questions import (
+    blocks_alike,
+    require_same_looks,
+    weigh_as_before,
+)
+from wayveil.mechanisms.weave.resolution import LookingRules, choose_resolution, drop_useless
+from wayveil.mechanisms.weave.settings import Generation
+from wayveil.mechanisms.weave.shares import Shares
+from wayveil.privacy.contributions import Contribution
+from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.synthesis.model import Model
+from wayveil.trips.legality import LegalityRule
+from wayveil.world.grid import Grid
+from wayveil.world.network import Network
+from wayveil.world.walk_blocks import Resolution, WalkBlocks
+from wayveil.world.world import World
+from wayveil.world.zones import Geography, quarter_leaves
+
+ONE = Contribution(per_trip=1)
+# A trip that spreads over cells does so in whole parts of this: a unit of counting, which the guarantee rests on.
+PARTS = 1 << 20
+SPREAD = Contribution(per_trip=PARTS)
+SPREAD_IN_L2 = Contribution(per_trip=PARTS, euclidean=True)
+
+
+class Weave(Mechanism):
+    """Small histograms, public routing, and a fit."""
+
+    name: ClassVar[str] = "weave"
+    makes: ClassVar[type[Model]] = Measurements
+    summary: ClassVar[str] = (
+        "small noisy histograms, public routes, and the most even mixture that explains them"
+    )
+    holds: ClassVar[frozenset[str]] = frozenset({"edges"})
+    tells: ClassVar[Mapping[str, float]] = MappingProxyType(
+        {
+            "total": 1.0,
+            "visits": 1.0,
+            "stops": 1.0,
+            "boardings": 0.7,
+            "alightings": 0.5,
+            "hours": 1.0,
+            "stop-hours": 1.0,
+            "triples": 1.0,
+            "journeys": 1.0,
+            "lengths": 1.0,
+        }
+    )
+    follows: ClassVar[bool] = True
+
+    shares: Shares = Field(Shares(), description="what the budget is spent on")
+    period: Literal["day", "week"] = Field(
+        "day", description="time bins are the hours of a `day` or of a `week`, for trips with times"
+    )
+    bands: int = Field(6, ge=1, le=24, description="coarser times of the period, for pairs of zones")
+    full_cells: float = Field(4.0, gt=0, description="noise scales of trips that a coarse cell should hold")
+    full_cells_on_grid: float = Field(
+        1.5, gt=0, description="the same on a grid, where most cells are empty and a few are full"
+    )
+    full_pairs: float = Field(
+        1.0, gt=0, description="noise scales of trips that a pair of zones should hold on average; on a grid"
+    )
+    triples_from: float = Field(
+        5.0,
+        ge=0,
+        description="trips per unit of noise (n x epsilon) and cell from which two edges in a row are asked for",
+    )
+    moves_from: float = Field(
+        1 / 50,
+        ge=0,
+        description="trips per unit of noise and possible move from which moves are asked for; without a network",
+    )
+    faint: float = Field(
+        1 / 20,
+        ge=0,
+        description="trips per noise scale and cell below which single places or edges are not asked for",
+    )
+    faint_on_grid: float = Field(
+        0.5, ge=0, description="the same on a grid, whose cells are many and arbitrary"
+    )
+    faint_edges_on_grid: float = Field(
+        0.2, ge=0, description="the same for single edges of a grid: those of busy streets show much earlier"
+    )
+    faint_crossings: float = Field(
+        0.1, ge=0, description="the same for crossings from tile to tile of a grid, of which most are empty"
+    )
+    fewest_inside: int = Field(8, ge=0, description="zones of fewer places or edges are not asked for")
+    weakest: float = Field(
+        500.0,
+        ge=0,
+        description="n x epsilon below which a release is refused after buying the number of trips: it would be noise",
+    )
+    many_places: int = Field(
+        500,
+        ge=1,
+        description="without a network, where nothing public says who goes where, `weakest` grows in proportion to "
+        "the places from this number on",
+    )
+    most_cells: int = Field(
+        20_000_000,
+        ge=1,
+        description="cells of the table of possible moves, at most, where there is no network",
+    )
+    corners: Literal["keep", "cut"] = Field(
+        "cut",
+        description="on a grid, a visit to a cell that is merely clipped between two diagonal neighbours: `keep` it, "
+        "or `cut` it out of the trip before anything is counted",
+    )
+    looking: LookingRules = Field(LookingRules(), description="between which resolutions it may choose")
+    generation: Generation = Field(
+        Generation(),
+        description="how trips are made of the measurements: costs nothing, can be changed later",
+    )
+
+    def rule(self, world: World) -> LegalityRule:
+        """As for all mechanisms; corners are kept or cut on a grid."""
+        rule = super().rule(world)
+        return replace(rule, corners=self.corners) if isinstance(world, Grid) else rule
+
+    def measure(self, counter: Counter, gate: Gate) -> Measurements:
+        """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
+        self._refuse_size(counter.world)
+        geography, times = Geography(counter.world), self._count_times(counter)
+        gaussian = gate.budget.currency == "rho"
+        before = require_same_looks(self._earlier, counter.world, times=times, gaussian=gaussian)
+        first, scale = self._price_number(gate, geography, times), _find_noise(gate, gate.budget.total)
+        number = _buy(gate, "number of trips", counter.trips(), first)
+        total = int(number.counts[0])
+        trips = max(total, self.generation.fewest_trips)
+        self._refuse_noise(trips / scale, geography)
+        if before:
+            prices = _split(gate, weigh_as_before(before[-1]))
+            look, leaves = before[-1].resolution, before[-1].leaves
+        else:
+            prices, look = self.plan_questions(gate, geography, times, trips)
+            pairs = counter.pairs(geography.places)
+            leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
+            if isinstance(geography.network, Grid):
+                leaves = self._refine_pairs(leaves, geography, trips / _find_noise(gate, prices["pair"]))
+        noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves), prices)
+        earlier = blocks_alike(before, look, leaves)
+        return Measurements(
+            counter.world, look, total, scale, leaves, noisy, self.generation, number.variance, earlier
+        )
+
+    def plan_questions(
+        self, gate: Gate, geography: Geography, times: int, trips: int
+    ) -> tuple[dict[str, Fraction], Resolution]:
+        """The price of every question that is asked, and how finely it looks.
+
+        Depends on public facts and on the noisy number of trips, which is paid for, so that planning costs nothing.
+        """
+        network, places = geography.network is not None, geography.world.size
+        signal = trips / _find_noise(gate, gate.budget.total)
+        triples = network and signal >= self.triples_from * geography.triples
+        weights = self.shares.weigh_questions(
+            timed=times > 0,
+            network=network,
+            grid=isinstance(geography.network, Grid),
+            places=places,
+            triples=triples,
+            moves=not network and signal >= self.moves_from * places**2,
+            density=int(signal / places),
+            signal=int(signal),
+        )
+        del weights["trips"]
+        choose = partial(
+            choose_resolution, geography, rules=self.looking, times=times, bands=self.bands, triples=triples
+        )
+        grid = isinstance(geography.network, Grid)
+        full = self.full_cells_on_grid if grid else self.full_cells
+        faint = self.faint_on_grid if grid else self.faint
+        faint_edges = self.faint_edges_on_grid if grid else self.faint
+        strength = _find_strength(gate, _split(gate, weights), trips)
+        look = choose({name: value / full for name, value in strength.items()})
+        weights = drop_useless(
+            weights,
+            geography,
+            look,
+            strength,
+            faint=faint,
+            faint_edges=faint_edges,
+            faint_crossings=self.faint_crossings,
+            few=self.fewest_inside,
+        )
+        # What is not asked leaves its price to others, which can then look more finely.
+        prices = _split(gate, weights)
+        strength = _find_strength(gate, prices, trips)
+        look = choose({name: value / full for name, value in strength.items()})
+        keeps = isinstance(geography.network, Grid) and self.corners == "keep"
+        return prices, replace(look, euclidean=int(gate.budget.currency == "rho"), corners=int(keeps))
+
+    def fits(self, world: World) -> bool:
+        """Whether the possible moves of a world can be written out, which is needed where there is no network."""
+        return isinstance(world, Network) or world.size * (world.size + 2) <= self.most_cells
+
+    def _refine_pairs(self, leaves: Ints, geography: Geography, strength: float) -> Ints:
+        """Quarter all leaves of the partition as often as the noise of their counts allows.
+
+        The partition pays for its splits with much more noise than the counts of its leaves, so that those could tell
+        more. Depends on the leaves and on the noisy number of trips, which are paid for.
+        """
+        depth = geography.places.depth
+        while True:
+            finer = quarter_leaves(leaves, depth)
+            if len(finer) == len(leaves) or strength < self.full_pairs * len(finer):
+                return leaves
+            leaves = finer
+
+    def _refuse_size(self, world: World) -> None:
+        if not self.fits(world):
+            raise ParameterError(
+                f"{world.size:,} locations without a network have too many possible moves for weave; "
+                f"give a network, or use markov"
+            )
+
+    def _count_times(self, counter: Counter) -> int:
+        """Time bins of the period; none if trips have no times."""
+        return 0 if not counter.timed else HOURS_OF_A_DAY if self.period == "day" else HOURS_OF_A_WEEK
+
+    def _price_number(self, gate: Gate, geography: Geography, times: int) -> Fraction:
+        """What the number of trips costs: its share among all questions that might be asked."""
+        weights = self.shares.weigh_questions(
+            timed=times > 0,
+            network=geography.network is not None,
+            grid=isinstance(geography.network, Grid),
+            places=geography.world.size,
+        )
+        return gate.budget.total * weights["trips"] / sum(weights.values())
+
+    def _refuse_noise(self, signal: float, geography: Geography) -> None:
+        """A function of the noisy number of trips, so that only that number has to be paid for."""
+        places = geography.world.size
+        seen = f"about {signal:,.0f} trips per unit of noise (trips x epsilon / trips of a unit) are too few"
+        after = "lower `weakest` to release it all the same. Counting the trips has cost its share."
+        if signal < self.weakest:
+            raise RefusedError(
+                f"{seen}: a release would show noise and public knowledge, but not these trips. Use more trips or a "
+                f"larger epsilon, or {after}"
+            )
+        if geography.network is None and signal < self.weakest * places / self.many_places:
+            raise RefusedError(
+                f"{seen} for {places:,} places without a network between them: most places of a release would be "
+                f"noise. Use fewer and larger places, more trips or a larger epsilon, or {after}"
+            )
+
+
+def _split(gate: Gate, weights: dict[str, Fraction]) -> dict[str, Fraction]:
+    """What is left of the budget, shared in proportion to the weights."""
+    return dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
+
+
+def _find_strength(gate: Gate, prices: dict[str, Fraction], trips: int) -> dict[str, float]:
+    """Trips per noise scale that each question sees at its price."""
+    return {name: trips / _find_noise(gate, price) for name, price in prices.items()}
+
+
+def _buy_blocks(
+    counter: Counter, gate: Gate, blocks: WalkBlocks, prices: dict[str, Fraction]
+) -> dict[str, NoisyBlock]:
+    """The noisy counts of every block that has a price. A trip adds at most one in all: `PARTS` where it spreads."""
+    times, found = blocks.resolution.times, {}
+    bins = make_time_bins(times) if times else None
+    for name, block in blocks.all().items():
+        if name not in prices:
+            continue
+        label, whole, contribution = f"trips by {name}", 1, ONE
+        if block.spread:
+            label, whole = f"trips spread over their {name.rstrip('s')}s, {PARTS:,} parts each", PARTS
+            contribution = SPREAD_IN_L2 if block.euclidean else SPREAD
+        found[name] = _buy(gate, label, counter.block(block, whole, bins), prices[name], whole, contribution)
+    return found
+
+
+def _buy(
+    gate: Gate,
+    label: str,
+    exact: SparseCounts,
+    price: Fraction,
+    whole: int = 1,
+    contribution: Contribution = ONE,
+) -> NoisyBlock:
+    """Noisy counts and the variance of their noise: that of the Laplace law, or the Gaussian's own."""
+    bought = gate.histogram(label, exact, contribution, price)
+    scale = float(bought.question.scale)
+    variance = scale if gate.budget.currency == "rho" else 2 * scale**2
+    return NoisyBlock(bought.counts, whole, variance)
+
+
+def _find_noise(gate: Gate, price: Fraction) -> float:
+    """How many trips the noise of such a price amounts to: a scale, or a standard deviation."""
+    scale = float(gate.scale(ONE, price))
+    return sqrt(scale) if gate.budget.currency == "rho" else scale

@@ -1,0 +1,183 @@
+"""`write_report`: a release as one HTML file that opens from a disk, prints, and fetches nothing."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from wayveil.errors import ParameterError
+from wayveil.lab.comparison.comparison_results import Comparison
+from wayveil.lab.comparison.section import ComparisonSection, number
+from wayveil.progress import step
+from wayveil.releases.datasheet_view import DatasheetView
+from wayveil.releases.release import Release
+from wayveil.report import error_table
+from wayveil.report.contents import Contents
+from wayveil.report.noise_bars import NoiseBars
+from wayveil.report.page_files import environment, write_page
+from wayveil.report.rankings import interval_words
+from wayveil.report.unmeasured import unmeasured
+from wayveil.synthesis.model import OfTaps
+from wayveil.trips.history import SIMULATED
+from wayveil.trips.trips import Trips
+from wayveil.utility.scorecard import Scorecard
+from wayveil.utility.stop_figures import stop_counts
+from wayveil.world.network import Network
+from wayveil.world.world import World
+
+Audience = Literal["public", "internal"]
+STANDS_FOR = "Every trip on this page stands for about {each:,.0f} trips: multiply its numbers by that."
+
+
+@dataclass(frozen=True, eq=False)
+class _Report:
+    """The page before it is text."""
+
+    contents: Contents
+    comparison: ComparisonSection | None
+    fields: dict[str, Any]
+
+    def html(self, data: str | None) -> str:
+        """The page; `data` is the folder beside it that has the csv files, if there is one."""
+        return environment().get_template("report.html.j2").render(**self.fields, data=data)
+
+    def save(self, folder: Path) -> None:
+        """Every picture and its numbers; those of an earlier report, which may have shown raw trips, go."""
+        written = self.contents.save(folder)
+        if self.comparison is not None:
+            written += self.comparison.save(folder)
+        for path in {*folder.glob("*.svg"), *folder.glob("*.csv")} - set(written):
+            path.unlink()
+
+
+def write_report(
+    path: str | Path,
+    *,
+    release: Release,
+    raw: Trips | None = None,
+    scorecard: Scorecard | None = None,
+    comparison: Comparison | None = None,
+    title: str | None = None,
+    audience: Audience = "public",
+    figures: bool = True,
+    risk_page: str | None = None,
+) -> Path:
+    """Write the report; the file appears whole or not at all.
+
+    The `public` report shows the release and its datasheet and never looks at `raw`, the scorecard or a comparison.
+    The `internal` one sets both sides next to each other and says at its top that it is not for publication. The
+    page stands alone; unless `figures` is false, a folder `<name>-figures` beside it has every picture as SVG and its
+    numbers as csv. The internal one also points to a page on attacks, where there is one beside it (`risk_page`).
+    """
+    path = Path(path)
+    made = _report(release, raw, scorecard, comparison, title, audience)
+    made.fields["risk_page"] = risk_page if audience == "internal" else None
+    folder = path.with_name(f"{path.stem}-figures")
+    write_page(path, made.html(folder.name if figures else None))
+    if figures:
+        made.save(folder)
+    return path
+
+
+def report_html(
+    *,
+    release: Release,
+    raw: Trips | None = None,
+    scorecard: Scorecard | None = None,
+    comparison: Comparison | None = None,
+    title: str | None = None,
+    audience: Audience = "public",
+) -> str:
+    """The page as text; see `write_report`."""
+    return _report(release, raw, scorecard, comparison, title, audience).html(None)
+
+
+def _report(
+    release: Release,
+    raw: Trips | None,
+    scorecard: Scorecard | None,
+    comparison: Comparison | None,
+    title: str | None,
+    audience: Audience,
+) -> _Report:
+    if audience not in ("public", "internal"):
+        raise ParameterError(f"a report is for the audience 'public' or 'internal', not {audience!r}")
+    if audience == "public":
+        raw, scorecard, comparison = None, None, None  # from here on nothing computed from raw trips exists
+    elif raw is None:
+        raise ParameterError(
+            "the internal report compares with the raw trips; give them, or write a public one"
+        )
+    sheet, release = release.datasheet, release.whole
+    private, world = release.trips, release.world
+    several = release.each_stands_for != 1
+    with step("drawing the report"):
+        contents = Contents.of(release, raw)
+        compared = None if comparison is None else ComparisonSection.of(comparison)
+    fields = {
+        **vars(contents),
+        "title": title or _title(world),
+        "internal": raw is not None,
+        "journeys_judged": release.accuracy.of("journeys") is not None,
+        "notice": "" if raw is None else _notice(raw),
+        "facts": _facts(world, private, raw, contents.bars),
+        "datasheet": DatasheetView.of(sheet),
+        "version": sheet.get("wayveil", {}).get("version", ""),
+        "moving": len(private) == 0 or bool(private.lengths.max() > 1),
+        "bars": contents.bars.known,
+        "hour_bars": contents.bars.hours() is not None,
+        "length_bars": "high" in contents.lengths.data.columns,
+        "raw_hours": raw is not None and raw.time is not None,
+        "counted": isinstance(release.model, OfTaps),
+        "card": scorecard,
+        "accuracy": None if scorecard is None else error_table.accuracy_rows(scorecard),
+        "verdict": None if scorecard is None else error_table.verdict(scorecard),
+        "comparison": compared,
+        "risk_page": None,
+        "number": number,
+        "trust": [
+            *([STANDS_FOR.format(each=release.each_stands_for)] if several else []),
+            *release.accuracy.words,
+        ],
+        "unmeasured": unmeasured(
+            private,
+            raw=raw,
+            scorecard=scorecard,
+            compared=compared is not None,
+            bars=contents.bars.known,
+            unanswered=contents.unanswered,
+        ),
+    }
+    return _Report(contents, compared, fields)
+
+
+def _notice(raw: Trips) -> str:
+    shown = (
+        "simulated trips, behind which there is nobody," if SIMULATED in raw.history.marks else "raw trips"
+    )
+    return f"This page shows {shown} and figures computed from them."
+
+
+def _title(world: World) -> str:
+    return f"Private trips in {world.name}" if isinstance(world, Network) else "Private trips"
+
+
+def _facts(world: World, private: Trips, raw: Trips | None, known: NoiseBars) -> list[tuple[str, str, str]]:
+    """The tiles at the head: what, how many, and beside it the interval and the raw number where it may be shown."""
+    labels = ("released trips", "visits in them", "stops per trip", "stops with visits")
+    trips, visits = (
+        "" if ends is None else f"95 % interval {interval_words(*ends)}"
+        for ends in (known.trips(), known.total())
+    )
+    bars = [trips, visits, "", ""]
+    beside = [""] * 4 if raw is None else [f"raw: {count}" for count in _numbers(raw)]
+    words = ["; ".join(filter(None, both)) for both in zip(beside, bars, strict=True)]
+    words[-1] = "; ".join(filter(None, [words[-1], f"of {world.size:,} in the public world"]))
+    return list(zip(labels, _numbers(private), words, strict=True))
+
+
+def _numbers(trips: Trips) -> list[str]:
+    mean_length = trips.visits / max(len(trips), 1)
+    visited = np.count_nonzero(stop_counts(trips))
+    return [f"{len(trips):,}", f"{trips.visits:,}", f"{mean_length:.1f}", f"{visited:,}"]

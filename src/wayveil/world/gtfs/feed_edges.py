@@ -1,0 +1,121 @@
+"""From calls and walks to the directed edges of a network."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from wayveil.world.geo import haversine
+from wayveil.world.gtfs.calls import UNKNOWN, Calls
+from wayveil.world.gtfs.feed_stops import Locations
+from wayveil.world.gtfs.feed_tables import Feed
+from wayveil.world.gtfs.footpaths import Footpaths
+from wayveil.world.network import Edges
+
+_FALLBACK_SPEED = 5.0  # metres per second, where a feed has no usable time at all
+
+
+def make_edges(
+    feed: Feed,
+    calls: Calls,
+    runs: NDArray[np.int64],
+    route: NDArray[np.int32],
+    walks: Footpaths,
+    locations: Locations,
+    keep: NDArray[np.int32],
+) -> Edges:
+    """Edges among the locations in `keep` (ascending); `runs` and `route` (-1: unknown) are per trip.
+
+    An edge joins consecutive calls of a vehicle at two different places that are both kept: a trip that
+    leaves the kept area and returns makes no edge across. Where vehicles run, their time counts, not the walk's.
+    """
+    size = len(keep)
+    index = np.full(len(locations.ids), -1, np.int32)
+    index[keep] = np.arange(size, dtype=np.int32)
+    place = index[calls.location]
+    here, there = place[:-1], place[1:]
+    leg = np.flatnonzero((calls.trip[1:] == calls.trip[:-1]) & (here != there) & (here >= 0) & (there >= 0))
+    trip = calls.trip[leg]
+    legs = pl.DataFrame(
+        {
+            "edge": here[leg].astype(np.int64) * size + there[leg],
+            "seconds": _leg_seconds(feed, calls, leg),
+            "runs": runs[trip],
+            "route": route[trip],
+        }
+    )
+    # Vehicles repeat themselves: most legs share their edge and seconds with many others.
+    times = legs.group_by("edge", "seconds").agg(pl.col("runs").sum()).sort("edge", "seconds")
+    on_edge = legs.filter(pl.col("route") >= 0).select("edge", "route").unique().sort("edge", "route")
+    ride, ride_seconds, ride_runs = _median_seconds(times)
+
+    inside = (index[walks.source] >= 0) & (index[walks.target] >= 0)
+    walk = index[walks.source[inside]].astype(np.int64) * size + index[walks.target[inside]]
+    only_walk = ~np.isin(walk, ride)
+
+    key = np.concatenate([ride, walk[only_walk]])
+    order = np.argsort(key)
+    is_walk = order >= len(ride)
+    source, target = np.divmod(key[order], size)
+    lat, lon = locations.lat[keep], locations.lon[keep]
+    metres = haversine(lat[source], lon[source], lat[target], lon[target])
+    seconds = np.concatenate([ride_seconds, walks.seconds[inside][only_walk]])[order]
+    all_runs = np.concatenate([ride_runs, np.zeros(int(only_walk.sum()), np.int64)])[order]
+    return Edges(
+        indptr=np.searchsorted(source, np.arange(size + 1)).astype(np.int64),
+        indices=target.astype(np.int32),
+        seconds=_complete_seconds(feed, seconds, metres, is_walk),
+        metres=metres,
+        walk=is_walk,
+        runs=all_runs,
+        route_indptr=np.searchsorted(on_edge["edge"].to_numpy(), np.append(key[order], size * size)).astype(
+            np.int64
+        ),
+        route=on_edge["route"].to_numpy().astype(np.int32),
+    )
+
+
+def _median_seconds(times: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """The edges of a table (edge, seconds, runs), ascending, with the median seconds and the runs of each.
+
+    It is the lower median, a time that some vehicle really takes; UNKNOWN only where nothing else is there.
+    """
+    edge, start = np.unique(times["edge"].to_numpy(), return_index=True)
+    seconds, runs = times["seconds"].to_numpy(), times["runs"].to_numpy()
+    bounds = np.append(start, len(seconds))
+    total = np.add.reduceat(runs, start) if len(start) else runs
+    timed = np.where(seconds == UNKNOWN, 0, runs)
+    running = np.cumsum(timed)
+    before = np.append(0, running)[bounds[:-1]]
+    after = np.append(0, running)[bounds[1:]]
+    half = before + (after - before + 1) // 2
+    at = np.where(after > before, np.searchsorted(running, half), start)
+    return edge, seconds[at].astype(np.int32), total
+
+
+def _leg_seconds(feed: Feed, calls: Calls, leg: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Departure to next arrival; UNKNOWN where a time is missing or would go backwards."""
+    departure, arrival = calls.departure[leg], calls.arrival[leg + 1]
+    timed = (departure != UNKNOWN) & (arrival != UNKNOWN)
+    backwards = timed & (arrival < departure)
+    feed.warn(backwards.sum(), "leg", "arrived before departing: time not used.")
+    return np.where(timed & ~backwards, arrival - departure, UNKNOWN).astype(np.int32)
+
+
+def _complete_seconds(
+    feed: Feed, seconds: NDArray[np.int32], metres: NDArray[np.float64], is_walk: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Give edges without a time, or of 0 seconds, the typical speed of the others; at least 1 second.
+
+    Timetables in whole minutes show 0 seconds between near stops. Taken at their word, paths of such edges
+    would take no time at all.
+    """
+    instant, untimed = seconds == 0, seconds == UNKNOWN
+    if not np.any(instant | untimed):
+        return seconds
+    timed = ~is_walk & (seconds > 0) & (metres > 0)
+    speed = float(np.median(metres[timed] / seconds[timed])) if np.any(timed) else _FALLBACK_SPEED
+    feed.warn(
+        int(instant.sum()), "edge", f"took 0 seconds in the timetable: set to distance at {speed:.1f} m/s."
+    )
+    feed.warn(int(untimed.sum()), "edge", f"had no usable time: set to distance at {speed:.1f} m/s.")
+    return np.where(instant | untimed, np.maximum(np.round(metres / speed), 1), seconds).astype(np.int32)
