@@ -26,8 +26,7 @@ import numpy as np
 from bench.coverage_cells import JUDGED, SET, keep_cells, key_of, read_cells
 from bench.coverage_page import write_page
 from bench.worlds import WORLDS, MissingDataError, berlin_network, data, tube
-from wayveil.accuracy.accuracy import find_accuracy
-from wayveil.answers.tallies import KINDS, Tally, kinds_for, tally
+from wayveil.accuracy.judging import judge
 from wayveil.errors import WayveilError
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.units import Event, Trip
@@ -42,6 +41,7 @@ from wayveil.synthesis.counted import CountsCells
 from wayveil.synthesis.estimates import Interval, Visits
 from wayveil.synthesis.model import OfTaps
 from wayveil.synthesis.public_knowledge import floor
+from wayveil.synthesis.tallies import KINDS, Tally, kinds_for, tally
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
@@ -218,9 +218,9 @@ def measure_cell(
             break
         try:
             made, making = timed(partial(release, raw, chosen, epsilon=epsilon, unit=unit))
-            found, judging = timed(partial(find_accuracy, made, holds=KINDS))
+            found, judging = timed(partial(judge, made, holds=KINDS))
             if turn < TIMED_RELEASES and making < SHORT:
-                _, judging = timed(partial(find_accuracy, made))  # the kinds that people are shown
+                _, judging = timed(partial(judge, made))  # the kinds that people are shown
             made = replace(made, known_accuracy=found)
             _, answering = timed(partial(made.ask, "stops"))
         except WayveilError as error:

@@ -13,7 +13,7 @@ import numpy as np
 from bench.coverage import JUDGING, MECHANISMS, world
 from bench.coverage_cells import JUDGED, keep_cells, key_of, read_cells
 from bench.coverage_page import write_page
-from wayveil.accuracy.accuracy import paid_total
+from wayveil.accuracy.paid_sizes import paid_total
 from wayveil.counting.local import LocalCounter
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import secure_bits

@@ -6,6 +6,8 @@ The public API, and nothing else. Names are loaded when they are first used, so 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from wayveil import showing
+
 if TYPE_CHECKING:
     from wayveil.mechanisms.registry import Home
 
@@ -50,7 +52,7 @@ _HOMES = {
     "sample": "wayveil.releases.doors",
     "trend": "wayveil.releases.doors",
     "resume_release": "wayveil.releases.paid",
-    "verify_release": "wayveil.releases.verification",
+    "verify_release": "wayveil.released.verification",
     "score": "wayveil.utility.scorecard",
     "risk": "wayveil.attacks.assess",
     "RiskSettings": "wayveil.attacks.assess",
@@ -92,3 +94,11 @@ def _mechanisms() -> "dict[str, Home]":
     from wayveil.mechanisms.registry import homes
 
     return {home.class_name: home for home in homes().values()}
+
+
+def _display(thing: object) -> str:
+    """Have pages draw what a notebook shows."""
+    return str(__getattr__("display")(thing))
+
+
+showing.shown_by(_display)

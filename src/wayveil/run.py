@@ -22,9 +22,7 @@ from wayveil.privacy.training import check_trainable
 from wayveil.privacy.units import Unit
 from wayveil.privacy.zcdp import rho_for
 from wayveil.progress import step
-from wayveil.releases.accounts import held, opened_ledger
-from wayveil.releases.choices import choose_mechanism, choose_unit
-from wayveil.releases.datasheet import (
+from wayveil.released.datasheet import (
     NO_LEDGER,
     declare_drawn,
     declare_marks,
@@ -34,6 +32,8 @@ from wayveil.releases.datasheet import (
     public_files,
     public_worlds,
 )
+from wayveil.releases.accounts import held, opened_ledger
+from wayveil.releases.choices import choose_mechanism, choose_unit
 from wayveil.releases.priors import UNSOUND, declare_priors, read_priors
 from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import OfTaps
@@ -50,8 +50,9 @@ if TYPE_CHECKING:
 
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.privacy.ledger import Ledger, open_ledger
+from wayveil.released.released_trips import history_of_release
 from wayveil.releases.accounts import UnknownDatasetError, open_account, require_policy
-from wayveil.releases.release import Release, history_of_release
+from wayveil.releases.release import Release
 
 DEFAULT_DELTA = Fraction(1, 1_000_000)
 # Where the command line books as well: WAYVEIL_HOME, a folder .wayveil here or above, or ~/.wayveil.

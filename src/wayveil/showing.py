@@ -1,17 +1,19 @@
-"""How an object of any room reaches its picture, which `wayveil.report.display` draws.
+"""How an object of a low room is shown in a notebook: by whoever draws pages.
 
-The rooms below must not know how pages are drawn, so the way up is taken only when a notebook asks for it.
+The rooms below must not know how pages are drawn. `wayveil` itself, above all rooms, says who draws (`shown_by`).
 """
 
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable
+
+_draw: Callable[[object], str] = repr
+
+
+def shown_by(draw: Callable[[object], str]) -> None:
+    """Say who makes the HTML of things."""
+    global _draw
+    _draw = draw
 
 
 def show(thing: object) -> str:
-    """The HTML of a thing, for `_repr_html_`."""
-    return str(import_module("wayveil.report.display").display(thing))
-
-
-def draw_map(release: object) -> Any:
-    """The map of a release."""
-    return import_module("wayveil.report.display").draw_map(release)
+    """Make the HTML of a thing, for `_repr_html_`."""
+    return _draw(thing)

@@ -16,7 +16,8 @@ from release_nursery import StepCounter, bear, warm_up
 from wayveil.cli import _register, app
 from wayveil.errors import WayveilError
 from wayveil.mechanisms.registry import mechanisms
-from wayveil.releases import accounts, datasheet_page, store
+from wayveil.released import datasheet_page
+from wayveil.releases import accounts, store
 from wayveil.trips import read
 from wayveil.world import opening
 

@@ -13,7 +13,8 @@ from wayveil.cli import _register, app
 from wayveil.errors import WayveilError
 from wayveil.exports import write
 from wayveil.mechanisms.registry import mechanisms
-from wayveil.releases import datasheet_page, store
+from wayveil.released import datasheet_page
+from wayveil.releases import store
 from wayveil.series import series
 from wayveil.taps import read
 

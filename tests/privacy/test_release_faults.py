@@ -17,10 +17,10 @@ from wayveil.errors import WayveilError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Trip
+from wayveil.released.verification import ANY_KEY, verify_release
 from wayveil.releases import store
 from wayveil.releases.release import Release
 from wayveil.releases.store import load_datasheet
-from wayveil.releases.verification import ANY_KEY, verify_release
 from wayveil.run import make_release as release
 
 

@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 
 from ring_networks import ring_of_stops
-from wayveil.accuracy.accuracy import ALL_NOISE, Accuracy, KindEvidence, _judge, find_accuracy
+from wayveil.accuracy.accuracy import ALL_NOISE, Accuracy
 from wayveil.accuracy.bands import find_bands
+from wayveil.accuracy.distances import KindEvidence, judge_kind
+from wayveil.accuracy.judging import judge
 from wayveil.accuracy.replicas import budget_of, draw_replicas, mechanism_of, unit_of
-from wayveil.accuracy.verdicts import judge
-from wayveil.answers.tallies import KINDS, Tally, kind_of, kinds_for, tally
+from wayveil.accuracy.verdicts import give_verdict
 from wayveil.errors import InputError, RefusedError
 from wayveil.exports.write import export
 from wayveil.mechanisms.markov import Markov
@@ -29,6 +30,7 @@ from wayveil.run import make_release as release
 from wayveil.simulate.habit import simulate_habit
 from wayveil.simulate.week import simulate_week
 from wayveil.synthesis.estimates import Ends, Visits
+from wayveil.synthesis.tallies import KINDS, Tally, kind_of, kinds_for, tally
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
@@ -117,7 +119,7 @@ def test_intervals_of_a_release_hold_the_raw_numbers():
 
 def test_only_what_the_mechanism_holds_has_intervals(trie):
     assert set(trie.accuracy.bands) <= MobiTrie.holds
-    assert set(find_accuracy(trie, holds=KINDS).bands) > set(trie.accuracy.bands)
+    assert set(judge(trie, holds=KINDS).bands) > set(trie.accuracy.bands)
     assert trie.estimate(Visits(())).interval is None
     some = tally("alightings", trie.trips)
     assert trie.interval("alightings", some.cells, some.values) is not None
@@ -126,7 +128,7 @@ def test_only_what_the_mechanism_holds_has_intervals(trie):
 
 def test_accuracy_is_signed_and_found_once(trie, tmp_path, monkeypatch):
     folder = trie.save(tmp_path / "release")
-    monkeypatch.setattr("wayveil.releases.release.find_accuracy", lambda *_: pytest.fail("was made again"))
+    monkeypatch.setattr("wayveil.accuracy.judged.judge", lambda *_: pytest.fail("was made again"))
     loaded = Release.load(folder, trie.world)
     assert loaded.accuracy.record() == trie.accuracy.record()
     record = json.loads((folder / "accuracy.json").read_text())
@@ -143,7 +145,7 @@ def test_a_release_of_nothing_says_so():
 
 
 def test_what_is_noise_is_exported_only_if_wanted(tmp_path, trie):
-    noise = judge("journeys", 3, 10.0, 0.9, 1.0, sure=True)
+    noise = give_verdict("journeys", 3, 10.0, 0.9, 1.0, sure=True)
     lost = Release(trie.trips, trie.model, trie.datasheet, known_accuracy=Accuracy({}, (noise,), None))
     with pytest.raises(RefusedError, match="no better than silence"):
         export(lost, "od", tmp_path / "od.csv")
@@ -162,7 +164,7 @@ def test_flows_on_maps_carry_their_bars(tmp_path):
         seed=1,
         bits=SeededBits(1),
     )
-    flat = replace(flat, known_accuracy=find_accuracy(flat, holds={"edges"}))
+    flat = replace(flat, known_accuracy=judge(flat, holds={"edges"}))
     edges = json.loads(export(flat, "edge-flows", tmp_path / "e.json", anyway=True)[0].read_text())
     for flow in edges["features"]:
         assert flow["properties"]["trips_low"] <= flow["properties"]["trips_high"]
@@ -200,7 +202,9 @@ def test_tables_of_journeys_have_the_verdict_in_every_row_and_that_on_hours_too(
 
 
 def test_large_errors_are_written_in_digits():
-    assert "off by 234 % in all" in judge("total", 1, 9.0, 0.39, None, sure=True, worst=6.0).inner_words
+    assert (
+        "off by 234 % in all" in give_verdict("total", 1, 9.0, 0.39, None, sure=True, worst=6.0).inner_words
+    )
 
 
 def test_a_good_release_says_more_than_public_knowledge():
@@ -211,19 +215,24 @@ def test_a_good_release_says_more_than_public_knowledge():
 
 
 def test_a_kind_that_may_be_off_by_more_than_replicas_show_has_to_be_better_by_as_much():
-    one, cautious = (judge("stops", 9, 100.0, 0.1, 0.5, sure=True, worst=worst) for worst in (1.0, 4.0))
+    one, cautious = (
+        give_verdict("stops", 9, 100.0, 0.1, 0.5, sure=True, worst=worst) for worst in (1.0, 4.0)
+    )
     assert (one.says_more, cautious.says_more) == (True, False)
     assert (one.error, cautious.error, cautious.is_noise) == (0.1, 0.4, False)
-    brave = judge("stops", 9, 100.0, 0.8, 9.0, sure=True, worst=0.5)  # replicas cannot tell it from silence
+    brave = give_verdict(
+        "stops", 9, 100.0, 0.8, 9.0, sure=True, worst=0.5
+    )  # replicas cannot tell it from silence
     assert (brave.says_more, brave.is_noise, brave.error) == (False, False, 0.8)
 
 
 def test_public_knowledge_is_as_far_off_where_its_routes_lead_to_few_stops(monkeypatch):
     ring = ring_of_stops(40, seconds=60)
     one = made(Markov(), raw=simulate_habit(ring, 2_000, seed=1))
-    all_ends = find_accuracy(one)
-    monkeypatch.setattr("wayveil.accuracy.accuracy.MOST_ENDS", 8)
-    few_ends = find_accuracy(one)
+    all_ends = judge(one)
+    monkeypatch.setattr("wayveil.accuracy.judging.MOST_ENDS", 8)
+    monkeypatch.setattr("wayveil.accuracy.distances.MOST_ENDS", 8)
+    few_ends = judge(one)
     for kind in ("boardings", "alightings", "lengths"):
         assert few_ends.of(kind).public == pytest.approx(all_ends.of(kind).public, rel=0.2)
 
@@ -249,7 +258,7 @@ def test_what_thresholds_took_is_part_of_the_error_and_leaves_no_intervals():
     ],
 )
 def test_verdicts_ask_for_half_of_the_square(error, public, sure, more, noise):
-    found = judge("stops", 5, 100.0, error, public, sure=sure)
+    found = give_verdict("stops", 5, 100.0, error, public, sure=sure)
     assert (found.says_more, found.is_noise) == (more, noise)
     if not more:
         assert ("do not use" if sure else "not known") in found.words
@@ -258,8 +267,8 @@ def test_verdicts_ask_for_half_of_the_square(error, public, sure, more, noise):
 @pytest.mark.parametrize(("error", "noise"), [(0.8, False), (1.1, True)])
 def test_a_single_number_says_more_than_silence_unless_all_of_it_is_wrong(error, noise):
     """A tree that lost four of five trips says more of their number than nothing does."""
-    assert judge("total", 1, 100.0, error, None, sure=True).is_noise is noise
-    assert judge("boardings", 9, 100.0, error, None, sure=True).is_noise
+    assert give_verdict("total", 1, 100.0, error, None, sure=True).is_noise is noise
+    assert give_verdict("boardings", 9, 100.0, error, None, sure=True).is_noise
 
 
 def test_counted_taps_are_judged_by_the_law_of_their_noise():
@@ -317,7 +326,7 @@ def test_the_number_of_trips_is_judged_by_the_law_of_its_noise_not_by_one_draw()
     for one in (made(MobiTrie(), seed=seed) for seed in (1, 2)):
         law = next(spend for spend in one.datasheet["spends"] if spend["label"] == "number of trips")
         expected = float(Fraction(law["scale"])) / len(one.trips)
-        assert find_accuracy(one).of("total").error == pytest.approx(expected, rel=0.4)
+        assert judge(one).of("total").error == pytest.approx(expected, rel=0.4)
 
 
 def test_public_knowledge_is_not_worse_because_a_release_lost_half_of_all_moves():
@@ -325,8 +334,8 @@ def test_public_knowledge_is_not_worse_because_a_release_lost_half_of_all_moves(
     public = Trips.of_lists([[0, 1, 2, 3]] * 100, World.of_symbols("abcd"))
     half = Tally(np.array([1, 6, 11]), np.array([50.0, 50.0, 50.0]))  # a > b, b > c, c > d
     smaller = Tally(half.cells, half.values / 2)
-    lossless = _judge("edges", 100.0, KindEvidence(half, [half]), public, 1.0)
-    lossy = _judge("edges", 100.0, KindEvidence(half, [smaller]), public, 1.0)
+    lossless = judge_kind("edges", 100.0, KindEvidence(half, [half]), public, 1.0)
+    lossy = judge_kind("edges", 100.0, KindEvidence(half, [smaller]), public, 1.0)
     assert lossless.public == pytest.approx(1.0)
     assert lossy.public == pytest.approx(0.0)
     assert lossy.error == pytest.approx(0.5)
@@ -342,7 +351,7 @@ def test_replicas_of_noise_do_not_praise_it():
         right, found = tally("boardings", raw), tally("boardings", one.trips)
         off = np.abs(np.subtract(*right.beside(found))).sum() / len(raw)
         assert off > 1
-        verdict = find_accuracy(one).of("boardings")
+        verdict = judge(one).of("boardings")
         assert verdict.is_noise
         assert verdict.error > 0.6 * off
 

@@ -13,7 +13,7 @@ from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider
-from wayveil.releases.priors import fingerprint_of, followed_by
+from wayveil.released.datasheet import followed_by
 from wayveil.releases.release import Release
 from wayveil.releases.tap_ways import release_taps
 from wayveil.run import make_release as release
@@ -71,7 +71,7 @@ def test_earlier_releases_cost_nothing_and_are_named_on_the_datasheet():
     spent = [made.datasheet["guarantee"]["epsilon"] for made in (alone, after)]
     assert Fraction(spent[0]) == Fraction(spent[1]) == Fraction(1, 10)
     assert followed_by(alone.datasheet) == set()
-    assert followed_by(after.datasheet) == {fingerprint_of(each.model) for each in WEEKS[:2]}
+    assert followed_by(after.datasheet) == {each.model.fingerprint() for each in WEEKS[:2]}
     assert "2 earlier releases" in " ".join(after.datasheet["limitations"])
 
 
@@ -87,9 +87,9 @@ def test_only_its_own_answers_of_an_earlier_release_are_used():
 def test_a_saved_release_that_follows_others_comes_back_whole(tmp_path):
     folders = [each.save(tmp_path / f"week{at}") for at, each in enumerate(WEEKS[:2])]
     made = counted(2, folders)
-    assert followed_by(made.datasheet) == {fingerprint_of(each.model) for each in WEEKS[:2]}
+    assert followed_by(made.datasheet) == {each.model.fingerprint() for each in WEEKS[:2]}
     back = Release.load(made.save(tmp_path / "week2"), CITY)
-    assert fingerprint_of(back.model) == fingerprint_of(made.model)
+    assert back.model.fingerprint() == made.model.fingerprint()
     question = Visits(("hour",))
     assert np.array_equal(back.estimate(question).values, made.estimate(question).values)
 

@@ -16,12 +16,12 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
+from wayveil.released.signing import key_fingerprint, public_text, signing_key
+from wayveil.released.trust import read_pins
+from wayveil.released.verification import UnknownKeyError, verify_release
 from wayveil.releases.choices import default_mechanism
 from wayveil.releases.release import Release
-from wayveil.releases.signing import key_fingerprint, public_text, signing_key
 from wayveil.releases.store import load_datasheet
-from wayveil.releases.trust import read_pins
-from wayveil.releases.verification import UnknownKeyError, verify_release
 from wayveil.run import make_release as release
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from ring_networks import ring_of_stops
-from wayveil.accuracy.accuracy import find_accuracy
+from wayveil.accuracy.judging import judge
 from wayveil.accuracy.sized import Sized
-from wayveil.answers.tallies import Tally, tally
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.run import make_release as release
 from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.model import PaidSize
+from wayveil.synthesis.tallies import Tally, tally
 from wayveil.trips.trips import Trips
 
 RING = ring_of_stops(60, seconds=60)
@@ -83,7 +83,7 @@ def test_lengths_are_right_if_their_mean_is_whoever_made_the_trips():
 @pytest.mark.parametrize("seed", range(3))
 def test_a_tree_knows_how_much_of_the_trips_it_lost(seed):
     one = release(LONG, NoisyPrefixTree(height=4), epsilon=2, unit=Trip(), bits=SeededBits(seed))
-    found = find_accuracy(one)
+    found = judge(one)
     for kind in ("stops", "edges"):
         assert found.of(kind).error == pytest.approx(off(tally(kind, one.trips), tally(kind, LONG)), abs=0.08)
 
@@ -92,7 +92,7 @@ def test_a_tree_that_cut_trips_short_is_not_better_than_public_ways_that_are_lon
     """Trees do not count ends: trips end where too few are left to be seen, and replicas of short trips lose little."""
     around = Trips.of_lists([[(start + step) % 60 for step in range(24)] for start in range(60)] * 30, RING)
     one = release(around, NoisyPrefixTree(height=2), epsilon=1, unit=Trip(), bits=SeededBits(1))
-    verdict = find_accuracy(one).of("stops")
+    verdict = judge(one).of("stops")
     assert not verdict.says_more
     assert verdict.error > 0.85  # eleven of twelve visits are missing
     assert not verdict.is_noise  # but what is there is better than nothing
@@ -105,7 +105,7 @@ def test_of_a_tree_that_does_not_know_its_size_only_noise_is_known():
     older = {name: value for name, value in parameters.items() if name != "size_share"}
     sheet = {**one.datasheet, "mechanism": {**one.datasheet["mechanism"], "parameters": older}}
     for each in (one, replace(one, datasheet=sheet)):
-        found = find_accuracy(each)
+        found = judge(each)
         assert not any(verdict.sure or verdict.says_more for verdict in found.verdicts)
         assert "total" not in found.bands
 
@@ -116,7 +116,7 @@ def test_the_interval_of_the_number_of_trips_is_about_all_of_them():
     held = []
     for seed in range(20):
         one = release(raw, NoisyPrefixTree(), epsilon="0.5", unit=Trip(), bits=SeededBits(seed))
-        known = find_accuracy(one).bands["total"]
+        known = judge(one).bands["total"]
         (low,), (high,) = known.ends(np.array([float(len(one.trips))]))
         assert len(one.trips) < 0.95 * len(raw)
         held.append(low <= len(raw) <= high)

@@ -3,8 +3,8 @@
 from report_world import DATASHEET, grid_city, random_trips
 
 from bare_release import bare_release
-from wayveil.releases import datasheet_view
-from wayveil.releases.datasheet_page import datasheet_page
+from wayveil.released import datasheet_view
+from wayveil.released.datasheet_page import datasheet_page
 from wayveil.report.report_page import report_html
 
 

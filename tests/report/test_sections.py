@@ -9,9 +9,8 @@ from report_world import grid_city, random_trips
 
 from bare_release import bare_release
 from ring_networks import ring_of_stops
-from wayveil.accuracy.accuracy import find_accuracy
+from wayveil.accuracy.judging import judge
 from wayveil.answers.plain_laplace import plain_half_width
-from wayveil.answers.tallies import KINDS
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
@@ -26,6 +25,7 @@ from wayveil.report.unmeasured import unmeasured
 from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.public_knowledge import random_routes
+from wayveil.synthesis.tallies import KINDS
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import score
 from wayveil.world.world import World
@@ -45,7 +45,7 @@ def made(trips, mechanism, unit, **options) -> Release:
 
 def with_all_intervals(one: Release) -> Release:
     """With intervals of every kind, also of those that the mechanism does not print."""
-    return replace(one, known_accuracy=find_accuracy(one, holds=KINDS))
+    return replace(one, known_accuracy=judge(one, holds=KINDS))
 
 
 @pytest.fixture(scope="module")

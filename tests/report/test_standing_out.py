@@ -1,6 +1,6 @@
 """Journeys at the top of a list are shown only if noise alone would not have put them there."""
 
-from wayveil.accuracy.verdicts import judge
+from wayveil.accuracy.verdicts import give_verdict
 from wayveil.report.rankings import Row, standing_out
 
 JOURNEYS = 5_000
@@ -13,7 +13,7 @@ def rows(*counts, low=None):
 
 
 def verdict(error, *, cells=2_500):
-    return judge("journeys", cells, 1.0, error, None, sure=False)
+    return give_verdict("journeys", cells, 1.0, error, None, sure=False)
 
 
 def test_nothing_stands_out_of_a_release_that_is_noise():

@@ -18,7 +18,7 @@ from wayveil.mechanisms.weave.settings import Generation
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Trip
-from wayveil.releases.datasheet_page import datasheet_page
+from wayveil.released.datasheet_page import datasheet_page
 from wayveil.releases.release import Release
 from wayveil.releases.store import load_datasheet
 from wayveil.run import make_release as release

@@ -13,7 +13,7 @@ import pytest
 from privacy.nursery import Nursery
 from series.series_worlds import week_file, write_plan
 from wayveil.privacy.ledger import open_ledger
-from wayveil.releases.verification import ANY_KEY, verify_release
+from wayveil.released.verification import ANY_KEY, verify_release
 from wayveil.series.folder import RELEASE, SeriesFolder
 from wayveil.series.page import index_is_current
 from wayveil.series.status import status_of

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from wayveil.answers.tallies import tally
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.safepath import SafePath
 from wayveil.mechanisms.weave import Weave
@@ -11,6 +10,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.run import make_release as release
 from wayveil.synthesis.counted import AllCounted, CountsCells, KeptCounted
+from wayveil.synthesis.tallies import tally
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

@@ -10,7 +10,7 @@ import pytest
 
 from bare_release import bare_release
 from ring_networks import ring_of_stops
-from wayveil.accuracy.accuracy import find_accuracy
+from wayveil.accuracy.judging import judge
 from wayveil.answers.answer_sheet import answer_sheet
 from wayveil.answers.answers import top_patterns
 from wayveil.answers.visit_counts import COUNTED, route_boardings
@@ -126,7 +126,7 @@ def test_the_fitted_table_keeps_the_sums_that_the_counts_agree_on():
 def test_longer_patterns_have_bars_too_where_they_are_known_to_hold():
     # Few of these trips have three stops: with less epsilon triples are noise, and noise has no bars.
     plain = asked(MobiTrie(successors="all"), epsilon=20)
-    one = replace(plain, known_accuracy=find_accuracy(plain, holds={"edges", "triples"}))
+    one = replace(plain, known_accuracy=judge(plain, holds={"edges", "triples"}))
     for question, stops in (("pairs", 2), ("triples", 3)):
         table = one.ask(question, top=5).table
         assert table.height == 5

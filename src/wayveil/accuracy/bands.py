@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from wayveil.answers.tallies import Tally
 from wayveil.arrays import Floats
 from wayveil.synthesis.noise_sums import NORMAL_95
+from wayveil.synthesis.tallies import Tally
 
 # So many pairs tell the tails of their law by themselves; fewer are taken for normal.
 ENOUGH = 80

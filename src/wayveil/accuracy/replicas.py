@@ -8,7 +8,7 @@ truth, for every mechanism in the same way.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError
@@ -19,14 +19,12 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution, Sensitivity
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit, Window
-from wayveil.releases.datasheet import Datasheet
+from wayveil.released.datasheet import Datasheet
+from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.model import Replica, Replicates
 from wayveil.trips.identity import Words
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 _UNITS: dict[str, type[Unit]] = {kind.name: kind for kind in (Trip, Rider, RiderDay, Event, Points, Window)}
 
@@ -56,7 +54,7 @@ class AlreadyBounded(Unit):
         return self.unit.utility_sensitivity(contribution)
 
 
-def draw_replicas(release: "Release", count: int, *, seed: int = 0) -> Iterator[Replica]:
+def draw_replicas(release: ReleasedTrips, count: int, *, seed: int = 0) -> Iterator[Replica]:
     """So many replicas; fewer where one is refused, as the release nearly was."""
     for place in range(count):
         try:
@@ -65,7 +63,7 @@ def draw_replicas(release: "Release", count: int, *, seed: int = 0) -> Iterator[
             return
 
 
-def _draw(release: "Release", seed: int) -> Replica:
+def _draw(release: ReleasedTrips, seed: int) -> Replica:
     if isinstance(release.model, Replicates):
         return release.model.replicate(release.trips, seed)
     chosen, world = mechanism_of(release.datasheet), release.world

@@ -16,8 +16,8 @@ from math import hypot, sqrt
 import numpy as np
 
 from wayveil.accuracy.verdicts import SINGLE, Verdict, most_margin
-from wayveil.answers.tallies import Tally
 from wayveil.synthesis.model import PaidSize
+from wayveil.synthesis.tallies import Tally
 
 # So much of what is missing is thought to be as public knowledge has it, the rest as the release does. Set on
 # simulated towns.

@@ -11,7 +11,7 @@ in a way that replicas do not show, only noise is known: it is never said to say
 from dataclasses import dataclass
 from math import sqrt
 
-from wayveil.answers.tallies import KINDS
+from wayveil.synthesis.tallies import KINDS
 
 SEEN_TWICE = sqrt(2)
 MOST_MARGIN = 1_000.0
@@ -82,7 +82,7 @@ def most_margin(error: float, public: float | None) -> float:
     return MOST_MARGIN if public is None else min(public / max(error, 1 / MOST_MARGIN), MOST_MARGIN)
 
 
-def judge(
+def give_verdict(
     kind: str,
     cells: int,
     size: float,

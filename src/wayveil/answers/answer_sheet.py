@@ -1,17 +1,15 @@
 """All answers of a release on one sheet, each beside what the plain Laplace mechanism has for the same epsilon."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import QUESTIONS, Answer, answer_question
 from wayveil.answers.plain_laplace import plain_half_width
 from wayveil.answers.seats import SEATS, Seats
 from wayveil.errors import ParameterError, RefusedError
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 # Lists of all stops and cells are left to their own questions.
 ON_THE_SHEET = ("total", "hours", "most-used", "least-used", "routes", "load", "pairs", "triples")
@@ -20,7 +18,7 @@ ON_THE_SHEET = ("total", "hours", "most-used", "least-used", "routes", "load", "
 class Answering(Protocol):
     """A way to answer one question."""
 
-    def __call__(self, release: "Release", question: str, *, top: int, seats: Seats) -> Answer: ...
+    def __call__(self, release: JudgedRelease, question: str, *, top: int, seats: Seats) -> Answer: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +38,7 @@ class AnswerSheet:
 
 
 def answer_sheet(
-    release: "Release",
+    release: JudgedRelease,
     *,
     questions: tuple[str, ...] = ON_THE_SHEET,
     top: int = 20,

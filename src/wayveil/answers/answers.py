@@ -5,12 +5,13 @@ are counted, with the intervals that `accuracy` knows. Answers may be published 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.delay import Delays, count_delay
 from wayveil.answers.filters import NO_FILTERS, Filters
 from wayveil.answers.load import count_load
@@ -23,9 +24,6 @@ from wayveil.synthesis.model import OfTaps
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.world.world import World
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 QUESTIONS: Final = {
     "total": "tap-ins in all",
@@ -87,7 +85,7 @@ class Answer:
 
 
 def answer_question(
-    release: "Release",
+    release: JudgedRelease,
     question: str,
     *,
     top: int = 20,
@@ -138,7 +136,7 @@ def sort_rows(question: str, table: pl.DataFrame, top: int) -> pl.DataFrame:
 
 
 def _count(
-    release: "Release", question: str, top: int, filters: Filters, by: tuple[Period, ...]
+    release: JudgedRelease, question: str, top: int, filters: Filters, by: tuple[Period, ...]
 ) -> tuple[dict[str, Any], Estimate, str]:
     world, counted = release.world, isinstance(release.model, OfTaps)
     if question in ("pairs", "triples"):
@@ -156,7 +154,7 @@ def _refuse_by(question: str, by: tuple[Period, ...]) -> None:
         raise ParameterError(f"{question!r} is not counted by {', '.join(by)}")
 
 
-def _with_verdict(release: "Release", question: str, note: str) -> str:
+def _with_verdict(release: JudgedRelease, question: str, note: str) -> str:
     """The note, after a warning where the verdict on this kind of question is a bad one."""
     verdict = release.accuracy.of(KIND_OF[question])
     return f"{verdict.words} {note}" if verdict is not None and not verdict.says_more else note

@@ -5,8 +5,10 @@ Whatever is added is used or refused: nothing is silently ignored.
 
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wayveil.accuracy.judged import JudgedRelease
+from wayveil.answers.answer_sheet import Answering
 from wayveil.answers.answers import KIND_OF, QUESTIONS, Answer, answer_question, say_question
 from wayveil.answers.delay import read_delays
 from wayveil.answers.filters import Filters
@@ -23,17 +25,13 @@ from wayveil.errors import ParameterError
 from wayveil.synthesis.model import OfTaps
 from wayveil.trips.trips import Trips
 
-if TYPE_CHECKING:
-    from wayveil.answers.answer_sheet import Answering
-    from wayveil.releases.release import Release
-
 WITH_SEATS = ("load", "line-load")
 
 
-def refusing_noise(answering: "Answering") -> "Answering":
+def refusing_noise(answering: Answering) -> Answering:
     """The same way to answer, with a refusal in place of what the verdict of the release calls noise."""
 
-    def answer(release: "Release", question: str, *, top: int, seats: Seats) -> Answer:
+    def answer(release: JudgedRelease, question: str, *, top: int, seats: Seats) -> Answer:
         release.accuracy.refuse_noise(kind_of_question(release, question), anyway=False)
         return answering(release, question, top=top, seats=seats)
 
@@ -41,7 +39,7 @@ def refusing_noise(answering: "Answering") -> "Answering":
 
 
 def ask_release(
-    release: "Release",
+    release: JudgedRelease,
     question: str,
     *,
     top: int = 20,
@@ -61,7 +59,7 @@ def ask_release(
     delays: str | Path | None = None,
     anyway: bool = False,
     raw: Trips | None = None,
-    beside: "Answering | None" = None,
+    beside: Answering | None = None,
 ) -> Answer:
     """Answer a question about trips (`trip_questions`) or visits (`answers`).
 
@@ -145,7 +143,7 @@ def ask_release(
     return Answer(question, answer.table, answer.note, answer.internal, _title(title, filters))
 
 
-def kind_of_question(release: "Release", question: str, by: tuple[Period, ...] = ()) -> str | None:
+def kind_of_question(release: JudgedRelease, question: str, by: tuple[Period, ...] = ()) -> str | None:
     """The kind on which the release has a verdict; None if it has none."""
     return KIND_OF.get(question) or trip_kind(release, question, by[0] if by else None)
 

@@ -6,11 +6,12 @@ What vehicles did is public: a TIDES `stop_visits` table, or trip updates of GTF
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.filters import PLACES, Filters
 from wayveil.answers.trip_periods import Period
 from wayveil.answers.visit_counts import ask_for, estimate_of, say_bars
@@ -20,9 +21,6 @@ from wayveil.synthesis.estimates import HOURS, Estimate, Key
 from wayveil.synthesis.noise_sums import NORMAL_95
 from wayveil.trips.tables import read_table
 from wayveil.world.world import World
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 KINDS: Final = ("departure", "arrival")
 COVERED: Final = "{share:.0%} of the boardings are at stops{times} whose vehicles were seen."
@@ -41,7 +39,7 @@ class Delays:
 
 
 def count_delay(
-    release: "Release", filters: Filters, by: tuple[Period, ...], delays: Delays | None
+    release: JudgedRelease, filters: Filters, by: tuple[Period, ...], delays: Delays | None
 ) -> tuple[dict[str, Any], Estimate, str]:
     """The mean over boardings, of all of them or by hour."""
     if delays is None:

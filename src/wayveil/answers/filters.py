@@ -7,11 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.districts import read_districts
 from wayveil.answers.trip_periods import WEEKDAYS, has_weekdays_only, is_dated
 from wayveil.arrays import Ints
@@ -22,9 +23,6 @@ from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.world import World
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 EPOCH: Final = date(1970, 1, 1)
 WORKDAYS: Final = (0, 1, 2, 3, 4)
@@ -115,7 +113,7 @@ class Filters:
         first, last = start // HOUR, end // HOUR
         return tuple(sorted(hour % HOURS for hour in range(first, last if last > first else last + HOURS)))
 
-    def resolve(self, release: "Release") -> Only:
+    def resolve(self, release: JudgedRelease) -> Only:
         """The same in the numbers of a release."""
         return Only(
             stop=_some(self.resolve_stops(release.world)),
@@ -169,7 +167,7 @@ class Filters:
                 f"--on takes dates such as 2024-12-16 and names of weekdays, not {words}"
             ) from error
 
-    def _days(self, release: "Release") -> tuple[int, ...] | None:
+    def _days(self, release: JudgedRelease) -> tuple[int, ...] | None:
         asked = self._dates()
         if not asked:
             return None
@@ -223,7 +221,7 @@ class Filters:
 NO_FILTERS: Final = Filters()
 
 
-def days_of(release: "Release") -> list[int]:
+def days_of(release: JudgedRelease) -> list[int]:
     """The days of a release, since 1970: those that were counted, or those on which it has trips."""
     if isinstance(release.model, OfDays):
         return [int(day) for day in release.model.days()]

@@ -1,10 +1,11 @@
 """Load: tap-ins per seat that ran, by route and, if asked, by hour, day or weekday."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.filters import TIMES, Filters
 from wayveil.answers.seats import Seats, Service, seats_per_row
 from wayveil.answers.trip_periods import Period
@@ -14,9 +15,6 @@ from wayveil.errors import ParameterError
 from wayveil.synthesis.estimates import Estimate
 from wayveil.world.network import Network
 from wayveil.world.network_lines import scheduled_runs
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 ALL_RUNS: Final = (
     "Divided by all runs in the feed, whatever their day: --timetable divides by those that ran."
@@ -28,7 +26,7 @@ RAN: Final = (
 
 
 def count_load(
-    release: "Release", seats: Seats, filters: Filters, by: tuple[Period, ...], service: Service | None
+    release: JudgedRelease, seats: Seats, filters: Filters, by: tuple[Period, ...], service: Service | None
 ) -> tuple[dict[str, Any], Estimate, str]:
     """Tap-ins per seat, with the columns that name the rows and the numbers that were divided."""
     filters.refuse_others("load", (*TIMES, "route"), "seats are those of whole routes")

@@ -13,7 +13,7 @@ from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.noise import laplace_interval
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit, Window
-from wayveil.releases.datasheet import Datasheet
+from wayveil.released.datasheet import Datasheet
 
 OF_VISITS = (Event.name, Points.name, Window.name)  # units that bound visits, whatever trips they are in
 PLAIN_VISITS = 20  # visits of a trip that the plain mechanism counts where the unit is a trip or rider

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.filters import EPOCH, days_of
 from wayveil.answers.trip_periods import is_dated
 from wayveil.arrays import Floats
@@ -18,9 +19,6 @@ from wayveil.synthesis.model import OfDays
 from wayveil.world.gtfs.service import parse_date
 from wayveil.world.gtfs.timetable import Timetable, read_timetable
 from wayveil.world.network import Network
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 SEATS: Final = 38
 Seats = int | str | Path | pl.DataFrame
@@ -71,7 +69,7 @@ class Service:
 
 
 def find_service(
-    release: "Release",
+    release: JudgedRelease,
     timetable: str | Path,
     *,
     seats: Seats = SEATS,

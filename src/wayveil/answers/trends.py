@@ -16,13 +16,13 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import GROUPED, KIND_OF, answer_question, say_question
 from wayveil.answers.ranks import rank_ranges
 from wayveil.answers.trip_questions import TRIP_QUESTIONS, answer_trips, trip_kind
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
-from wayveil.releases.priors import fingerprint_of, followed_by
-from wayveil.releases.release import Release
+from wayveil.released.datasheet import followed_by
 from wayveil.synthesis.counted import CountsCells
 from wayveil.synthesis.estimates import Key, Visits
 from wayveil.synthesis.model import Estimates, Follows, OfTaps
@@ -82,14 +82,14 @@ class Trend:
         )
 
 
-def find_trend(releases: Sequence[Release], question: str = "stops", *, anyway: bool = False) -> Trend:
+def find_trend(releases: Sequence[JudgedRelease], question: str = "stops", *, anyway: bool = False) -> Trend:
     """Changes from the first to the last of these releases (in the order of time) in the answers to a question.
 
     Numbers that a verdict calls noise are refused, unless they are wanted `anyway`.
     """
     if len(releases) < 2:
         raise ParameterError("a trend needs two releases or more")
-    if len({fingerprint_of(each.model) for each in releases}) < len(releases):
+    if len({each.model.fingerprint() for each in releases}) < len(releases):
         raise ParameterError("the same release was given twice: there is no change between it and itself")
     if question not in ASKED:
         raise ParameterError(f"there is no trend of {question!r}; there are {', '.join(ASKED)}")
@@ -125,7 +125,7 @@ def find_trend(releases: Sequence[Release], question: str = "stops", *, anyway: 
     return Trend(question, names, table.select(*keys, *columns), series, note)
 
 
-def name_releases(releases: Sequence[Release]) -> tuple[str, ...]:
+def name_releases(releases: Sequence[JudgedRelease]) -> tuple[str, ...]:
     """Their names on the datasheet, numbered where two are alike."""
     said = [str(each.datasheet["deployment"]["basic"]["name"]) for each in releases]
     if len(set(said)) == len(said):
@@ -133,7 +133,7 @@ def name_releases(releases: Sequence[Release]) -> tuple[str, ...]:
     return tuple(f"{name} #{number}" for number, name in enumerate(said, 1))
 
 
-def _answer(release: Release, question: str) -> pl.DataFrame:
+def _answer(release: JudgedRelease, question: str) -> pl.DataFrame:
     """Keys, answer, low and high, as numbers that may be negative where noise is."""
     if question in TRIP_QUESTIONS:
         return _as_numbers(answer_trips(release, question, top=MOST_PAIRS).table)
@@ -153,7 +153,7 @@ def _answer(release: Release, question: str) -> pl.DataFrame:
     )
 
 
-def _in_order(release: Release, question: str, keys: pl.DataFrame) -> np.ndarray:
+def _in_order(release: JudgedRelease, question: str, keys: pl.DataFrame) -> np.ndarray:
     """Which cell each row of a sorted answer is."""
     if question == "total":
         return np.zeros(1, np.int64)
@@ -244,7 +244,7 @@ def _with_ranks(answer: pl.DataFrame) -> pl.DataFrame:
     return answer.with_columns(pl.Series("best", best), pl.Series("worst", worst))
 
 
-def _share_errors(first: Release, last: Release, question: str) -> bool:
+def _share_errors(first: JudgedRelease, last: JudgedRelease, question: str) -> bool:
     """Whether the errors of the two may not be independent: one follows the other, or both the same, and their numbers
     cannot be told from that.
     """
@@ -255,11 +255,11 @@ def _share_errors(first: Release, last: Release, question: str) -> bool:
         isinstance(each.model, CountsCells) and each.model.counted(kind) is not None for each in (first, last)
     ):
         return False
-    before, after = ({fingerprint_of(each.model)} | followed_by(each.datasheet) for each in (first, last))
+    before, after = ({each.model.fingerprint()} | followed_by(each.datasheet) for each in (first, last))
     return bool(before & after)
 
 
-def _kind(release: Release, question: str) -> str | None:
+def _kind(release: JudgedRelease, question: str) -> str | None:
     return trip_kind(release, question) if question in TRIP_QUESTIONS else KIND_OF[question]
 
 

@@ -5,18 +5,18 @@ each of its moves, and how a table is made of full cells. So raw trips and plain
 them, go through the same hands as the release beside which they stand.
 """
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.answers.answers import Answer
 from wayveil.answers.districts import read_districts
 from wayveil.answers.filters import NO_FILTERS, PLACES, TIMES, Filters
 from wayveil.answers.plain_laplace import plain_answer, plain_unit
 from wayveil.answers.seats import Service
-from wayveil.answers.tallies import tally
 from wayveil.answers.trip_cells import CELLS, CLASS, ONCE, UNIT, Asked
 from wayveil.answers.trip_periods import Period, periods
 from wayveil.answers.trip_tables import make_table
@@ -24,10 +24,8 @@ from wayveil.answers.visit_counts import MADE_AGAIN
 from wayveil.arrays import Ints
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.privacy.bits import Bits, secure_bits
+from wayveil.synthesis.tallies import tally
 from wayveil.trips.trips import Trips
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 TRIP_QUESTIONS: Final = {
     "boardings": "trips that begin at each stop",
@@ -59,7 +57,7 @@ SHARED: Final = (
 
 
 def answer_trips(
-    release: "Release",
+    release: JudgedRelease,
     question: str,
     *,
     top: int = 20,
@@ -138,7 +136,7 @@ def _are_hidden(trips: Trips, triples: Verdict) -> bool:
     return changes <= triples.error / 2 * float(tally("triples", trips).values.sum())
 
 
-def trip_kind(release: "Release", question: str, by: Period | None = None) -> str | None:
+def trip_kind(release: JudgedRelease, question: str, by: Period | None = None) -> str | None:
     """The kind of question of which the release knows the error; None where it knows nothing."""
     if question == "boardings" and release.visits_are_taps:
         return None if by is not None else "stops"
@@ -148,7 +146,7 @@ def trip_kind(release: "Release", question: str, by: Period | None = None) -> st
 
 
 def _interval(
-    release: "Release", kind: str | None, cells: Ints, answer: pl.Series
+    release: JudgedRelease, kind: str | None, cells: Ints, answer: pl.Series
 ) -> tuple[pl.Series, pl.Series]:
     """Both ends of 95 % intervals in whole trips; empty where nothing is known."""
     ends = None if kind is None else release.interval(kind, cells, answer.to_numpy().astype(np.float64))
@@ -178,7 +176,7 @@ def _refuse_filters(question: str, filters: Filters, raw: bool) -> None:
         raise ParameterError("raw answers stand beside whole answers only: leave filters or --raw away")
 
 
-def _at_stops(table: pl.DataFrame, filters: Filters, release: "Release") -> pl.DataFrame:
+def _at_stops(table: pl.DataFrame, filters: Filters, release: JudgedRelease) -> pl.DataFrame:
     """The rows of the stops that are asked for."""
     places = filters.resolve_stops(release.world)
     if places is None:
@@ -214,7 +212,12 @@ def _count(asked: Asked, trips: Trips, by: Period | None, each: float = 1.0) -> 
 
 
 def _beside(
-    release: "Release", asked: Asked, table: pl.DataFrame, raw: Trips, by: Period | None, bits: Bits | None
+    release: JudgedRelease,
+    asked: Asked,
+    table: pl.DataFrame,
+    raw: Trips,
+    by: Period | None,
+    bits: Bits | None,
 ) -> pl.DataFrame:
     """The raw answer, and the one that plain Laplace noise gives where it has any."""
     sides = {"raw": _count(asked, raw, by)}
@@ -233,7 +236,7 @@ def _beside(
 
 
 def _plain(
-    release: "Release", asked: Asked, raw: Trips, by: Period | None, bits: Bits | None
+    release: JudgedRelease, asked: Asked, raw: Trips, by: Period | None, bits: Bits | None
 ) -> pl.DataFrame | None:
     """Counts with all of epsilon as plain Laplace noise, on the cells that the release or the raw trips have.
 

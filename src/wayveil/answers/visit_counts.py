@@ -6,12 +6,13 @@ count together (a stop on one day, say) is counted in the released trips, withou
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.filters import Filters, days_of, require_dates, require_weekdays
 from wayveil.answers.trip_periods import WEEKDAYS, Period
 from wayveil.errors import ParameterError
@@ -20,9 +21,6 @@ from wayveil.synthesis.model import Estimates, OfTaps
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.world import World
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 TIMETABLE: Final = "Routes are not in this release: tap-ins are shared out by the timetable. No bars."
 COUNTED: Final = "Bars hold the true number in 95 of 100 cases."
@@ -41,7 +39,7 @@ NOT_KNOWN: Final = "How far these numbers are off is not known: no bars."
 
 
 def count_visits_of(
-    release: "Release", per: tuple[Key, ...], filters: Filters, by: tuple[Period, ...]
+    release: JudgedRelease, per: tuple[Key, ...], filters: Filters, by: tuple[Period, ...]
 ) -> tuple[dict[str, Any], Estimate, str]:
     """Taps per these keys and periods, with the columns that name the rows, and what to know of the numbers."""
     asked = ask_for(release, per, filters, by)
@@ -66,7 +64,7 @@ def count_visits_of(
 
 
 def count_routes(
-    release: "Release", filters: Filters, by: tuple[Period, ...]
+    release: JudgedRelease, filters: Filters, by: tuple[Period, ...]
 ) -> tuple[dict[str, Any], Estimate, str]:
     """Taps per route: counted, or shared out by the timetable where the release does not tell routes."""
     network = network_of(release.world)
@@ -78,7 +76,7 @@ def count_routes(
     return count_visits_of(release, ("route",), filters, by)
 
 
-def ask_for(release: "Release", per: tuple[Key, ...], filters: Filters, by: tuple[Period, ...]) -> Visits:
+def ask_for(release: JudgedRelease, per: tuple[Key, ...], filters: Filters, by: tuple[Period, ...]) -> Visits:
     """The question to the model: what has rows, and what is left out."""
     only = filters.resolve(release)
     keys: tuple[Key, ...] = (*per, *(key for key in by if key not in per))
@@ -102,7 +100,7 @@ def _served(network: Network, routes: tuple[int, ...]) -> NDArray[np.int64]:
     return np.unique(np.concatenate([network.sources[edge], network.indices[edge]]).astype(np.int64))
 
 
-def estimate_of(release: "Release", asked: Visits) -> Estimate | None:
+def estimate_of(release: JudgedRelease, asked: Visits) -> Estimate | None:
     """What the model counted, or what the released trips tell; trips without dates are not asked for days."""
     if isinstance(release.model, Estimates):
         found = release.model.estimate(asked, release.trips)
@@ -115,21 +113,21 @@ def estimate_of(release: "Release", asked: Visits) -> Estimate | None:
     return release.estimate(asked)
 
 
-def sizes_of(release: "Release") -> dict[Key, int]:
+def sizes_of(release: JudgedRelease) -> dict[Key, int]:
     """How many stops, hours, weekdays and routes there are."""
     sizes: dict[Key, int] = {"stop": release.world.size, "hour": HOURS, "weekday": len(WEEKDAYS)}
     routes = getattr(release.world, "route_ids", None)
     return sizes if routes is None else {**sizes, "route": len(routes)}
 
 
-def _grid(release: "Release", asked: Visits) -> dict[Key, NDArray[np.int64]]:
+def _grid(release: JudgedRelease, asked: Visits) -> dict[Key, NDArray[np.int64]]:
     """The value of every key in every row of an answer, the first key changing slowest."""
     axes = [asked.axis(key, sizes_of(release).get(key)) for key in asked.per]
     crossed = np.meshgrid(*axes, indexing="ij") if axes else []
     return dict(zip(asked.per, (axis.ravel() for axis in crossed), strict=True))
 
 
-def name_rows(release: "Release", asked: Visits) -> dict[str, Any]:
+def name_rows(release: JudgedRelease, asked: Visits) -> dict[str, Any]:
     """The columns that name the rows of an answer."""
     world, columns = release.world, {}
     for key, value in _grid(release, asked).items():
@@ -152,7 +150,7 @@ def say_bars(found: Estimate) -> str:
     return NOT_KNOWN if found.interval is None else MADE_AGAIN
 
 
-def counted_note(release: "Release") -> str:
+def counted_note(release: JudgedRelease) -> str:
     """What the bars of counted taps hold."""
     visits = release.datasheet["mechanism"]["parameters"].get("max_visits")
     hidden = release.datasheet.get("sensitive_stops", {}).get("chance")

@@ -52,6 +52,7 @@ def _register() -> None:
     """Give the app its commands, once a process: an app that is run again must not have each of them twice."""
     from wayveil.cli import (
         anonymise,
+        ask,
         audits,
         compare,
         data,
@@ -66,7 +67,7 @@ def _register() -> None:
         series,
         simulate,
         study,
-        tap_commands,
+        tap_release,
         trend,
     )
 
@@ -83,7 +84,8 @@ def _register() -> None:
         anonymise,
         compare,
         study,
-        tap_commands,
+        tap_release,
+        ask,
         series,
         gps,
         trend,

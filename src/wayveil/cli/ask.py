@@ -251,3 +251,8 @@ def _short(row: dict[str, Any]) -> dict[str, Any]:
         else f"{value:.3g}"
         for key, value in row.items()
     }
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(ask)

@@ -31,8 +31,8 @@ def open_release(
     trust: str | None = None,
 ) -> "Release":
     """The release in a folder, checked and whole, over its world."""
+    from wayveil.released.verification import verify_release
     from wayveil.releases.release import Release
-    from wayveil.releases.verification import verify_release
 
     verify_release(folder, trust=trust)  # before a large feed is read
     return Release.load(folder, open_places(world, grid, cell, bbox, walk_radius, date), trust=trust)

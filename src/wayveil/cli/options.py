@@ -155,7 +155,7 @@ def present_release(
 ) -> None:
     """What was released, where it and `more` of it lies, where it is booked, and how far its numbers can be trusted."""
     from wayveil.accuracy.accuracy import ALL_NOISE
-    from wayveil.releases.left_out import say_left_out
+    from wayveil.released.left_out import say_left_out
 
     noise = made.accuracy.is_noise
     if noise:

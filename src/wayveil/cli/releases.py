@@ -174,7 +174,7 @@ def verify(
     A key that you have not seen before is an error too: compare its fingerprint with the one that the data holder gives
     out, and give it with --key once. It is then pinned, and later releases by the same key need no word.
     """
-    from wayveil.releases.verification import ANY_KEY, verify_release
+    from wayveil.released.verification import ANY_KEY, verify_release
 
     found = verify_release(release, trust=ANY_KEY if any_key else key)
     facts = {"folder": str(found.folder), "files": len(found.files), "key": found.key}

@@ -302,12 +302,3 @@ def day_of(text: str) -> datetime.date:
 def _period(first_day: str, days: int) -> tuple[datetime.date, datetime.date]:
     first = day_of(first_day)
     return first, datetime.date.fromordinal(first.toordinal() + days - 1)
-
-
-def register(app_: typer.Typer) -> None:
-    """Add the commands."""
-    from wayveil.cli import tap_release  # noqa: F401 (adds its commands when it is first imported)
-    from wayveil.cli.ask import ask
-
-    app_.add_typer(app, name="taps")
-    app_.command()(ask)

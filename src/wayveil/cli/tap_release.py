@@ -249,3 +249,8 @@ def units(
         for sentence in say_unit(advice, taps):
             remark(sentence, quiet=quiet)
         remark("These are exact facts about the raw data: keep them inside.", quiet=quiet)
+
+
+def register(app_: typer.Typer) -> None:
+    """Add the commands about taps."""
+    app_.add_typer(app, name="taps")

@@ -1,20 +1,17 @@
 """The pair of tables of flowmap.blue."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
 from wayveil.exports.od import od_table
 from wayveil.exports.parts import network_of_trips, texts
 from wayveil.world.timebins import TimeBins
 
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
-
-def flowmap(release: "Release") -> tuple[pl.DataFrame, pl.DataFrame]:
+def flowmap(release: JudgedRelease) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Locations (id, name, lat, lon) and flows (origin, dest, count)."""
     world = network_of_trips(release.trips)
     places = pl.DataFrame(
@@ -24,7 +21,7 @@ def flowmap(release: "Release") -> tuple[pl.DataFrame, pl.DataFrame]:
     return places, flows
 
 
-def write_flowmap(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_flowmap(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """Two files beside each other."""
     files = [out.with_name(f"{out.stem}-locations.csv"), out.with_name(f"{out.stem}-flows.csv")]
     for table, file in zip(flowmap(release), files, strict=True):

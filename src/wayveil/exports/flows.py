@@ -2,18 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.arrays import Floats
 from wayveil.exports.parts import missing_cells, network_of_trips, point, whole_bars
 from wayveil.synthesis.estimates import Estimate, Interval, Runs, Visits
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 BARS = "low and high hold the number of what was counted in 95 of 100 cases; null where that is not known."
 
@@ -63,7 +61,7 @@ def edge_flows(trips: Trips) -> dict[str, Any]:
     )
 
 
-def write_stop_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_stop_flows(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One GeoJSON file of points. A tap is a visit and an entry, and nothing is known of exits."""
     flows = stop_flows(release.trips)
     features = flows["features"]
@@ -86,7 +84,7 @@ def _known(ends: Interval | None, values: Floats) -> Estimate | None:
     return None if ends is None or np.isnan(ends[0]).any() else Estimate(values, *ends)
 
 
-def write_edge_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_edge_flows(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One GeoJSON file of lines."""
     flows, world = edge_flows(release.trips), release.world
     ends = [
@@ -98,7 +96,7 @@ def write_edge_flows(release: "Release", out: Path, bins: TimeBins) -> list[Path
     return _write(flows, release, "edges", out)
 
 
-def _write(flows: dict[str, Any], release: "Release", kind: str, out: Path) -> list[Path]:
+def _write(flows: dict[str, Any], release: JudgedRelease, kind: str, out: Path) -> list[Path]:
     """With a note for whoever reads the file: the verdict, what the bars hold, what is missing."""
     verdict = release.accuracy.of(kind)
     said = [] if verdict is None else [verdict.words]

@@ -2,24 +2,22 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.arrays import Floats
 from wayveil.exports.od import od_cells
 from wayveil.exports.parts import missing_cells, network_of_trips, texts
 from wayveil.world.timebins import TimeBins
 
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
-
 # Well-known binary of a line between two points: little endian, type 2, two points, x y x y.
 WKB_LINE: Final = np.dtype([("order", "u1"), ("kind", "<u4"), ("points", "<u4"), ("xy", "<f8", (4,))])
 
 
-def write_geoparquet(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_geoparquet(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One Parquet file with a geometry column; WGS 84, longitude first."""
     world = network_of_trips(release.trips)
     cells = od_cells(release)

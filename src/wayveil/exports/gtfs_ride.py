@@ -8,11 +8,12 @@ boards, and where people alight is left empty.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import defuse
 from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
@@ -20,9 +21,6 @@ from wayveil.exports.parts import date_of, dates_of, network_of_trips, texts
 from wayveil.trips.trips import Trips
 from wayveil.world.gtfs.timetable import Timetable, read_timetable
 from wayveil.world.timebins import DAY, TimeBins
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 COMPLETE_COUNT: Final = 0
 SCHEDULED, ADDED = 0, 5
@@ -34,7 +32,7 @@ FEED_WANTED: Final = (
 
 
 def write_gtfs_ride(
-    release: "Release", out: Path, bins: TimeBins, *, feed: str | Path | None = None
+    release: JudgedRelease, out: Path, bins: TimeBins, *, feed: str | Path | None = None
 ) -> list[Path]:
     """A folder with four files, to be zipped together with the files of the feed."""
     if feed is None:

@@ -6,16 +6,14 @@ population says so.
 
 import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.exports.parts import journeys_of, network_of_trips, times_of
 from wayveil.world.timebins import DAY, TimeBins
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 HEAD: Final = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE population SYSTEM "http://www.matsim.org/files/dtd/population_v6.dtd">
@@ -25,7 +23,7 @@ HEAD: Final = """<?xml version="1.0" encoding="utf-8"?>
 PIECE: Final = 100_000
 
 
-def write_matsim(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_matsim(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One gzip file of XML, whatever its name says."""
     trips = journeys_of(release)
     world, time = network_of_trips(trips), times_of(trips)

@@ -1,12 +1,13 @@
 """Tables of trips from origin to destination: by hour, and in the shape that New York publishes."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
 from wayveil.answers.trip_periods import WEEKDAYS
 from wayveil.exports.parts import dates_of, journeys_of, texts, times_of, verdict_on, whole_bars
@@ -14,13 +15,10 @@ from wayveil.synthesis.estimates import Ends
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR, TimeBins
 
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
-
 ENDS: Final = ("origin", "destination")
 
 
-def od_cells(release: "Release", bins: TimeBins | None = None) -> pl.DataFrame:
+def od_cells(release: JudgedRelease, bins: TimeBins | None = None) -> pl.DataFrame:
     """`origin`, `destination`, with bins `bin`, `trips`, and `trips_low` and `trips_high` where they are known."""
     trips = journeys_of(release)
     table = _ends(trips)
@@ -29,7 +27,7 @@ def od_cells(release: "Release", bins: TimeBins | None = None) -> pl.DataFrame:
     return _with_bars(release, _counted(table), bins)
 
 
-def od_table(release: "Release", bins: TimeBins | None = None) -> pl.DataFrame:
+def od_table(release: JudgedRelease, bins: TimeBins | None = None) -> pl.DataFrame:
     """Trips from origin to destination by period of departure; pairs that are not listed have none.
 
     Without bins there is one period, whose start and end are empty. `trips_low` and `trips_high` hold the
@@ -53,7 +51,7 @@ def od_table(release: "Release", bins: TimeBins | None = None) -> pl.DataFrame:
     )
 
 
-def od_month_table(release: "Release") -> pl.DataFrame:
+def od_month_table(release: JudgedRelease) -> pl.DataFrame:
     """Trips by year, month, weekday, hour, origin and destination: totals of all such hours, not averages.
 
     Intervals are known where all trips lie on one day: a cell is then an hour of a pair.
@@ -88,20 +86,20 @@ def od_month_table(release: "Release") -> pl.DataFrame:
     )
 
 
-def write_od(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_od(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One csv; by period where trips have times. Every row has the verdict on such numbers."""
     timed = release.trips.time is not None
     write_csv(_with_note(od_table(release, bins if timed else None), release, "od"), out)
     return [out]
 
 
-def write_od_month(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_od_month(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One csv, with the verdict in every row."""
     write_csv(_with_note(od_month_table(release), release, "od-month"), out)
     return [out]
 
 
-def _with_note(table: pl.DataFrame, release: "Release", kind: str) -> pl.DataFrame:
+def _with_note(table: pl.DataFrame, release: JudgedRelease, kind: str) -> pl.DataFrame:
     return table.with_columns(note=pl.lit(verdict_on(release, kind), pl.String))
 
 
@@ -118,7 +116,7 @@ def _counted(table: dict[str, NDArray[np.int64]]) -> pl.DataFrame:
 
 
 def _with_bars(
-    release: "Release", cells: pl.DataFrame, bins: TimeBins | None, *, known: bool = True
+    release: JudgedRelease, cells: pl.DataFrame, bins: TimeBins | None, *, known: bool = True
 ) -> pl.DataFrame:
     """The ends of the bars of each cell, where the model knows them."""
     ends = None

@@ -6,25 +6,23 @@ known, `trips_low` and `trips_high` hold them for pairs with released trips. The
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
 from wayveil.exports.od import od_cells
 from wayveil.exports.parts import missing_cells
 from wayveil.world.timebins import TimeBins
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 VERSION: Final = b"0.2"
 # Rows of a matrix that are compressed together: only blocks that hold a trip take room in the file.
 CHUNK: Final = 64
 
 
-def write_omx(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_omx(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One file with all matrices of a release."""
     try:
         import h5py

@@ -1,20 +1,18 @@
 """What formats share: moments and dates of released trips, places, bars, and what a missing cell means."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.trip_periods import is_dated
 from wayveil.errors import ParameterError
 from wayveil.exports.menu import MENU
 from wayveil.synthesis.estimates import Estimate
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 ALL_CELLS = (
     "Cells that are not listed have no synthetic tap; their true number lies within the noise of the release."
@@ -29,7 +27,7 @@ NO_ALIGHTINGS = (
 )
 
 
-def missing_cells(release: "Release") -> str:
+def missing_cells(release: JudgedRelease) -> str:
     """What it means that a cell is not listed."""
     return ALL_CELLS if release.visits_are_taps else HIDDEN_CELLS
 
@@ -54,7 +52,7 @@ def dates_of(trips: Trips) -> NDArray[np.int64]:
     return time
 
 
-def journeys_of(release: "Release") -> Trips:
+def journeys_of(release: JudgedRelease) -> Trips:
     """The trips that have a begin and an end; taps have none."""
     if release.visits_are_taps:
         raise ParameterError(NO_ALIGHTINGS)
@@ -98,13 +96,13 @@ def point(world: Network, stop: int) -> list[float]:
     return [round(float(world.lon[stop]), 6), round(float(world.lat[stop]), 6)]
 
 
-def numbers_of(release: "Release", kind: str) -> str | None:
+def numbers_of(release: JudgedRelease, kind: str) -> str | None:
     """The kind of question whose numbers a format shows: where visits are taps, every one boards."""
     about = MENU[kind].about
     return "stops" if about == "boardings" and release.visits_are_taps else about
 
 
-def verdict_on(release: "Release", kind: str) -> str | None:
+def verdict_on(release: JudgedRelease, kind: str) -> str | None:
     """What the release says of the numbers in this format, and of those by hour; None if nothing."""
     hourly = MENU[kind].hourly if release.trips.time is not None else None
     about = (each for each in (numbers_of(release, kind), hourly) if each is not None)

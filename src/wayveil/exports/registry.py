@@ -2,16 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wayveil.releases.datasheet import NOT_STATED
+from wayveil.accuracy.judged import JudgedRelease
+from wayveil.released.datasheet import NOT_STATED
 from wayveil.world.timebins import TimeBins
 
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
-
-def registry_record(release: "Release") -> dict[str, Any]:
+def registry_record(release: JudgedRelease) -> dict[str, Any]:
     """The release as the registry describes deployments, all three tiers."""
     deployment = release.datasheet["deployment"]
     basic = deployment["basic"]
@@ -26,7 +24,7 @@ def registry_record(release: "Release") -> dict[str, Any]:
     }
 
 
-def write_registry(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_registry(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One file; the registry takes YAML, and JSON is YAML."""
     out.write_text(json.dumps(registry_record(release), indent=2, ensure_ascii=False), encoding="utf-8")
     return [out]

@@ -1,20 +1,18 @@
 """TIDES `station_activities`: per service date, stop and period, who came in and who went out."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
 from wayveil.answers.trip_periods import has_weekdays_only, is_dated
 from wayveil.errors import ParameterError
 from wayveil.exports.parts import date_of, moment, texts, times_of
 from wayveil.world.timebins import DAY, TimeBins
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 HOURS: Final = TimeBins.hour_of_day()
 # TIDES v1.0; columns that we have no data for stay empty.
@@ -34,7 +32,7 @@ STATION_ACTIVITIES: Final = (
 )
 
 
-def station_activities(release: "Release", bins: TimeBins = HOURS) -> pl.DataFrame:
+def station_activities(release: JudgedRelease, bins: TimeBins = HOURS) -> pl.DataFrame:
     """The table of a release.
 
     Where visits are taps, every one is an entry and a transaction, and nothing is known of exits. Otherwise a trip
@@ -84,7 +82,7 @@ def station_activities(release: "Release", bins: TimeBins = HOURS) -> pl.DataFra
     return given.with_columns(missing).select(STATION_ACTIVITIES)
 
 
-def write_station_activities(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_station_activities(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One csv."""
     write_csv(station_activities(release, bins), out)
     return [out]

@@ -7,18 +7,16 @@ numbered by their time. TIDES requires an amount and whether a cap applied; the 
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
 from wayveil.exports.parts import date_of, dates_of, missing_cells, moment, texts
 from wayveil.exports.station_activities import station_activities
 from wayveil.world.timebins import DAY, TimeBins
-
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
 SPEC: Final = "https://raw.githubusercontent.com/TIDES-transit/TIDES/v1.0/spec"
 FARE_TRANSACTIONS: Final = (
@@ -60,7 +58,7 @@ NO_FARES: Final = (
 )
 
 
-def fare_transactions(release: "Release") -> pl.DataFrame:
+def fare_transactions(release: JudgedRelease) -> pl.DataFrame:
     """TIDES `fare_transactions`: one entry per tap, or per begin of a trip where visits are not taps.
 
     So the rows are as many as the entries of `station_activities`.
@@ -89,7 +87,7 @@ def fare_transactions(release: "Release") -> pl.DataFrame:
     return _with_columns(given, FARE_TRANSACTIONS)
 
 
-def devices(release: "Release") -> pl.DataFrame:
+def devices(release: JudgedRelease) -> pl.DataFrame:
     """TIDES `devices`: one that stands for all entries of a stop, for every stop of the public world."""
     stop = texts(release.world.ids)
     given = pl.DataFrame({"device_id": _device_of(stop), "stop_id": stop}).with_columns(
@@ -100,7 +98,7 @@ def devices(release: "Release") -> pl.DataFrame:
     return _with_columns(given, DEVICES)
 
 
-def data_package(release: "Release") -> dict[str, Any]:
+def data_package(release: JudgedRelease) -> dict[str, Any]:
     """`datapackage.json`: title, guarantee and the three tables, after TIDES' own profile."""
     sheet = release.datasheet
     sentence = sheet.get("guarantee", {}).get("sentence", "")
@@ -142,7 +140,7 @@ def data_package(release: "Release") -> dict[str, Any]:
     }
 
 
-def write_tides(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_tides(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """A folder with three tables and `datapackage.json`."""
     tables = {
         "fare_transactions": fare_transactions(release),

@@ -1,11 +1,11 @@
 """The shape of scikit-mobility's TrajDataFrame."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
 from wayveil.errors import ParameterError
 from wayveil.exports.parts import moment
@@ -14,11 +14,8 @@ from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
-
-def trajectories(release: "Release", seed: int | None = None) -> pl.DataFrame:
+def trajectories(release: JudgedRelease, seed: int | None = None) -> pl.DataFrame:
     """uid, tid, datetime, lat, lng, and how the place was chosen.
 
     Every trip has a uid of its own: nothing links released trips. On a grid points are drawn in cells, and on the
@@ -43,7 +40,7 @@ def trajectories(release: "Release", seed: int | None = None) -> pl.DataFrame:
     )
 
 
-def write_trajectories(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_trajectories(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One csv."""
     write_csv(trajectories(release), out)
     return [out]

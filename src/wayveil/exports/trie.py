@@ -2,17 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
 from wayveil.synthesis.model import Nests
 from wayveil.world.timebins import TimeBins
 
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
 
-
-def write_trie(release: "Release", out: Path, bins: TimeBins) -> list[Path]:
+def write_trie(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One JSON file: `n` and the `root`."""
     if not isinstance(release.model, Nests):
         raise ParameterError(

@@ -9,8 +9,9 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.trip_periods import is_dated, put_on_date
 from wayveil.errors import ParameterError
 from wayveil.exports.flowmap import write_flowmap
@@ -27,14 +28,10 @@ from wayveil.exports.station_activities import HOURS, write_station_activities
 from wayveil.exports.tides import write_tides
 from wayveil.exports.trajectories import write_trajectories
 from wayveil.exports.trie import write_trie
-from wayveil.releases.whole import require_single
 from wayveil.world.gtfs.service import parse_date
 from wayveil.world.timebins import TimeBins
 
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
-
-Writer = Callable[["Release", Path, TimeBins], list[Path]]
+Writer = Callable[[JudgedRelease, Path, TimeBins], list[Path]]
 FORMATS: Final[dict[str, Writer]] = {
     "od": write_od,
     "od-month": write_od_month,
@@ -54,7 +51,7 @@ FORMATS: Final[dict[str, Writer]] = {
 
 
 def export(
-    release: "Release",
+    release: JudgedRelease,
     kind: str,
     out: str | Path,
     bins: TimeBins = HOURS,
@@ -75,7 +72,7 @@ def export(
     if feed is not None and not entry.feed:
         raise ParameterError(f"--feed is for formats that name runs of the timetable, not for {kind!r}")
     if entry.about is not None:
-        release = require_single(release.whole, f"the format {kind}")
+        release = release.whole.require_single(f"the format {kind}")
     if put_on is not None:
         if not entry.dated:
             raise ParameterError(f"--put-on is for formats with dates, not for {kind!r}")

@@ -32,7 +32,7 @@ class Mechanism(BaseModel):
     makes: ClassVar[type[Model]]
     # The module with the `PLAN` of its audits, for mechanisms outside this package; None: the module of the class.
     plan: ClassVar[str | None] = None
-    # Kinds of question (see `releases.tallies`) whose intervals held the truth as often as they say, wherever the
+    # Kinds of question (see `synthesis.tallies`) whose intervals held the truth as often as they say, wherever the
     # coverage bench asked (docs/accuracy.md). Of all others none is known.
     holds: ClassVar[frozenset[str]] = frozenset()
     # Further kinds of which replicas show well enough how far off they are to say whether public knowledge is better,

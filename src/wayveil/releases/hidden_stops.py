@@ -9,7 +9,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.thinning import keep_chance, thin
 from wayveil.privacy.units import Event, Rider, RiderDay, Unit
-from wayveil.releases.datasheet import Datasheet
+from wayveil.released.datasheet import Datasheet
 from wayveil.taps.sensitive import SensitiveStops
 from wayveil.taps.taps import Taps
 

@@ -26,10 +26,11 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.ledger import Head, Ledger, Reservation, open_ledger
 from wayveil.privacy.ledger.lines import canonical, digest
 from wayveil.privacy.units import Unit
-from wayveil.releases.datasheet import Datasheet
-from wayveil.releases.release import Release, history_of_release
+from wayveil.released.datasheet import Datasheet
+from wayveil.released.released_trips import history_of_release
+from wayveil.released.verification import MANIFEST, hash_file
+from wayveil.releases.release import Release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
-from wayveil.releases.verification import MANIFEST, hash_file
 from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import Model
 from wayveil.world.world import World

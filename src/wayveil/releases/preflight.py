@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wayveil.errors import InputError, WayveilError
-from wayveil.releases.signing import signing_key
+from wayveil.released.signing import signing_key
 
 # A small release with its pages; larger ones are of the order of the file they come from.
 SMALLEST_RELEASE = 32 << 20

@@ -6,23 +6,18 @@ itself is used, never what it took over from others: so nothing is counted twice
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.units import Unit
-from wayveil.releases.datasheet import Datasheet
+from wayveil.released.datasheet import PRIOR, Datasheet
+from wayveil.releases.release import Release
 from wayveil.synthesis.model import Model
-from wayveil.synthesis.packing import pack
 from wayveil.taps.boardings import Boardings
 from wayveil.world.world import World
 
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
-
-PRIOR = "prior"
 UNSOUND = "not private: a release that it takes as prior is not private"
 
 
@@ -41,14 +36,12 @@ class Prior:
 
 
 def read_priors(
-    prior: "Sequence[Release | str | Path] | Release | str | Path | None",
+    prior: Sequence[Release | str | Path] | Release | str | Path | None,
     world: World,
     mechanism: Mechanism,
     unit: Unit,
 ) -> tuple[Prior, ...]:
     """Open earlier releases (the oldest first) and refuse those that counted something else."""
-    from wayveil.releases.release import Release
-
     given = [] if prior is None else [prior] if isinstance(prior, Release | str | Path) else list(prior)
     found: list[Prior] = []
     for each in given:
@@ -58,17 +51,15 @@ def read_priors(
         if not isinstance(each, Release):
             title = f"{title} ({Path(each).name})"
         _refuse_other_counts(made.datasheet, mechanism, unit, title)
-        print_ = fingerprint_of(made.model)
+        print_ = made.model.fingerprint()
         if any(print_ == known.sha256 for known in found):
             raise ParameterError(f"the prior {title} was given twice. Nothing was spent")
         found.append(Prior(title, print_, made.model, bool(made.datasheet["private"])))
     return tuple(found)
 
 
-def open_priors(folders: Sequence[Path], world: World, other: World | None = None) -> "list[Release]":
+def open_priors(folders: Sequence[Path], world: World, other: World | None = None) -> list[Release]:
     """The releases in these folders over a world, or over another version of it."""
-    from wayveil.releases.release import Release
-
     found = []
     for folder in folders:
         try:
@@ -78,15 +69,6 @@ def open_priors(folders: Sequence[Path], world: World, other: World | None = Non
                 raise
             found.append(Release.load(folder, other))
     return found
-
-
-def fingerprint_of(model: Model) -> str:
-    """A hash of everything that a model holds, the same in memory and in a folder."""
-    digest = sha256(type(model).__name__.encode())
-    for name, array in sorted(pack(model).items()):
-        digest.update(f"{name}:{array.dtype}:{array.shape};".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
 
 
 def declare_priors(datasheet: Datasheet, priors: Sequence[Prior]) -> Datasheet:
@@ -101,11 +83,6 @@ def declare_priors(datasheet: Datasheet, priors: Sequence[Prior]) -> Datasheet:
     inputs = [*datasheet["public_inputs"], *(prior.as_public_input() for prior in priors)]
     limitations = [*datasheet["limitations"], said]
     return Datasheet({**datasheet, "public_inputs": inputs, "limitations": limitations})
-
-
-def followed_by(datasheet: Datasheet) -> set[str]:
-    """The hashes of the releases that this one follows."""
-    return {str(each["sha256"]) for each in datasheet["public_inputs"] if each["name"] == PRIOR}
 
 
 def _refuse_other_counts(datasheet: Datasheet, mechanism: Mechanism, unit: Unit, title: str) -> None:

@@ -12,18 +12,18 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from wayveil.accuracy.accuracy import Accuracy
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.mechanisms.registry import mechanism
-from wayveil.releases.datasheet import Datasheet
-from wayveil.releases.datasheet_page import datasheet_page
-from wayveil.releases.signing import public_text, signing_key
-from wayveil.releases.verification import FORMAT, MANIFEST, SIGNATURE, hash_file, verify_release
+from wayveil.released.datasheet import Datasheet
+from wayveil.released.datasheet_page import datasheet_page
+from wayveil.released.signing import public_text, signing_key
+from wayveil.released.verification import FORMAT, MANIFEST, SIGNATURE, hash_file, verify_release
 from wayveil.synthesis.model import Model, load_model
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits, write_joined, write_visits
@@ -31,13 +31,10 @@ from wayveil.world.network import Network
 from wayveil.world.places import PlaceList
 from wayveil.world.world import World
 
-if TYPE_CHECKING:
-    from wayveil.releases.release import Release
-
 TRIPS, DATASHEET, ACCURACY = "trips.parquet", "datasheet.json", "accuracy.json"
 
 
-def save_release(release: "Release", folder: Path, key: str | Path | None = None) -> Path:
+def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = None) -> Path:
     """Write, sign and publish the release; commit it to the ledger it was paid from."""
     if not folder.name:
         raise InputError("is no name for the folder of a release", file=folder)

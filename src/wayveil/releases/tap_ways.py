@@ -22,7 +22,7 @@ from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.budget import Rational
 from wayveil.privacy.units import Rider, RiderDay, Trip, Unit, WithoutId
-from wayveil.releases.datasheet import Datasheet
+from wayveil.released.datasheet import Datasheet
 from wayveil.releases.hidden_stops import declare_hidden, hide_stops
 from wayveil.releases.release import Release
 from wayveil.releases.tap_units import bounded_by, choose_tap_unit

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answer_sheet import answer_sheet
 from wayveil.answers.answers import QUESTIONS, answer_question
-from wayveil.releases.release import Release
 from wayveil.trips.trips import Trips
 from wayveil.utility.raw_answers import RawAnswers
 
@@ -26,7 +26,7 @@ class AnswerTable:
 
 
 def answer_tables(
-    release: Release, raw: Trips | None = None, *, top: int = 20
+    release: JudgedRelease, raw: Trips | None = None, *, top: int = 20
 ) -> tuple[list[AnswerTable], list[str]]:
     """The answers, and a word on every question that this release or its world cannot answer.
 

@@ -47,7 +47,7 @@ class Chart:
 @cache
 def drawing_style() -> str:
     """The part of the style sheet that pictures need."""
-    sheets = {"wayveil.releases": "colours.css", "wayveil.report": "drawing.css"}
+    sheets = {"wayveil.released": "colours.css", "wayveil.report": "drawing.css"}
     return "".join(
         files(room).joinpath("templates", name).read_text(encoding="utf-8") for room, name in sheets.items()
     )

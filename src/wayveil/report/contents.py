@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
-from wayveil.releases.release import Release
 from wayveil.report.answers_view import AnswerTable, answer_tables
 from wayveil.report.chart import Chart
 from wayveil.report.expected import expected_table
@@ -77,14 +77,14 @@ class Contents:
     @classmethod
     def of(
         cls,
-        released: Release | Trips,
+        released: JudgedRelease | Trips,
         raw: Trips | None = None,
         *,
         top: int = TOP,
     ) -> "Contents":
         """Compute all of it. Of bare trips there are no bars, no answers and no picture of a model."""
-        release = released if isinstance(released, Release) else None
-        private = released.trips if isinstance(released, Release) else released
+        release = released if isinstance(released, JudgedRelease) else None
+        private = released.trips if isinstance(released, JudgedRelease) else released
         if raw is not None:
             check_comparable(raw, private)
         world = private.world
@@ -171,7 +171,7 @@ def write_pictures(
 
 
 def _journeys(
-    release: Release | None,
+    release: JudgedRelease | None,
     private: Trips,
     raw: Trips | None,
     names: NDArray[np.str_],

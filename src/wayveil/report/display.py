@@ -13,11 +13,11 @@ from typing import Any
 
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
 from wayveil.privacy.ledger import Ledger
-from wayveil.releases.datasheet import Datasheet
-from wayveil.releases.datasheet_view import promise, spends, words
-from wayveil.releases.release import Release
+from wayveil.released.datasheet import Datasheet
+from wayveil.released.datasheet_view import promise, spends, words
 from wayveil.report.chart import Chart
 from wayveil.report.maps import flow_maps
 from wayveil.report.svg_map import Canvas, network_group
@@ -34,7 +34,7 @@ def display(thing: object) -> str:
 
 
 @display.register
-def _(thing: Release) -> str:
+def _(thing: JudgedRelease) -> str:
     facts = {
         "trips": f"{len(thing.trips):,}",
         "visits": f"{thing.trips.visits:,} ({'taps' if thing.visits_are_taps else 'stops called at'})",
@@ -84,13 +84,13 @@ def _(thing: Ledger) -> str:
     return _table([words(name) for name in rows[0]], cells[:_ROWS], len(rows))
 
 
-def draw_map(release: Release) -> Chart:
+def draw_map(release: JudgedRelease) -> Chart:
     """The flows of a release on its network."""
     maps = flow_maps(_network(release), release.trips)
     return maps.pictures[0][1]
 
 
-def _network(release: Release) -> Network:
+def _network(release: JudgedRelease) -> Network:
     if not isinstance(release.world, Network):
         raise ParameterError("a map needs coordinates; this world is a plain list of locations")
     return release.world

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from wayveil.releases.release import Release
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.report.answers_view import AnswerTable
 from wayveil.synthesis.model import ExpectedError
 
@@ -15,7 +15,7 @@ _NOTE = (
 )
 
 
-def expected_table(release: Release) -> AnswerTable | None:
+def expected_table(release: JudgedRelease) -> AnswerTable | None:
     """The errors to expect, by kind of question; nothing where the model cannot tell."""
     if release.expected is None:
         return None

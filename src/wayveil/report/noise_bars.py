@@ -6,7 +6,7 @@ Where nothing is known, there is no bar, and the page says so.
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.releases.release import Release
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.synthesis.estimates import Ends, Interval, Key, Runs, Visits
 from wayveil.utility.stop_figures import origin_counts
 
@@ -14,7 +14,7 @@ from wayveil.utility.stop_figures import origin_counts
 class NoiseBars:
     """Both ends of 95 % intervals; None where nothing is known."""
 
-    def __init__(self, release: Release | None) -> None:
+    def __init__(self, release: JudgedRelease | None) -> None:
         self.release = release
 
     @property

@@ -9,13 +9,13 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from wayveil.errors import InputError
-from wayveil.releases.datasheet_page import templates
+from wayveil.released.datasheet_page import templates
 
 
 @cache
 def environment() -> Environment:
     """The templates of the report, and those of the datasheet that it shows."""
-    made = templates("wayveil.report", "wayveil.releases")
+    made = templates("wayveil.report", "wayveil.released")
     made.filters["code"] = _code
     return made
 

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
 from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.section import ComparisonSection, number
 from wayveil.progress import step
-from wayveil.releases.datasheet_view import DatasheetView
-from wayveil.releases.release import Release
+from wayveil.released.datasheet_view import DatasheetView
 from wayveil.report import error_table
 from wayveil.report.contents import Contents
 from wayveil.report.noise_bars import NoiseBars
@@ -54,7 +54,7 @@ class _Report:
 def write_report(
     path: str | Path,
     *,
-    release: Release,
+    release: JudgedRelease,
     raw: Trips | None = None,
     scorecard: Scorecard | None = None,
     comparison: Comparison | None = None,
@@ -82,7 +82,7 @@ def write_report(
 
 def report_html(
     *,
-    release: Release,
+    release: JudgedRelease,
     raw: Trips | None = None,
     scorecard: Scorecard | None = None,
     comparison: Comparison | None = None,
@@ -94,7 +94,7 @@ def report_html(
 
 
 def _report(
-    release: Release,
+    release: JudgedRelease,
     raw: Trips | None,
     scorecard: Scorecard | None,
     comparison: Comparison | None,

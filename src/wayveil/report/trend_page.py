@@ -5,9 +5,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.trends import ASKED, Trend, find_trend, name_releases
 from wayveil.errors import ParameterError, RefusedError
-from wayveil.releases.release import Release
 from wayveil.report.page_files import environment, write_page
 from wayveil.report.trend_pictures import change_chart, course_chart
 
@@ -17,7 +17,7 @@ MOST_ROWS = 20
 
 
 def write_trend_page(
-    path: str | Path, releases: Sequence[Release], *, title: str = "What changed", anyway: bool = False
+    path: str | Path, releases: Sequence[JudgedRelease], *, title: str = "What changed", anyway: bool = False
 ) -> Path:
     """Write the page, and its pictures with their numbers as csv in a folder `charts` beside it."""
     path = Path(path)

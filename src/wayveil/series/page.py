@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from wayveil.errors import decimal
-from wayveil.releases.datasheet_page import templates
+from wayveil.released.datasheet_page import templates
 from wayveil.report.page_files import write_page
 from wayveil.series.accounting import costs_by_unit, noise_by_accounting, releases_in_a_period
 from wayveil.series.folder import EXPORTS, RELEASE, REPORT, SeriesFolder, record_of, write_whole

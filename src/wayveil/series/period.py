@@ -20,10 +20,10 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.ledger import Days, Ledger
 from wayveil.privacy.units import Event, Rider, RiderDay, Unit
+from wayveil.released.verification import SIGNATURE
 from wayveil.releases.paid import commit_saved, resume_release
 from wayveil.releases.release import Release
 from wayveil.releases.tap_ways import ANY_MOVE, DEFAULT_HEIGHT, card_trips
-from wayveil.releases.verification import SIGNATURE
 from wayveil.run import make_release as release
 from wayveil.series.due import Due
 from wayveil.series.folder import RELEASE, SeriesFolder, days_of

@@ -9,9 +9,9 @@ from wayveil.errors import ParameterError, WayveilError
 from wayveil.privacy.ledger import Ledger, LedgerError, open_ledger
 from wayveil.privacy.ledger.data_time import span_of
 from wayveil.progress import step
+from wayveil.released.signing import signing_key
 from wayveil.releases.accounts import open_account
 from wayveil.releases.preflight import require_room
-from wayveil.releases.signing import signing_key
 from wayveil.series.accounting import policy_of
 from wayveil.series.due import Work, find_work
 from wayveil.series.folder import SeriesFolder

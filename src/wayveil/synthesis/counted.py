@@ -30,7 +30,7 @@ class CountedCells(Protocol):
 
 @runtime_checkable
 class CountsCells(Protocol):
-    """Counted the cells of some kinds of question (see `releases.tallies`)."""
+    """Counted the cells of some kinds of question (see `synthesis.tallies`)."""
 
     def counted(self, kind: str) -> CountedCells | None:
         """The noisy counts of this kind; None if it was not counted cell by cell."""

@@ -7,6 +7,7 @@ made a model.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -47,6 +48,14 @@ class Model(ABC):
             arrays: dict[str, Any] = {KIND: np.array(type(self).__name__), **pack(self)}
             np.savez_compressed(file, **arrays)
 
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that the model holds, equal in memory and in a folder."""
+        digest = sha256(type(self).__name__.encode())
+        for name, array in sorted(pack(self).items()):
+            digest.update(f"{name}:{array.dtype}:{array.shape};".encode())
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
     @classmethod
     def load(cls, folder: Path, world: World) -> Self:
         """The model that `save` wrote, over the world that it was made for."""
@@ -86,7 +95,7 @@ class ExpectedError:
     relative     mean of abs(released - true) / max(true, 0.1 % of the trips)
     unexplained  what `off` would be without noise: the drawn trips cannot express it, and more epsilon does not mend it
     seen         whether that was seen in the answers; if not, noise hides it, and it is a guess
-    kind         the kind of question (see `releases.tallies`) whose cells these are, if there is one
+    kind         the kind of question (see `synthesis.tallies`) whose cells these are, if there is one
     """
 
     question: str

@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import GROUPED, Answer, answer_question
 from wayveil.answers.load import all_seats
 from wayveil.answers.plain_laplace import plain_answer, plain_unit
 from wayveil.answers.seats import SEATS, Seats
 from wayveil.answers.visit_counts import network_of, route_boardings
 from wayveil.privacy.bits import Bits, secure_bits
-from wayveil.releases.release import Release
 from wayveil.synthesis.estimates import Runs, Visits, count_runs, count_visits
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import check_comparable
@@ -33,7 +33,9 @@ class RawAnswers:
     routes: NDArray[np.float64] | None = None
     bits: Bits | None = None
 
-    def __call__(self, release: Release, question: str, *, top: int = 20, seats: Seats = SEATS) -> Answer:
+    def __call__(
+        self, release: JudgedRelease, question: str, *, top: int = 20, seats: Seats = SEATS
+    ) -> Answer:
         """The answer with the columns `raw` and `plain_laplace`, whose noise has all of epsilon for this question."""
         check_comparable(self.raw, release.trips)
         answer = answer_question(release, question, top=top, seats=seats)
@@ -42,7 +44,7 @@ class RawAnswers:
         return Answer(question, table, f"{answer.note} {NOTICE}", internal=True)
 
     def _beside(
-        self, release: Release, question: str, shown: pl.DataFrame, seats: Seats
+        self, release: JudgedRelease, question: str, shown: pl.DataFrame, seats: Seats
     ) -> dict[str, NDArray[Any]]:
         raw, world = self.raw, release.world
         unit, cap = plain_unit(release.datasheet, with_riders=raw.rider is not None)
@@ -69,7 +71,9 @@ class RawAnswers:
         plain = plain_answer(release.datasheet, unit, cap, count(counted), self.bits)
         return {"raw": count(raw)[place], "plain_laplace": plain[place]}
 
-    def _routes(self, release: Release, shown: pl.DataFrame, seats: Seats | None) -> dict[str, NDArray[Any]]:
+    def _routes(
+        self, release: JudgedRelease, shown: pl.DataFrame, seats: Seats | None
+    ) -> dict[str, NDArray[Any]]:
         network = network_of(release.world)
         unit, cap = plain_unit(release.datasheet, with_riders=self.raw.rider is not None)
         order = {name: at for at, name in enumerate(network.route_ids.tolist())}

@@ -11,10 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
 from wayveil.progress import step, track
-from wayveil.releases.release import Release
-from wayveil.releases.whole import require_single
 from wayveil.showing import show
 from wayveil.synthesis.model import HoldsNgrams
 from wayveil.trips.history import RAW_NOTICE
@@ -111,7 +110,7 @@ def interval(figure: Figure) -> str:
 
 def score(
     trips: Trips,
-    release: Release | Trips | Sequence[Release | Trips],
+    release: JudgedRelease | Trips | Sequence[JudgedRelease | Trips],
     *,
     suite: Suite = "core",
     queries: int = DEFAULT_QUERIES,
@@ -135,7 +134,7 @@ def score(
         if reservation is not None:
             reservation.ledger.look(reservation.dataset, "score", trips, actor=reservation.actor)
     candidates = [
-        one if isinstance(one, Trips) else require_single(one.whole, "the score").trips for one in releases
+        one if isinstance(one, Trips) else one.whole.require_single("the score").trips for one in releases
     ]
     if not candidates:
         raise ParameterError("there is no release to score")

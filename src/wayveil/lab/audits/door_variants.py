@@ -40,7 +40,7 @@ from wayveil.privacy.contributions import Contribution, Sensitivity
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Reservation
 from wayveil.privacy.units import Event, Rider, Trip, Window
-from wayveil.releases.datasheet import make_datasheet
+from wayveil.released.datasheet import make_datasheet
 from wayveil.taps import read as taps_reader
 from wayveil.trips import read as trips_reader
 from wayveil.trips import visits as visits_reader

@@ -19,7 +19,8 @@ from wayveil.lab.studies.record import SCALES
 
 END = "<!-- end of study -->"
 _BETWEEN = re.compile(
-    r"(<!-- study (tables )?([a-z-]+): made by `python -m wayveil\.lab\.studies\.docs` -->).*?" + re.escape(END),
+    r"(<!-- study (tables )?([a-z-]+): made by `python -m wayveil\.lab\.studies\.docs` -->).*?"
+    + re.escape(END),
     re.DOTALL,
 )
 

@@ -15,7 +15,7 @@ from wayveil.lab.studies.record import SCALES, study_record
 from wayveil.lab.studies.run_study import run_study, write_whole
 from wayveil.lab.studies.study import Exhibit, Study
 from wayveil.lab.studies.study_results import Results
-from wayveil.releases.datasheet_page import templates
+from wayveil.released.datasheet_page import templates
 from wayveil.report.chart import Chart
 from wayveil.report.page_files import write_page
 
@@ -64,7 +64,7 @@ def _html(
         ("processor time of all cells", f"{results.seconds:,.0f} s"),
         ("scale", lab.scale),
     ]
-    environment = templates("wayveil.lab.studies", "wayveil.report", "wayveil.releases")
+    environment = templates("wayveil.lab.studies", "wayveil.report", "wayveil.released")
     return environment.get_template("study.html.j2").render(
         study=study,
         internal=INTERNAL if lab.internal else "",

@@ -33,7 +33,7 @@ ASKED_ABOUT = {
     "hour": "trips that begin in an hour",
     "length": "trips with so many stops",
 }
-# The kinds of question of `releases.tallies` whose cells they are.
+# The kinds of question of `synthesis.tallies` whose cells they are.
 KINDS = {
     "origin": "boardings",
     "destination": "alightings",

@@ -6,8 +6,8 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, UndefinedError
 
 from wayveil.errors import InputError
-from wayveil.releases.datasheet import NOT_STATED, Datasheet
-from wayveil.releases.datasheet_view import DatasheetView, words
+from wayveil.released.datasheet import NOT_STATED, Datasheet
+from wayveil.released.datasheet_view import DatasheetView, words
 
 
 def datasheet_page(datasheet: Datasheet) -> str:
@@ -18,7 +18,7 @@ def datasheet_page(datasheet: Datasheet) -> str:
         origin = [*(name for name in curators if name != NOT_STATED), basic["publication_date"]]
         origin.append(f"Wayveil {datasheet['wayveil']['version']}")
         return (
-            templates("wayveil.releases")
+            templates("wayveil.released")
             .get_template("datasheet.html.j2")
             .render(
                 name=basic["name"],

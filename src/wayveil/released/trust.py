@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wayveil.errors import InputError
-from wayveil.releases.signing import default_key_path, key_fingerprint, public_text, signing_key
+from wayveil.released.signing import default_key_path, key_fingerprint, public_text, signing_key
 
 
 def trust_file() -> Path:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wayveil.releases.datasheet import TUNING, Datasheet
+from wayveil.released.datasheet import TUNING, Datasheet
 
 _WITHOUT_ID = {
     "drop": "Trips without a rider id are left out.",

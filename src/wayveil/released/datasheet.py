@@ -48,6 +48,8 @@ NOT_STATED = "not stated"
 TUNING = "preprocessing_and_hyperparameter_tuning"
 # How many trips were written, where that is not as many as the model stands for.
 DRAWN = "drawn_trips"
+# The name of an earlier release among the public inputs.
+PRIOR = "prior"
 NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
 
 
@@ -160,6 +162,11 @@ def public_worlds(released: World, counted: World) -> list[dict[str, object]]:
         }
         for name, world in named.items()
     ]
+
+
+def followed_by(datasheet: Datasheet) -> set[str]:
+    """Hashes of the releases that this one follows."""
+    return {str(each["sha256"]) for each in datasheet["public_inputs"] if each["name"] == PRIOR}
 
 
 def public_files(mechanism: Mechanism) -> list[dict[str, object]]:

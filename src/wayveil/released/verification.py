@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from wayveil.errors import InputError
-from wayveil.releases.signing import key_fingerprint, signature_holds
-from wayveil.releases.trust import is_trusted, pin
+from wayveil.released.signing import key_fingerprint, signature_holds
+from wayveil.released.trust import is_trusted, pin
 
 MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
 FORMAT = 3

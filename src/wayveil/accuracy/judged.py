@@ -1,0 +1,66 @@
+"""`JudgedRelease`: released trips with an interval for every number and a verdict on every kind of question."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from wayveil.accuracy.accuracy import Accuracy
+from wayveil.accuracy.judging import judge
+from wayveil.arrays import Floats, Ints
+from wayveil.released.released_trips import ReleasedTrips
+from wayveil.synthesis.counted import CountsCells
+from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_trips
+from wayveil.synthesis.model import Estimates, ExpectedError
+from wayveil.synthesis.tallies import kind_of
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRelease(ReleasedTrips):
+    """Released trips, and how far their numbers can be trusted: what is known already, or found once when asked."""
+
+    known_accuracy: Accuracy | None = None
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """Intervals and a verdict for every kind of question. Kept and signed when saved."""
+        if self.known_accuracy is not None:
+            return self.known_accuracy
+        return judge(self) if self.whole is self else self.whole.accuracy
+
+    @property
+    def expected(self) -> tuple[ExpectedError, ...] | None:
+        """Expected error of each kind of question; None if the model cannot tell."""
+        return self.accuracy.expected
+
+    def estimate(self, question: Question) -> Estimate | None:
+        """Numbers with their intervals, as far as the model or the trips tell; None if they do not."""
+        if self.whole is not self:
+            return self.whole.estimate(question)
+        found = self.model.estimate(question, self.trips) if isinstance(self.model, Estimates) else None
+        if found is not None:
+            return found
+        values = count_in_trips(question, self.trips)
+        if values is None:
+            return None
+        values = values * self.each_stands_for
+        kind = kind_of(question)
+        bands = None if kind is None else self.accuracy.bands.get(kind)
+        return Estimate(values) if bands is None else Estimate(values, *bands.ends(values))
+
+    def interval(self, kind: str, cells: Ints, values: Floats) -> Interval | None:
+        """Both ends of 95 % intervals of cells (see `synthesis.tallies`) for which the release shows these numbers.
+
+        By the law of the noise where the cells were counted, else from replicas. They always hold what is shown. Not a
+        number where nothing is known of a cell, None where nothing is known of the kind.
+        """
+        if self.whole is not self:
+            return self.whole.interval(kind, cells, values)
+        counted = None
+        if "rewritten_by" not in self.datasheet and isinstance(self.model, CountsCells):
+            counted = self.model.counted(kind)
+        if counted is not None:
+            low, high = counted.ends(cells)
+            return np.minimum(low, values), np.maximum(high, values)
+        bands = self.accuracy.bands.get(kind)
+        return None if bands is None else bands.ends(values)

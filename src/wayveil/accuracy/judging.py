@@ -1,0 +1,235 @@
+"""`judge`: how far the numbers of a release can be trusted, found from the release alone.
+
+The release is taken for the truth and made again with simulated noise. Intervals are read off the pairs that this gives
+(see `bands`), for the kinds of question that the mechanism says it can hold; of others none is known. The same pairs
+tell the error of a kind, which is set against public knowledge alone and against silence. All of it is computed from
+what is released, so it is free, and it is signed with the release.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import pi, sqrt
+
+import numpy as np
+
+from wayveil.accuracy.accuracy import Accuracy
+from wayveil.accuracy.bands import Bands, find_bands, find_sum_bands
+from wayveil.accuracy.distances import (
+    MOST_ENDS,
+    MOST_LOST,
+    KindEvidence,
+    distance,
+    judge_kind,
+    public_tally,
+    share_kept,
+)
+from wayveil.accuracy.paid_sizes import MEAN_IN_HALF, held_by_law, paid_error, paid_size, paid_total
+from wayveil.accuracy.replicas import draw_replicas, mechanism_of
+from wayveil.accuracy.sized import Sized
+from wayveil.accuracy.verdicts import Verdict, give_verdict
+from wayveil.progress import step
+from wayveil.released.datasheet import followed_by
+from wayveil.released.released_trips import ReleasedTrips
+from wayveil.synthesis.estimates import Visits
+from wayveil.synthesis.model import (
+    Estimates,
+    ExpectedError,
+    ExpectsErrors,
+    KnowsLoss,
+    KnowsNoise,
+    KnowsSize,
+    OfTaps,
+    Replica,
+)
+from wayveil.synthesis.public_knowledge import floor
+from wayveil.synthesis.tallies import KINDS, VISIT_KINDS, Tally, kinds_for, tally
+from wayveil.trips.trips import Trips
+from wayveil.world.timebins import TimeBins
+
+# A release is made again once: that takes as long as the release did.
+ROUNDS = 1
+# Of a model whose thresholds took more of the trips than this, nothing but the number of trips is known.
+MOST_MISSING = 0.3
+# Public knowledge is drawn as often as there are trips, up to so many; the rest is scaled.
+MOST_PUBLIC = 20_000
+# Where only stops and hours are counted, fewer tell as much.
+FEW_PUBLIC, FEW_ENDS = 1_000, 250
+# Kinds that count trips and not their visits.
+OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
+# Kinds that a model knows nothing of itself are as biased as what they are made of.
+MADE_OF = {"stops": "edges", "visits": "lengths"}
+# Intervals widen by so much of what trips of a model cannot express: noise makes it look larger than it is, and part of
+# it is in the replicas already. Set on simulated towns.
+MISFIT = 0.5
+NOTHING_KNOWN = Accuracy({}, (), None)
+
+
+def judge(release: ReleasedTrips, holds: Collection[str] | None = None) -> Accuracy:
+    """Make the release again, and see how far off that is. Takes about as long as the release.
+
+    Intervals are made for the kinds of question that the mechanism can hold, or for others (`holds`), to measure them.
+    """
+    release = release.whole
+    if "rewritten_by" in release.datasheet or mechanism_of(release.datasheet).trained:
+        return NOTHING_KNOWN  # made twice: nobody knows; trained: once more would take too long
+    if release.each_stands_for != 1:
+        return NOTHING_KNOWN  # too many trips to make again: nobody knows
+    if isinstance(release.model, OfTaps):
+        return Accuracy({}, tuple(_judge_counted(release)), None)
+    if len(release.trips) == 0:
+        silent = (give_verdict(kind, 0, 0.0, 1.0, None, sure=True) for kind in kinds_for(release.trips))
+        return Accuracy({}, tuple(silent), None)
+    with step("finding how far off to expect it"):
+        replicas = list(draw_replicas(release, ROUNDS))
+        # A replica that is refused says nothing.
+        return _Judging.of(release, replicas, holds).accuracy() if replicas else NOTHING_KNOWN
+
+
+@dataclass(frozen=True, eq=False)
+class _Judging:
+    """A release beside its replicas and public knowledge.
+
+    expected  what the model itself expects (None: it does not)
+    known     the release beside its size, where that was paid for
+    held      kinds of question whose intervals are made
+    tells     how many times the error of replicas a kind may be off; a kind that is missing may be biased
+    missing   share of the trips that thresholds took
+    """
+
+    release: ReleasedTrips
+    replicas: Sequence[Replica]
+    expected: tuple[ExpectedError, ...] | None
+    known: Sized | None
+    held: Collection[str]
+    tells: Mapping[str, float]
+    missing: float
+
+    @classmethod
+    def of(
+        cls, release: ReleasedTrips, replicas: Sequence[Replica], holds: Collection[str] | None
+    ) -> "_Judging":
+        """Find what mechanism and model say about themselves."""
+        trips, made_by = release.trips, mechanism_of(release.datasheet)
+        # How often intervals hold was measured for releases that follow no others.
+        covered = made_by.covered(trips.world) and not followed_by(release.datasheet)
+        known = paid_size(release)
+        if known is None and isinstance(release.model, KnowsSize):
+            covered = False  # of models that may know their size, only those that do were measured
+        held = set((made_by.holds if covered else ()) if holds is None else holds)
+        tells = {**dict.fromkeys(held, 1.0), **(made_by.tells if covered and holds is None else {})}
+        held -= _lost_kinds(trips, [replica.trips for replica in replicas]) - held_by_law(release)
+        missing = release.model.lost() if isinstance(release.model, KnowsLoss) else 0.0
+        if missing > MOST_MISSING:
+            held &= {"total"}
+        return cls(release, replicas, _ask_model(release, replicas), known, held, tells, missing)
+
+    def accuracy(self) -> Accuracy:
+        """Judge every kind of question that such trips can answer."""
+        bands, verdicts = {}, []
+        for kind in kinds_for(self.release.trips):
+            true = tally(kind, self.release.trips)
+            shown = [tally(kind, replica.trips) for replica in self.replicas]
+            verdict = self._verdict(kind, true, shown)
+            verdicts.append(verdict)
+            # Of noise, or of what public knowledge knows better, no interval is worth having.
+            found = None
+            if not verdict.is_noise and (verdict.margin or 0.0) >= 1:
+                found = self._bands(kind, true, shown)
+            if found is not None:
+                bands[kind] = found
+        return Accuracy(bands, tuple(verdicts), self.expected)
+
+    @cached_property
+    def public(self) -> Trips:
+        """Trips from public knowledge alone."""
+        trips = self.release.trips
+        bins = None if trips.time is None else TimeBins.hour_of_day()
+        return floor(trips.world, min(len(trips), MOST_PUBLIC), 0, bins=bins, ends=MOST_ENDS)
+
+    def _bands(self, kind: str, true: Tally, shown: Sequence[Tally]) -> Bands | None:
+        """Intervals of one kind; None where they would not hold."""
+        bias = _bias(kind, self.expected)
+        if kind not in self.held or bias is None:
+            return None
+        if kind == "total":
+            found = paid_total(self.release)
+        elif kind == "visits":
+            parts = [tally("stops", each.trips) for each in self.replicas]
+            found = find_sum_bands(tally("stops", self.release.trips), parts)
+        else:
+            found = find_bands(true, shown)
+        return None if found is None else found.widen(MISFIT * bias)
+
+    def _verdict(self, kind: str, true: Tally, shown: Sequence[Tally]) -> Verdict:
+        worst, trips = self.tells.get(kind), len(self.release.trips)
+        if worst is None and any(error.kind == kind for error in self.expected or ()):
+            worst = 1.0
+        if self.known is not None:
+            told = public_tally(kind, self.public, self.known.size.trips) if KINDS[kind].public else None
+            return self.known.judge(kind, true, shown[0], told, worst)
+        lost = 0.0 if kind == "total" else self.missing
+        law = paid_error(self.release, self.expected) if kind == "total" else None
+        invented = _invented(self.release, kind, self.replicas)
+        seen = KindEvidence(true, shown, _bias(kind, self.expected) or 0.0, lost, invented, law)
+        kept_trips = share_kept(trips, [len(replica.trips) for replica in self.replicas])
+        return judge_kind(kind, trips / kept_trips, seen, self.public, worst)
+
+
+def _judge_counted(release: ReleasedTrips) -> Iterator[Verdict]:
+    """Counted taps have the law of their noise, and their intervals with it."""
+    trips = release.trips
+    bins = None if trips.time is None else TimeBins.hour_of_day()
+    public = floor(trips.world, min(max(len(trips), 1), FEW_PUBLIC), 0, bins=bins, ends=FEW_ENDS)
+    for keys, kind in VISIT_KINDS.items():
+        if not isinstance(release.model, Estimates) or (bins is None and "hour" in keys):
+            continue
+        known = release.model.estimate(Visits(keys), trips)
+        if known is None or known.low is None or known.high is None:
+            continue
+        values = np.maximum(known.values, 0)
+        size = max(float(values.sum()), 1.0)
+        # A count below nothing is shown as nothing, and is then off by as much as was there: next to nothing.
+        error = float(np.sum((known.high - known.low)[known.values > 0])) / 2 * MEAN_IN_HALF / size
+        told = tally(kind, public)
+        told = Tally(told.cells, told.values * size / max(float(told.values.sum()), 1.0))
+        here = Tally(np.arange(len(values)), values)
+        against = distance(here, told) / size if KINDS[kind].public else None
+        yield give_verdict(kind, int(np.count_nonzero(values)), size, error, against, sure=True)
+
+
+def _lost_kinds(trips: Trips, replicas: Sequence[Trips]) -> frozenset[str]:
+    """Kinds that have no intervals, because a replica has many fewer or more trips or visits than the release.
+
+    What is lost between a release and its replica was lost before as well, and nobody knows how much.
+    """
+    if any(abs(len(each) - len(trips)) > MOST_LOST * len(trips) for each in replicas):
+        return frozenset(KINDS)
+    if any(abs(each.visits - trips.visits) > MOST_LOST * trips.visits for each in replicas):
+        return frozenset(KINDS) - OF_ENDS
+    return frozenset()
+
+
+def _ask_model(release: ReleasedTrips, replicas: Sequence[Replica]) -> tuple[ExpectedError, ...] | None:
+    if not isinstance(release.model, ExpectsErrors):
+        return None
+    return tuple(release.model.expected_errors(release.trips, replicas[0]))
+
+
+def _bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
+    """Deviation of what trips of this model cannot express, in roots of the number; None where nobody knows."""
+    if expected is None:
+        return 0.0
+    wanted = MADE_OF.get(kind, kind)
+    for error in expected:
+        if error.kind == wanted:
+            return error.unexplained * sqrt(pi / 2) / sqrt(error.mean + 1)
+    return None
+
+
+def _invented(release: ReleasedTrips, kind: str, replicas: Sequence[Replica]) -> float:
+    """Least error of this kind of question that invented cells cause."""
+    if not isinstance(release.model, KnowsNoise):
+        return 0.0
+    again = float(np.mean([len(replica.trips) for replica in replicas]))
+    return release.model.made_up(kind, float(len(release.trips)), again) or 0.0

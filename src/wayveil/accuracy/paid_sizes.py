@@ -1,0 +1,63 @@
+"""Numbers that a mechanism asked for by themselves: the law of their noise tells how far off they are."""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+
+from wayveil.accuracy.bands import Bands
+from wayveil.accuracy.sized import Sized
+from wayveil.released.released_trips import ReleasedTrips
+from wayveil.synthesis.model import ExpectedError, KnowsSize
+
+# Mean of the absolute noise in halves of its 95 % interval, for the normal law; others have less.
+MEAN_IN_HALF = 0.41
+
+
+def paid_size(release: ReleasedTrips) -> Sized | None:
+    """The release beside its size, where that was paid for."""
+    model, trips = release.model, release.trips
+    if not isinstance(model, KnowsSize) or model.size is None:
+        return None
+    noise = {
+        kind: MEAN_IN_HALF * (_paid_half(release, f"number of {what}") or 0.0) / whole
+        for kind, what, whole in (
+            ("total", "trips", model.size.trips),
+            ("visits", "visits", model.size.visits),
+        )
+    }
+    return Sized(model.size, float(len(trips)), float(trips.visits), model.thinned, noise)
+
+
+def _paid_half(release: ReleasedTrips, label: str) -> float | None:
+    """Half of the 95 % interval of a number that was asked for by itself; None if it was not."""
+    for spend in release.datasheet["spends"]:
+        if spend["label"] == label and "error_95" in spend:
+            return float(spend["error_95"]) + 1
+    return None
+
+
+def paid_total(release: ReleasedTrips) -> Bands | None:
+    """The interval of a number of trips that was asked for by itself: the law of its noise; None if it was not."""
+    known, half = paid_size(release), _paid_half(release, "number of trips")
+    if half is None:
+        return None
+    count = float(len(release.trips))
+    # A tree shows fewer trips than were paid for, as it lost some: the interval is about all of them.
+    beyond = 0.0 if known is None else known.size.trips - count
+    low, high = (np.array([side / sqrt(count + 1)]) for side in (beyond - half, beyond + half))
+    return Bands(np.array([count]), low, high, None)
+
+
+def held_by_law(release: ReleasedTrips) -> frozenset[str]:
+    """Kinds whose intervals hold by the law of the noise, whatever a replica lost."""
+    return frozenset() if paid_size(release) is None else frozenset({"total"})
+
+
+def paid_error(release: ReleasedTrips, expected: Sequence[ExpectedError] | None) -> float | None:
+    """How far off a number of trips that was asked for by itself is on average, as a share; None if it was not."""
+    known = next((error.relative for error in expected or () if error.kind == "total"), None)
+    if known is not None:
+        return known
+    paid = paid_total(release)
+    return None if paid is None else MEAN_IN_HALF * float(paid.high[0]) / sqrt(len(release.trips) + 1)
