@@ -8,7 +8,8 @@ from wayveil.errors import RefusedError
 from wayveil.privacy.ledger import Reservation
 from wayveil.progress import step
 from wayveil.released.datasheet import DRAWN, Datasheet
-from wayveil.synthesis import drawing
+from wayveil.synthesis import drawing as limits
+from wayveil.synthesis.drawing import Drawing
 from wayveil.synthesis.model import DrawsMore, Model
 from wayveil.trips.history import NOT_PRIVATE, SIMULATED, History
 from wayveil.trips.trips import Trips
@@ -31,7 +32,7 @@ class ReleasedTrips:
     model: Model
     datasheet: Datasheet
     reservation: Reservation | None = None
-    drawing: drawing.Drawing | None = None
+    drawing: Drawing | None = None
     each_stands_for: float = 1.0
 
     @property
@@ -55,14 +56,14 @@ class ReleasedTrips:
 
         Numbers that people read off a release are about all trips that were counted, whatever part of them was written
         (`--trips-out`). The model draws the others again, always the same ones: this is post-processing and costs
-        nothing. Of very many trips no more than `drawing.AT_ONCE` are drawn, and each of them stands for several.
+        nothing. Of very many trips no more than `synthesis.drawing.AT_ONCE` are drawn; each then stands for several.
         """
         if DRAWN not in self.datasheet:
             return self
         model, count = self.model, float(getattr(self.model, "trips", 0.0))
         with step("drawing the trips that the model stands for"):
-            if isinstance(model, DrawsMore) and count > drawing.AT_ONCE:
-                trips, each = model.draw(drawing.AT_ONCE, SEED), count / drawing.AT_ONCE
+            if isinstance(model, DrawsMore) and count > limits.AT_ONCE:
+                trips, each = model.draw(limits.AT_ONCE, SEED), count / limits.AT_ONCE
             else:
                 trips, each = model.generate(SEED), 1.0
         trips = replace(trips, history=self.trips.history)
