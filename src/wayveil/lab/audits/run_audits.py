@@ -20,6 +20,8 @@ from wayveil.lab.audits.distinguish import Attack, runs_to_show
 from wayveil.lab.audits.door_audit import RELEASE, plan_at_the_door, variant_at_the_door
 from wayveil.lab.audits.door_variants import SOUND, VARIANTS
 from wayveil.lab.audits.grey_box import Examination, examine
+from wayveil.lab.audits.ledger_games import BROKEN_GAMES, GAMES, LEDGER, play_game
+from wayveil.lab.audits.ledger_games import EPSILON as PLAYED_FOR
 from wayveil.lab.audits.mutants import BLOCKS, CHORUS, DOOR, GAME, GREY, HEAVY_RIDER, LAW
 from wayveil.lab.audits.neighbours import chooser, some_neighbour, some_trips
 from wayveil.lab.audits.one_run import one_run
@@ -132,6 +134,10 @@ def jobs_at_the_door() -> Iterator[Job]:
         yield Job(RELEASE, DOOR, pair=sound.name)
     for variant in VARIANTS:
         yield Job(RELEASE, DOOR, variant.name, variant.name)
+    for game in GAMES:
+        yield Job(RELEASE, LEDGER, pair=game.name)
+    for game in BROKEN_GAMES:
+        yield Job(RELEASE, LEDGER, game.name, game.name)
 
 
 def run_job(job: Job, *, effort: Effort, seed: int | None) -> AuditRow:
@@ -192,6 +198,9 @@ def _variant(job: Job) -> str | None:
 
 
 def _release(job: Job, bits: Bits) -> AuditRow:
+    if job.audit == LEDGER:
+        found = play_game(job.pair, bits)
+        return _row(job, PLAYED_FOR, "loss", float(found.loss), not found.ok, str(found))
     found, claimed, pair = variant_at_the_door(job.pair, bits)
     return _row(job, claimed, "loss", float(found.loss), not found.ok, str(found), pair)
 

@@ -122,7 +122,8 @@ class Account:
         if policy.unit is None or unit is None:
             return 1 if policy.unit is None and unit is None else None
         days = None if line.days is None else len(line.days)
-        times = steps(BookedUnit.from_payload(unit), policy.unit, policy.stated, days)
+        booked = BookedUnit.from_payload(unit)
+        times = steps(booked, policy.unit, policy.stated, days, trained=line.trained)
         return times if times == 1 or not (line.delta or line.rho) else None
 
     def unsummed(self) -> Held | None:
@@ -148,7 +149,7 @@ class Account:
             self._change_data_time(held)
             self.spent += held.charge
             self.spent_delta += held.delta if held.summed and held.cancelled is None else ZERO
-        # No new reservation is admitted that cannot be summed: only another policy can make such ones.
+        # No new reservation is admitted that cannot be summed: only another policy or version can make such ones.
         self._unsummed = [held for held in self.held if held.line.private and held.factor is None]
 
     def reserve(self, held: Held) -> None:
@@ -156,6 +157,7 @@ class Account:
         self.held.append(held)
         self._change_data_time(held)
         if not held.summed:
+            self._unsummed += [held] if held.line.private else []
             return
         self.spent += held.charge
         self.spent_delta += held.delta

@@ -4,19 +4,14 @@ The same rules admit a new line and replay an old one, so a ledger can be judged
 """
 
 from datetime import UTC, datetime
-from fractions import Fraction
 from shlex import quote
 
 from wayveil.errors import BudgetExceededError, ParameterError
-from wayveil.privacy.ledger.account import Account, Held, loss_of
-from wayveil.privacy.ledger.conversion import BookedUnit, missing
-from wayveil.privacy.ledger.data_limit import DataLimit, Loss
-from wayveil.privacy.ledger.data_time import Days, label, spans_in
+from wayveil.privacy.ledger.account import Account, Held
+from wayveil.privacy.ledger.admission import admit_reservation
 from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, KnownRowsError, LedgerError, Line
 from wayveil.privacy.ledger.policy import Policy
-
-MOST_DAYS = 36_500
 
 
 class Book:
@@ -76,125 +71,18 @@ class Book:
         elif line.kind == "look":
             self._content_of(line)
         elif line.kind == "reserve":
-            self._admit_reserve(line)
+            self._admit_reserve(line, replaying)
         else:
             self._admit_step(line, self.held(line.reservation))
 
-    def _admit_reserve(self, line: Line) -> None:
+    def _admit_reserve(self, line: Line, replaying: bool) -> None:
         if line.reservation is None or line.reservation in self.reservations:
             raise LedgerError("a reservation needs a new id")
-        if line.epsilon is None or line.delta is None or line.epsilon < 0 or not 0 <= line.delta < 1:
-            raise ParameterError("a reservation needs an epsilon of 0 or more and a delta from 0 to below 1")
-        if line.epsilon == line.delta == 0:
-            raise ParameterError("a reservation of epsilon 0 and delta 0 buys nothing")
-        if line.days is not None and len(line.days) > MOST_DAYS:
-            raise ParameterError(f"the rows of a release are of at most {MOST_DAYS} days")
         account = self.account(line.dataset)
-        policy = account.policy
-        if policy is not None and policy.actors is not None and line.actor not in policy.actors:
-            named = ", ".join(policy.actors) or "nobody"
-            raise LedgerError(f"{line.actor} may not spend on {line.dataset}: its policy names {named}")
         content = line.payload.get("content") if isinstance(line.payload, dict) else None
         if content is not None and content not in account.contents:
             raise LedgerError(f"the rows of this release were never booked for {line.dataset}")
-        if not line.private:
-            if policy is not None and not policy.not_private:
-                raise LedgerError(
-                    f"a release without a guarantee may not be made of {line.dataset}: its policy does not allow it "
-                    "(`wayveil ledger policy --allow-not-private`; for made-up data, `--ledger none`)"
-                )
-            return
-        factor = self._factor(line, account)
-        if policy is None:
-            return
-        place = f"the ledger for {line.dataset}"
-        limits = [
-            (factor * line.epsilon, account.remaining_in_total(), "epsilon", place),
-            (line.delta, account.remaining_delta(), "delta", place),
-            (
-                factor * line.epsilon,
-                account.remaining_in_period(self.clock(line.time)),
-                "epsilon",
-                f"{place}, in any {policy.period_days} days,",
-            ),
-        ]
-        for requested, remaining, currency, where in limits:
-            if remaining is not None and requested > remaining:
-                counted = f" ({factor} x, for the unit `{policy.unit}`)" if factor > 1 else ""
-                raise BudgetExceededError(
-                    (line.mechanism or "the release") + counted,
-                    requested=requested,
-                    remaining=remaining,
-                    where=where,
-                    currency=currency,
-                    remedy=_allow_delta(line.dataset) if currency == "delta" else "",
-                )
-        if policy.data is not None:
-            self._admit_in_data_time(line, account, policy.data, factor)
-
-    def _admit_in_data_time(self, line: Line, account: Account, limit: DataLimit, factor: int) -> None:
-        """The limit per span of data time, for every span that the release has days of."""
-        if line.days is None:
-            raise LedgerError(
-                f"the policy of {line.dataset} limits what the data of one {limit.span} may cost: a release must say "
-                "which days its rows are of, and a rule per row must keep others out (`wayveil series run` does both)"
-            )
-        if limit.rho is not None and line.delta and line.rho is None:
-            raise LedgerError(
-                f"the policy of {line.dataset} counts in rho, and {line.mechanism or 'the release'} has a delta and no "
-                "rho: release in pure epsilon or with --currency rho"
-            )
-        loss = loss_of(line, factor * (line.epsilon or Fraction(0)))
-        for span in spans_in(limit.span, line.days):
-            inside = Days(max(span.first, line.days.first), min(span.last, line.days.last))
-            left = account.remaining_of(inside) or Loss()
-            in_epsilon = [("epsilon", loss.epsilon, left.epsilon), ("delta", loss.delta, left.delta)]
-            in_rho = [("rho", loss.rho, left.rho)]
-            for currency, requested, remaining in in_epsilon if limit.rho is None else in_rho:
-                if requested > remaining:
-                    counted = f" ({factor} x, for the unit `{account.data_unit}`)" if factor > 1 else ""
-                    raise BudgetExceededError(
-                        (line.mechanism or "the release") + counted,
-                        requested=requested,
-                        remaining=remaining,
-                        where=f"the ledger for {line.dataset}, in the data of {label(limit.span, span)},",
-                        currency=currency,
-                    )
-
-    def _factor(self, line: Line, account: Account) -> int:
-        """How often the account is charged, or why nobody can say."""
-        policy, name = account.policy, line.dataset
-        new = None if line.unit is None else BookedUnit.from_payload(line.unit)
-        other = account.unsummed()
-        if policy is None:
-            if account.factor(line) is None:
-                raise LedgerError(
-                    f"the releases of {name} so far protect another unit than `{new}`: set a policy that names the "
-                    "unit whose loss counts"
-                )
-            return 1
-        if policy.unit is None and new is not None:
-            raise LedgerError(
-                f"the policy of {name} does not say whose loss it limits: name the unit with "
-                f"`wayveil ledger policy --dataset {quote(name)} --unit {new}`"
-            )
-        if other is not None and other.line.unit is None:
-            raise LedgerError(
-                f"{name} has releases whose lines do not say whom they protect (an earlier version wrote them), so no "
-                f"sum is known: state it with `wayveil ledger policy --dataset {quote(name)} --earlier-unit UNIT`"
-            )
-        factor = account.factor(line)
-        for unit in (new,) if factor is None else () if other is None else (other.unit,):
-            if unit is None or policy.unit is None:
-                raise LedgerError(
-                    f"a release of {name} must say whom it protects: its policy limits `{policy.unit}`"
-                )
-            raise LedgerError(
-                f"a release that protects one `{unit}` cannot be added to what a `{policy.unit}` may lose of {name}: "
-                f"nobody has said how many a {policy.unit} has. Release for the unit `{policy.unit}`, or state it with "
-                f"`wayveil ledger policy --dataset {quote(name)} {missing(unit, policy.unit)} NUMBER`"
-            )
-        return factor or 1
+        admit_reservation(line, account, self.clock(line.time), replaying)
 
     def _admit_content(self, line: Line, replaying: bool) -> None:
         """Rows of people who are known under another name belong there, unless somebody says otherwise."""
@@ -327,8 +215,3 @@ class Book:
                 f"the head record (line {recorded.count}) does not match the last line ({self.head.count}): "
                 "lines were added, replaced or removed behind the ledger's back"
             )
-
-
-def _allow_delta(dataset: str) -> str:
-    """A policy allows pure epsilon only, unless it says more: whoever made one in passing does not know that."""
-    return f"Allow some: `wayveil ledger policy --dataset {quote(dataset)} --total-delta 1e-5`."

@@ -31,6 +31,14 @@ counts move by no more than what is booked, so with m >= 2 the release costs e, 
 trip: again one goes and one comes. With rider-days the changed trip may begin on another day; then this happens on
 two days, each of which is a step of 2 trips.
 
+Trained releases (`trained`; see `privacy.training`). In a step the rider is drawn with probability q and adds one
+gradient of norm at most the clip C, whatever m is, and the noise covers C, not m C. One trip more, or one visit
+changed, can turn that gradient from g into -g: 2 C. The step then compares (1-q) N(0) + q N(C) with (1-q) N(0) + q
+N(-C), which is no pair of the release's own unit, and costs more than it (with q = 1/20, 1,500 steps and epsilon 1 at
+delta 1e-6, delta is 4e-3 at the same epsilon). Taking the rider out and putting the changed rider in are two pairs
+of that unit. So k = 2 for a trip and a visit, whatever m is, and k = 4 for a visit where units are rider-days, of
+which it may change two. tests/privacy/test_ledger_trained.py holds this against the exact privacy loss.
+
 The `..._per_rider` are stated by the data holder in the policy and stand in its line. The sum then holds for riders who
 have at most so many. A trip without a rider id counts as a rider of its own. Where a release says that its rows are of
 d days, no rider has more than d days in it, nor more than d `trips_per_day` trips or d `visits_per_day` visits, if
@@ -100,15 +108,19 @@ class BookedUnit:
         return self.name
 
 
-def steps(release: BookedUnit, policy_unit: str, stated: Stated, days: int | None = None) -> int | None:
+def steps(
+    release: BookedUnit, policy_unit: str, stated: Stated, days: int | None = None, *, trained: bool = False
+) -> int | None:
     """How many steps of the release's unit join two neighbours of the policy's unit; None where nobody knows.
 
-    `days` is how many days the rows of the release are of, where that is said.
+    `days` is how many days the rows of the release are of, where that is said; `trained` whether it was trained.
     """
     most_days, most_trips, most_visits = stated.within(days)
     _, trips_a_day, visits_a_day = stated.within(1)
     source = "visits" if release.name in _OF_VISITS else release.name
-    most = int(release.bounds.get("max_trips", 1))
+    most = (
+        1 if trained else int(release.bounds.get("max_trips", 1))
+    )  # of so many trips the noise covers a change
     swap = 1 if most >= 2 else 2
     known: dict[tuple[str, str], int | None] = {
         ("rider", "rider"): 1,

@@ -91,6 +91,11 @@ class Line:
         said = self.payload.get("days") if isinstance(self.payload, dict) else None
         return None if said is None else Days.parse(said)
 
+    @property
+    def trained(self) -> bool:
+        """Whether the release was trained: only training is paid for with a delta and without rho."""
+        return bool(self.delta) and self.rho is None
+
     @cached_property
     def text(self) -> str:
         """The canonical JSON that is stored and hashed."""
