@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from wayveil.privacy import bits as module
-from wayveil.privacy.bits import EntropyError, SecureBits, SeededBits, secure_bits
+from wayveil.privacy.bits import EntropyError, KeptBits, SecureBits, SeededBits, secure_bits
 from wayveil.privacy.noise import discrete_laplace
 
 pytestmark = pytest.mark.system_bits
@@ -140,3 +140,14 @@ def test_secure_bits_are_private_and_cannot_be_seeded():
     assert secure_bits() is secure_bits()
     with pytest.raises(TypeError):
         SecureBits(7)
+
+
+@pytest.mark.parametrize("count", [5, 40, 129, 1000])
+def test_kept_bits_go_on_with_fresh_words_when_a_stream_is_used_up(monkeypatch, count):
+    monkeypatch.setattr(module, "BYTES_PER_KEY", 8 * 64)
+    key = KeptBits.new_key()
+    bits = KeptBits(key)
+    words = np.concatenate([bits.words(count) for _ in range(40)])
+    assert len(np.unique(words)) == len(words), "a word is handed out once, over many streams of 64 words"
+    again = KeptBits(key)
+    assert np.array_equal(np.concatenate([again.words(count) for _ in range(40)]), words)

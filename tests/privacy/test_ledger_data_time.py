@@ -136,6 +136,23 @@ def test_a_window_is_charged_as_an_event_on_its_days(ledger: Ledger) -> None:
     assert ledger.spans(TAPS)[0].spent.epsilon == 1
 
 
+def test_deltas_of_one_span_add_up_and_have_a_limit_of_their_own(ledger: Ledger) -> None:
+    limited(ledger, "rider", DataLimit("week", 10, delta="2e-6"))
+    for _ in range(2):
+        reserve(ledger, Rider(1), week(2), delta="1e-6")
+    (span,) = ledger.spans(TAPS)
+    assert (span.spent.delta, span.remaining.delta) == (Fraction(2, 10**6), 0)
+    with pytest.raises(
+        BudgetExceededError, match=r"needs delta 1e-09, .* in the data of 2026-W02, has 0 left"
+    ):
+        reserve(ledger, Rider(1), week(2), delta="1e-9")
+    reserve(ledger, Rider(1), week(2))
+    reserve(ledger, Rider(1), week(3), delta="2e-6")
+    limited(ledger, "rider", DataLimit("week", 10))
+    with pytest.raises(BudgetExceededError, match="needs delta"):
+        reserve(ledger, Rider(1), week(4), delta="1e-9")
+
+
 def test_a_limit_in_rho_adds_rho_and_is_stated_once(ledger: Ledger) -> None:
     yearly = rho_for(10, "1e-6")
     limited(ledger, "rider", DataLimit("iso-year", rho=yearly, delta="1e-6"))

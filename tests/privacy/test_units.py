@@ -479,3 +479,28 @@ def test_every_unit_says_who_the_neighbours_are(name):
     assert described["neighbours"].startswith("two datasets of which one has")
     assert name.startswith(described["unit"])
     assert type(unit)(**described["bounds"]) == unit
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named in the file", "named by its visits"])
+def test_visits_more_in_one_window_change_no_word_in_another(named):
+    """Else a visit more in one hour would choose other visits in every later one, which no bound covers."""
+    name = np.array([77], np.uint64) if named else None
+    less = [(0, 10), (1, 20), (2, 3700), (3, 3800), (4, 7300), (5, 7400)]
+    more = [(0, 10), (1, 20), (6, 30), (6, 40), *less[2:]]  # two more in the first hour
+    before = [(6, -3000), *less]  # or an hour in front of all
+    words = []
+    for visits in (less, more, before):
+        place, time = (np.array(column, np.int64) for column in zip(*visits, strict=True))
+        trips = Trips(
+            place.astype(np.int32),
+            np.array([0, len(visits)]),
+            World.of_symbols("abcdefg"),
+            time,
+            np.array([3]),
+            name=name,
+        )
+        found = choosing.words_within(trips, time // 3600, np.array([5, 6], np.uint64))
+        words.append(dict(zip(time.tolist(), found.tolist(), strict=True)))
+    for changed, same in ((words[1], (3700, 3800, 7300, 7400)), (words[2], [time for _, time in less])):
+        assert [changed[time] for time in same] == [words[0][time] for time in same]
+    assert len(set(words[0].values())) == len(less), "and every visit has a word of its own"
