@@ -237,13 +237,13 @@ def test_an_epsilon_outside_the_range_is_refused_before_anything_is_reserved(way
 
 
 def test_a_release_that_cannot_be_written_is_paid_once_and_finished_later(wayveil, place, monkeypatch):
-    from wayveil.releases import store
+    from wayveil import files
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_flush", full)
+        patch.setattr(files, "move_folder", full)
         code, _, err = release(wayveil, "trips.parquet", "r1", "--policy-epsilon", "9")
     assert (code, "No space left" in err) == (2, True)
     assert len(shown(wayveil, "reserve-status")) == 1

@@ -13,7 +13,7 @@ from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.comparison_cells import REFERENCES, ComparisonCell, display_name, grid, plan
 from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.recommend import recommend, stand_in_trips
-from wayveil.lab.comparison.run_cells import Examiner, Settings, fingerprint
+from wayveil.lab.comparison.run_cells import Examiner, Settings
 from wayveil.lab.comparison.varied import curves_over, varied_parameters
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -139,7 +139,7 @@ def test_a_folder_never_mixes_two_datasets_or_two_ways_of_measuring(tmp_path):
     other = Settings(suite="core", queries=50)
     with pytest.raises(ParameterError, match="other settings"):
         compare(TRIPS, [TREE], [1], repetitions=1, settings=other, out=tmp_path, workers=1)
-    assert fingerprint(TRIPS) != fingerprint(TRIPS.take(np.arange(299)))
+    assert TRIPS.fingerprint() != TRIPS.take(np.arange(299)).fingerprint()
 
 
 def test_a_comparison_of_an_earlier_version_is_read_but_not_gone_on_with(tmp_path):

@@ -13,6 +13,7 @@ from polars.exceptions import PolarsError
 from release_nursery import MECHANISM, ledger_of, tiny_trips
 
 from privacy.nursery import Nursery
+from wayveil import files
 from wayveil.errors import WayveilError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import open_ledger
@@ -138,11 +139,11 @@ def test_an_error_after_the_first_noise_leaves_the_budget_spent(tmp_path, monkey
     assert kinds == ["policy", "content", "reserve", "start", "settle"], "nothing stays open"
 
 
-@pytest.mark.parametrize("step", ["_flush", "hash_file", "write_visits", "datasheet_page"])
+@pytest.mark.parametrize("step", ["move_folder", "hash_file", "write_visits", "datasheet_page"])
 def test_a_disk_that_fills_up_while_saving_leaves_no_half_release(tmp_path, monkeypatch, step):
     made = released(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(store, step, failing)
+        patch.setattr(files if step == "move_folder" else store, step, failing)
         with pytest.raises(WayveilError, match="No space left"):
             made.save(tmp_path / "out", key=tmp_path / "key.pem")
     assert published(tmp_path) == []

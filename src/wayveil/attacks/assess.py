@@ -1,6 +1,5 @@
 """`risk`: run every attack against a release and say what it reaches, for internal eyes."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -132,9 +131,9 @@ class _Attack:
             self._inference,
         ]
         findings = [found for attack in track(steps, "attacks") for found in attack()]
-        hashes = {"raw": fingerprint(self.raw), "release": fingerprint(self.released)}
+        hashes = {"raw": self.raw.fingerprint(), "release": self.released.fingerprint()}
         if holdout is not None:
-            hashes["hold-out"] = fingerprint(holdout)
+            hashes["hold-out"] = holdout.fingerprint()
         return RiskReport(
             findings=tuple(findings),
             membership=self._membership(near),
@@ -301,11 +300,3 @@ def _knows_hours(raw: Trips, released: Trips, holdout: Trips | None, asked: bool
             f"an attacker who knows hours needs times, and {' and '.join(without)} carry none"
         )
     return not without if asked is None else asked
-
-
-def fingerprint(trips: Trips) -> str:
-    """SHA-256 of trips."""
-    digest = hashlib.sha256()
-    for part in (trips.location, trips.offsets, trips.time):
-        digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from wayveil.errors import ParameterError, WayveilError
+from wayveil.files import process_is_alive
 
 PREFIX = "wayveil-scratch-"
 
@@ -60,7 +61,7 @@ def sweep(place: Path) -> None:
     """Remove what runs left here that were killed; a living run's folder is its own."""
     for folder in place.glob(f"{PREFIX}*-*"):
         owner = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if owner.isdigit() and not _alive(int(owner)):
+        if owner.isdigit() and not process_is_alive(int(owner)):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -94,16 +95,6 @@ def _ended_in_order() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _in_words(count: int) -> str:

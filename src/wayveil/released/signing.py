@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from wayveil.errors import InputError
+from wayveil.files import write_first
 
 
 def default_key_path() -> Path:
@@ -43,18 +44,8 @@ def signing_key(path: str | Path | None = None) -> Ed25519PrivateKey:
 
 
 def _make_key(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    # Written aside and linked into place: two first runs at once end with one key, and it is never half a file.
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(text)
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+    write_first(path, text)
 
 
 def public_text(key: Ed25519PrivateKey) -> str:

@@ -1,12 +1,12 @@
 """Whose signatures are believed: one's own key, and keys that were compared with their holder's once and pinned."""
 
 import json
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from wayveil.errors import InputError
+from wayveil.files import write_whole
 from wayveil.released.signing import default_key_path, key_fingerprint, public_text, signing_key
 
 
@@ -27,10 +27,7 @@ def pin(fingerprint: str) -> None:
     """Believe this key from now on."""
     path = trust_file()
     pins = {**read_pins(), fingerprint: {"pinned": datetime.now(UTC).isoformat(timespec="seconds")}}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(json.dumps(pins, indent=2))
-    draft.replace(path)
+    write_whole(path, json.dumps(pins, indent=2))
 
 
 def read_pins() -> dict[str, Any]:

@@ -11,7 +11,6 @@ the raw data beside it.
 """
 
 import json
-import os
 import shutil
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -20,6 +19,7 @@ from typing import Any
 
 import wayveil
 from wayveil.errors import InputError
+from wayveil.files import write_whole
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import KeptBits
 from wayveil.privacy.budget import Budget
@@ -81,15 +81,7 @@ class Paid:
                 )
             return KeptBits(key), True
         key = KeptBits.new_key()
-        draft = self.noise.with_name(f"{self.noise.name}.part")
-        self.noise.parent.mkdir(parents=True, exist_ok=True)
-        draft.unlink(missing_ok=True)
-        handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "w") as file:
-            json.dump({"key": key.hex(), "question": question}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.noise)
+        write_whole(self.noise, json.dumps({"key": key.hex(), "question": question}), secret=True)
         return KeptBits(key), False
 
     @property
@@ -131,9 +123,7 @@ class Paid:
                 "actor": reservation.actor,
                 "head": str(reservation.head),
             }
-        draft = self.folder / f"{RESERVATION}.part"
-        draft.write_text(json.dumps(held))
-        draft.replace(self.folder / RESERVATION)
+        write_whole(self.folder / RESERVATION, json.dumps(held))
         self.noise.unlink(missing_ok=True)
 
     def forget(self) -> None:

@@ -9,8 +9,6 @@ manifest.json    the hash of every file and the public key; manifest.sig its ed2
 
 import hashlib
 import json
-import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +17,7 @@ import polars as pl
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.files import whole_folder
 from wayveil.mechanisms.registry import mechanism
 from wayveil.released.datasheet import Datasheet
 from wayveil.released.datasheet_page import datasheet_page
@@ -42,34 +41,24 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
         raise InputError("already exists; a release is never written over another one", file=folder)
     signer = signing_key(key)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
-    _sweep(folder)
-    draft.mkdir()
     try:
-        if release.drawing is None:
-            write_visits(release.trips, draft / TRIPS)
-        else:
-            write_joined(release.drawing.pieces(), draft / TRIPS, release.drawing.count)
-        release.model.save(draft)
-        (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
-        (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
-        (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")
-        hashes = {path.name: hash_file(path) for path in sorted(draft.iterdir())}
-        manifest = json.dumps(
-            {"format": FORMAT, "files": hashes, "public_key": public_text(signer)}, indent=2
-        ).encode()
-        (draft / MANIFEST).write_bytes(manifest)
-        (draft / SIGNATURE).write_bytes(signer.sign(manifest))
-        for path in [*draft.iterdir(), draft]:
-            _flush(path)
-        if folder.exists():
-            folder.rmdir()
-        draft.rename(folder)
-        _flush(folder.parent)
+        with whole_folder(folder) as draft:
+            if release.drawing is None:
+                write_visits(release.trips, draft / TRIPS)
+            else:
+                write_joined(release.drawing.pieces(), draft / TRIPS, release.drawing.count)
+            release.model.save(draft)
+            (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
+            (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
+            (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")
+            hashes = {path.name: hash_file(path) for path in sorted(draft.iterdir())}
+            manifest = json.dumps(
+                {"format": FORMAT, "files": hashes, "public_key": public_text(signer)}, indent=2
+            ).encode()
+            (draft / MANIFEST).write_bytes(manifest)
+            (draft / SIGNATURE).write_bytes(signer.sign(manifest))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise WayveilError(f"the release could not be written to {folder}: {error}") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     if release.reservation is not None:
         release.reservation.commit(hashlib.sha256(manifest).hexdigest(), {"folder": folder.name})
     return folder
@@ -150,30 +139,3 @@ def _load_accuracy(path: Path) -> Accuracy:
         return Accuracy.of_record(json.loads(path.read_text()))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"does not say how accurate the release is ({error})", file=path) from error
-
-
-def _sweep(folder: Path) -> None:
-    """Remove drafts of this release whose writers died; a living writer's draft is its own."""
-    for draft in folder.parent.glob(f".{folder.name}.partial-*"):
-        writer = draft.name.rpartition("-")[2]
-        if writer == str(os.getpid()) or not _alive(int(writer)):
-            shutil.rmtree(draft, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
-
-
-def _flush(path: Path) -> None:
-    """Have the file or folder on the disk before the release becomes visible."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,7 +1,5 @@
 """Pages as files: their templates, and writing that leaves a whole page or none."""
 
-import os
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +7,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from wayveil.errors import InputError
+from wayveil.files import write_whole
 from wayveil.released.datasheet_page import templates
 
 
@@ -23,14 +22,9 @@ def environment() -> Environment:
 def write_page(path: str | Path, html: str) -> Path:
     """Write a page; the file appears whole or not at all."""
     path = Path(path)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(html, encoding="utf-8")
-        os.replace(draft, path)
+        write_whole(path, html)
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise InputError(f"the page cannot be written here ({error.strerror})", file=path) from error
     return path
 

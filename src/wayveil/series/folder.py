@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wayveil.errors import InputError, WayveilError
+from wayveil.files import write_first, write_whole
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.releases.paid import Paid
 
@@ -96,10 +97,7 @@ class SeriesFolder:
     def _key(self) -> bytes:
         path = self.internal / "key"
         if not path.is_file():
-            draft = path.with_name(f"key.{os.getpid()}")
-            with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as stream:
-                stream.write(os.urandom(32))
-            draft.replace(path)
+            write_first(path, os.urandom(32))
         return path.read_bytes()
 
 
@@ -120,11 +118,3 @@ def record_of(folder: Path) -> dict[str, Any]:
 def days_of(folder: Path) -> Days:
     """The days of data of a published period."""
     return Days.parse(record_of(folder).get("days"))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file; it appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)

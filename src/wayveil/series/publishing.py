@@ -1,7 +1,6 @@
 """What is made of a release before it is published: exports, a report, and the record of its period."""
 
 import json
-import os
 import shutil
 from dataclasses import replace
 
@@ -9,6 +8,7 @@ from wayveil.answers.trip_periods import is_dated
 from wayveil.errors import WayveilError
 from wayveil.exports.menu import MENU
 from wayveil.exports.write import export
+from wayveil.files import move_folder
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.releases.release import Release
 from wayveil.report.report_page import write_report
@@ -55,7 +55,7 @@ def publish(plan: Plan, folder: SeriesFolder, made: Release, label: str, days: D
         "left_out": left_out,
     }
     (making / PERIOD).write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
-    os.rename(making, folder.published(label))
+    move_folder(making, folder.published(label))
 
 
 def _export(plan: Plan, folder: SeriesFolder, made: Release, kind: str, label: str, days: Days) -> None:

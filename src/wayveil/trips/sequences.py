@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.files import whole_file
 from wayveil.progress import step
 from wayveil.trips.findings import Findings
 from wayveil.trips.matching import (
@@ -25,7 +26,7 @@ from wayveil.trips.matching import (
     reading_history,
     universe_of,
 )
-from wayveil.trips.tables import distinct_values, replacing, require_file
+from wayveil.trips.tables import distinct_values, require_file
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -89,7 +90,7 @@ def write_sequences(
     between, last = {"spmf": (" -1 ", " -1 -2"), "comma": (",", ""), "space": (" ", "")}[format]
     _check_writable(trips.world, format)
     ids = pl.Series(trips.world.ids.tolist(), dtype=pl.String)
-    with step(f"Writing {path.name}"), replacing(path) as draft, draft.open("wb") as file:
+    with step(f"Writing {path.name}"), whole_file(path) as draft, draft.open("wb") as file:
         for start in range(0, len(trips), 100_000):
             part = trips.take(np.arange(start, min(start + 100_000, len(trips))))
             table = pl.DataFrame({"trip": part.trip_of_visit(), "stop": ids.gather(part.location)})

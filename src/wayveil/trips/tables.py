@@ -1,20 +1,18 @@
 """Tables of visits on disk or in memory: in, with text kept as codes and marks found; whole files out, never half."""
 
 import gzip
-import os
 import re
-import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.files import whole_file
 from wayveil.progress import step
 from wayveil.trips.frames import Source, frame_of, source_name
 from wayveil.trips.history import MARKS_NAME, History, marks_in, marks_of, marks_text
@@ -238,19 +236,6 @@ def distinct_values(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
     ]
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A path to write to that becomes `path` when the block ends well, and is removed when it does not."""
-    if not path.parent.is_dir():
-        raise InputError("cannot be written: its folder does not exist", file=path)
-    draft = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
-    try:
-        yield draft
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def write_table(table: pl.DataFrame, path: Path, history: History) -> None:
     """Write a frame to .parquet, .csv or .tsv, whole or not at all, with its marks as a column and as metadata."""
     suffix, mark = table_suffix(path), marks_text(history)
@@ -258,22 +243,8 @@ def write_table(table: pl.DataFrame, path: Path, history: History) -> None:
         raise ParameterError(f"cannot tell the format of {path}: end its name in .parquet or .csv")
     if mark is not None:
         table = table.with_columns(pl.lit(mark).alias(MARKS_NAME))
-    with step(f"Writing {path.name}"), replacing(path) as draft:
+    with step(f"Writing {path.name}"), whole_file(path) as draft:
         if suffix == ".parquet":
             table.write_parquet(draft, metadata=None if mark is None else {MARKS_NAME: mark})
         else:
             table.write_csv(draft, separator="\t" if suffix == ".tsv" else ",")
-
-
-@contextmanager
-def replacing_folder(folder: Path) -> Iterator[Path]:
-    """A folder to write into that becomes `folder` when the block ends well, and is removed when it does not."""
-    if not folder.parent.is_dir():
-        raise InputError("cannot be written: its parent folder does not exist", file=folder)
-    draft = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}.part")
-    draft.mkdir()
-    try:
-        yield draft
-        draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)

@@ -1,5 +1,6 @@
 """`Trips`: a dataset of trips as flat columns."""
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -198,6 +199,13 @@ class Trips:
         full = self.lengths > 0
         out[full] = self.location[self.offsets[1:][full] - 1]
         return out
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the trips, their riders and their world."""
+        digest = hashlib.sha256(self.world.fingerprint().encode())
+        for column in (self.location, self.offsets, self.time, self.rider):
+            digest.update(b"-" if column is None else column.tobytes())
+        return digest.hexdigest()
 
     def describe(self) -> dict[str, object]:
         """Exact facts about the raw data, for the data holder's eyes only."""

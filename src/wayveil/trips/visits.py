@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.files import whole_file, whole_folder
 from wayveil.progress import meter, step
 from wayveil.trips.findings import Findings
 from wayveil.trips.frames import Source, source_name
@@ -35,8 +36,6 @@ from wayveil.trips.tables import (
     TABLE_SUFFIXES,
     distinct_values,
     read_marked_table,
-    replacing,
-    replacing_folder,
     require_file,
     table_header,
     table_suffix,
@@ -126,7 +125,7 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_
         raise ParameterError(f"cannot tell the format of {path}: end its name in .parquet, .csv or .csv.gz")
     if riders and trips.rider is None:
         raise ParameterError("these trips have no rider ids to write")
-    with step(f"Writing {path.name}"), replacing(path) as draft:
+    with step(f"Writing {path.name}"), whole_file(path) as draft:
         rows = visit_rows(trips, riders=riders, first_trip=first_trip)
         if table_suffix(path) == ".parquet":
             mark = marks_text(trips.history)
@@ -134,9 +133,11 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_
             return
         separator = "\t" if table_suffix(path) == ".tsv" else ","
         rows = rows if trips.time is None else rows.with_columns(event_time=_time_text(trips.time))
-        rows.sink_csv(draft, separator=separator)
         if path.suffix.lower() == ".gz":
-            _pack(draft)
+            with gzip.open(draft, "wb", compresslevel=6) as out:
+                rows.sink_csv(out, separator=separator)  # type: ignore[arg-type]
+        else:
+            rows.sink_csv(draft, separator=separator)
 
 
 def write_joined(pieces: Iterable[Trips], path: Path, total: int) -> None:
@@ -160,7 +161,7 @@ def write_parts(
     if folder.exists():
         raise InputError("already exists; parts are written into a folder of their own", file=folder)
     written = {"trips": 0, "visits": 0, "parts": 0}
-    with replacing_folder(folder) as draft, meter("Writing trips", total or 0, "trips") as advance:
+    with whole_folder(folder) as draft, meter("Writing trips", total or 0, "trips") as advance:
         for number, part in enumerate(parts):
             path = draft / f"part-{number:06}.parquet"
             write_visits(part, path, riders=riders, first_trip=written["trips"] + 1)
@@ -288,13 +289,3 @@ def _time_text(time: NDArray[np.int64]) -> pl.Expr:
     second = moment.dt.epoch("s")
     parts = (second // 3_600, second // 60 % 60, second % 60)
     return pl.concat_str([part.cast(pl.String).str.zfill(2) for part in parts], separator=":")
-
-
-def _pack(draft: Path) -> None:
-    packed = draft.with_name(f"{draft.name}.gz")
-    try:
-        with draft.open("rb") as plain, gzip.open(packed, "wb", compresslevel=6) as out:
-            shutil.copyfileobj(plain, out)
-        packed.replace(draft)
-    finally:
-        packed.unlink(missing_ok=True)

@@ -16,9 +16,10 @@ from pathlib import Path
 import polars as pl
 
 from wayveil.errors import ParameterError
+from wayveil.files import whole_file, write_whole
 from wayveil.lab.comparison.comparison_cells import ComparisonCell, plan
 from wayveil.lab.comparison.comparison_results import Comparison
-from wayveil.lab.comparison.run_cells import Examiner, Settings, fingerprint
+from wayveil.lab.comparison.run_cells import Examiner, Settings
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.budget import Rational
 from wayveil.privacy.ledger import Ledger
@@ -115,7 +116,7 @@ class CellStore:
     def __init__(self, folder: Path, trips: Trips, settings: Settings) -> None:
         self.folder = folder
         (folder / "cells").mkdir(parents=True, exist_ok=True)
-        about = {"dataset": fingerprint(trips), "settings": settings.describe()}
+        about = {"dataset": trips.fingerprint(), "settings": settings.describe()}
         note = folder / "comparison.json"
         if note.exists():
             before = json.loads(note.read_text())
@@ -128,7 +129,7 @@ class CellStore:
                 if before[part] != json.loads(json.dumps(about[part])):
                     raise ParameterError(f"{folder} holds a comparison of {what}; choose another folder")
         else:
-            _write(note, lambda draft: draft.write_text(json.dumps(about, indent=2)))
+            write_whole(note, json.dumps(about, indent=2))
 
     def path(self, cell: ComparisonCell) -> Path:
         """Where a cell is kept."""
@@ -143,11 +144,5 @@ class CellStore:
 
     def save(self, cell: ComparisonCell, table: pl.DataFrame) -> None:
         """Keep a cell."""
-        _write(self.path(cell), table.write_parquet)
-
-
-def _write(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file that appears whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    write(draft)
-    os.replace(draft, path)
+        with whole_file(self.path(cell)) as draft:
+            table.write_parquet(draft)

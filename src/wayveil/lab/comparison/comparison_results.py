@@ -1,6 +1,5 @@
 """The results of a comparison as one table, and what people ask of it."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from wayveil.errors import InputError
+from wayveil.files import whole_file
 from wayveil.lab.comparison.comparison_cells import PLAIN_LAPLACE, REFERENCES, display_name
 from wayveil.lab.comparison.run_cells import SCHEMA
 from wayveil.trips.history import RAW_NOTICE
@@ -53,10 +53,8 @@ class Comparison:
 
     def save(self, path: str | Path) -> None:
         """One parquet file that appears whole or not at all."""
-        path = Path(path)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        self.table.write_parquet(draft)
-        os.replace(draft, path)
+        with whole_file(Path(path)) as draft:
+            self.table.write_parquet(draft)
 
     @property
     def figures(self) -> list[dict[str, str]]:

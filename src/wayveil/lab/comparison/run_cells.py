@@ -1,12 +1,10 @@
 """Makes the release of a cell and measures it. One examiner per process, prepared once with the raw trips."""
 
-import hashlib
 import time
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from wayveil.errors import WayveilError
@@ -154,11 +152,3 @@ def _rows(cell: ComparisonCell, rows: list[dict[str, Any]]) -> pl.DataFrame:
     about = cell.describe()
     frame = pl.DataFrame([{**about, **row} for row in rows], schema=SCHEMA, infer_schema_length=None)
     return frame.with_columns(pl.col("value").fill_nan(None))
-
-
-def fingerprint(trips: Trips) -> str:
-    """SHA-256 of a dataset, so that results of two datasets are never mixed in one folder."""
-    digest = hashlib.sha256(trips.world.fingerprint().encode())
-    for part in (trips.location, trips.offsets, trips.time, trips.rider):
-        digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()

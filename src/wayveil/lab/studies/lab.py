@@ -1,7 +1,6 @@
 """The lab that a study is run in: how much is run, on which data, and where what it simulated is kept."""
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.files import whole_file
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
@@ -134,9 +134,8 @@ class Lab:
             columns: dict[str, Any] = {"location": trips.location, "offsets": trips.offsets}
             columns |= {column: values for column, values in optional.items() if values is not None}
             path.parent.mkdir(parents=True, exist_ok=True)
-            draft = path.with_name(f".{name}.{os.getpid()}.npz")
-            np.savez(draft, **columns)
-            os.replace(draft, path)
+            with whole_file(path) as draft, draft.open("wb") as file:
+                np.savez(file, **columns)
         try:
             with np.load(path) as kept:
                 return Trips(world=world(), history=MADE_UP, **dict(kept))

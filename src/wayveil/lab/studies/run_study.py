@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from math import inf
@@ -18,6 +18,7 @@ from typing import Any
 
 from wayveil import __version__
 from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.files import write_whole
 from wayveil.lab.studies.all_studies import find_study
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import Setting, Study
@@ -163,7 +164,7 @@ class Store:
         about = {"study": study.name, "wayveil": __version__, **lab.describe()}
         note = folder / "study.json"
         if not note.exists():
-            write_whole(note, lambda draft: draft.write_text(json.dumps(about, indent=2)))
+            write_whole(note, json.dumps(about, indent=2))
             return
         try:
             before = json.loads(note.read_text())
@@ -186,16 +187,7 @@ class Store:
 
     def save(self, cell: StudyCell, found: dict[str, Any]) -> None:
         """Keep a cell."""
-        text = json.dumps(found)
-        path = self.cells / f"{cell.key}.json"
-        write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"))
-
-
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file that appears whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    write(draft)
-    os.replace(draft, path)
+        write_whole(self.cells / f"{cell.key}.json", json.dumps(found))
 
 
 def _short(value: object) -> str:

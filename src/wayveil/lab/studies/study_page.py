@@ -7,12 +7,13 @@ from typing import Any
 from markupsafe import Markup
 
 from wayveil import __version__
+from wayveil.files import write_whole
 from wayveil.lab.studies.exhibit_charts import line_charts
 from wayveil.lab.studies.exhibit_tables import table_heads, table_rows
 from wayveil.lab.studies.figure_verdicts import FigureVerdict, judge, remark
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.record import SCALES, study_record
-from wayveil.lab.studies.run_study import run_study, write_whole
+from wayveil.lab.studies.run_study import run_study
 from wayveil.lab.studies.study import Exhibit, Study
 from wayveil.lab.studies.study_results import Results
 from wayveil.released.datasheet_page import templates
@@ -32,10 +33,10 @@ def study_page(
     charts = {exhibit.label: _charts(exhibit, results) for exhibit in study.exhibits}
     for chart in (chart for found in charts.values() for chart in found):
         chart.save(folder / "figures")
-    write_whole(folder / "results.csv", results.table.write_csv)
+    write_whole(folder / "results.csv", results.table.write_csv())
     sources = [source.words for source in lab.sources.values()]
     record = json.dumps(study_record(study, results, verdicts, charts, lab.scale, sources), indent=1)
-    write_whole(folder / "figures.json", lambda draft: draft.write_text(record + "\n"))
+    write_whole(folder / "figures.json", record + "\n")
     page = write_page(folder / "index.html", _html(study, lab, results, verdicts, charts))
     return page, verdicts, results
 
