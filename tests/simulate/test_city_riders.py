@@ -9,6 +9,7 @@ from wayveil.simulate.riders import Attraction, departures, reachable_stops, sim
 from wayveil.world.geo import haversine
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
+from wayveil.world.saved import load_world
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,7 @@ def test_a_way_out_is_followed_by_the_way_back(city):
 
 def test_service_survives_saving(city, tmp_path):
     city.save(tmp_path / "city.npz")
-    again = Network.load(tmp_path / "city.npz")
+    again = load_world(tmp_path / "city.npz")
     assert np.array_equal(again.service, city.service)
     assert again.fingerprint() == city.fingerprint()
 

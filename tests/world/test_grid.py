@@ -5,8 +5,8 @@ import pytest
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.grid import MOST_CELLS, Grid, Layout, cell_metres_for
-from wayveil.world.network import Network
 from wayveil.world.opening import open_world
+from wayveil.world.saved import load_world
 from wayveil.world.trees import travel_seconds
 
 SAN_FRANCISCO = "37.6017,-122.5158,37.8112,-122.3527"
@@ -43,7 +43,7 @@ def test_a_grid_saves_loads_and_stays_a_grid(tmp_path):
     mask[1, 1] = False
     grid = Grid(Layout.of_counts("10,20,13,24", 3, 4), mask=mask, name="bay")
     grid.save(tmp_path / "bay.npz")
-    again = Network.load(tmp_path / "bay.npz")
+    again = load_world(tmp_path / "bay.npz")
     assert isinstance(again, Grid)
     assert again.fingerprint() == grid.fingerprint()
     assert again.describe() == grid.describe()

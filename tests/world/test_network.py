@@ -8,6 +8,7 @@ from random_networks import network_of, networks
 
 from wayveil.errors import InputError
 from wayveil.world.network import Network
+from wayveil.world.saved import load_world
 
 LINE = {(0, 1): (60, 500.0), (1, 0): (70, 500.0), (1, 2): (60, 400.0), (3, 4): (30, 100.0)}
 
@@ -53,7 +54,7 @@ def test_a_saved_network_comes_back_whole(network, warning, tmp_path_factory):
     network = Network(*network._parts, name="Zürich", warnings=[warning])
     path = tmp_path_factory.mktemp("saved") / "network"
     network.save(path)
-    again = Network.load(path)
+    again = load_world(path)
     assert again.fingerprint() == network.fingerprint()
     assert again.name == "Zürich"
     assert again.warnings == [warning.rstrip("\0")]
@@ -97,17 +98,17 @@ def test_parts_that_do_not_fit_are_refused(part, values, rule):
 def test_a_damaged_file_is_refused_in_a_sentence(tmp_path):
     path = tmp_path / "network"
     with pytest.raises(InputError, match="no such file"):
-        Network.load(path)
+        load_world(path)
     path.write_bytes(b"no network")
     with pytest.raises(InputError, match="is not a saved network"):
-        Network.load(path)
+        load_world(path)
     np.save(path.with_suffix(".npy"), np.arange(3))
     with pytest.raises(InputError, match="is not a saved network"):
-        Network.load(path.with_suffix(".npy"))
+        load_world(path.with_suffix(".npy"))
     network_of(5, LINE).save(path)
     path.write_bytes(path.read_bytes()[:-400])
     with pytest.raises(InputError, match="is not a saved network, or is damaged"):
-        Network.load(path)
+        load_world(path)
 
 
 @pytest.mark.parametrize(
@@ -126,4 +127,4 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path, change, sentence):
         stored = {key: file[key] for key in file.files} | change
     np.savez(path, **{key: value for key, value in stored.items() if value is not None})
     with pytest.raises(InputError, match=sentence):
-        Network.load(path)
+        load_world(path)

@@ -11,7 +11,7 @@ from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, HOUR
-from wayveil.world.world import World
+from wayveil.world.world import Stored, World
 
 HOURS: Final = 24
 
@@ -45,6 +45,15 @@ class Boardings(World):
         at = np.where(found, at, np.searchsorted(self.pairs, stop + routes))
         single = np.arange(len(taps) + 1)
         return Trips(at.astype(np.int32), single, self, taps.time, history=taps.history)
+
+    def stored(self) -> Stored:
+        """Arrays of the network that it is derived from."""
+        return self.network.stored()
+
+    @classmethod
+    def restored(cls, stored: Stored) -> "Boardings":
+        """The places to board of the network that `stored` gave."""
+        return cls(Network.restored(stored))
 
     def _public_arrays(self) -> list[NDArray[np.generic]]:
         return [self.pairs, *self.network._public_arrays()]

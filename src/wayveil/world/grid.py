@@ -5,7 +5,7 @@ off the trips tells where somebody was.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, cos, log10, radians, sqrt
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.geo import EARTH_RADIUS_METRES, BoundingBox, haversine
-from wayveil.world.network import Edges, Network, Places, Platforms, Routes
+from wayveil.world.network import Edges, Network, Places, Platforms, Routes, restored_parts
+from wayveil.world.world import Stored
 
 MOST_CELLS = 20_000
 # Cities move at up to this speed, on the way between two cells.
@@ -193,24 +194,30 @@ class Grid(Network):
             "box": str(layout.box),
         }
 
-    def stored(self) -> dict[str, NDArray[np.generic]]:
-        """What makes this grid anew; see `restored`."""
+    def stored(self) -> Stored:
+        """Arrays from which `restored` makes an equal grid."""
         box, layout = self.layout.box, self.layout
-        return {
+        return super().stored() | {
             "Grid.box": np.array([box.south, box.west, box.north, box.east]),
             "Grid.steps": np.array([layout.lat_step, layout.lon_step, self.metres_per_second]),
             "Grid.mask": (self.numbers >= 0).reshape(layout.rows, layout.columns),
         }
 
     @classmethod
-    def restored(cls, stored: dict[str, NDArray[np.generic]], name: str) -> "Grid":
-        """The grid behind what `stored` gave."""
+    def restored(cls, stored: Stored) -> "Grid":
+        """The grid behind what `stored` gave, with its metres and seconds as they were computed then."""
         mask = stored["Grid.mask"].astype(bool)
         lat_step, lon_step, speed = map(float, stored["Grid.steps"])
         box = BoundingBox(*map(float, stored["Grid.box"]))
         rows, columns = mask.shape
         layout = Layout(box, rows, columns, lat_step, lon_step)._checked()
-        return cls(layout, mask=mask, metres_per_second=speed, name=name)
+        grid = cls(layout, mask=mask, metres_per_second=speed, name=str(stored["name"]))
+        places, edges, routes, platforms = restored_parts(stored)
+        if not np.array_equal(places.ids, grid.ids):
+            raise ValueError("a grid needs the cells of its mask")
+        places = replace(places, ids=grid.ids, names=grid.ids)
+        Network.__init__(grid, places, edges, routes, platforms, name=grid.name)
+        return grid
 
     def _moves(self, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> Edges:
         rows, columns = self.layout.rows, self.layout.columns

@@ -1,10 +1,8 @@
 """A transit network as public knowledge: stations, the directed steps between them, what each step takes."""
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -13,13 +11,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from wayveil.arrays import AnyInts
-from wayveil.errors import InputError, WayveilError
 from wayveil.showing import show
 from wayveil.world.geo import BoundingBox
 from wayveil.world.successors import SparseSuccessors
-from wayveil.world.world import World
-
-FILE_FORMAT = 1
+from wayveil.world.world import Stored, World
 
 
 @dataclass(frozen=True)
@@ -66,6 +61,10 @@ class Platforms:
 
     ids: NDArray[np.str_]
     location: NDArray[np.int32]
+
+
+Parts = tuple[Places, Edges, Routes, Platforms]
+P = TypeVar("P", Places, Edges, Routes, Platforms)
 
 
 class Network(World):
@@ -169,62 +168,37 @@ class Network(World):
             "bbox": None if self.bbox is None else str(self.bbox),
         }
 
-    def save(self, path: str | Path) -> None:
-        """Write the network to one file (compressed numpy arrays), readable by `Network.load`."""
-        arrays: dict[str, NDArray[Any]] = {
+    def stored(self) -> Stored:
+        """Arrays from which `restored` makes an equal network."""
+        arrays: Stored = {
             f"{type(part).__name__}.{item.name}": getattr(part, item.name)
             for part in self._parts
             for item in fields(part)
         }
-        arrays |= self.stored()
-        about = {"format": FILE_FORMAT, "name": self.name, "warnings": np.asarray(self.warnings, np.str_)}
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, **arrays, **about)  # type: ignore[arg-type]
-
-    def stored(self) -> dict[str, NDArray[Any]]:
-        """What a kind of network keeps beside its places and edges."""
-        return {} if self.service is None else {"service": self.service}
+        arrays |= {"name": np.asarray(self.name), "warnings": np.asarray(self.warnings, np.str_)}
+        return arrays if self.service is None else {**arrays, "service": self.service}
 
     @classmethod
-    def load(cls, path: str | Path) -> "Network":
-        """Read what `save` wrote; a file that is not a whole, consistent network is refused."""
-        try:
-            with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                stored = {key: file[key] for key in file.files}
-        except FileNotFoundError as error:
-            raise InputError("no such file", file=path) from error
-        except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(f"is not a saved network, or is damaged ({error})", file=path) from error
-        try:
-            if int(stored["format"]) != FILE_FORMAT:
-                raise InputError("was saved by another version; read the feed again", file=path)
-            if "Grid.box" in stored:
-                from wayveil.world.grid import Grid  # a grid is a network: it knows this module
-
-                return Grid.restored(stored, str(stored["name"]))
-            parts = [
-                kind(**{item.name: stored[f"{kind.__name__}.{item.name}"] for item in fields(kind)})
-                for kind in (Places, Edges, Routes, Platforms)
-            ]
-            service = stored.get("service")
-            if service is not None and service.shape != (len(parts[0].ids), 24):  # type: ignore[union-attr]
-                raise ValueError("service by hour has another shape")
-            return cls(
-                *parts,  # type: ignore[arg-type]
-                name=str(stored["name"]),
-                warnings=stored["warnings"].tolist(),
-                service=service,
-            )
-        except KeyError as error:
-            raise InputError(f"is not a saved network: {error} is missing", file=path) from error
-        except (ValueError, IndexError, WayveilError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"holds a network that contradicts itself ({error})", file=path) from error
+    def restored(cls, stored: Stored) -> "Network":
+        """The network behind what `stored` gave; ValueError where its parts do not fit each other."""
+        service = stored.get("service")
+        if service is not None and service.shape != (len(stored["Places.ids"]), 24):
+            raise ValueError("service by hour has another shape")
+        name, warnings = str(stored["name"]), stored["warnings"].tolist()
+        return cls(*restored_parts(stored), name=name, warnings=warnings, service=service)
 
     def _public_arrays(self) -> list[NDArray[np.generic]]:
         arrays = [getattr(part, item.name) for part in self._parts for item in fields(part)]
         return [np.char.encode(array, "utf-8") if array.dtype.kind == "U" else array for array in arrays]
+
+
+def restored_parts(stored: Stored) -> Parts:
+    """Places, edges, routes and platforms from what `Network.stored` gave."""
+
+    def part(kind: type[P]) -> P:
+        return kind(**{item.name: stored[f"{kind.__name__}.{item.name}"] for item in fields(kind)})
+
+    return part(Places), part(Edges), part(Routes), part(Platforms)
 
 
 def _check(places: Places, edges: Edges, routes: Routes, platforms: Platforms) -> None:

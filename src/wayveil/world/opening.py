@@ -6,8 +6,8 @@ from pathlib import Path
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.grid import PREFIX, Grid
 from wayveil.world.gtfs import read_gtfs
-from wayveil.world.network import Network
 from wayveil.world.places import read_geojson, read_places
+from wayveil.world.saved import load_world
 from wayveil.world.world import World
 
 
@@ -48,7 +48,7 @@ def open_world(
             walk_radius_metres=walk_radius_metres,
         )
     if suffix == ".npz":
-        return Network.load(path)
+        return load_world(path)
     if suffix in (".geojson", ".json"):
         return read_geojson(path)
     listed = read_places(path) if suffix in (".csv", ".tsv", ".parquet") else None

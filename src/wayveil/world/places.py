@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.network import Network
-from wayveil.world.world import World
+from wayveil.world.world import Stored, World
 
 # How public lists call their columns; the first that is there counts. Capitals do not matter.
 IDS = (
@@ -61,6 +61,30 @@ class PlaceList(World):
         places = cls(network.ids, network.names, network.lat, network.lon)
         network.index_of([])
         places._lookup = network._lookup
+        return places
+
+    def stored(self) -> Stored:
+        """Arrays from which `restored` makes an equal list; ids of platforms among them."""
+        arrays: Stored = {"PlaceList.ids": self.ids, "PlaceList.names": self.names}
+        if self.lat is not None and self.lon is not None:
+            arrays |= {"PlaceList.lat": self.lat, "PlaceList.lon": self.lon}
+        if self._lookup is not None and len(self._lookup) > self.size:
+            known = np.asarray(self._lookup["id"].to_list(), np.str_)
+            arrays |= {"PlaceList.known": known, "PlaceList.place": self._lookup["index"].to_numpy()}
+        return arrays
+
+    @classmethod
+    def restored(cls, stored: Stored) -> "PlaceList":
+        """The list behind what `stored` gave."""
+        ids, names, lat, lon = (stored.get(f"PlaceList.{part}") for part in ("ids", "names", "lat", "lon"))
+        if ids is None or names is None:
+            raise KeyError("PlaceList.ids or PlaceList.names")
+        places = cls(ids, names, lat, lon)
+        if "PlaceList.known" in stored:
+            known, place = stored["PlaceList.known"], stored["PlaceList.place"]
+            if len(place) and not 0 <= place.min() <= place.max() < places.size:
+                raise ValueError("a list of places needs a place for every id")
+            places._lookup = pl.DataFrame({"id": known.tolist(), "index": place})
         return places
 
     @classmethod

@@ -3,14 +3,17 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
-from wayveil.world.successors import CompleteSuccessors, Successors
+from wayveil.world.successors import CompleteSuccessors, SparseSuccessors, Successors
+
+FILE_FORMAT = 1
+Stored = dict[str, NDArray[Any]]
 
 
 class World:
@@ -121,6 +124,29 @@ class World:
 
     def _public_arrays(self) -> list[NDArray[np.generic]]:
         return [np.char.encode(self.ids, "utf-8")]
+
+    def save(self, path: str | Path) -> None:
+        """Write the world to one file (compressed numpy arrays), readable by `wayveil.world.saved.load_world`."""
+        with Path(path).open("wb") as file:
+            about: Stored = {"format": np.asarray(FILE_FORMAT), "kind": np.asarray(type(self).__name__)}
+            np.savez_compressed(file, **about, **self.stored())  # type: ignore[arg-type]
+
+    def stored(self) -> Stored:
+        """Arrays from which `restored` makes an equal world."""
+        arrays: Stored = {"World.ids": self.ids, "World.public": np.asarray(self.public)}
+        if self.restricts_moves:
+            if not isinstance(self.successors, SparseSuccessors):
+                raise ParameterError("moves of this kind cannot be saved; give a network or a list of moves")
+            arrays |= {"World.indptr": self.successors.indptr, "World.indices": self.successors.indices}
+        return arrays
+
+    @classmethod
+    def restored(cls, stored: Stored) -> Self:
+        """The world behind what `stored` gave."""
+        moves = None
+        if "World.indptr" in stored:
+            moves = SparseSuccessors(stored["World.indptr"], stored["World.indices"])
+        return cls(stored["World.ids"], successors=moves, public=bool(stored["World.public"]))
 
     def __repr__(self) -> str:
         return f"<World of {self.size:,} locations>"
