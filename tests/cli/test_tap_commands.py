@@ -256,7 +256,7 @@ def test_cards_with_coordinates_go_from_file_to_answers_on_a_grid(tmp_path):
         for hour in (8, 18)
     ]
     (tmp_path / "sube.csv").write_text("\n".join(rows) + "\n")
-    box = ("--grid=-34.70,-58.50,-34.55,-58.35",)
+    box = ("-w", "grid:-34.70,-58.50,-34.55,-58.35@0.02deg")
     invoke(
         *("taps", "release", tmp_path / "sube.csv", *box, "--way", "cards", "-e", 8, "--set", "height=2"),
         *("-m", "noisy-prefix-tree", "-o", tmp_path / "out", "--ledger", "none", "-q"),

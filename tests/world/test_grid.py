@@ -75,6 +75,12 @@ def test_a_mask_is_read_from_areas_or_from_cells(tmp_path):
         open_world(f"grid:0,0,3,3@3x3;mask={listed}")
 
 
+def test_cells_may_be_measured_in_degrees():
+    grid = open_world("grid:-34.70,-58.50,-34.55,-58.35@0.02deg")
+    assert grid.fingerprint() == Grid.of_degrees("-34.70,-58.50,-34.55,-58.35", 0.02).fingerprint()
+    assert (grid.layout.rows, grid.layout.columns) == (8, 8)
+
+
 def test_a_cell_size_follows_from_box_and_trips():
     assert 230 <= cell_metres_for(SAN_FRANCISCO, 120_000, 1) <= 300
     assert cell_metres_for(SAN_FRANCISCO, 1_000, 1) > cell_metres_for(SAN_FRANCISCO, 120_000, 1)
@@ -93,6 +99,8 @@ def test_a_cell_size_follows_from_box_and_trips():
         ("grid:-122,37,-121,38@250", "order is south,west,north,east"),
         ("grid:37,-122,38,-121@5000000", "single cell"),
         ("grid:37,-122,38,-121@-5", "above 0 metres"),
+        ("grid:37,-122,38,-121@0deg", "above 0 degrees"),
+        ("grid:37,-122,38,-121@finedeg", "nor degrees"),
     ],
 )
 def test_what_is_no_grid_gets_a_sentence(text, problem):

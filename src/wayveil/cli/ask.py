@@ -18,7 +18,7 @@ from wayveil.cli.options import (
     present_rows,
     remark,
 )
-from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
+from wayveil.cli.tap_commands import OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
@@ -40,8 +40,6 @@ def ask(
         ),
     ],
     world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
     top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20,
     by: Annotated[
         str | None,
@@ -182,12 +180,10 @@ def ask(
     if question == "all" and added:
         raise ParameterError(f"--{next(iter(added)).replace('_', '-')} belongs to one question, not to all")
     with shown(not quiet and not as_json):
-        asked = open_release(
-            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
-        )
+        asked = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
         seen: tuple[Any, Any] = (None, None)
         if raw is not None:
-            seen = read_raw(raw, asked, grid, cell, look=Look("ask", ledger, dataset))
+            seen = read_raw(raw, asked, look=Look("ask", ledger, dataset))
         beside = None if raw is None else RawAnswers(*seen)
         if question == "all":
             answering = beside or answer_question

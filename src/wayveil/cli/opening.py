@@ -22,8 +22,6 @@ Trust = Annotated[
 def open_release(
     folder: Path,
     world: Path | None,
-    grid: str | None = None,
-    cell: float = 0.02,
     *,
     bbox: str | None = None,
     date: str | None = None,
@@ -35,7 +33,7 @@ def open_release(
     from wayveil.releases.release import Release
 
     verify_release(folder, trust=trust)  # before a large feed is read
-    return Release.load(folder, open_places(world, grid, cell, bbox, walk_radius, date), trust=trust)
+    return Release.load(folder, open_places(world, bbox, walk_radius, date), trust=trust)
 
 
 RIDERS = ["time=event_time", "stop=stop_id", "card=rider_id"]
@@ -50,7 +48,7 @@ class Look:
     dataset: str | None
 
 
-def read_raw(path: Path, release: "Release", grid: str | None, cell: float, *, look: Look) -> tuple[Any, Any]:
+def read_raw(path: Path, release: "Release", *, look: Look) -> tuple[Any, Any]:
     """The raw trips behind a release, and taps per route where they tell it: from a file of trips, or of taps."""
     from wayveil.releases.accounts import note_look
     from wayveil.trips.columns import map_columns

@@ -19,7 +19,7 @@ from wayveil.cli.options import (
     remark,
 )
 from wayveil.cli.risk import attack_beside, risk_page_beside
-from wayveil.cli.tap_commands import Cell, Grid, OptionalWorld
+from wayveil.cli.tap_commands import OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.exports.menu import MENU, menu_text
 from wayveil.progress import shown
@@ -44,8 +44,6 @@ def score(
     release: ReleaseFolder,
     full: Full = False,
     world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -68,10 +66,8 @@ def score(
     from wayveil.utility.scorecard import score as score_release
 
     with shown(not quiet and not as_json):
-        private = open_release(
-            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
-        )
-        raw, _ = read_raw(trips, private, grid, cell, look=Look("score", ledger, dataset))
+        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
+        raw, _ = read_raw(trips, private, look=Look("score", ledger, dataset))
         card = score_release(raw, private, suite="full" if full else "core", queries=queries, seed=seed)
     typer.echo(card.to_json() if as_json else str(card))
     if not full:
@@ -101,8 +97,6 @@ def report(
     holdout: Annotated[
         Path | None, typer.Option(help="With --risk: trips of people who are not in the data.")
     ] = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -131,13 +125,11 @@ def report(
     if (risk or holdout is not None) and not (risk and raw is not None):
         raise ParameterError("attacks start from the raw trips and are internal: give --raw and --risk")
     with shown(not quiet and not as_json):
-        private = open_release(
-            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
-        )
+        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
         if raw is None:
             write_report(out, release=private, audience="public")
         else:
-            trips, _ = read_raw(raw, private, grid, cell, look=Look("report", ledger, dataset))
+            trips, _ = read_raw(raw, private, look=Look("report", ledger, dataset))
             card = score_release(trips, private, suite="full" if full else "core", queries=queries)
             compared = None if comparison is None else Comparison.load(comparison)
             beside = None
@@ -205,8 +197,6 @@ def export(
     ] = None,
     anyway: Anyway = False,
     world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -223,9 +213,7 @@ def export(
     from wayveil.exports.parts import verdict_on
     from wayveil.exports.write import export as write
 
-    private = open_release(
-        release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
-    )
+    private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
     entry = MENU.get(kind)
     if entry is not None and entry.feed and feed is None and world is not None and world.suffix != ".npz":
         feed = world
@@ -245,8 +233,6 @@ def sample(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed draws the same trips.")] = None,
     world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
     bbox: BoundingBox = None,
     date: ServiceDate = None,
     walk_radius: WalkRadius = None,
@@ -259,9 +245,7 @@ def sample(
     from wayveil.trips.visits import write_visits
 
     with shown(not quiet and not as_json):
-        private = open_release(
-            release, world, grid, cell, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust
-        )
+        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
         if not isinstance(private.model, DrawsMore):
             made_by = private.datasheet["mechanism"]["name"]
             raise ParameterError(f"the model of this release ({made_by}) draws its own number of trips only")

@@ -28,11 +28,6 @@ DAYS = 6  # of the study's period
 
 TapFile = Annotated[Path, typer.Argument(help="The taps (csv or parquet).")]
 Seed = Annotated[int, typer.Option(help="The same seed makes the same taps and riders.")]
-Grid = Annotated[
-    str | None,
-    typer.Option(help="Instead of --world: cells over south,west,north,east, for taps with coordinates."),
-]
-Cell = Annotated[float, typer.Option(help="Size of the cells of --grid, in degrees.")]
 Columns = Annotated[
     str | None,
     typer.Option(
@@ -60,7 +55,13 @@ OptOut = Annotated[
     ),
 ]
 OptionalWorld = Annotated[
-    Path | None, typer.Option("--world", "-w", help="GTFS zip or folder, or saved network.")
+    Path | None,
+    typer.Option(
+        "--world",
+        "-w",
+        help="GTFS zip or folder, saved network, list of places, or grid:south,west,north,east@250 (cells of 250 m; "
+        "@0.02deg: of degrees).",
+    ),
 ]
 
 
@@ -69,8 +70,6 @@ def clean(
     file: TapFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="Clean taps (.parquet or .csv).")],
     world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
     columns: Columns = None,
     mapped: Mapped = None,
     fill: Annotated[
@@ -112,7 +111,7 @@ def clean(
             everywhere = open_world(world, bbox=bbox)
             city = open_world(world, bbox=bbox, service_date=date)
         else:
-            city = open_places(world, grid, cell, bbox)
+            city = open_places(world, bbox)
         table: Any = fill if fill in ("none", "same-bus") else VehicleTable.of_file(fill)
         made = read_taps(
             file,
@@ -175,8 +174,6 @@ def riders(
     file: TapFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="Riders, one row per tap (.parquet or .csv).")],
     world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
     columns: Columns = None,
     mapped: Mapped = None,
     fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `taps clean`.")] = "same-bus",
@@ -196,7 +193,7 @@ def riders(
     from wayveil.trips.tables import write_table
 
     with shown(not quiet and not as_json):
-        city = open_places(world, grid, cell, None, walk_radius)
+        city = open_places(world, walk_radius=walk_radius)
         read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill), zone=zone)
         made = reconstruct_riders(read.taps, rider_rules(rules), seed=seed)
         write_table(made.table(), out, made.history)
@@ -204,23 +201,16 @@ def riders(
 
 
 def open_places(
-    world: Path | None,
-    grid: str | None,
-    cell: float,
-    bbox: str | None,
-    walk_radius: float | None = None,
-    date: str | None = None,
+    world: Path | None, bbox: str | None = None, walk_radius: float | None = None, date: str | None = None
 ) -> "World":
-    from wayveil.world.grid import Grid as CellGrid
+    """Open the public places that a command names."""
     from wayveil.world.opening import open_world
 
-    if (world is None) == (grid is None):
+    if world is None:
         raise ParameterError(
-            "give the public places: --world (a feed) or --grid (a box of cells), one of them"
+            "give the public places with --world: a feed, a list of places, or grid:south,west,north,east@250"
         )
-    if world is not None:
-        return open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
-    return CellGrid.of_degrees(str(grid), cell)
+    return open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
 
 
 def _layout(columns: str | None, mapped: list[str] | None) -> Any:

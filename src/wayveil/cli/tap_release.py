@@ -25,9 +25,7 @@ from wayveil.cli.options import (
 )
 from wayveil.cli.tap_commands import (
     DAYS,
-    Cell,
     Columns,
-    Grid,
     Mapped,
     OptionalWorld,
     OptOut,
@@ -57,8 +55,6 @@ def release(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the release; must not exist yet.")],
     world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
     columns: Columns = None,
     mapped: Mapped = None,
     mechanism: Annotated[
@@ -148,10 +144,10 @@ def release(
         refuse_nameless(preset)
     chosen = None if mechanism is None else make_mechanism(mechanism, parameters or [], preset)
     with shown(not quiet and not as_json), claimed(out, size=file.stat().st_size if file.is_file() else 0):
-        city = open_places(world, grid, cell, None)
+        city = open_places(world)
         taps = read_clean(file, city, columns, mapped, zone, opt_out)
         hidden = None if sensitive is None else SensitiveStops.of_file(sensitive, city)
-        other = None if prior_world is None else open_places(prior_world, None, cell, None)
+        other = None if prior_world is None else open_places(prior_world)
         priors = open_priors(prior or [], taps.world, other)
         name = dataset or file.name
         account = open_account(ledger, file)
@@ -195,7 +191,7 @@ def release(
             folder = made.save(out)
     booked = "no ledger" if account is None else f"{account.name}, as {name}"
     present_release(made, folder, as_json=as_json, booked_in=booked)
-    places = ["--world", str(world)] if world is not None else ["--grid", str(grid), "--cell", f"{cell:g}"]
+    places = ["--world", str(world)]
     following = [
         ["verify", str(folder)],
         ["ask", str(folder), "all", *places],
@@ -209,8 +205,6 @@ def units(
     file: TapFile,
     epsilon: Epsilon,
     world: OptionalWorld = None,
-    grid: Grid = None,
-    cell: Cell = 0.02,
     columns: Columns = None,
     mapped: Mapped = None,
     zone: Zone = None,
@@ -231,7 +225,7 @@ def units(
     from wayveil.releases.tap_units import advise_units, say_unit
 
     with shown(not quiet and not as_json):
-        taps = read_clean(file, open_places(world, grid, cell, None), columns, mapped, zone, opt_out)
+        taps = read_clean(file, open_places(world), columns, mapped, zone, opt_out)
         advice = advise_units(taps, float(release_epsilon(epsilon)))
         note_look("taps units", taps.as_single_visits(), file, ledger, dataset)
     rows = [

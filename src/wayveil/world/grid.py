@@ -24,6 +24,7 @@ METRES_PER_DEGREE = EARTH_RADIUS_METRES * np.pi / 180
 # Cells per root of (trips x epsilon): see `cell_metres_for`.
 CELLS_PER_ROOT = 13.0
 PREFIX = "grid:"
+DEGREES = "deg"
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class Layout:
     def of_steps(cls, box: BoundingBox | str, lat_step: float, lon_step: float) -> "Layout":
         """Cells of so many degrees."""
         box = BoundingBox.of(box)
+        if not (lat_step > 0 and lon_step > 0):
+            raise ParameterError(f"cells need a size above 0 degrees, not {min(lat_step, lon_step):g}")
         rows = ceil((box.north - box.south) / lat_step - 1e-9)
         columns = ceil((box.east - box.west) / lon_step - 1e-9)
         return cls(box, rows, columns, lat_step, lon_step)._checked()
@@ -151,7 +154,10 @@ class Grid(Network):
 
     @classmethod
     def parse(cls, text: str) -> "Grid":
-        """Read "grid:south,west,north,east@250" (metres), "...@30x30" (rows x columns), "...@250;mask=land.geojson"."""
+        """Read "grid:south,west,north,east@250" (metres), "...@0.02deg" (degrees), "...@30x30" (rows x columns).
+
+        ";mask=land.geojson" behind it leaves out cells.
+        """
         described, _, mask_file = text.removeprefix(PREFIX).partition(";mask=")
         box, at, size = described.partition("@")
         if not box.strip():
@@ -166,11 +172,14 @@ class Grid(Network):
             if "x" in size:
                 rows, _, columns = size.partition("x")
                 layout = Layout.of_counts(box, int(rows), int(columns))
+            elif size.endswith(DEGREES):
+                step = float(size.removesuffix(DEGREES))
+                layout = Layout.of_steps(box, step, step)
             else:
                 layout = Layout.of_metres(box, float(size))
         except ValueError as error:
             raise ParameterError(
-                f"the cell size {size!r} is neither metres (250) nor rows x columns (30x30)"
+                f"the cell size {size!r} is neither metres (250) nor degrees (0.02deg) nor rows x columns (30x30)"
             ) from error
         return cls(layout, mask=read_mask(mask_file, layout) if mask_file else None)
 

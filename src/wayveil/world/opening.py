@@ -23,7 +23,7 @@ def open_world(
 
     A list is a csv or parquet table (stop_id, and if known stop_name, lat, lon), a GeoJSON, or a text file with one
     location per line. A saved network remembers the options that it was made with. A grid is written
-    "grid:south,west,north,east@250": a public box and the metres of a cell.
+    "grid:south,west,north,east@250": a public box and the metres of a cell (`Grid.parse` has other sizes).
     """
     if str(path).startswith(PREFIX):
         if bbox or service_date or walk_radius_metres or not stations:
