@@ -8,13 +8,14 @@ import typer
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
+from wayveil.cli import ask, tap_release
 from wayveil.cli.tap_commands import app as taps_app
-from wayveil.cli.tap_commands import register
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.ledger import LedgerError, open_ledger
 
 app = typer.Typer()
-register(app)
+tap_release.register(app)
+ask.register(app)
 run = CliRunner()
 CITY = ring_of_stops(20, seconds=120, skip=3, routes=3)
 

@@ -208,7 +208,8 @@ def open_places(
 
     if world is None:
         raise ParameterError(
-            "give the public places with --world: a feed, a list of places, or grid:south,west,north,east@250"
+            "give the public places with --world: a feed, a list of places or grid:south,west,north,east@250, "
+            "one of them"
         )
     return open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
 
