@@ -103,7 +103,7 @@ def test_two_releases_differ_and_a_public_seed_does_not_make_them_equal():
 def test_a_saved_release_is_verified_and_read_back(saved):
     made, folder = saved
     found = verify_release(folder, trust=key_fingerprint(public_text(signing_key())))
-    assert len(found.files) == 6
+    assert len(found.files) == 7
     again = Release.load(folder, WORLD)
     assert again.trips.to_lists() == made.trips.to_lists()
     assert again.datasheet == json.loads(json.dumps(made.datasheet))
@@ -203,7 +203,7 @@ def test_a_release_of_the_format_before_is_refused_with_a_sentence(saved):
     (folder / "manifest.json").write_bytes(manifest)
     (folder / "manifest.sig").write_bytes(signing_key().sign(manifest))
     verify_release(folder)
-    with pytest.raises(InputError, match="format 1; this version reads format 3"):
+    with pytest.raises(InputError, match="format 1; this version reads format 4"):
         Release.load(folder, WORLD)
 
 

@@ -63,13 +63,6 @@ PriorFolders = Annotated[
         "nothing: it is public. For weave, tap-counts and tap-margins.",
     ),
 ]
-PriorWorld = Annotated[
-    Path | None,
-    typer.Option(
-        help="The feed of earlier releases (--prior) that were made over another version of it: counts of taps are "
-        "matched by stop and route id."
-    ),
-]
 NoRider = Annotated[
     str,
     typer.Option(

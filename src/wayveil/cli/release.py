@@ -21,7 +21,6 @@ from wayveil.cli.options import (
     PolicyEpsilon,
     Preset,
     PriorFolders,
-    PriorWorld,
     Quiet,
     ServiceDate,
     TripColumns,
@@ -135,7 +134,6 @@ def release(
     ] = None,
     trips_out: TripsOut = "all",
     prior: PriorFolders = None,
-    prior_world: PriorWorld = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -152,7 +150,7 @@ def release(
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.choices import choose_unit
     from wayveil.releases.preflight import claimed
-    from wayveil.releases.priors import open_priors
+    from wayveil.releases.priors import open_prior
     from wayveil.run import make_release as release_trips
     from wayveil.synthesis.drawing import trips_wanted
     from wayveil.trips.columns import parse_map, refuse_hidden_riders
@@ -172,12 +170,7 @@ def release(
     paid = unpaid(out, finish)
     with shown(not quiet and not as_json), claimed(out, size=size):
         universe = open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
-        other = (
-            None
-            if prior_world is None
-            else open_world(prior_world, bbox=bbox, walk_radius_metres=walk_radius)
-        )
-        priors = open_priors(prior or [], universe, other)
+        priors = [open_prior(folder, universe) for folder in prior or []]
         raw, counter, why = open_source(
             trips, universe, engine, columns=columns or None, spark=spark, scratch=scratch
         )

@@ -17,7 +17,6 @@ from wayveil.cli.options import (
     PolicyEpsilon,
     Preset,
     PriorFolders,
-    PriorWorld,
     Quiet,
     present_release,
     present_rows,
@@ -121,7 +120,6 @@ def release(
         typer.Option("--tuned-on-data", help="Declare that bounds were chosen by looking at the raw taps."),
     ] = False,
     prior: PriorFolders = None,
-    prior_world: PriorWorld = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -132,7 +130,7 @@ def release(
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import open_account, settled_if_lost
     from wayveil.releases.preflight import claimed
-    from wayveil.releases.priors import open_priors
+    from wayveil.releases.priors import open_prior
     from wayveil.releases.tap_units import choose_tap_unit
     from wayveil.releases.tap_ways import release_taps
     from wayveil.taps.sensitive import SensitiveStops
@@ -147,8 +145,7 @@ def release(
         city = open_places(world)
         taps = read_clean(file, city, columns, mapped, zone, opt_out)
         hidden = None if sensitive is None else SensitiveStops.of_file(sensitive, city)
-        other = None if prior_world is None else open_places(prior_world)
-        priors = open_priors(prior or [], taps.world, other)
+        priors = [open_prior(folder, taps.world) for folder in prior or []]
         name = dataset or file.name
         account = open_account(ledger, file)
         rows = None if new_people else taps.as_single_visits()

@@ -32,12 +32,6 @@ def trend(
             help="What may have changed: total, stops, hours, stop-hours, routes; boardings, alightings, journeys.",
         ),
     ] = "stops",
-    other_world: Annotated[
-        Path | None,
-        typer.Option(
-            help="The feed of releases that were made over another version of it: stops are matched by id."
-        ),
-    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20,
     out: Annotated[
         Path | None,
@@ -66,7 +60,7 @@ def trend(
 
     from wayveil.answers.spreadsheets import write_csv
     from wayveil.answers.trends import find_trend
-    from wayveil.releases.priors import open_priors
+    from wayveil.releases.priors import open_prior
     from wayveil.report.trend_page import write_trend_page
     from wayveil.world.opening import open_world
 
@@ -74,8 +68,7 @@ def trend(
         raise ParameterError(f"--out takes .csv, .parquet, .json or .html, not {out.suffix or out.name!r}")
     with shown(not quiet and not as_json):
         city = open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
-        other = None if other_world is None else open_world(other_world)
-        opened = open_priors(releases, city, other)
+        opened = [open_prior(folder, city) for folder in releases]
         found = find_trend(opened, question, anyway=anyway)
         if out is not None and out.suffix == ".html":
             write_trend_page(out, opened, anyway=anyway)

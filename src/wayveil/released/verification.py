@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from wayveil.errors import InputError
@@ -11,7 +12,8 @@ from wayveil.released.signing import key_fingerprint, signature_holds
 from wayveil.released.trust import is_trusted, pin
 
 MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
-FORMAT = 3
+FORMAT = 4
+WITHOUT_WORLD = 3  # the format before, whose releases are opened with a world
 ANY_KEY = "any"
 
 
@@ -93,7 +95,8 @@ def _check_signer(found: Verified, trust: str | None) -> None:
     if trust is None:
         raise UnknownKeyError(
             f"is whole, but signed by an unknown key ({found.key}). Compare this fingerprint with the one that the "
-            f"data holder gives out, and verify once with --key {found.key}",
+            f"data holder gives out; if they agree, say so once: wayveil verify {quote(str(found.folder))} --key "
+            f"{found.key}",
             file=found.folder,
         )
     if trust != found.key:

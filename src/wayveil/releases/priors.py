@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wayveil.errors import InputError, ParameterError
+from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.units import Unit
 from wayveil.released.datasheet import PRIOR, Datasheet
 from wayveil.releases.release import Release
+from wayveil.releases.store import holds_world
 from wayveil.synthesis.model import Model
 from wayveil.taps.boardings import Boardings
 from wayveil.world.world import World
@@ -45,8 +46,7 @@ def read_priors(
     given = [] if prior is None else [prior] if isinstance(prior, Release | str | Path) else list(prior)
     found: list[Prior] = []
     for each in given:
-        places = world.network if isinstance(world, Boardings) else world
-        made = each if isinstance(each, Release) else Release.load(each, places)
+        made = each if isinstance(each, Release) else open_prior(each, world)
         title = str(made.datasheet["deployment"]["basic"]["name"])
         if not isinstance(each, Release):
             title = f"{title} ({Path(each).name})"
@@ -58,17 +58,10 @@ def read_priors(
     return tuple(found)
 
 
-def open_priors(folders: Sequence[Path], world: World, other: World | None = None) -> list[Release]:
-    """The releases in these folders over a world, or over another version of it."""
-    found = []
-    for folder in folders:
-        try:
-            found.append(Release.load(folder, world))
-        except InputError:
-            if other is None:
-                raise
-            found.append(Release.load(folder, other))
-    return found
+def open_prior(folder: str | Path, world: World) -> Release:
+    """Open an earlier release over its own world; one that holds none over the world of this release."""
+    places = world.network if isinstance(world, Boardings) else world
+    return Release.load(folder, None if holds_world(Path(folder)) else places)
 
 
 def declare_priors(datasheet: Datasheet, priors: Sequence[Prior]) -> Datasheet:

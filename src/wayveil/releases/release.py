@@ -31,10 +31,11 @@ class Release(JudgedRelease):
         return save_release(self, Path(folder), key)
 
     @classmethod
-    def load(cls, folder: str | Path, world: World, *, trust: str | None = None) -> "Release":
-        """A saved release, whole, after its signature, its files and its world were checked.
+    def load(cls, folder: str | Path, world: World | None = None, *, trust: str | None = None) -> "Release":
+        """Open a saved release over the world that its folder holds, after its signature and its files were checked.
 
-        The signer must be known: oneself, a key pinned before, or the one whose fingerprint `trust` is.
+        The signer must be known: oneself, a key pinned before, or the one whose fingerprint `trust` is. Releases of the
+        format before hold no world and are opened with the one that they were made for; another one is refused.
         """
         trips, model, datasheet, accuracy = load_parts(Path(folder), world, trust)
         return cls(trips, model, datasheet, known_accuracy=accuracy)

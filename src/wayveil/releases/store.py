@@ -2,6 +2,7 @@
 
 trips.parquet    the private trips (trip_id, seq, stop_id)
 model.npz        the private model behind them, exactly; model.parquet the same as a table
+world.npz        the public world that they are over: places, moves, routes, names, coordinates
 accuracy.json    how far its numbers can be trusted: intervals and a verdict by kind of question
 datasheet.json   the guarantee, for machines; datasheet.html the same for people
 manifest.json    the hash of every file and the public key; manifest.sig its ed25519 signature
@@ -22,15 +23,25 @@ from wayveil.mechanisms.registry import mechanism
 from wayveil.released.datasheet import Datasheet
 from wayveil.released.datasheet_page import datasheet_page
 from wayveil.released.signing import public_text, signing_key
-from wayveil.released.verification import FORMAT, MANIFEST, SIGNATURE, hash_file, verify_release
+from wayveil.released.verification import (
+    FORMAT,
+    MANIFEST,
+    SIGNATURE,
+    WITHOUT_WORLD,
+    hash_file,
+    verify_release,
+)
 from wayveil.synthesis.model import Model, load_model
+from wayveil.taps.boardings import Boardings
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits, write_joined, write_visits
 from wayveil.world.network import Network
 from wayveil.world.places import PlaceList
+from wayveil.world.saved import KINDS, load_world
 from wayveil.world.world import World
 
-TRIPS, DATASHEET, ACCURACY = "trips.parquet", "datasheet.json", "accuracy.json"
+TRIPS, WORLD, DATASHEET, ACCURACY = "trips.parquet", "world.npz", "datasheet.json", "accuracy.json"
+WORLDS = (*KINDS, Boardings)
 
 
 def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = None) -> Path:
@@ -48,6 +59,7 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
             else:
                 write_joined(release.drawing.pieces(), draft / TRIPS, release.drawing.count)
             release.model.save(draft)
+            release.world.save(draft / WORLD)
             (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
             (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
             (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")
@@ -64,19 +76,34 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
     return folder
 
 
-def load_parts(folder: Path, world: World, trust: str | None) -> tuple[Trips, Model, Datasheet, Accuracy]:
-    """Everything that a folder holds, after its signature and its world were checked."""
+def load_parts(
+    folder: Path, world: World | None = None, trust: str | None = None
+) -> tuple[Trips, Model, Datasheet, Accuracy]:
+    """Read everything that a folder holds, after its signature and its world were checked."""
     found = verify_release(folder, trust=trust)
-    if found.format != FORMAT:
+    if found.format not in (FORMAT, WITHOUT_WORLD):
         raise InputError(
             f"was saved in format {found.format}; this version reads format {FORMAT}, which also holds the model and "
             f"how accurate it is. Open it with the version that made it, or use its trips.parquet as it is",
             file=folder,
         )
     datasheet = load_datasheet(folder)
+    if world is None:
+        if not holds_world(folder):
+            raise InputError(
+                f"was saved in format {found.format}, which does not hold its public world: say which one it is over "
+                f"with --world (in Python Release.load(folder, world))",
+                file=folder,
+            )
+        world = load_world(folder / WORLD, WORLDS)
     world = world_of_release(datasheet, world, folder)
     trips = _load_trips(folder / TRIPS, world)
     return trips, load_saved_model(folder, world, datasheet), datasheet, _load_accuracy(folder / ACCURACY)
+
+
+def holds_world(folder: Path) -> bool:
+    """Tell whether a release needs no other word on its world."""
+    return (folder / WORLD).is_file()
 
 
 def load_datasheet(folder: str | Path) -> Datasheet:
@@ -106,8 +133,12 @@ def world_of_release(datasheet: Datasheet, world: World, folder: Path) -> World:
     if print_ != world.fingerprint():
         raise InputError(
             f"was made for another world ({size} locations, fingerprint {print_[:12]}) than the one given "
-            f"({world.size:,} locations, {world.fingerprint()[:12]}); open it with the same feed and the same options "
-            f"(bounding box, date, walking radius)",
+            f"({world.size:,} locations, {world.fingerprint()[:12]}); "
+            + (
+                "omit it: the release holds its own"
+                if holds_world(folder)
+                else "open it with the one it was made for"
+            ),
             file=folder,
         )
     return world
