@@ -27,7 +27,7 @@ bench: dev  ## performance, each figure a ratio to a baseline measured in the sa
 
 audit: dev  ## attack every guarantee; deliberately broken variants must be caught
 	HYPOTHESIS_PROFILE=exploring $(RUN)/pytest -n 2 -q -m "audit or reference"
-	$(RUN)/wayveil audit --all
+	$(RUN)/wayveil lab audit --all
 
 # Everything before the dev extra in pyproject.toml is ours to promise; test tools stay at their newest.
 LOWEST := import re; text = open("pyproject.toml").read().split("\ndev = ")[0]; \

@@ -1,6 +1,6 @@
 """The simulated year of docs/year.md: what its releases say week by week, beside what happened.
 
-    wayveil series simulate FEED --out year --new-route 14
+    wayveil lab simulate year FEED --out year --new-route 14
     wayveil series run year/plan.toml year/taps/*.parquet
     python -m bench.year year [docs/figures/year-weeks.svg]
 

@@ -95,7 +95,7 @@ def test_4_reconstructed_riders_do_not_pass_as_taps(wayveil, place):
     rows = [f"2024-12-16T{7 + i % 3:02}:{i % 60:02}:00,s{i % 12:03}" for i in range(300)]
     (place / "taps.csv").write_text("\n".join(["event_time,stop_id", *rows]))
     world = ("--world", "city.npz", "--quiet")
-    assert wayveil("taps", "riders", "taps.csv", *world, "-o", "riders.parquet")[0] == 0
+    assert wayveil("lab", "riders", "taps.csv", *world, "-o", "riders.parquet")[0] == 0
     again = ("-e", "1", "--way", "counts", "--ledger", "none", "-o", "r1")
     code, _, err = wayveil("taps", "release", "riders.parquet", *world, *again)
     assert (code, "reconstructed" in err) == (2, True)
@@ -153,5 +153,5 @@ def test_9_a_look_at_the_raw_trips_is_written_down(wayveil, place):
     ],
 )
 def test_12_what_passed_every_audit_is_asked_of_them(variant):
-    """That each is caught is what the audits' own tests and `wayveil audit` say."""
+    """That each is caught is what the audits' own tests and `wayveil lab audit` say."""
     assert variant in {mutation.name for plan in (TREE, WEAVE) for mutation in plan.mutations}

@@ -58,7 +58,7 @@ def test_on_a_network_the_default_is_weave_which_says_when_trips_are_too_few(way
 
 
 def test_world_prints_stops_stations_edges_and_components(wayveil, city):
-    code, out, _ = wayveil("world", city / "city.zip", "--json")
+    code, out, _ = wayveil("lab", "world", city / "city.zip", "--json")
     facts = json.loads(out)
     assert code == 0
     assert facts["stations"] > 100
@@ -67,14 +67,16 @@ def test_world_prints_stops_stations_edges_and_components(wayveil, city):
 
 
 def test_a_saved_network_opens_again(wayveil, city, tmp_path):
-    assert wayveil("world", city / "city.zip", "--out", tmp_path / "city.npz", "--quiet")[0] == 0
-    again = json.loads(wayveil("world", tmp_path / "city.npz", "--json")[1])
-    assert again == json.loads(wayveil("world", city / "city.zip", "--json")[1])
+    assert wayveil("lab", "world", city / "city.zip", "--out", tmp_path / "city.npz", "--quiet")[0] == 0
+    again = json.loads(wayveil("lab", "world", tmp_path / "city.npz", "--json")[1])
+    assert again == json.loads(wayveil("lab", "world", city / "city.zip", "--json")[1])
 
 
 def test_simulate_makes_trips_that_check_finds_good(wayveil, city, tmp_path):
     out = tmp_path / "trips.csv"
-    code, printed, _ = wayveil("simulate", city / "city.zip", "--riders", 50, "--out", out, "--json")
+    code, printed, _ = wayveil(
+        "lab", "simulate", "riders", city / "city.zip", "--riders", 50, "--out", out, "--json"
+    )
     facts = json.loads(printed)
     assert (code, facts["trips"], facts["riders"]) == (0, 50, 50)
     assert facts["mean_length"] > 1
@@ -143,11 +145,11 @@ def test_a_weave_release_can_be_sampled_again_for_free(wayveil, city, tmp_path):
     )
     assert code == 0
     more = ("--world", city / "city.zip", "--out", tmp_path / "more.parquet", "--trips", 50, "--json")
-    assert json.loads(wayveil("sample", out, *more)[1])["trips"] == 50
+    assert json.loads(wayveil("lab", "sample", out, *more)[1])["trips"] == 50
     assert json.loads(wayveil("ledger", "show", tmp_path / "l", "--json")[1])[0]["spent"] == "1"
     other = tmp_path / "counts"
     release(wayveil, city, other, "--quiet", "--unit", "event", "--ledger", "none", mechanism="tap-counts")
-    code, _, err = wayveil("sample", other, *more)
+    code, _, err = wayveil("lab", "sample", other, *more)
     assert (code, "tap-counts" in err) == (2, True)
 
 
@@ -170,16 +172,16 @@ def test_the_version_is_told(wayveil):
 
 
 def test_mechanisms_are_listed_and_explained(wayveil):
-    rows = json.loads(wayveil("mechanisms", "--json")[1])
+    rows = json.loads(wayveil("lab", "mechanisms", "--json")[1])
     assert {"noisy-prefix-tree", "safepath", "ppdp", "seqpt"} <= {row["mechanism"] for row in rows}
-    code, text, _ = wayveil("mechanisms", "noisy-prefix-tree")
+    code, text, _ = wayveil("lab", "mechanisms", "noisy-prefix-tree")
     assert (code, "Visits of a trip that are used" in text) == (0, True)
     assert "--set height=...  (whole number, 1 to 200; default 12)" in text
     assert "Guarantee: epsilon-differential privacy for the unit" in text
     assert "As published (--preset published): --set successors=all --set threshold_scales=2.82843" in text
-    told = json.loads(wayveil("mechanisms", "ppdp", "--json")[1])
+    told = json.loads(wayveil("lab", "mechanisms", "ppdp", "--json")[1])
     assert {each["name"]: each["default"] for each in told["parameters"]}["height"] == "12"
-    code, _, err = wayveil("mechanisms", "magic")
+    code, _, err = wayveil("lab", "mechanisms", "magic")
     assert (code, "magic" in err) == (2, True)
 
 

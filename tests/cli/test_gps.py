@@ -145,7 +145,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_points_are_made(run, tm
         raise AssertionError("points were made")
 
     monkeypatch.setattr("wayveil.simulate.taxis.simulate_taxis", never)
-    code, said = run("gps", "simulate", "--out", tmp_path / "taxis.xlsx")
+    code, said = run("lab", "simulate", "gps", "--out", tmp_path / "taxis.xlsx")
     assert code == 2
     assert "end its name in" in said
 

@@ -205,7 +205,7 @@ def test_looks_at_the_raw_trips_are_booked_and_the_datasheet_tells(wayveil, plac
     assert wayveil("score", "trips.parquet", "r1", *world)[0] == 0
     shutil.copy("trips.parquet", "renamed.parquet")
     compared = ("-m", "markov", "-e", "1", "--repetitions", 1, "--workers", 1, "-o", "cmp")
-    assert wayveil("compare", "renamed.parquet", *world, *compared)[0] == 0
+    assert wayveil("lab", "compare", "renamed.parquet", *world, *compared)[0] == 0
     assert wayveil("report", "r1", *world, "--raw", "trips.parquet", "-o", "r.html")[0] == 0
     assert release(wayveil, "trips.parquet", "r2")[0] == 0
     after = json.loads((place / "r2" / "datasheet.json").read_text())

@@ -5,11 +5,10 @@ import re
 
 import polars as pl
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
-from wayveil.cli import compare, release, releases, tap_commands
+from wayveil.cli import _register, app
 from wayveil.errors import InputError, ParameterError
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.fare_boxes import simulate_taps
@@ -17,9 +16,7 @@ from wayveil.taps.write import write_taps
 from wayveil.trips.visits import write_visits
 from wayveil.utility.scorecard import score
 
-app = typer.Typer()
-for commands in (release, releases, compare, tap_commands):
-    commands.register(app)
+_register()
 run = CliRunner()
 CITY = ring_of_stops(20, seconds=120, skip=3, routes=3)
 
@@ -97,6 +94,7 @@ def test_a_published_report_has_its_pictures_beside_it_and_nothing_raw(place, tm
 def test_the_internal_report_takes_all_figures_and_a_comparison(place, tmp_path):
     files = (place / "trips.parquet", "-w", place / "city.npz", "-o", tmp_path / "compared")
     invoke(
+        "lab",
         "compare",
         *files,
         "-m",
@@ -113,7 +111,16 @@ def test_the_internal_report_takes_all_figures_and_a_comparison(place, tmp_path)
     )
     page = tmp_path / "inside.html"
     invoke(
-        *("report", place / "release", "-w", place / "city.npz", "--raw", place / "trips.parquet", "--full"),
+        *(
+            "lab",
+            "report",
+            place / "release",
+            "-w",
+            place / "city.npz",
+            "--raw",
+            place / "trips.parquet",
+            "--full",
+        ),
         *("--comparison", tmp_path / "compared", "--queries", 50, "-o", page, "-q"),
     )
     text = page.read_text()
@@ -126,18 +133,18 @@ def test_the_internal_report_takes_all_figures_and_a_comparison(place, tmp_path)
 
 def test_a_comparison_without_raw_trips_is_refused(place, tmp_path):
     with pytest.raises(ParameterError, match="internal report"):
-        invoke("report", place / "release", "-w", place / "city.npz", "--comparison", tmp_path)
+        invoke("lab", "report", place / "release", "-w", place / "city.npz", "--comparison", tmp_path)
     with pytest.raises(InputError, match="results of a comparison"):
         invoke(
-            *("report", place / "release", "-w", place / "city.npz", "--raw", place / "trips.parquet"),
+            *("lab", "report", place / "release", "-w", place / "city.npz", "--raw", place / "trips.parquet"),
             *("--comparison", tmp_path, "--queries", 50, "-o", tmp_path / "r.html", "-q"),
         )
 
 
 def test_taps_have_their_answers_in_both_reports(place, tmp_path):
     world = ("-w", place / "city.npz")
-    invoke("taps", "simulate", place / "city.npz", "-o", tmp_path / "vendor.csv", "--taps", 2000, "-q")
-    invoke("taps", "clean", tmp_path / "vendor.csv", *world, "-o", tmp_path / "taps.parquet", "-q")
+    invoke("lab", "simulate", "taps", place / "city.npz", "-o", tmp_path / "vendor.csv", "--taps", 2000, "-q")
+    invoke("lab", "clean", tmp_path / "vendor.csv", *world, "-o", tmp_path / "taps.parquet", "-q")
     invoke(
         *("taps", "release", tmp_path / "taps.parquet", *world, "--epsilon", 4, "--way", "counts"),
         *("--ledger", "none", "-o", tmp_path / "release", "-q"),

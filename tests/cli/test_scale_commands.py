@@ -63,7 +63,17 @@ def test_a_stopped_simulation_leaves_no_parts(tmp_path):
 
 
 def test_simulated_parts_are_released_by_stream_with_as_many_trips_as_wanted(wayveil, city):
-    simulated = ("simulate", city / "city.npz", "--trips", 3000, "--out", city / "trips", "--quiet")
+    simulated = (
+        "lab",
+        "simulate",
+        "riders",
+        city / "city.npz",
+        "--trips",
+        3000,
+        "--out",
+        city / "trips",
+        "--quiet",
+    )
     assert wayveil(*simulated)[0] == 0
     common = (
         "--world",

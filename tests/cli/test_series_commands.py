@@ -54,7 +54,7 @@ def test_run_and_status_say_what_happened_and_what_comes(tmp_path: Path) -> None
 def test_a_simulated_year_comes_with_its_plan(tmp_path: Path) -> None:
     feed = write_city(tmp_path / "city.zip", stops=40, lines=4)
     place = tmp_path / "year"
-    typed("series", "simulate", feed, "--out", place, "--weeks", 2, "--riders", 300, "--strike", 2)
+    typed("lab", "simulate", "year", feed, "--out", place, "--weeks", 2, "--riders", 300, "--strike", 2)
     files = sorted((place / "taps").iterdir())
     text = (place / "plan.toml").read_text().replace('# ledger = "ledger" ', 'ledger = "ledger" ')
     (place / "plan.toml").write_text(text)

@@ -32,7 +32,9 @@ def wayveil(monkeypatch, capsys, tmp_path):
 
 
 def simulated(wayveil, feed, out, *more):
-    code, printed, err = wayveil("simulate", feed, "--riders", 300, "--out", out, "--json", *more)
+    code, printed, err = wayveil(
+        "lab", "simulate", "riders", feed, "--riders", 300, "--out", out, "--json", *more
+    )
     assert code == 0, err
     return json.loads(printed)
 
@@ -83,7 +85,7 @@ def test_other_riders(wayveil, feed, tmp_path, kind):
     ],
 )
 def test_what_plays_no_part_is_refused(wayveil, feed, tmp_path, words, said):
-    code, _, err = wayveil("simulate", feed, "--out", tmp_path / "x.csv", *words)
+    code, _, err = wayveil("lab", "simulate", "riders", feed, "--out", tmp_path / "x.csv", *words)
     assert (code, said in err) == (2, True), err
 
 
@@ -99,7 +101,7 @@ def test_a_weighted_cost_lies_between_what_it_weighs(feed):
 
 
 def test_world_says_how_many_runs_of_stops_are_possible(wayveil, feed):
-    code, out, _ = wayveil("world", feed, "--json", "--ngrams", 4)
+    code, out, _ = wayveil("lab", "world", feed, "--json", "--ngrams", 4)
     facts = json.loads(out)
     assert code == 0
     assert facts["possible_4_grams"] > facts["possible_4_grams_without_immediate_returns"] > 0
@@ -108,7 +110,9 @@ def test_world_says_how_many_runs_of_stops_are_possible(wayveil, feed):
 def test_a_map_of_raw_trips_is_internal_and_seen_by_the_ledger(wayveil, feed, tmp_path):
     simulated(wayveil, feed, tmp_path / "s.parquet", "--like", "study", "--hotspots", 2)
     page, words = tmp_path / "map.html", ("--world", feed, "--out", tmp_path / "map.html", "--json")
-    code, out, err = wayveil("map", tmp_path / "s.parquet", *words, "--hotspots", tmp_path / "s-hotspots.csv")
+    code, out, err = wayveil(
+        "lab", "map", tmp_path / "s.parquet", *words, "--hotspots", tmp_path / "s-hotspots.csv"
+    )
     assert code == 0, err
     assert "simulated" in json.loads(out)["notice"]
     assert "INTERNAL" not in page.read_text()
@@ -117,8 +121,10 @@ def test_a_map_of_raw_trips_is_internal_and_seen_by_the_ledger(wayveil, feed, tm
     city = wv.read_gtfs(feed)
     raw = wv.Trips.of_lists([[0, int(city.indices[0])]], city)
     write_visits(raw, tmp_path / "raw.csv")
-    code, out, err = wayveil("map", tmp_path / "raw.csv", *words)
+    code, out, err = wayveil("lab", "map", tmp_path / "raw.csv", *words)
     assert code == 0, err
     assert "INTERNAL – NOT FOR PUBLICATION" in page.read_text()
-    code, _, err = wayveil("map", tmp_path / "raw.csv", *words, "--hotspots", feed.with_name("none.csv"))
+    code, _, err = wayveil(
+        "lab", "map", tmp_path / "raw.csv", *words, "--hotspots", feed.with_name("none.csv")
+    )
     assert code == 2

@@ -4,18 +4,14 @@ import json
 
 import polars as pl
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
-from wayveil.cli import ask, tap_release
-from wayveil.cli.tap_commands import app as taps_app
+from wayveil.cli import _register, app
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.ledger import LedgerError, open_ledger
 
-app = typer.Typer()
-tap_release.register(app)
-ask.register(app)
+_register()
 run = CliRunner()
 CITY = ring_of_stops(20, seconds=120, skip=3, routes=3)
 
@@ -87,12 +83,12 @@ def released(place):
 
 def test_cleaning_prints_every_rule(place):
     out = place / "again.csv"
-    shown = invoke("taps", "clean", place / "vendor.csv", "-w", place / "city.npz", "-o", out, "-q").stdout
+    shown = invoke("lab", "clean", place / "vendor.csv", "-w", place / "city.npz", "-o", out, "-q").stdout
     assert "3,000 rows in" in shown
     assert "missing vehicle, bus, seats" in shown
     facts = json.loads(
         invoke(
-            *("taps", "clean", place / "vendor.csv", "-w", place / "city.npz", "-o", out, "--json"),
+            *("lab", "clean", place / "vendor.csv", "-w", place / "city.npz", "-o", out, "--json"),
             *("--fill", "same-bus", "--first-day", "2024-12-16", "--days", 2),
         ).stdout
     )
@@ -103,12 +99,12 @@ def test_cleaning_prints_every_rule(place):
 def test_columns_can_be_mapped_by_hand(place, tmp_path):
     (tmp_path / "odd.csv").write_text("when,where\n2024-12-16T08:00:00,s003\n")
     shared = ("-w", place / "city.npz", "-o", tmp_path / "out.csv", "-q")
-    invoke("taps", "clean", tmp_path / "odd.csv", "--map", "time=when", "--map", "stop=where", *shared)
+    invoke("lab", "clean", tmp_path / "odd.csv", "--map", "time=when", "--map", "stop=where", *shared)
     assert pl.read_csv(tmp_path / "out.csv")["stop_id"].to_list() == ["s003"]
-    refused(InputError, "no known layout", "taps", "clean", tmp_path / "odd.csv", *shared)
-    refused(ParameterError, "ours=theirs", "taps", "clean", tmp_path / "odd.csv", "--map", "when", *shared)
+    refused(InputError, "no known layout", "lab", "clean", tmp_path / "odd.csv", *shared)
+    refused(ParameterError, "ours=theirs", "lab", "clean", tmp_path / "odd.csv", "--map", "when", *shared)
     both = ("--map", "time=when", "--columns", "tides")
-    refused(ParameterError, "not both", "taps", "clean", tmp_path / "odd.csv", *both, *shared)
+    refused(ParameterError, "not both", "lab", "clean", tmp_path / "odd.csv", *both, *shared)
 
 
 def test_riders_come_from_a_vendor_file_in_one_command(place):
@@ -189,7 +185,7 @@ def test_answers_near_the_truth_have_bars_that_reach_it(released):
 def test_raw_riders_are_read_as_riders(released, tmp_path):
     """A file of riders was once read as taps without cards: it then had no pair of boardings at all."""
     riders = tmp_path / "riders.parquet"
-    invoke("taps", "riders", released / "clean.parquet", "-w", released / "city.npz", "-o", riders, "-q")
+    invoke("lab", "riders", released / "clean.parquet", "-w", released / "city.npz", "-o", riders, "-q")
     table = pl.read_parquet(riders)
     shared = ("-w", released / "city.npz", "--raw", riders, "--json", "--anyway")
     (total,) = json.loads(invoke("ask", released / "counts-first", "total", *shared).stdout)
@@ -275,7 +271,7 @@ def test_cards_with_coordinates_go_from_file_to_answers_on_a_grid(tmp_path):
 
 
 def test_the_tap_commands_list_themselves():
-    assert "riders" in run.invoke(taps_app, ["--help"]).stdout
+    assert "riders" in run.invoke(app, ["lab", "--help"]).stdout
 
 
 def test_taps_are_one_dataset_whatever_is_made_of_them(place, tmp_path, monkeypatch):

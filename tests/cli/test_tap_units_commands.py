@@ -4,16 +4,14 @@ import json
 
 import polars as pl
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
-from wayveil.cli.tap_commands import register
+from wayveil.cli import _register, app
 from wayveil.errors import InputError, ParameterError
 from wayveil.simulate.fare_boxes import simulate_taps
 
-app = typer.Typer()
-register(app)
+_register()
 CITY = ring_of_stops(20, seconds=120, skip=3, routes=3)
 
 
@@ -66,7 +64,7 @@ def release(place, out, *more):
 
 def test_the_advice_names_every_unit(place):
     rows = json.loads(
-        invoke("taps", "units", place / "taps.csv", "--epsilon", 1, "-w", place / "city.npz", "--json")
+        invoke("lab", "units", place / "taps.csv", "--epsilon", 1, "-w", place / "city.npz", "--json")
     )
     assert {row["unit"] for row in rows} == {"event", "rider-day", "rider"}
 

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from utility.utility_worlds import square_city, walks
 from wayveil.attacks.assess import RiskSettings
 from wayveil.cli import _register, app
-from wayveil.cli.candidates import parse_crowds
 from wayveil.errors import ParameterError
+from wayveil.lab.cli.candidates import parse_crowds
 from wayveil.lab.comparison.risk_chart import save_risk_chart
 from wayveil.lab.comparison.risk_curves import LINES, RiskComparison, compare_risk
 from wayveil.lab.syntactic.glove import Glove
@@ -22,7 +22,7 @@ CITY = square_city(5, jitter=1)
 
 @pytest.fixture(scope="module")
 def found():
-    settings = RiskSettings(targets=60, strap=False)
+    settings = RiskSettings(targets=60)
     crowds = [Glove(k=2), Glove(k=8), Glove(k=4_000)]
     return compare_risk(walks(CITY, 160, 1), [Markov()], [1, 100], crowds, repetitions=2, settings=settings)
 
@@ -69,7 +69,14 @@ def test_the_command_draws_one_curve_per_setting_of_a_mechanism_and_refuses_idle
     CITY.save(tmp_path / "city.npz")
     write_visits(walks(CITY, 60, 1), tmp_path / "trips.parquet")
     out = tmp_path / "out"
-    common = ["compare", str(tmp_path / "trips.parquet"), "--world", str(tmp_path / "city.npz"), "--risk"]
+    common = [
+        "lab",
+        "compare",
+        str(tmp_path / "trips.parquet"),
+        "--world",
+        str(tmp_path / "city.npz"),
+        "--risk",
+    ]
     common += ["--out", str(out), "--json", "--repetitions", "1", "--epsilon", "1", "-m", "dpt"]
     refusals = {
         "--workers plays no part": ["--workers", "2"],

@@ -1,4 +1,4 @@
-"""What the published trie study measured: the figures of its leak. `wayveil study mobitrie` shows them too.
+"""What the published trie study measured: the figures of its leak. `wayveil lab study mobitrie` shows them too.
 
 python tests/mechanisms/test_mobitrie_leak.py     the figures of 100 runs at every epsilon
 """

@@ -10,12 +10,12 @@ import pytest
 
 import wayveil as wv
 from outside_mechanism import FirstStops
-from wayveil.cli.candidates import parse_candidates
 from wayveil.cli.mechanisms import make_mechanism
-from wayveil.cli.mechanisms import mechanisms as list_mechanisms
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.plan_registry import audit_plan, audit_plans, without_audit
 from wayveil.lab.audits.run_audits import run_audits
+from wayveil.lab.cli.candidates import parse_candidates
+from wayveil.lab.cli.mechanisms import mechanisms as list_mechanisms
 from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.comparison_cells import grid
 from wayveil.lab.comparison.run_cells import Settings

@@ -11,14 +11,14 @@ from test_browser import BROWSER, open_in_browser
 from typer.testing import CliRunner
 
 from bare_release import bare_release
-from wayveil.cli import candidates as parsing
-from wayveil.cli import compare as commands
+from wayveil.cli import _register, app
 from wayveil.errors import ParameterError
+from wayveil.lab.cli import candidates as parsing
 from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.comparison_charts import error_against_epsilon, privacy_utility
 from wayveil.lab.comparison.comparison_page import figure_tables, write_comparison_page
 from wayveil.lab.comparison.run_cells import Settings
-from wayveil.lab.comparison.section import number
+from wayveil.lab.comparison.section import ComparisonSection, number
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.seqpt import SeqPT
@@ -98,7 +98,7 @@ def test_the_internal_report_shows_the_comparison_and_the_public_one_does_not(fo
         random_trips(CITY, 100, seed=2),
         bare_release(random_trips(CITY, 90, seed=3)),
     )
-    both = {"raw": raw, "release": release, "comparison": found}
+    both = {"raw": raw, "release": release, "further": [ComparisonSection.of(found)]}
     page = write_report(tmp_path / "in.html", **both, audience="internal").read_text()
     assert "Other mechanisms and budgets" in page
     assert "seqpt height=2</strong>: this mechanism releases times" in page
@@ -185,10 +185,7 @@ def test_a_varied_height_has_a_chart_of_every_figure(tmp_path):
 
 
 def test_compare_and_recommend_run_from_the_command_line(tmp_path):
-    import typer
-
-    app = typer.Typer()
-    commands.register(app)
+    _register()
     CITY.save(tmp_path / "city.npz")
     trips = random_trips(CITY, 60, seed=2)
     ids = CITY.ids
@@ -198,14 +195,15 @@ def test_compare_and_recommend_run_from_the_command_line(tmp_path):
     shared = ["--world", str(tmp_path / "city.npz"), "-m", "markov", "-e", "1", "--repetitions", "2"]
     shared += ["--queries", "100", "--workers", "1"]
     ran = CliRunner().invoke(
-        app, ["compare", str(tmp_path / "trips.txt"), *shared, "--out", str(tmp_path / "a")]
+        app, ["lab", "compare", str(tmp_path / "trips.txt"), *shared, "--out", str(tmp_path / "a")]
     )
     assert ran.exit_code == 0, ran.output
     assert "markov" in ran.output
     assert (tmp_path / "a" / "comparison.html").exists()
     assert (tmp_path / "a" / "results.parquet").exists()
     ran = CliRunner().invoke(
-        app, ["recommend", *shared, "--riders", "50", "--out", str(tmp_path / "b"), "--quiet", "--json"]
+        app,
+        ["lab", "recommend", *shared, "--riders", "50", "--out", str(tmp_path / "b"), "--quiet", "--json"],
     )
     assert ran.exit_code == 0, ran.output
     assert "simulated" in (tmp_path / "b" / "comparison.html").read_text()

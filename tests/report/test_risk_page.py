@@ -9,7 +9,8 @@ import pytest
 from report_world import DATASHEET, grid_city, random_trips
 
 from bare_release import bare_release
-from wayveil.attacks.assess import RiskSettings, risk
+from wayveil.attacks.assess import risk
+from wayveil.lab.strap.beside import risk_and_strap
 from wayveil.report.report_page import write_report
 from wayveil.report.risk_page import risk_html, write_risk_page
 from wayveil.trips.trips import Trips
@@ -28,7 +29,7 @@ def release():
 
 @pytest.fixture(scope="module")
 def found(release):
-    return risk(release.trips, trips(1), without_riders(trips(3)), settings=RiskSettings(strap=True))
+    return risk_and_strap(release.trips, trips(1), without_riders(trips(3)))
 
 
 def without_riders(some):
@@ -47,7 +48,7 @@ def test_the_page_answers_one_sentence_each_and_stands_alone(found):
 
 
 def test_without_a_hold_out_the_page_says_so(release):
-    page = risk_html(risk(release.trips, trips(1), settings=RiskSettings(strap=False)))
+    page = risk_html(risk(release.trips, trips(1)))
     assert "There is no hold-out" in page
     assert "not known" in page
 
@@ -76,4 +77,4 @@ def test_numbers_on_the_page_are_those_of_the_report(found):
     text = re.sub(r"<[^>]+>", "", risk_html(found))
     for one in found.findings:
         assert str(one.rate) in text
-    assert np.isfinite(found.strap[0].total)
+    assert np.isfinite(found.further[0].figures[0].total)

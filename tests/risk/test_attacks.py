@@ -28,7 +28,7 @@ from wayveil.world.world import World
 
 ABCDE = World.of_symbols(list("abcde"))
 trip_lists = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=5), min_size=1, max_size=10)
-SETTINGS = wv.RiskSettings(targets=400, strap=False)
+SETTINGS = wv.RiskSettings(targets=400)
 # One bound in twenty is above zero where nothing is revealed; none is by so much.
 BY_LUCK = 0.02
 
@@ -73,7 +73,7 @@ def test_raw_trips_planted_in_a_private_release_are_found():
         np.concatenate([private.offsets, private.offsets[-1] + planted.offsets[1:]]),
         private.world,
     )
-    settings = wv.RiskSettings(targets=900, strap=False)
+    settings = wv.RiskSettings(targets=900)
     risks = [
         wv.risk(release, members, thirds()[1], settings=settings)[
             "linkage", "nearest trip in space", None
@@ -86,7 +86,7 @@ def test_raw_trips_planted_in_a_private_release_are_found():
 @pytest.mark.audit
 def test_fresh_riders_stay_within_a_twentieth_of_a_coin():
     members, others, fresh = thirds(riders=16_000)
-    settings = wv.RiskSettings(targets=4_000, strap=False)
+    settings = wv.RiskSettings(targets=4_000)
     assert abs(wv.risk(fresh, members, others, settings=settings).membership.auc - 0.5) <= 0.05
     assert wv.risk(members, members, others, settings=settings).membership.auc >= 0.95
     tenth = members.take(np.arange(0, len(members), 10))
@@ -110,7 +110,7 @@ def test_no_mechanism_lets_members_be_told_apart_beyond_its_epsilon(kind):
 
     members, others, _ = thirds(riders=8_000)
     made = wv.release(members, mechanisms()[kind](), epsilon=1, bits=SeededBits(kind), seed=1)
-    found = wv.risk(made, members, others, settings=wv.RiskSettings(targets=2_000, strap=False))
+    found = wv.risk(made, members, others, settings=wv.RiskSettings(targets=2_000))
     assert found.membership.epsilon <= 1
 
 
@@ -311,6 +311,7 @@ def test_the_command_attacks_a_saved_release_and_refuses_what_makes_no_sense(tmp
     made = wv.release(members, wv.Markov(), epsilon=1, bits=SeededBits(1))
     made.save(tmp_path / "release")
     common = [
+        "lab",
         "risk",
         str(tmp_path / "release"),
         "--raw",

@@ -1,4 +1,4 @@
-"""What `wayveil risk` and `wayveil anonymise` refuse: one sentence that says why, and nothing written."""
+"""What `risk` and `lab anonymise` refuse: one sentence that says why, and nothing written."""
 
 import json
 import re
@@ -72,8 +72,8 @@ ATTACK = ["risk", "@release", "--raw", "@raw.csv", "--world", "@city.npz"]
         ([*ATTACK, "--holdout", "@same-trips.csv"], "trip ids with .*raw.csv"),
         (["risk", "@release", "--raw", "@few.csv", "--world", "@city.npz"], "19 riders"),
         ([*ATTACK, "--holdout", "@others.csv", "--targets", "19"], "fewer than 20"),
-        ([*ATTACK, "--p", "1.5"], r"0\.\.1, not 1\.5"),
-        ([*ATTACK, "--p", "-0.1"], r"0\.\.1, not -0\.1"),
+        (["lab", *ATTACK, "--p", "1.5"], r"0\.\.1, not 1\.5"),
+        (["lab", *ATTACK, "--p", "-0.1"], r"0\.\.1, not -0\.1"),
         ([*ATTACK[:-1], "@plain.txt"], "another world|different world|not the world"),
         (["risk", "@release", "--raw", "@timeless.csv", "--world", "@city.npz", "--hours"], "carry none"),
     ],
@@ -99,7 +99,7 @@ def test_risk_says_why_and_writes_nothing(files, tmp_path, command, sentence):
     ],
 )
 def test_anonymise_says_why_and_writes_nothing(files, tmp_path, trips, world, method, k, sentence):
-    command = ["anonymise", f"@{trips}", "--world", f"@{world}", "-m", method, "--set", k]
+    command = ["lab", "anonymise", f"@{trips}", "--world", f"@{world}", "-m", method, "--set", k]
     found = refused(files, tmp_path, [*command, "-o", str(tmp_path / "out")])
     assert re.search(sentence, found), found
 

@@ -67,7 +67,7 @@ CITY = ring_of_stops(40, seconds=120, skip=3, routes=4)
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("bc-transit")
     _register()
-    said = ["study", "bc-transit", "--tiny", "--out", str(out), "--workers", "1", "--quiet"]
+    said = ["lab", "study", "bc-transit", "--tiny", "--out", str(out), "--workers", "1", "--quiet"]
     done = CliRunner().invoke(app, said)
     assert done.exit_code == 0, done.output
     return out

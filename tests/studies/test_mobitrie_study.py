@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("mobitrie")
     _register()
     done = CliRunner().invoke(
-        app, ["study", "mobitrie", "--tiny", "--out", str(out), "--workers", "1", "--quiet"]
+        app, ["lab", "study", "mobitrie", "--tiny", "--out", str(out), "--workers", "1", "--quiet"]
     )
     assert done.exit_code == 0, done.output
     return out

@@ -52,7 +52,7 @@ BESIDE = ["Trees against epsilon", "Trees against height", "Repairs", "Trees wit
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("safepath")
     _register()
-    said = ["study", "safepath", "--tiny", "--out", str(out), "--workers", "1", "--quiet"]
+    said = ["lab", "study", "safepath", "--tiny", "--out", str(out), "--workers", "1", "--quiet"]
     done = CliRunner().invoke(app, said)
     assert done.exit_code == 0, done.output
     return out

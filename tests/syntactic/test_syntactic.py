@@ -214,10 +214,37 @@ def test_the_command_writes_a_folder_that_says_so_or_nothing(tmp_path):
         _register()
     CITY.save(tmp_path / "city.npz")
     write_visits(walks(CITY, 30, 1), tmp_path / "trips.parquet")
-    common = ["anonymise", str(tmp_path / "trips.parquet"), "--world", str(tmp_path / "city.npz"), "--json"]
+    common = [
+        "lab",
+        "anonymise",
+        str(tmp_path / "trips.parquet"),
+        "--world",
+        str(tmp_path / "city.npz"),
+        "--json",
+    ]
     done = CliRunner().invoke(app, [*common, "-m", "glove", "--set", "k=3", "-o", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["statement"] == "No differential privacy."
     refused = CliRunner().invoke(app, [*common, "-m", "glove", "--set", "k=31", "-o", str(tmp_path / "no")])
     assert isinstance(refused.exception, ParameterError)
     assert not (tmp_path / "no").exists()
+
+
+def test_attacks_and_strap_are_tried_on_what_the_command_wrote(tmp_path):
+    from typer.testing import CliRunner
+
+    from wayveil.cli import _register, app
+    from wayveil.trips.visits import write_visits
+
+    _register()
+    CITY.save(tmp_path / "city.npz")
+    write_visits(walks(CITY, 30, 1), tmp_path / "trips.parquet")
+    raw, world = str(tmp_path / "trips.parquet"), ["--world", str(tmp_path / "city.npz")]
+    made = ["lab", "anonymise", raw, *world, "-m", "glove", "--set", "k=3", "-o", str(tmp_path / "out")]
+    assert CliRunner().invoke(app, made).exit_code == 0
+    done = CliRunner().invoke(app, ["lab", "risk", str(tmp_path / "out"), "--raw", raw, *world, "--json"])
+    found = json.loads(done.stdout)
+    assert found["guarantee"] == "No differential privacy."
+    assert [one["cell"] for one in found["strap"]] == [500, 1000]
+    refused = CliRunner().invoke(app, ["risk", str(tmp_path / "out"), "--raw", raw, *world])
+    assert "is not a signed release" in str(refused.exception)

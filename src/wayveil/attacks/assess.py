@@ -17,10 +17,9 @@ from wayveil.attacks.metric_paths import coordinates
 from wayveil.attacks.rates import Rate, gain
 from wayveil.attacks.scores import Floats, moves_score, table_scores
 from wayveil.attacks.singling_out import MOST_KNOWN, single_out
-from wayveil.attacks.targets import Targets, draw_targets, some_people
+from wayveil.attacks.targets import Targets, draw_targets
 from wayveil.attacks.uniqueness import copies_of_unique_trips, riders_pinned_down
 from wayveil.errors import ParameterError
-from wayveil.lab.strap.strap_study import CELL_SIZES, Strap, StrapSettings, StrapStudy
 from wayveil.progress import track
 from wayveil.trips.trips import Trips
 
@@ -45,31 +44,20 @@ class RiskSettings:
     metres    a released trip closer than this on average is a link
     hours     whether the attacker knows hours; None = where raw and release carry times
     seed      of what the attacker happens to know; the same for every release that is compared
-    strap     whether STRAP stands beside the attacks, for cells of 500 m and 1 km
-    p         chance that STRAP's adversary knows a visit
-    riders    raw riders that STRAP looks at, at most
     """
 
     targets: int = DEFAULT_TARGETS
     metres: float = LINKED_METRES
     hours: bool | None = None
     seed: int = 0
-    strap: bool = True
-    p: float = 0.3
-    riders: int = 10_000
 
     def __post_init__(self) -> None:
         if self.targets < 20:
             raise ParameterError(
                 f"fewer than 20 targets say nothing about rates, and {self.targets} were asked"
             )
-        self.strap_settings()
         if not self.metres > 0:
             raise ParameterError(f"a link needs a distance above 0 metres, not {self.metres:g}")
-
-    def strap_settings(self) -> list[StrapSettings]:
-        """One for each size of cells."""
-        return [StrapSettings(cell=cell, p=self.p, seed=self.seed) for cell in CELL_SIZES]
 
 
 def risk(
@@ -153,22 +141,10 @@ class _Attack:
                 "link_closer_than_metres": self.settings.metres,
                 "attacker_knows_hours": self.hours,
                 "seed": self.settings.seed,
-                "p": self.settings.p,
-                "riders_of_strap": self.settings.riders,
             },
-            strap=self._strap(),
             notice=self.raw.history.notice,
             hashes=hashes,
             unlike=() if self.controls is None else differences(self.members.trips, self.controls.trips),
-        )
-
-    def _strap(self) -> tuple[Strap, ...]:
-        if not self.settings.strap:
-            return ()
-        looked_at = some_people(self.raw, self.settings.riders, self.settings.seed)
-        return tuple(
-            StrapStudy(looked_at, settings).measure(self.released)
-            for settings in self.settings.strap_settings()
         )
 
     def _nearness(self, timed: bool) -> tuple[Nearness, Nearness | None]:

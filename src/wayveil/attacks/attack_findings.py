@@ -2,14 +2,13 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.attacks.membership import Membership
 from wayveil.attacks.rates import Gain, Rate
-from wayveil.lab.strap.strap_study import Strap
 from wayveil.trips.history import RAW_NOTICE
 
 NO_CONTROLS = (
@@ -76,6 +75,21 @@ class WorstOff:
         )
 
 
+class Figure(Protocol):
+    """A figure that stands beside the attacks: plain data for machines, one line for people."""
+
+    def describe(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class FurtherFigures:
+    """Figures of another scale than rates, with what they say and what they do not."""
+
+    name: str
+    lead: str
+    figures: tuple[Figure, ...]
+
+
 @dataclass(frozen=True)
 class RiskReport:
     """All attacks on one release: for the eyes of the data holder only."""
@@ -92,7 +106,7 @@ class RiskReport:
     guarantee: str
     settings: dict[str, Any]
     hashes: dict[str, str]
-    strap: tuple[Strap, ...] = ()
+    further: tuple[FurtherFigures, ...] = ()
     unlike: tuple[str, ...] = ()
     notice: str = RAW_NOTICE
     assumptions: tuple[str, ...] = field(default=ASSUMPTIONS)
@@ -119,7 +133,7 @@ class RiskReport:
             "copies_of_unique_trips": self.copies.describe(),
             "worst_off_metres": vars(self.worst_off),
             "hold_out_differs_in": list(self.unlike),
-            "strap": [figure.describe() for figure in self.strap],
+            **{part.name.lower(): [figure.describe() for figure in part.figures] for part in self.further},
             "people": {
                 "kind": self.kind,
                 "in_raw": self.people,
@@ -208,9 +222,8 @@ class RiskReport:
             for known, rates in self.uniqueness.items()
         ]
         copied = f"Raw trips that nobody else made and that stand in the release: {self.copies}"
-        return "\n".join(
-            [self.notice, "", *self.sentences(), "", *table, "", *unique, copied, *map(str, self.strap)]
-        )
+        further = [str(figure) for part in self.further for figure in part.figures]
+        return "\n".join([self.notice, "", *self.sentences(), "", *table, "", *unique, copied, *further])
 
 
 def _others(control: Rate | None, word: str = "in ") -> str:

@@ -4,12 +4,17 @@ Bad input ends with one sentence and exit code 2; an audit or a verification tha
 """
 
 import sys
+from collections.abc import Callable
 from functools import cache
-from typing import Annotated
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from wayveil import __version__
+from wayveil.cli.moved import refuse_moved
 from wayveil.errors import WayveilError
 
 
@@ -19,8 +24,17 @@ def _say_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+class _Commands(TyperGroup):
+    """The commands; a name of an earlier version is answered with the new one."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        refuse_moved(args)
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="wayveil",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -51,47 +65,39 @@ def _main(
 def _register() -> None:
     """Give the app its commands, once a process: an app that is run again must not have each of them twice."""
     from wayveil.cli import (
-        anonymise,
-        ask,
-        audits,
-        compare,
         data,
         demo,
         gps,
         ledger,
-        mechanisms,
-        raw_map,
         release,
         releases,
         risk,
         series,
-        simulate,
-        study,
+        tap_commands,
         tap_release,
         trend,
     )
+    from wayveil.cli.ask import ask
 
-    for commands in (
-        demo,
-        data,
-        simulate,
-        raw_map,
-        release,
-        releases,
-        mechanisms,
-        audits,
-        risk,
-        anonymise,
-        compare,
-        study,
-        tap_release,
-        ask,
-        series,
-        gps,
-        trend,
+    panels: dict[str, tuple[Callable[..., None], ...]] = {
+        "Start": (demo.demo, data.check, release.release, release.resume, ask, releases.report),
+        "Every week": (trend.trend,),
+        "Hand on": (releases.export, releases.verify),
+        "Inside only": (releases.score, risk.risk),
+    }
+    for panel, commands in panels.items():
+        for command in commands:
+            app.command(rich_help_panel=panel)(command)
+    tap_commands.app.command()(tap_release.release)
+    for name, group, panel in (
+        ("taps", tap_commands.app, "Start"),
+        ("gps", gps.app, "Start"),
+        ("series", series.app, "Every week"),
+        ("ledger", ledger.app, "Officer"),
     ):
-        commands.register(app)
-    app.add_typer(ledger.app, name="ledger")
+        app.add_typer(group, name=name, rich_help_panel=panel)
+    if (lab := find_spec("wayveil.lab")) and lab.origin:  # the product works without it
+        app.add_typer(import_module("wayveil.lab.cli").app, name="lab", rich_help_panel="Lab")
 
 
 def main() -> None:

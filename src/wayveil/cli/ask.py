@@ -147,6 +147,8 @@ def ask(
     stops of a district: `ask R most-used --top 10 --districts city.geojson --district Centre`. How full a route is:
     `ask R load --route 14 --between 08:00 09:00 --timetable feed.zip`. A filter that a question cannot use is refused.
     Where no interval is known, the answer says so.
+
+        wayveil ask release/ boardings --world city.zip
     """
     import polars as pl
 

@@ -23,7 +23,10 @@ def demo(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a city, simulate its riders, release their trips privately, measure the result, and show it."""
+    """Make a city, simulate its riders, release their trips privately, measure the result, and show it.
+
+    wayveil demo --out demo/
+    """
     from wayveil.mechanisms.weave import Weave
     from wayveil.privacy.budget import release_epsilon
     from wayveil.privacy.ledger import Policy, open_ledger
@@ -84,8 +87,3 @@ def _start_afresh(out: Path) -> None:
         shutil.rmtree(out)
     out.mkdir(parents=True)
     (out / MARK).touch()
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(demo)

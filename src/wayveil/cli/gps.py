@@ -1,4 +1,4 @@
-"""Commands about GPS points: `gps trips`, `gps release`, `gps simulate`."""
+"""`wayveil gps release`: from GPS points to a private release."""
 
 from datetime import date
 from pathlib import Path
@@ -15,7 +15,6 @@ from wayveil.cli.options import (
     Preset,
     Quiet,
     TripsOut,
-    present,
     present_release,
     remark,
 )
@@ -85,46 +84,7 @@ Radius = Annotated[
 ]
 
 
-def trips(
-    points: PointFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
-    world: GridWorld = None,
-    columns: Columns = None,
-    mapped: Mapped = None,
-    split_gap: SplitGap = None,
-    split_metres: SplitMetres = None,
-    rule: Rule = None,
-    order: Order = "auto",
-    repeated: Repeated = "error",
-    no_fix: NoFix = "error",
-    riders: Riders = "auto",
-    radius: Radius = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Read points as trips and write these, as raw as the points: for internal eyes."""
-    from wayveil.trips.visits import write_visits
-    from wayveil.world.opening import open_world
-
-    with shown(not quiet and not as_json):
-        made = _read(
-            points,
-            open_world(_given(world)),
-            columns,
-            mapped,
-            split_gap,
-            split_metres,
-            rule,
-            order,
-            repeated,
-            no_fix,
-            riders,
-            radius,
-        )
-        write_visits(made, out, riders=made.rider is not None)
-    present({**made.describe(), "written_to": str(out)}, as_json=as_json)
-
-
+@app.command()
 def release(
     points: PointFile,
     epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy budget: 1, 0.5 or 1/2.")],
@@ -141,7 +101,7 @@ def release(
         str, typer.Option(help="`epsilon`, or `rho`: the same epsilon at --delta, with Gaussian noise.")
     ] = "epsilon",
     mechanism: Annotated[
-        str | None, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`; default: weave.")
+        str | None, typer.Option("--mechanism", "-m", help="See `wayveil lab mechanisms`; default: weave.")
     ] = None,
     parameters: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the mechanism, name=value; repeatable.")
@@ -172,7 +132,10 @@ def release(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """From points to a private release in one command: trips, model, signed datasheet, and reports."""
+    """From points to a private release in one command: trips, model, signed datasheet, and reports.
+
+    wayveil gps release points.csv --world grid:37.60,-122.52,37.81,-122.35@250 --epsilon 1 --out release/
+    """
     from wayveil.cli.mechanisms import make_mechanism
     from wayveil.cli.release import finished_later, require_dataset, resume_command, unpaid
     from wayveil.counting.engines import size_of
@@ -189,13 +152,13 @@ def release(
     if not mechanism:
         refuse_nameless(preset)
     chosen = make_mechanism(mechanism, parameters or [], preset) if mechanism else None
-    place = _given(world)
+    place = grid_given(world)
     finish = resume_command(out, Path(place))
     paid = unpaid(out, finish)
     with shown(not quiet and not as_json), claimed(out, size=size_of(points)):
         city = open_world(place)
         chosen = chosen or make_mechanism(default_mechanism(city).name, parameters or [])
-        raw = _read(
+        raw = read_gps(
             points,
             city,
             columns,
@@ -242,7 +205,7 @@ def release(
     )
 
 
-def _given(world: str | None) -> str:
+def grid_given(world: str | None) -> str:
     if world is None:
         raise ParameterError(
             "points need a public box of cells: add --world grid:south,west,north,east@250 (metres per cell). Choose "
@@ -261,31 +224,7 @@ def _reports(path: Path, raw: "Trips", made: Any) -> dict[str, str]:
     return {"report_to_publish": str(path), "report_for_internal_eyes": str(inside)}
 
 
-def simulate(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Where the points go (.csv, .csv.gz or .parquet).")
-    ],
-    trips: Annotated[int, typer.Option(min=1, help="How many trips.")] = 120_000,
-    drivers: Annotated[
-        str, typer.Option(help="`streets` take perturbed shortest ways; `wandering` ones do not.")
-    ] = "streets",
-    seed: Annotated[int, typer.Option(help="The same seed makes the same city and trips.")] = 0,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make GPS points of a taxi city where none may be had, in the box of the DP-Loc study."""
-    from wayveil.simulate.taxis import STUDY_BOX, require_points_file, simulate_taxis
-
-    require_points_file(out)
-    with shown(not quiet and not as_json):
-        made = simulate_taxis(trips, drivers=drivers, seed=seed)  # type: ignore[arg-type]
-        made.write(out)
-    present(
-        {"trips": trips, "points": len(made.lat), "box": STUDY_BOX, "written_to": str(out)}, as_json=as_json
-    )
-
-
-def _read(
+def read_gps(
     points: Path,
     city: "World",
     columns: str | None,
@@ -359,10 +298,3 @@ def _pairs(settings: list[str] | None, option: str) -> dict[str, Any]:
             raise ParameterError(f"{option} takes name=value, not {setting!r}")
         made[name.strip()] = value.strip()
     return made
-
-
-def register(app_: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (trips, release, simulate):
-        app.command()(command)
-    app_.add_typer(app, name="gps")

@@ -44,7 +44,10 @@ def init(
         bool, typer.Option("--project", help="Make a folder .wayveil here: the ledger of this project.")
     ] = False,
 ) -> None:
-    """Make a new, empty ledger, and with --dataset a dataset in it with what may be spent on it."""
+    """Make a new, empty ledger, and with --dataset a dataset in it with what may be spent on it.
+
+    wayveil ledger init --project --dataset trips.csv --total-epsilon 5
+    """
     from wayveil.errors import ParameterError
     from wayveil.privacy.ledger import Policy
     from wayveil.releases.accounts import FILE, FOLDER, open_account
@@ -78,7 +81,10 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What each dataset has spent and what is left: the plain sum, for the unit of its policy."""
+    """What each dataset has spent and what is left: the plain sum, for the unit of its policy.
+
+    wayveil ledger show
+    """
     opened = _existing(ledger)
     said = plain if as_json else decimal
     if lines:
@@ -134,7 +140,10 @@ def reserve_status(
     reason: Annotated[str, typer.Option(help="Why it is given back.")] = "cancelled by hand",
     as_json: AsJson = False,
 ) -> None:
-    """Reservations that were neither committed, settled nor cancelled: running now, or left by a crash (and spent)."""
+    """Reservations that were neither committed, settled nor cancelled: running now, or left by a crash (and spent).
+
+    wayveil ledger reserve-status
+    """
     opened = _existing(ledger)
     if cancel is not None:
         opened.cancel(cancel, actor=getpass.getuser(), reason=reason)
@@ -161,7 +170,10 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the chain: an edited, removed, moved or cut-off line is reported, with exit code 1."""
+    """Check the chain: an edited, removed, moved or cut-off line is reported, with exit code 1.
+
+    wayveil ledger verify
+    """
     from wayveil.releases.store import load_datasheet
 
     heads = []
@@ -229,7 +241,10 @@ def policy(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a dataset's policy, or change the parts that are given and keep all others."""
+    """Show a dataset's policy, or change the parts that are given and keep all others.
+
+    wayveil ledger policy --dataset trips.csv
+    """
     from wayveil.errors import ParameterError
     from wayveil.privacy.ledger import LedgerError
 

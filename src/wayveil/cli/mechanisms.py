@@ -1,64 +1,12 @@
-"""`wayveil mechanisms`, and how commands take a mechanism: a name and `--set name=value`."""
+"""How commands take a mechanism: a name and `--set name=value`."""
 
-from textwrap import fill
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-import typer
-
-from wayveil.cli.options import AsJson, present, present_rows
 from wayveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from wayveil.mechanisms.mechanism import Mechanism
-
-
-def mechanisms(
-    name: Annotated[str | None, typer.Argument(help="Show one mechanism with all its parameters.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the mechanisms, or explain one: its guarantee, and every parameter that --set takes."""
-    from wayveil.mechanisms.manual import manual
-    from wayveil.mechanisms.registry import mechanism
-    from wayveil.mechanisms.registry import mechanisms as all_mechanisms
-
-    if name is None:
-        listed = [
-            {"mechanism": key, "releases": kind.summary, "takes --prior": "yes" if kind.follows else ""}
-            for key, kind in all_mechanisms().items()
-        ]
-        present_rows(listed, as_json=as_json)
-        return
-    about = manual(mechanism(name))
-    if as_json:
-        present(about.to_dict(), as_json=True)
-        return
-    typer.echo(f"{about.name}: {about.summary}\n")
-    typer.echo(_wrapped(about.about) + "\n\n" + _wrapped(f"Guarantee: {about.guarantee}") + "\n\nParameters:")
-    for each in about.parameters:
-        default = "must be given" if each.default is None else f"default {each.default}"
-        typer.echo(f"  --set {each.name}=...  ({each.values}; {default})".replace("`", ""))
-        if each.description:
-            typer.echo(_wrapped(each.description.replace("`", ""), indent=6))
-    if about.published is not None:
-        preset = " ".join(f"--set {key}={value}" for key, value in about.published.items())
-        typer.echo("\n" + _wrapped(f"As published (--preset published): {preset}"))
-    typer.echo(f"\nIn Python: wayveil.{about.class_name}. Page: {about.page}")
-
-
-def _wrapped(text: str, indent: int = 0) -> str:
-    paragraphs = text.split("\n\n")
-    margin = " " * indent
-    return "\n\n".join(
-        fill(
-            " ".join(each.split()),
-            100,
-            initial_indent=margin,
-            subsequent_indent=margin,
-            break_on_hyphens=False,
-        )
-        for each in paragraphs
-    )
 
 
 def make_mechanism(name: str, settings: list[str], preset: str | None = None) -> "Mechanism":
@@ -93,8 +41,3 @@ def _parsed(kind: "type[Mechanism]", name: str, text: str) -> str | list[str] | 
         return None
     several = get_origin(annotation) is tuple
     return [each.strip() for each in text.split(",")] if several else text
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(mechanisms)

@@ -75,7 +75,7 @@ Stations = Annotated[bool, typer.Option(help="Merge platforms into their station
 Preset = Annotated[
     str | None,
     typer.Option(
-        help="`published`: parameters as the mechanism's authors set them (`wayveil mechanisms NAME` shows which); "
+        help="`published`: parameters as the mechanism's authors set them (`wayveil lab mechanisms NAME` shows which); "
         "what is set besides goes first. Mechanisms without one refuse."
     ),
 ]

@@ -76,7 +76,7 @@ def release(
         typer.Option(
             "--mechanism",
             "-m",
-            help="See `wayveil mechanisms`. Default: weave; noisy-prefix-tree for lists of thousands of places.",
+            help="See `wayveil lab mechanisms`. Default: weave; noisy-prefix-tree for lists of thousands of places.",
         ),
     ] = None,
     parameters: Annotated[
@@ -143,6 +143,8 @@ def release(
     spent on it in all (`wayveil ledger init`, or --policy-epsilon). The ledger knows a dataset by what is in it: the
     same people under another name are refused. What is paid for is kept: a run that is stopped later is finished by
     `wayveil resume`, without spending again.
+
+        wayveil release trips.csv --world city.zip --epsilon 1 --out release/
     """
     from wayveil.counting.engines import open_source, size_of
     from wayveil.mechanisms.presets import refuse_nameless
@@ -230,7 +232,10 @@ def resume(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Finish a release that was stopped after it was paid for. Needs no raw trips and spends nothing."""
+    """Finish a release that was stopped after it was paid for. Needs no raw trips and spends nothing.
+
+    wayveil resume release/ --world city.zip
+    """
     from wayveil.releases.paid import Paid, resume_release
     from wayveil.releases.preflight import claimed
     from wayveil.world.opening import open_world
@@ -322,9 +327,3 @@ def resume_command(
 ) -> str:
     """The command that finishes a run that was stopped."""
     return join(["wayveil", "resume", str(out), *world_words(world, bbox, date, walk)])
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (release, resume):
-        app.command()(command)

@@ -1,7 +1,7 @@
-"""Commands about releases that are made: `score`, `report`, `export`, `sample`, `verify`."""
+"""Commands about releases that are made: `score`, `report`, `export`, `verify`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,11 +18,18 @@ from wayveil.cli.options import (
     present,
     remark,
 )
-from wayveil.cli.risk import attack_beside, risk_page_beside
+from wayveil.cli.risk import attack_beside
 from wayveil.cli.tap_commands import OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.exports.menu import MENU, menu_text
 from wayveil.progress import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wayveil.releases.release import Release
+    from wayveil.report.further import FurtherSection
+    from wayveil.trips.trips import Trips
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
 ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
@@ -62,6 +69,8 @@ def score(
     not beat it tells nothing about these riders. The **empty** release has no trips at all: a figure on which silence
     does well is easy. Read the error of *non-empty* count queries first. docs/metrics.md defines every figure. The
     look at the raw trips is booked in the ledger in reach, free of charge.
+
+        wayveil score trips.csv release/ --world city.zip
     """
     from wayveil.utility.scorecard import score as score_release
 
@@ -84,10 +93,6 @@ def report(
         Path, typer.Option("--out", "-o", help="The HTML file; its pictures and their csv go beside it.")
     ] = Path("report.html"),
     full: Full = False,
-    comparison: Annotated[
-        Path | None,
-        typer.Option(help="Folder of `wayveil compare`, shown in the internal report (with --raw)."),
-    ] = None,
     risk: Annotated[
         bool,
         typer.Option(
@@ -112,41 +117,44 @@ def report(
     Without --raw it may be published: maps, rankings with error bars, origins and destinations, hours, lengths,
     patterns, the datasheet. With --raw it is for internal eyes: all of that beside the raw trips, and the errors; the
     look at the raw trips is booked in the ledger in reach.
+
+        wayveil report release/ --world city.zip --out report.html
     """
-
-    from wayveil.lab.comparison.comparison_results import Comparison
     from wayveil.report.report_page import write_report
-    from wayveil.utility.scorecard import score as score_release
 
-    if comparison is not None and raw is None:
-        raise ParameterError(
-            "a comparison was made from raw trips and goes into the internal report: give --raw too"
-        )
     if (risk or holdout is not None) and not (risk and raw is not None):
         raise ParameterError("attacks start from the raw trips and are internal: give --raw and --risk")
     with shown(not quiet and not as_json):
         private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
         if raw is None:
             write_report(out, release=private, audience="public")
+            facts = {"for": "publication"}
         else:
             trips, _ = read_raw(raw, private, look=Look("report", ledger, dataset))
-            card = score_release(trips, private, suite="full" if full else "core", queries=queries)
-            compared = None if comparison is None else Comparison.load(comparison)
-            beside = None
+            further, facts = [], {"for": "internal eyes only"}
             if risk:  # first, so that a hold-out that is refused leaves nothing behind
-                beside = attack_beside(out, private, raw, trips, holdout)
-            write_report(
-                out,
-                release=private,
-                raw=trips,
-                scorecard=card,
-                comparison=compared,
-                audience="internal",
-                risk_page=None if beside is None else beside.name,
-            )
-    facts = {"report": str(out), "figures": str(out.with_name(f"{out.stem}-figures"))}
-    facts |= {"risk": str(risk_page_beside(out))} if risk else {}
-    present({**facts, "for": "publication" if raw is None else "internal eyes only"}, as_json=as_json)
+                further.append(attack_beside(out, private, raw, trips, holdout))
+                facts = {"risk": str(out.with_name(further[0].target)), **facts}
+            write_internal(out, private, trips, further, full=full, queries=queries)
+    figures = str(out.with_name(f"{out.stem}-figures"))
+    present({"report": str(out), "figures": figures, **facts}, as_json=as_json)
+
+
+def write_internal(
+    out: Path,
+    release: "Release",
+    raw: "Trips",
+    further: "Sequence[FurtherSection]",
+    *,
+    full: bool,
+    queries: int,
+) -> None:
+    """Measure a release against the raw trips and write the internal report with these further sections."""
+    from wayveil.report.report_page import write_report
+    from wayveil.utility.scorecard import score as score_release
+
+    card = score_release(raw, release, suite="full" if full else "core", queries=queries)
+    write_report(out, release=release, raw=raw, scorecard=card, further=further, audience="internal")
 
 
 def verify(
@@ -165,6 +173,8 @@ def verify(
 
     A key that you have not seen before is an error too: compare its fingerprint with the one that the data holder gives
     out, and give it with --key once. It is then pinned, and later releases by the same key need no word.
+
+        wayveil verify release/
     """
     from wayveil.released.verification import ANY_KEY, verify_release
 
@@ -208,6 +218,8 @@ def export(
     All formats of a release have the same totals, and whole numbers that are not negative. Formats with dates (tides,
     gtfs-ride, od-month) want them, and most releases have times of day only: --put-on gives them one. docs/exports.md
     says what each format holds.
+
+        wayveil export release/ --world city.zip --format od --out od.csv
     """
     from wayveil.answers.trip_periods import is_dated
     from wayveil.exports.parts import verdict_on
@@ -223,38 +235,3 @@ def export(
     verdict = verdict_on(private, kind)
     facts = {"format": kind, "written_to": [str(file) for file in files]}
     present(facts if verdict is None else {**facts, "verdict": verdict}, as_json=as_json)
-
-
-def sample(
-    release: ReleaseFolder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
-    trips: Annotated[
-        int | None, typer.Option(min=1, help="How many; default: as many as the release says there are.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed draws the same trips.")] = None,
-    world: OptionalWorld = None,
-    bbox: BoundingBox = None,
-    date: ServiceDate = None,
-    walk_radius: WalkRadius = None,
-    trust: Trust = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Draw more private trips from the model of a release. They are paid for: this costs nothing."""
-    from wayveil.synthesis.model import DrawsMore
-    from wayveil.trips.visits import write_visits
-
-    with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
-        if not isinstance(private.model, DrawsMore):
-            made_by = private.datasheet["mechanism"]["name"]
-            raise ParameterError(f"the model of this release ({made_by}) draws its own number of trips only")
-        drawn = private.model.draw(trips, seed)
-        write_visits(drawn, out)
-    present({"trips": len(drawn), "written_to": str(out)}, as_json=as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (score, report, export, sample, verify):
-        app.command()(command)

@@ -40,7 +40,10 @@ def init(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a commented plan; or, where there is one, check it and say what it will cost. Spends nothing."""
+    """Write a commented plan; or, where there is one, check it and say what it will cost. Spends nothing.
+
+    wayveil series init plan.toml
+    """
     from wayveil.privacy.ledger.data_time import span_of
     from wayveil.series.accounting import budget_words
     from wayveil.series.plan import read_plan
@@ -94,6 +97,8 @@ def run(
 
     All files are checked before anything is paid for. A file whose rows were released, or that has rows of other days
     than its name says, is refused. Running it again changes nothing; a run that was killed is finished, not paid again.
+
+        wayveil series run plan.toml taps/*
     """
     from wayveil.series.series import Series
 
@@ -117,7 +122,10 @@ def status(
     picture: Annotated[Path | None, typer.Option(help="Also write the year as a picture (.svg).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The year in words and as a strip: ■ published, □ gap, ✗ paid and lost, ▷ next, · to come; and what it costs."""
+    """The year in words and as a strip: ■ published, □ gap, ✗ paid and lost, ▷ next, · to come; and what it costs.
+
+    wayveil series status plan.toml
+    """
     from wayveil.series.picture import year_svg
     from wayveil.series.series import Series
 
@@ -132,42 +140,6 @@ def status(
         typer.echo(line)
     typer.echo()
     _say_costs(series.plan, as_json=False)
-
-
-@app.command()
-def simulate(
-    feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A new folder, for the files and a plan.")],
-    weeks: Annotated[int, typer.Option(min=1, help="Weeks, from the first one of 2026 on.")] = 52,
-    riders: Annotated[int, typer.Option(min=1, help="Cards, the same ones all year.")] = 20_000,
-    new_route: Annotated[
-        str | None, typer.Option(help="A route of the feed that opens in week --opens.")
-    ] = None,
-    opens: Annotated[int, typer.Option(help="The week in which --new-route opens.")] = 20,
-    strike: Annotated[int, typer.Option(help="The week of a strike; 0 for none.")] = 30,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same taps.")] = 0,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make a year of taps to try a series with, one file per week, and the plan for it. Nobody's data is involved."""
-    from wayveil.series.template import template
-    from wayveil.simulate.year import FIRST_MONDAY, YearEvents, write_year
-    from wayveil.world.network import Network
-    from wayveil.world.opening import open_world
-
-    plan = out / "plan.toml"
-    if plan.exists():
-        raise ParameterError(f"{plan} is there already; name another folder")
-    with shown(not quiet and not as_json):
-        network = open_world(feed)
-        if not isinstance(network, Network):
-            raise ParameterError("taps are simulated on a network: give a GTFS feed")
-        events = YearEvents(new_route, opens, strike or None)
-        files = write_year(network, out / "taps", weeks=weeks, riders=riders, seed=seed, events=events)
-    text = template("plan.toml", out.resolve().name, "week", FIRST_MONDAY)
-    plan.write_text(text.replace("feed.zip", str(feed.resolve())).replace("_%G-W%V.csv", "_%G-W%V.parquet"))
-    following = f"wayveil series run {plan} {out / 'taps'}/*.parquet"
-    present({"files": len(files), "plan": str(plan), "next": following}, as_json=as_json)
 
 
 def _say_costs(plan: "Plan", *, as_json: bool) -> None:
@@ -213,8 +185,3 @@ def _say_costs(plan: "Plan", *, as_json: bool) -> None:
 
 def _listed(value: object) -> object:
     return ", ".join(value) or "none" if isinstance(value, list) else value
-
-
-def register(app_: typer.Typer) -> None:
-    """Add the commands."""
-    app_.add_typer(app, name="series")

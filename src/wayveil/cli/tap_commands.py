@@ -1,4 +1,4 @@
-"""Commands about taps: `taps clean`, `taps simulate` and `taps riders`; `tap_release` has the others."""
+"""How commands take files of taps, and the group of `taps release`."""
 
 import datetime
 from pathlib import Path
@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import (
-    AsJson,
-    BoundingBox,
-    Quiet,
-    WalkRadius,
-    present,
-    remark,
-)
 from wayveil.errors import InputError, ParameterError
-from wayveil.progress import shown
 
 if TYPE_CHECKING:
     from wayveil.synthesis.riders.roles import RiderRules
@@ -27,7 +18,6 @@ app = typer.Typer(no_args_is_help=True, help="From an agency's taps to riders, r
 DAYS = 6  # of the study's period
 
 TapFile = Annotated[Path, typer.Argument(help="The taps (csv or parquet).")]
-Seed = Annotated[int, typer.Option(help="The same seed makes the same taps and riders.")]
 Columns = Annotated[
     str | None,
     typer.Option(
@@ -65,141 +55,6 @@ OptionalWorld = Annotated[
 ]
 
 
-@app.command()
-def clean(
-    file: TapFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Clean taps (.parquet or .csv).")],
-    world: OptionalWorld = None,
-    columns: Columns = None,
-    mapped: Mapped = None,
-    fill: Annotated[
-        str,
-        typer.Option(
-            help="Gaps in stop and route: `none`, `same-bus` (looks at other rows: only for --way study), or a public "
-            "vehicle table (csv, parquet)."
-        ),
-    ] = "none",
-    repeated: Annotated[str, typer.Option(help="Exact repetitions of rows: auto, drop or keep.")] = "auto",
-    devices: Annotated[Path | None, typer.Option(help="TIDES devices table: stops of gates.")] = None,
-    date: Annotated[
-        str | None,
-        typer.Option(help="A day of the period, YYYY-MM-DD: stops without service then are inactive."),
-    ] = None,
-    first_day: Annotated[str | None, typer.Option(help="First day of the period, YYYY-MM-DD.")] = None,
-    days: Annotated[
-        int | None, typer.Option(min=1, help="Days of the period, with --first-day. Default: 6.")
-    ] = None,
-    zone: Zone = None,
-    opt_out: OptOut = None,
-    bbox: BoundingBox = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Read a vendor's tap file, clean it rule by rule, and say how many rows each rule touched."""
-    from wayveil.taps.read import read_taps
-    from wayveil.taps.vehicles import VehicleTable
-    from wayveil.taps.write import write_taps
-    from wayveil.world.opening import open_world
-
-    if days is not None and first_day is None:
-        raise ParameterError("--days says how long the period is: say with --first-day when it begins")
-    if date is not None and world is None:
-        raise ParameterError("--date is a day of the timetable: give the feed with --world")
-    with shown(not quiet and not as_json):
-        everywhere = None
-        if date is not None and world is not None:
-            everywhere = open_world(world, bbox=bbox)
-            city = open_world(world, bbox=bbox, service_date=date)
-        else:
-            city = open_places(world, bbox)
-        table: Any = fill if fill in ("none", "same-bus") else VehicleTable.of_file(fill)
-        made = read_taps(
-            file,
-            city,
-            _layout(columns, mapped),
-            fill=table,
-            repeated=repeated,  # type: ignore[arg-type]
-            devices=devices,
-            everywhere=everywhere,
-            period=None if first_day is None else _period(first_day, days or DAYS),
-            zone=zone,
-            opt_out=opt_out,
-        )
-        write_taps(made.taps, out)
-    if as_json:
-        present({**made.report.as_dict(), "written_to": str(out)}, as_json=True)
-        return
-    for line in made.report.lines():
-        typer.echo(line)
-    remark("These counts are exact facts about the raw data: keep them inside.", quiet=quiet)
-
-
-@app.command()
-def simulate(
-    feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A file like the study's (.csv or .parquet).")],
-    taps: Annotated[int, typer.Option(min=1, help="How many taps.")] = 312_659,
-    first_day: Annotated[str, typer.Option(help="First day, YYYY-MM-DD.")] = "2024-12-15",
-    days: Annotated[int, typer.Option(min=1, help="How many days.")] = 6,
-    gaps: Annotated[
-        bool,
-        typer.Option(help="Leave out stops, routes, vehicles and seats as often as in the study's file."),
-    ] = True,
-    campus: Annotated[
-        float,
-        typer.Option(min=0, max=0.9, help="Share of riders who go to one campus, as in the study's city."),
-    ] = 0.15,
-    seed: Seed = 0,
-    bbox: BoundingBox = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make an agency's tap file where none may be had: two peaks, fleets, seats, missing values."""
-    from wayveil.simulate.fare_boxes import Gaps, simulate_taps, write_vendor_file
-    from wayveil.world.network import Network
-    from wayveil.world.opening import open_world
-
-    with shown(not quiet and not as_json):
-        city = open_world(feed, bbox=bbox)
-        if not isinstance(city, Network):
-            raise ParameterError("taps are simulated on a network; give a GTFS feed or a saved network")
-        made = simulate_taps(city, taps, seed=seed, first_day=day_of(first_day), days=days, campus=campus)
-        chosen = Gaps() if gaps else Gaps.none()
-        write_vendor_file(made, out, seed=seed + 1, gaps=chosen)
-    present({**made.taps.describe(), "written_to": str(out)}, as_json=as_json)
-
-
-@app.command()
-def riders(
-    file: TapFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Riders, one row per tap (.parquet or .csv).")],
-    world: OptionalWorld = None,
-    columns: Columns = None,
-    mapped: Mapped = None,
-    fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `taps clean`.")] = "same-bus",
-    rules: RulesFile = None,
-    seed: Seed = 0,
-    zone: Zone = None,
-    walk_radius: WalkRadius = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Give anonymous taps to riders by their roles. The result is as sensitive as the taps.
-
-    It is marked `reconstructed`, and no private release takes it: one tap more can change every rider.
-    """
-    from wayveil.synthesis.riders.reconstruct import reconstruct_riders
-    from wayveil.taps.read import read_taps
-    from wayveil.trips.tables import write_table
-
-    with shown(not quiet and not as_json):
-        city = open_places(world, walk_radius=walk_radius)
-        read = read_taps(file, city, _layout(columns, mapped), fill=_filling(file, fill), zone=zone)
-        made = reconstruct_riders(read.taps, rider_rules(rules), seed=seed)
-        write_table(made.table(), out, made.history)
-    present({**made.describe(), "written_to": str(out)}, as_json=as_json)
-
-
 def open_places(
     world: Path | None, bbox: str | None = None, walk_radius: float | None = None, date: str | None = None
 ) -> "World":
@@ -214,7 +69,8 @@ def open_places(
     return open_world(world, bbox=bbox, service_date=date, walk_radius_metres=walk_radius)
 
 
-def _layout(columns: str | None, mapped: list[str] | None) -> Any:
+def layout_of(columns: str | None, mapped: list[str] | None) -> Any:
+    """Columns of a tap file: a layout by name, or columns named one by one."""
     if not mapped:
         return columns
     if columns is not None:
@@ -236,7 +92,7 @@ def read_clean(
 ) -> "Taps":
     from wayveil.taps.read import read_taps
 
-    return read_taps(file, city, _layout(columns, mapped), zone=zone, opt_out=opt_out).taps
+    return read_taps(file, city, layout_of(columns, mapped), zone=zone, opt_out=opt_out).taps
 
 
 def raw_answers(taps: "Taps") -> tuple[Any, Any]:
@@ -252,15 +108,6 @@ def raw_answers(taps: "Taps") -> tuple[Any, Any]:
         routes = np.bincount(known, minlength=len(taps.world.route_ids)).astype(np.float64)
     trips = taps.as_single_visits() if taps.card is None else sequences(taps, taps.card, "day")
     return trips, routes
-
-
-def _filling(file: Path, fill: str) -> Any:
-    """Files of our own are clean already and may have no vehicles to fill from."""
-    from wayveil.taps.columns import PRESETS
-    from wayveil.trips.tables import require_file, table_header
-
-    require_file(file)
-    return "none" if PRESETS["wayveil"].time in table_header(file) else fill
 
 
 def rider_rules(path: Path | None) -> "RiderRules | None":
@@ -288,8 +135,3 @@ def day_of(text: str) -> datetime.date:
         return datetime.date.fromisoformat(text)
     except ValueError as error:
         raise ParameterError(f"{text!r} is not a date; write YYYY-MM-DD") from error
-
-
-def _period(first_day: str, days: int) -> tuple[datetime.date, datetime.date]:
-    first = day_of(first_day)
-    return first, datetime.date.fromordinal(first.toordinal() + days - 1)

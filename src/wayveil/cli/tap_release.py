@@ -19,7 +19,6 @@ from wayveil.cli.options import (
     PriorFolders,
     Quiet,
     present_release,
-    present_rows,
     remark,
 )
 from wayveil.cli.tap_commands import (
@@ -31,7 +30,6 @@ from wayveil.cli.tap_commands import (
     RulesFile,
     TapFile,
     Zone,
-    app,
     day_of,
     open_places,
     read_clean,
@@ -41,7 +39,6 @@ from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 
-@app.command()
 def release(
     file: TapFile,
     epsilon: Epsilon,
@@ -57,7 +54,7 @@ def release(
     columns: Columns = None,
     mapped: Mapped = None,
     mechanism: Annotated[
-        str | None, typer.Option("--mechanism", "-m", help="See `wayveil mechanisms`.")
+        str | None, typer.Option("--mechanism", "-m", help="See `wayveil lab mechanisms`.")
     ] = None,
     parameters: Annotated[
         list[str] | None, typer.Option("--set", help="Parameter of the mechanism, name=value.")
@@ -70,7 +67,7 @@ def release(
         str | None,
         typer.Option(
             help="Who is protected: event (one tap; default of counts and counts-first), rider (all that a card did; "
-            "default of cards), rider-day, window, trip (a card's day or week). `wayveil taps units` helps to choose."
+            "default of cards), rider-day, window, trip (a card's day or week). `wayveil lab units` helps to choose."
         ),
     ] = None,
     max_taps: Annotated[
@@ -123,7 +120,10 @@ def release(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected."""
+    """Release taps: daily or weekly trips of riders, or counts, with a datasheet that says who is protected.
+
+    wayveil taps release taps.parquet --world city.zip --epsilon 1 --way cards --out release/
+    """
     from wayveil.cli.mechanisms import make_mechanism
     from wayveil.cli.release import require_dataset
     from wayveil.mechanisms.presets import refuse_nameless
@@ -195,53 +195,3 @@ def release(
         ["report", str(folder), *places],
     ]
     remark(f"Next: {'; '.join(join(['wayveil', *words]) for words in following)}", quiet=quiet or as_json)
-
-
-@app.command()
-def units(
-    file: TapFile,
-    epsilon: Epsilon,
-    world: OptionalWorld = None,
-    columns: Columns = None,
-    mapped: Mapped = None,
-    zone: Zone = None,
-    opt_out: OptOut = None,
-    ledger: LedgerPlace = None,
-    dataset: DatasetName = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Who should be protected: how many taps people have decides. Exact facts about the raw taps: keep them inside.
-
-    For every unit and bound: the share of the taps that would be counted, the noise of a count that has all of epsilon,
-    and the epsilon for all that a frequent person (99 of 100 have no more taps) did in the file. The look is booked in
-    the ledger in reach, free of charge.
-    """
-    from wayveil.privacy.budget import release_epsilon
-    from wayveil.releases.accounts import note_look
-    from wayveil.releases.tap_units import advise_units, say_unit
-
-    with shown(not quiet and not as_json):
-        taps = read_clean(file, open_places(world), columns, mapped, zone, opt_out)
-        advice = advise_units(taps, float(release_epsilon(epsilon)))
-        note_look("taps units", taps.as_single_visits(), file, ledger, dataset)
-    rows = [
-        {
-            "unit": one.unit,
-            "max_taps": one.max_taps,
-            "taps counted": f"{one.kept:.1%}",
-            "noise": f"{one.noise:,.1f}",
-            "epsilon of a frequent person": f"{one.person:,.1f}",
-        }
-        for one in advice
-    ]
-    present_rows(rows, as_json=as_json, title="who is protected")
-    if not as_json:
-        for sentence in say_unit(advice, taps):
-            remark(sentence, quiet=quiet)
-        remark("These are exact facts about the raw data: keep them inside.", quiet=quiet)
-
-
-def register(app_: typer.Typer) -> None:
-    """Add the commands about taps."""
-    app_.add_typer(app, name="taps")

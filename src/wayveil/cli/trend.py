@@ -91,8 +91,3 @@ def trend(
     present_rows(rows, as_json=False, title=f"{question}, from {found.names[0]} to {found.names[-1]}")
     remark(found.words, quiet=quiet)
     remark(found.note, quiet=quiet)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(trend)

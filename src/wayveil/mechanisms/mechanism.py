@@ -72,7 +72,7 @@ class Mechanism(BaseModel):
         if not self.follows:
             raise ParameterError(
                 f"{self.name} does not use earlier releases: leave the prior out, or choose a mechanism that does "
-                f"(`wayveil mechanisms` says which). Nothing was spent"
+                f"(`wayveil lab mechanisms` says which). Nothing was spent"
             )
         for model in earlier:
             if not isinstance(model, self.makes):

@@ -14,7 +14,7 @@ Repaired
     The published version adds n-grams of the data to the public universe: what appears in the output then reveals who
     was there, at any epsilon. It reads its wanted quality off the data, measures it against trips before the cap, and
     leaves open how trips are made from the trie. That its experiments noised observed n-grams only is an inference
-    (`wayveil study mobitrie`): with noise on all of them, some that nobody visited would be in its tables.
+    (`wayveil lab study mobitrie`): with noise on all of them, some that nobody visited would be in its tables.
     Here the universe is public, the quality is a public parameter measured on what was counted, and every n-gram
     carries marks for begin and end, so that trips of any length, one stop included, are counted and can be generated.
 """

@@ -12,9 +12,9 @@ from wayveil.released.datasheet_page import templates
 
 
 @cache
-def environment() -> Environment:
-    """The templates of the report, and those of the datasheet that it shows."""
-    made = templates("wayveil.report", "wayveil.released")
+def environment(*rooms: str) -> Environment:
+    """Templates of these rooms, of the report, and of the datasheet that it shows."""
+    made = templates(*rooms, "wayveil.report", "wayveil.released")
     made.filters["code"] = _code
     return made
 

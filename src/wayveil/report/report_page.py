@@ -1,5 +1,6 @@
 """`write_report`: a release as one HTML file that opens from a disk, prints, and fetches nothing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -8,12 +9,11 @@ import numpy as np
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
-from wayveil.lab.comparison.comparison_results import Comparison
-from wayveil.lab.comparison.section import ComparisonSection, number
 from wayveil.progress import step
 from wayveil.released.datasheet_view import DatasheetView
 from wayveil.report import error_table
 from wayveil.report.contents import Contents
+from wayveil.report.further import COMPARISON, FurtherSection
 from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.page_files import environment, write_page
 from wayveil.report.rankings import interval_words
@@ -35,7 +35,7 @@ class _Report:
     """The page before it is text."""
 
     contents: Contents
-    comparison: ComparisonSection | None
+    further: Sequence[FurtherSection]
     fields: dict[str, Any]
 
     def html(self, data: str | None) -> str:
@@ -45,8 +45,8 @@ class _Report:
     def save(self, folder: Path) -> None:
         """Every picture and its numbers; those of an earlier report, which may have shown raw trips, go."""
         written = self.contents.save(folder)
-        if self.comparison is not None:
-            written += self.comparison.save(folder)
+        for section in self.further:
+            written += section.save(folder)
         for path in {*folder.glob("*.svg"), *folder.glob("*.csv")} - set(written):
             path.unlink()
 
@@ -57,22 +57,20 @@ def write_report(
     release: JudgedRelease,
     raw: Trips | None = None,
     scorecard: Scorecard | None = None,
-    comparison: Comparison | None = None,
+    further: Sequence[FurtherSection] = (),
     title: str | None = None,
     audience: Audience = "public",
     figures: bool = True,
-    risk_page: str | None = None,
 ) -> Path:
     """Write the report; the file appears whole or not at all.
 
-    The `public` report shows the release and its datasheet and never looks at `raw`, the scorecard or a comparison.
-    The `internal` one sets both sides next to each other and says at its top that it is not for publication. The
-    page stands alone; unless `figures` is false, a folder `<name>-figures` beside it has every picture as SVG and its
-    numbers as csv. The internal one also points to a page on attacks, where there is one beside it (`risk_page`).
+    The `public` report shows the release and its datasheet and never looks at `raw`, the scorecard or `further`
+    sections. The `internal` one sets both sides next to each other and says at its top that it is not for publication.
+    The page stands alone; unless `figures` is false, a folder `<name>-figures` beside it has every picture as SVG and
+    its numbers as csv.
     """
     path = Path(path)
-    made = _report(release, raw, scorecard, comparison, title, audience)
-    made.fields["risk_page"] = risk_page if audience == "internal" else None
+    made = _report(release, raw, scorecard, further, title, audience)
     folder = path.with_name(f"{path.stem}-figures")
     write_page(path, made.html(folder.name if figures else None))
     if figures:
@@ -85,26 +83,26 @@ def report_html(
     release: JudgedRelease,
     raw: Trips | None = None,
     scorecard: Scorecard | None = None,
-    comparison: Comparison | None = None,
+    further: Sequence[FurtherSection] = (),
     title: str | None = None,
     audience: Audience = "public",
 ) -> str:
     """The page as text; see `write_report`."""
-    return _report(release, raw, scorecard, comparison, title, audience).html(None)
+    return _report(release, raw, scorecard, further, title, audience).html(None)
 
 
 def _report(
     release: JudgedRelease,
     raw: Trips | None,
     scorecard: Scorecard | None,
-    comparison: Comparison | None,
+    further: Sequence[FurtherSection],
     title: str | None,
     audience: Audience,
 ) -> _Report:
     if audience not in ("public", "internal"):
         raise ParameterError(f"a report is for the audience 'public' or 'internal', not {audience!r}")
     if audience == "public":
-        raw, scorecard, comparison = None, None, None  # from here on nothing computed from raw trips exists
+        raw, scorecard, further = None, None, ()  # from here on nothing computed from raw trips exists
     elif raw is None:
         raise ParameterError(
             "the internal report compares with the raw trips; give them, or write a public one"
@@ -114,7 +112,6 @@ def _report(
     several = release.each_stands_for != 1
     with step("drawing the report"):
         contents = Contents.of(release, raw)
-        compared = None if comparison is None else ComparisonSection.of(comparison)
     fields = {
         **vars(contents),
         "title": title or _title(world),
@@ -133,9 +130,7 @@ def _report(
         "card": scorecard,
         "accuracy": None if scorecard is None else error_table.accuracy_rows(scorecard),
         "verdict": None if scorecard is None else error_table.verdict(scorecard),
-        "comparison": compared,
-        "risk_page": None,
-        "number": number,
+        "further": further,
         "trust": [
             *([STANDS_FOR.format(each=release.each_stands_for)] if several else []),
             *release.accuracy.words,
@@ -144,12 +139,12 @@ def _report(
             private,
             raw=raw,
             scorecard=scorecard,
-            compared=compared is not None,
+            compared=any(section.target == COMPARISON for section in further),
             bars=contents.bars.known,
             unanswered=contents.unanswered,
         ),
     }
-    return _Report(contents, compared, fields)
+    return _Report(contents, further, fields)
 
 
 def _notice(raw: Trips) -> str:

@@ -9,7 +9,7 @@ from wayveil.world.network import Network
 _CORE = {"Count queries", "Trip lengths", "Stops", "Edges"}
 _RISK = (
     "Risk: whether single released trips resemble single real ones. The guarantee bounds it; no attack was tried here. "
-    "`wayveil audit` attacks the mechanism itself."
+    "`wayveil lab audit` attacks the mechanism itself."
 )
 
 
@@ -57,10 +57,11 @@ def unmeasured(
         ]
         if scorecard.releases == 1:
             found.append(
-                "The spread over repeated releases: one release has no interval; `wayveil compare` repeats it."
+                "The spread over repeated releases: one release has no interval; `wayveil lab compare` repeats it."
             )
     if raw is not None and not compared:
         found.append(
-            "Other mechanisms: `wayveil compare` measures them; `--comparison` shows its results here."
+            "Other mechanisms: `wayveil lab compare` measures them; `wayveil lab report` with "
+            "`--comparison` shows its results here."
         )
     return [*found, _RISK]

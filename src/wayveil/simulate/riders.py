@@ -1,4 +1,4 @@
-"""Riders as a city has them, from what is public in its feed: the default of `wayveil simulate`.
+"""Riders as a city has them, from what is public in its feed: the default of `wayveil lab simulate riders`.
 
 Where many vehicles leave, many people live and more have something to do. A rider goes from home to somewhere, mostly
 in the morning, and back, mostly in the afternoon; few go farther than their vehicles get in half an hour, and few ride

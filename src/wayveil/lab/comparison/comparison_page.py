@@ -20,7 +20,7 @@ def write_comparison_page(
     path = Path(path)
     section = ComparisonSection.of(comparison)
     page = (
-        environment()
+        environment("wayveil.lab.comparison")
         .get_template("comparison.html.j2")
         .render(
             title=title,

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from wayveil.attacks.assess import RiskSettings, risk
-from wayveil.attacks.targets import some_people, split_people
+from wayveil.attacks.targets import split_people
 from wayveil.errors import WayveilError
 from wayveil.lab.comparison.comparison_cells import chosen_parameters, display_name
-from wayveil.lab.strap.strap_study import StrapStudy
+from wayveil.lab.strap.beside import StrapBeside
 from wayveil.lab.syntactic.method import SyntacticMethod, anonymise
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import SeededBits
@@ -104,7 +104,7 @@ def compare_risk(
     candidates, epsilons  mechanisms with differential privacy, at every epsilon
     crowds                methods without it, each with its k (K of LK-anonymity)
     """
-    settings = RiskSettings(strap=False) if settings is None else settings
+    settings = RiskSettings() if settings is None else settings
     members, others = split_people(trips, seed)
     judge = _Judge(members, others, settings)
     prices = sorted(exact(epsilon) for epsilon in epsilons)
@@ -148,8 +148,7 @@ class _Judge:
     def __init__(self, members: Trips, others: Trips, settings: RiskSettings) -> None:
         self.members, self.others, self.settings = members, others, settings
         self.ranges = RangeCounts(members.without_times())
-        looked_at = some_people(members, settings.riders, settings.seed)
-        self.studies = [StrapStudy(looked_at, one) for one in settings.strap_settings()]
+        self.studies = StrapBeside().studies(members, settings.seed)
 
     def lines(self, seed: int) -> Iterator[tuple[str, Trips]]:
         world = self.members.world

@@ -14,6 +14,8 @@ from wayveil.lab.comparison.parameter_charts import error_against_parameter
 from wayveil.lab.comparison.recommend import HEADLINES, Recommendation, recommend
 from wayveil.lab.comparison.varied import curves_over, varied_parameters
 from wayveil.report.chart import Chart
+from wayveil.report.further import COMPARISON
+from wayveil.report.page_files import environment
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 
 LINES = {
@@ -32,6 +34,8 @@ class ComparisonSection:
     pictures: list[Chart]
     choices: list[Recommendation]
     gaps: list[tuple[str, str]]
+    title: str = "Comparison"
+    target: str = COMPARISON
 
     @classmethod
     def of(cls, comparison: Comparison) -> "ComparisonSection":
@@ -49,6 +53,11 @@ class ComparisonSection:
             (chart.alt, Markup(chart.svg), None if folder is None else f"{folder}/{chart.name}.csv")
             for chart in self.pictures
         ]
+
+    def html(self, data: str | None) -> str:
+        """The section of an internal report."""
+        template = environment("wayveil.lab.comparison").get_template("section.html.j2")
+        return template.render(section=self, data=data, number=number)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Every chart as SVG and csv."""

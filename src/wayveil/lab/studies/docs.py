@@ -17,16 +17,16 @@ SCALES = ("full", "quick", "tiny")  # the largest first
 HEAD = """# Studies, repeated
 
 Every published table and figure of the studies whose mechanisms are here: reached, not reached with a number and the
-reason, or not reproducible. Made by `python -m wayveil.lab.studies.docs docs/ page/` from what `wayveil study NAME
+reason, or not reproducible. Made by `python -m wayveil.lab.studies.docs docs/ page/` from what `wayveil lab study NAME
 --out page/` leaves in `page/figures.json` (kept in `figures/study-*.json`); every sentence is computed from the figures
 of the run that its section names.
 
 ```
-wayveil study list
-wayveil study mobitrie --quick --out page/                       # minutes, on data of our own
-wayveil study mobitrie --full --data public-data/ --out page/    # as often as the study did: hours
-wayveil study mobitrie --full --data public-data/ --minutes 10 --out page/    # a piece of that; run it again to go on
-wayveil study mobitrie --world city.zip --out page/              # on your own city
+wayveil lab study list
+wayveil lab study mobitrie --quick --out page/                       # minutes, on data of our own
+wayveil lab study mobitrie --full --data public-data/ --out page/    # as often as the study did: hours
+wayveil lab study mobitrie --full --data public-data/ --minutes 10 --out page/    # a piece; run it again to go on
+wayveil lab study mobitrie --world city.zip --out page/              # on your own city
 ```
 
 `--data` is a folder with `msnbc/msnbc990928.zip` (UCI), `berlin/gtfs.zip` (VBB), `victoria/gtfs.zip` and the like; a

@@ -63,7 +63,7 @@ def study_markdown(record: dict[str, Any], *, tables_only: bool = False) -> str:
     labels = {exhibit["label"] for exhibit in shown}
     extent = f" {record['extent']}" if record["extent"] else ""
     lines = [
-        f"`wayveil study {record['study']}`, {SCALES[record['scale']]}.{extent} Source: {record['source']}.",
+        f"`wayveil lab study {record['study']}`, {SCALES[record['scale']]}.{extent} Source: {record['source']}.",
         f"Data: {'; '.join(record['data'])}. {record['stand_in']}",
         "",
         "| table or figure | what | here | in numbers |",

@@ -1,4 +1,4 @@
-"""`wayveil simulate`: riders where none may be had."""
+"""`wayveil lab simulate riders`: riders where none may be had."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -46,7 +46,7 @@ _KNOW = {
 }
 
 
-def simulate(
+def riders(
     feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
     out: Annotated[
         Path,
@@ -88,7 +88,7 @@ def simulate(
         typer.Option(
             help="For --like study: how many stops draw most riders (0: none), or a file that names them (a stop id "
             "per line, or the csv of an earlier simulation). Default: 15 to 30 at random. They are written beside "
-            "the trips, and `wayveil map --hotspots` draws them as stars."
+            "the trips, and `wayveil lab map --hotspots` draws them as stars."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same riders.")] = 0,
@@ -103,6 +103,8 @@ def simulate(
     """Make riders where none may be had: on public ways, at the hours of a day with two peaks.
 
     Riders of a `city` walk up to 200 m between the stops of a feed, unless --walk-radius says another distance.
+
+        wayveil lab simulate riders city.zip --riders 10000 --out trips.parquet
     """
     from wayveil.simulate.city import simulate_city_in_parts
     from wayveil.simulate.hotspots import hotspots_beside, write_hotspots
@@ -225,8 +227,3 @@ def _simulate(
     if kind is Like.LINES:
         return CityRiders(simulate_habit(city, riders, seed=seed, times=times), nowhere)
     return CityRiders(simulate_week(city, riders, seed=seed), nowhere)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(simulate)

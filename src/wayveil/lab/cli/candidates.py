@@ -34,12 +34,12 @@ def parse_candidates(
         fit = [name for name, kind in ready if common.keys() <= kind.model_fields.keys()]
         wanted = [name for name in fit if preset is None or has_preset(mechanism(name))]
         if not wanted:
-            raise ParameterError(f"no mechanism has all of {', '.join(common)}; see `wayveil mechanisms`")
+            raise ParameterError(f"no mechanism has all of {', '.join(common)}; see `wayveil lab mechanisms`")
     choices: dict[str, dict[str, list[str]]] = {name: dict(common) for name in wanted}
     for name in wanted:
         if lacking := sorted(common.keys() - mechanism(name).model_fields.keys()):
             raise ParameterError(
-                f"--vary {lacking[0]}: {name} has no such parameter; `wayveil mechanisms {name}` shows those it has"
+                f"--vary {lacking[0]}: {name} has no such parameter; `wayveil lab mechanisms {name}` shows those it has"
             )
     for setting in grids:
         target, values = _values(setting, "--grid takes mechanism.parameter=a,b,c")

@@ -1,4 +1,4 @@
-"""`wayveil anonymise`: methods without differential privacy, for comparison."""
+"""`wayveil lab anonymise`: methods without differential privacy, for comparison."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,7 +26,10 @@ def anonymise(
 ) -> None:
     """No differential privacy. Make k-anonymous or deniable trips, to compare with private releases.
 
-    What comes out is as sensitive as the raw trips. No ledger books it; `wayveil risk` shows what attacks reach on it.
+    What comes out is as sensitive as the raw trips. No ledger books it; `wayveil lab risk` shows what attacks
+    reach on it.
+
+        wayveil lab anonymise trips.csv --world city.zip --method glove --set k=5 --out glove/
     """
     from wayveil.lab.syntactic.method import anonymise as run
     from wayveil.lab.syntactic.method import methods
@@ -35,7 +38,7 @@ def anonymise(
 
     known = methods()
     if method not in known:
-        raise ParameterError(f"there is no method {method!r}; there are {', '.join(sorted(known))}")
+        raise ParameterError(f"unknown method {method!r}; choose one of {', '.join(sorted(known))}")
     settings: dict[str, Any] = {}
     for setting in parameters or []:
         key, equals, value = setting.partition("=")

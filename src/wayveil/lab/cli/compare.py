@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from wayveil.cli.candidates import chosen_unit, parse_candidates, parse_crowds, parse_prices
 from wayveil.cli.options import (
     AsJson,
     BoundingBox,
@@ -22,6 +21,7 @@ from wayveil.cli.options import (
     remark,
 )
 from wayveil.errors import ParameterError
+from wayveil.lab.cli.candidates import chosen_unit, parse_candidates, parse_crowds, parse_prices
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 Mechanisms = Annotated[
     str,
-    typer.Option("--mechanism", "-m", help="Names with commas between, or `all`; see `wayveil mechanisms`."),
+    typer.Option(
+        "--mechanism", "-m", help="Names with commas between, or `all`; see `wayveil lab mechanisms`."
+    ),
 ]
 Epsilons = Annotated[
     str, typer.Option("--epsilon", "-e", help="Budgets with commas between, from 0.001 to 1000.")
@@ -110,6 +112,8 @@ def compare(
 
     The look at the raw trips is booked in the ledger in reach, free of charge: later datasheets say that it happened.
     With --risk, a run that was stopped begins anew.
+
+        wayveil lab compare trips.csv --world city.zip -m weave,markov -e 0.5,1,2 --out compared/
     """
     from wayveil.lab.comparison.run_cells import Settings
     from wayveil.releases.accounts import note_look
@@ -164,7 +168,10 @@ def recommend(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say which mechanism suits which question, tuned on simulated or public trips: costs no privacy."""
+    """Say which mechanism suits which question, tuned on simulated or public trips: costs no privacy.
+
+    wayveil lab recommend --world city.zip --riders 20000 --out recommended/
+    """
     from wayveil.lab.comparison.recommend import stand_in_trips
     from wayveil.lab.comparison.run_cells import Settings
     from wayveil.trips.read import read_trips

@@ -1,4 +1,4 @@
-"""`wayveil map`: raw trips on their network, for internal eyes."""
+"""`wayveil lab map`: raw trips on their network, for internal eyes."""
 
 from pathlib import Path
 from typing import Annotated
@@ -39,6 +39,8 @@ def draw(
     """Draw trips on their network as they are, without a release. INTERNAL: keep it inside, unless they are simulated.
 
     The look at the raw trips is booked in the ledger in reach, free of charge: later datasheets say that it happened.
+
+        wayveil lab map trips.csv --world city.zip --out map.html
     """
     from wayveil.errors import InputError
     from wayveil.releases.accounts import note_look

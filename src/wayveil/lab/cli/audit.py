@@ -1,4 +1,4 @@
-"""`wayveil audit`: try to break the guarantees."""
+"""`wayveil lab audit`: try to break the guarantees."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from wayveil.progress import shown
 
 def audit(
     mechanism: Annotated[
-        list[str] | None, typer.Argument(help="Mechanisms to attack; see `wayveil mechanisms`.")
+        list[str] | None, typer.Argument(help="Mechanisms to attack; see `wayveil lab mechanisms`.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Attack all mechanisms.")] = False,
     fast: Annotated[bool, typer.Option("--fast", help="A minute instead of a thorough run.")] = False,
@@ -20,6 +20,8 @@ def audit(
     """Attack the guarantee of a mechanism, and check that broken variants of it are caught.
 
     Exit code 1 if a guarantee was broken, or if a deliberately broken variant was not noticed.
+
+        wayveil lab audit weave --fast
     """
     from wayveil.errors import ParameterError
     from wayveil.lab.audits.run_audits import run_audits

@@ -1,4 +1,4 @@
-"""`wayveil study`: run a published study, ours beside theirs."""
+"""`wayveil lab study`: run a published study, ours beside theirs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -69,12 +69,12 @@ def study(
 ) -> None:
     """Repeat a published study: its tables and figures, ours beside what it printed, and where and why ours differ.
 
-        wayveil study mobitrie --quick --out page/
-
-        wayveil study mobitrie --full --data public-data/ --out mobitrie/
-
     The folder gets one page (`index.html`), every figure as svg and csv, `results.csv` with every run, and
     `figures.json`: reached, not reached, or not reproducible, for every published table and figure.
+
+        wayveil lab study mobitrie --quick --out page/
+
+        wayveil lab study mobitrie --full --data public-data/ --out mobitrie/
     """
     from wayveil.lab.studies.all_studies import studies
 

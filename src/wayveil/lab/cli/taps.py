@@ -1,0 +1,207 @@
+"""Commands about raw taps: `clean`, `riders` and `units`."""
+
+import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wayveil.cli.options import (
+    AsJson,
+    BoundingBox,
+    DatasetName,
+    Epsilon,
+    LedgerPlace,
+    Quiet,
+    WalkRadius,
+    present,
+    present_rows,
+    remark,
+)
+from wayveil.cli.tap_commands import (
+    DAYS,
+    Columns,
+    Mapped,
+    OptionalWorld,
+    OptOut,
+    RulesFile,
+    TapFile,
+    Zone,
+    day_of,
+    layout_of,
+    open_places,
+    read_clean,
+    rider_rules,
+)
+from wayveil.errors import ParameterError
+from wayveil.lab.cli.simulate import Seed
+from wayveil.progress import shown
+
+
+def clean(
+    file: TapFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Clean taps (.parquet or .csv).")],
+    world: OptionalWorld = None,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    fill: Annotated[
+        str,
+        typer.Option(
+            help="Gaps in stop and route: `none`, `same-bus` (looks at other rows: only for --way study), or a public "
+            "vehicle table (csv, parquet)."
+        ),
+    ] = "none",
+    repeated: Annotated[str, typer.Option(help="Exact repetitions of rows: auto, drop or keep.")] = "auto",
+    devices: Annotated[Path | None, typer.Option(help="TIDES devices table: stops of gates.")] = None,
+    date: Annotated[
+        str | None,
+        typer.Option(help="A day of the period, YYYY-MM-DD: stops without service then are inactive."),
+    ] = None,
+    first_day: Annotated[str | None, typer.Option(help="First day of the period, YYYY-MM-DD.")] = None,
+    days: Annotated[
+        int | None, typer.Option(min=1, help="Days of the period, with --first-day. Default: 6.")
+    ] = None,
+    zone: Zone = None,
+    opt_out: OptOut = None,
+    bbox: BoundingBox = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read a vendor's tap file, clean it rule by rule, and say how many rows each rule touched.
+
+    wayveil lab clean vendor.csv --world city.zip --out taps.parquet
+    """
+    from wayveil.taps.read import read_taps
+    from wayveil.taps.vehicles import VehicleTable
+    from wayveil.taps.write import write_taps
+    from wayveil.world.opening import open_world
+
+    if days is not None and first_day is None:
+        raise ParameterError("--days says how long the period is: say with --first-day when it begins")
+    if date is not None and world is None:
+        raise ParameterError("--date is a day of the timetable: give the feed with --world")
+    with shown(not quiet and not as_json):
+        everywhere = None
+        if date is not None and world is not None:
+            everywhere = open_world(world, bbox=bbox)
+            city = open_world(world, bbox=bbox, service_date=date)
+        else:
+            city = open_places(world, bbox)
+        table: Any = fill if fill in ("none", "same-bus") else VehicleTable.of_file(fill)
+        made = read_taps(
+            file,
+            city,
+            layout_of(columns, mapped),
+            fill=table,
+            repeated=repeated,  # type: ignore[arg-type]
+            devices=devices,
+            everywhere=everywhere,
+            period=None if first_day is None else _period(first_day, days or DAYS),
+            zone=zone,
+            opt_out=opt_out,
+        )
+        write_taps(made.taps, out)
+    if as_json:
+        present({**made.report.as_dict(), "written_to": str(out)}, as_json=True)
+        return
+    for line in made.report.lines():
+        typer.echo(line)
+    remark("These counts are exact facts about the raw data: keep them inside.", quiet=quiet)
+
+
+def riders(
+    file: TapFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Riders, one row per tap (.parquet or .csv).")],
+    world: OptionalWorld = None,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `wayveil lab clean`.")] = "same-bus",
+    rules: RulesFile = None,
+    seed: Seed = 0,
+    zone: Zone = None,
+    walk_radius: WalkRadius = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give anonymous taps to riders by their roles. The result is as sensitive as the taps.
+
+    It is marked `reconstructed`, and no private release takes it: one tap more can change every rider.
+
+        wayveil lab riders taps.parquet --world city.zip --out riders.parquet
+    """
+    from wayveil.synthesis.riders.reconstruct import reconstruct_riders
+    from wayveil.taps.read import read_taps
+    from wayveil.trips.tables import write_table
+
+    with shown(not quiet and not as_json):
+        city = open_places(world, walk_radius=walk_radius)
+        read = read_taps(file, city, layout_of(columns, mapped), fill=_filling(file, fill), zone=zone)
+        made = reconstruct_riders(read.taps, rider_rules(rules), seed=seed)
+        write_table(made.table(), out, made.history)
+    present({**made.describe(), "written_to": str(out)}, as_json=as_json)
+
+
+def units(
+    file: TapFile,
+    epsilon: Epsilon,
+    world: OptionalWorld = None,
+    columns: Columns = None,
+    mapped: Mapped = None,
+    zone: Zone = None,
+    opt_out: OptOut = None,
+    ledger: LedgerPlace = None,
+    dataset: DatasetName = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Who should be protected: how many taps people have decides. Exact facts about the raw taps: keep them inside.
+
+    For every unit and bound: the share of the taps that would be counted, the noise of a count that has all of epsilon,
+    and the epsilon for all that a frequent person (99 of 100 have no more taps) did in the file. The look is booked in
+    the ledger in reach, free of charge.
+
+        wayveil lab units taps.parquet --world city.zip --epsilon 1
+    """
+    from wayveil.privacy.budget import release_epsilon
+    from wayveil.releases.accounts import note_look
+    from wayveil.releases.tap_units import advise_units, say_unit
+
+    with shown(not quiet and not as_json):
+        taps = read_clean(file, open_places(world), columns, mapped, zone, opt_out)
+        advice = advise_units(taps, float(release_epsilon(epsilon)))
+        note_look("taps units", taps.as_single_visits(), file, ledger, dataset)
+    rows = [
+        {
+            "unit": one.unit,
+            "max_taps": one.max_taps,
+            "taps counted": f"{one.kept:.1%}",
+            "noise": f"{one.noise:,.1f}",
+            "epsilon of a frequent person": f"{one.person:,.1f}",
+        }
+        for one in advice
+    ]
+    present_rows(rows, as_json=as_json, title="who is protected")
+    if not as_json:
+        for sentence in say_unit(advice, taps):
+            remark(sentence, quiet=quiet)
+        remark("These are exact facts about the raw data: keep them inside.", quiet=quiet)
+
+
+def _filling(file: Path, fill: str) -> Any:
+    """Files of our own are clean already and may have no vehicles to fill from."""
+    from wayveil.taps.columns import PRESETS
+    from wayveil.trips.tables import require_file, table_header
+
+    require_file(file)
+    return "none" if PRESETS["wayveil"].time in table_header(file) else fill
+
+
+def _period(first_day: str, days: int) -> tuple[datetime.date, datetime.date]:
+    first = day_of(first_day)
+    return first, datetime.date.fromordinal(first.toordinal() + days - 1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (clean, riders, units):
+        app.command()(command)
