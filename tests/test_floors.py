@@ -62,7 +62,7 @@ def test_the_product_works_where_the_lab_is_deleted(without_lab):
         ),
         ("ask", "mine", "stops", *city, "--anyway", "-q"),
         ("report", "mine", *city, "-q"),
-        ("export", "mine", *city, "--format", "od", "--out", "od.csv", "--anyway", "-q"),
+        ("export", "mine", *city, "--format", "od", "--out", "od.csv", "--anyway"),
         ("verify", "mine"),
     ):
         done = without_lab(*words)

@@ -34,8 +34,9 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("agency")
     CITY.save(folder / "city.npz")
     invoke(
-        "taps",
+        "lab",
         "simulate",
+        "taps",
         folder / "city.npz",
         "-o",
         folder / "vendor.csv",
@@ -46,7 +47,7 @@ def place(tmp_path_factory):
         "-q",
     )
     invoke(
-        "taps",
+        "lab",
         "clean",
         folder / "vendor.csv",
         "-w",
@@ -110,7 +111,7 @@ def test_columns_can_be_mapped_by_hand(place, tmp_path):
 def test_riders_come_from_a_vendor_file_in_one_command(place):
     facts = json.loads(
         invoke(
-            "taps",
+            "lab",
             "riders",
             place / "vendor.csv",
             "-w",
@@ -130,7 +131,7 @@ def test_rules_of_the_reconstruction_can_be_changed_in_a_file(place, tmp_path):
     rules = tmp_path / "rules.toml"
     rules.write_text("first_km = 0.0\nregularity = 0.1\n")
     shared = (
-        "taps",
+        "lab",
         "riders",
         place / "clean.parquet",
         "-w",
@@ -235,8 +236,9 @@ def test_a_question_that_nobody_knows_is_refused(released):
     refused(
         ParameterError,
         "not a date",
-        "taps",
+        "lab",
         "simulate",
+        "taps",
         released / "city.npz",
         "-o",
         released / "x.csv",
