@@ -58,7 +58,13 @@ def loaded_by(code: str) -> set[str]:
 
 def test_names_and_classes_are_known_without_importing_any():
     found = loaded_by("import wayveil; assert 'PrivateChoice' in dir(wayveil) and 'Weave' in wayveil.__all__")
-    ours = {"wayveil", "wayveil.errors", "wayveil.mechanisms", "wayveil.mechanisms.registry", "wayveil.showing"}
+    ours = {
+        "wayveil",
+        "wayveil.errors",
+        "wayveil.mechanisms",
+        "wayveil.mechanisms.registry",
+        "wayveil.showing",
+    }
     assert found == ours
 
 
