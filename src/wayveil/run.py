@@ -177,7 +177,7 @@ def make_release(
         not_private = UNSOUND
     budget = budget_for(mechanism, epsilon, delta, currency)
     if mechanism.trained:
-        check_trainable(unit)
+        check_trainable(unit.after(trips.history.stability))
         if engine.name != "memory":
             raise ParameterError(f"{mechanism.name}: {TRAINED}. Nothing was spent")
     account = opened_ledger(ledger)

@@ -3,6 +3,7 @@
 import shutil
 from datetime import date
 
+import polars as pl
 import pytest
 from engine_worlds import RULES, UNITS, WORLDS, random_visits
 from hypothesis import Phase, given, settings
@@ -13,6 +14,7 @@ from wayveil.counting import spark_session
 from wayveil.counting.engines import MemoryEngine
 from wayveil.counting.spark import SparkEngine
 from wayveil.counting.spark_session import SparkError, check_address
+from wayveil.counting.steps import Steps
 from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mobitrie import MobiTrie
@@ -25,9 +27,13 @@ from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider
 from wayveil.run import make_release as release
 from wayveil.trips.files import TripFiles
+from wayveil.trips.ids import BLANKS, known_ids, spark_id
+from wayveil.trips.legality import LegalityRule
 from wayveil.trips.visits import read_visits
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'wayveil[spark]'")
@@ -67,6 +73,29 @@ def test_every_count_is_that_of_memory(tmp_path, session):
     engine = SparkEngine(session=session, scratch=tmp_path)
     assert agree(tmp_path, engine, 5, "network", "rider", "cut", "parquet", levels_deep=3)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("wayveil")] == []
+
+
+@java
+@spark
+def test_a_rider_is_bounded_once_whatever_stands_for_no_id(tmp_path, session):
+    """Java took a no-break space for a rider, and the rest of the rider's trips was bounded a second time."""
+    blanks = ["r", *BLANKS, "\u00a0NA", "NA"]
+    texts = [blank if blank.strip(BLANKS) else f"{blank}r{blank}" for blank in blanks] + blanks[1:]
+    frame = session.createDataFrame([(text,) for text in texts], "rider_id string")
+    assert [row[0] for row in frame.select(spark_id("rider_id")).collect()] == known_ids(
+        pl.Series(texts)
+    ).to_list()
+    rows = [
+        (f"t{i % 20:02d}", "!" if i < 20 else "\u00a0" if i % 2 else "\u00a0NA", i % 5) for i in range(40)
+    ]
+    table = pl.DataFrame(rows, schema=["trip_id", "rider_id", "stop"], orient="row")
+    city = WORLDS["network"]
+    table = table.select("trip_id", "rider_id", stop_id=pl.Series(city.ids[table["stop"].to_numpy()]))
+    table.write_csv(tmp_path / "trips.csv")
+    gate = Gate(Rider(max_trips=3), Budget(1), SeededBits(2))
+    files = TripFiles.at(tmp_path / "trips.csv", city)
+    with SparkEngine(session=session).open(files, Steps(LegalityRule()), gate) as read:
+        assert read.counter().lengths(30).counts.sum() == 3
 
 
 @java

@@ -46,6 +46,20 @@ def test_a_rider_named_in_some_rows_only_is_bounded_as_one(tmp_path):
     assert sum(read[0][1]) < len(trips), "some riders have several trips"
 
 
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2003", "\ufeff", "\x0b", "\u00a0NA", "!\u00a0"])
+def test_a_rider_is_bounded_once_whatever_stands_for_no_id(tmp_path, blank):
+    """DuckDB took a no-break space for a rider, and the rest of the rider's trips was bounded a second time."""
+    rows = [(f"t{trip:03d}", f"{'!' if trip % 2 else blank}", trip % 5) for trip in range(60)]
+    rows += [(trip, "!", place) for trip, _, place in rows]
+    names = ["trip_id", "rider_id", "stop"]
+    table = pl.DataFrame(rows, schema=names, orient="row").sample(fraction=1, shuffle=True, seed=1)
+    path = tmp_path / "trips.csv"
+    table.select("trip_id", "rider_id", stop_id=pl.Series(CITY.ids[table["stop"].to_numpy()])).write_csv(path)
+    trips, unit = read_visits(path, CITY), Rider(max_trips=3)
+    for engine, source in both(path, trips):
+        assert sum(read_lengths(engine, source, unit)[1]) == 3
+
+
 def both(path, trips):
     return (MemoryEngine(), trips), (StreamEngine(path.parent), TripFiles.at(path, CITY))
 

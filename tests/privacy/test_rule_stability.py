@@ -241,3 +241,31 @@ def test_seeded_gates_keep_the_charge_for_what_they_hand_on():
     gate = Gate(Event(), Budget(1), SeededBits(1))
     gate.bound(a_long_trip()[0], LegalityRule("merge", "keep"))
     assert gate.inner(Budget(1)).unit.sensitivity(Contribution(per_trip=None, per_visit=1)).l1 == 2
+
+
+def test_the_noise_does_not_hang_on_what_is_in_the_rows():
+    rows = pl.DataFrame(
+        {
+            "trip_id": [1, 1, 2, 2],
+            "stop_id": ["a", "b", "b", "c"],
+            "event_time": [0, 60, 0, 60],
+            "rider_id": ["x", "x", "y", "y"],
+        }
+    )
+    blank = pl.DataFrame({"trip_id": [1], "stop_id": ["c"], "event_time": [90], "rider_id": [None]})
+    nobodys = rows.with_columns(rider_id=pl.when(pl.col("trip_id") == 2).then("rider_id"))
+    named = pl.DataFrame({"trip_id": [1], "stop_id": ["c"], "event_time": [90], "rider_id": ["x"]})
+    for without, more in ((rows, blank), (nobodys, named)):
+        scales = []
+        for table in (without, pl.concat([without, more], how="vertical_relaxed")):
+            made = release(
+                read_visits(table, LIST),
+                TapCounts(max_visits=5, time="60"),
+                epsilon=1,
+                unit=Event(),
+                rule=KEEP,
+                bits=SeededBits(1),
+            )
+            scales.append([(spend["sensitivity"], spend["scale"]) for spend in made.datasheet["spends"]])
+        assert scales[0] == scales[1]
+        assert {sensitivity for sensitivity, _ in scales[0]} == {2}

@@ -21,10 +21,12 @@ from wayveil.simulate.fare_boxes import simulate_taps, write_vendor_file
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.taps.read import read_taps
 from wayveil.taps.write import write_taps
+from wayveil.trips.files import TripFiles
 from wayveil.trips.history import MARKS, History
 from wayveil.trips.read import read_trips
 from wayveil.trips.tables import write_table
 from wayveil.trips.visits import write_visits
+from wayveil.world.grid import Grid, Layout
 
 CITY = ring_of_stops(12, seconds=120, skip=3, routes=2)
 MADE = simulate_taps(CITY, 600, seed=5)
@@ -85,6 +87,54 @@ def test_metadata_alone_and_the_column_alone_carry_a_mark(tmp_path):
     for source in (tmp_path / "one.parquet", tmp_path / "two.csv", table):
         assert read_trips(source, CITY).history.words == ["simulated"]
     assert read_trips(table.drop("wayveil_marks"), CITY).history.words == []
+
+
+@SUFFIXES
+def test_one_simulated_row_among_others_makes_nobody_of_nobody(tmp_path, suffix):
+    """One row of 12,000 made the signed datasheet say that it is about nobody."""
+    table = simulate_city(CITY, 20, seed=1).trips.to_polars()
+    honest = pl.when(pl.col("seq") == 1).then(None).otherwise("wayveil_marks")
+    path = tmp_path / f"mixed.{suffix}"
+    mixed = table.with_columns(wayveil_marks=honest)
+    mixed.write_csv(path) if suffix == "csv" else mixed.write_parquet(
+        path, metadata={"wayveil_marks": "simulated"}
+    )
+    trips = read_trips(path, CITY)
+    assert trips.history.words == []
+    assert TripFiles.at(path, CITY).history.words == []
+    sheet = release(trips, TREE, epsilon=1, unit=Trip()).datasheet
+    assert "about nobody" not in sheet["guarantee"]["sentence"]
+    assert sheet["source"] == {}
+
+
+def test_parts_are_simulated_only_together_and_unsound_one_by_one(tmp_path):
+    table = simulate_city(CITY, 20, seed=1).trips.to_polars()
+    table.write_parquet(tmp_path / "a.parquet")
+    table.with_columns(wayveil_marks=pl.lit("simulated; filled")).write_parquet(tmp_path / "b.parquet")
+    assert TripFiles.at(tmp_path, CITY).history.words == ["filled", "simulated"]
+    table.with_columns(wayveil_marks=pl.lit("filled")).write_parquet(tmp_path / "c.parquet")
+    assert TripFiles.at(tmp_path, CITY).history.words == ["filled"]
+
+
+def test_a_line_without_any_value_is_no_row_that_lacks_a_mark(tmp_path):
+    path = tmp_path / "trips.csv"
+    write_visits(simulate_city(CITY, 20, seed=1).trips, path)
+    columns = len(path.read_text().splitlines()[0].split(","))
+    path.write_text(path.read_text() + "," * (columns - 1) + "\n")
+    assert read_trips(path, CITY).history.words == ["simulated"]
+    assert TripFiles.at(path, CITY).history.words == ["simulated"]
+
+
+def test_points_carry_marks(tmp_path):
+    grid = Grid(Layout.of_counts("0,0,0.1,0.1", 10, 10))
+    table = pl.DataFrame({"tid": ["a", "a"], "lat": [0.005, 0.005], "lng": [0.005, 0.015]})
+    for marks, words in (
+        (["filled", None], ["filled"]),
+        (["simulated", None], []),
+        (["simulated"] * 2, ["simulated"]),
+    ):
+        table.with_columns(wayveil_marks=pl.Series(marks)).write_csv(tmp_path / "points.csv")
+        assert read_trips(tmp_path / "points.csv", grid).history.words == words
 
 
 @pytest.mark.parametrize("mark", [mark for mark in MARKS if mark != "simulated"])

@@ -19,17 +19,14 @@ from wayveil.counting.scratch import full_disk
 from wayveil.errors import InputError
 from wayveil.progress import step
 from wayveil.trips.files import TripFiles
+from wayveil.trips.ids import coded_ids, duckdb_id
 from wayveil.trips.tables import separator_of, tidy_columns
 from wayveil.trips.times import Form, read_times
-from wayveil.trips.visits import NO_ID, as_codes
 
 # Rows read at a time, and values looked at to find how times are written.
 ROWS = 1 << 21
 LOOK = 10_000
 ROW, UNIT = "row of the table", "unit of the row"
-
-
-_NOBODY = ", ".join(f"'{word}'" for word in NO_ID)
 
 
 class NotInOrderError(Exception):
@@ -117,9 +114,10 @@ def sort_rows(rows: VisitFiles, folder: Path, memory: int) -> VisitFiles:
         f"FROM read_parquet('{_quoted(path)}', file_row_number = true)"
         for path, first in zip(rows.paths, firsts, strict=False)
     )
-    whose = f"CASE WHEN trim(CAST(rider_id AS VARCHAR), E' \\t\\n\\r') NOT IN ({_NOBODY}) THEN rider_id END"
     query = f'SELECT *, trip_id AS "{UNIT}" FROM visits ORDER BY trip_id, "{ROW}"'
     if "rider_id" in rows.names:
+        kinds = [pl.read_parquet_schema(path)[rows.names["rider_id"]] for path in rows.paths]
+        whose = duckdb_id("rider_id", fraction=any(kind.is_float() for kind in kinds))
         # A trip belongs to one rider. Where the file says otherwise the trip stays whole, and the check tells.
         query = (
             f'SELECT visits.*, whose AS "{UNIT}" FROM visits JOIN '
@@ -144,7 +142,7 @@ def _tidy(table: pl.DataFrame, file: Path) -> pl.DataFrame:
     table = tidy_columns(table, file)
     if "rider_id" not in table.columns or table["rider_id"].dtype.is_integer():
         return table
-    return table.with_columns(as_codes(table["rider_id"], NO_ID))
+    return table.with_columns(coded_ids(table["rider_id"]))
 
 
 def whole_units(rows: VisitFiles, unit: str) -> Iterator[pl.DataFrame]:

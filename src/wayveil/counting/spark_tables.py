@@ -11,10 +11,10 @@ from wayveil.counting.file_pieces import ROW, UNIT, time_form
 from wayveil.counting.spark_tasks import FILE
 from wayveil.errors import InputError
 from wayveil.trips.files import TripFiles
+from wayveil.trips.ids import spark_id
 from wayveil.trips.matching import find_stops, unknown_stop
 from wayveil.trips.tables import separator_of
 from wayveil.trips.times import Form
-from wayveil.trips.visits import NO_ID
 
 BLOCK = "block of the file"
 
@@ -93,9 +93,7 @@ def visits_table(session: Any, files: TripFiles, unit: str) -> SparkRows:
     key = trip
     if unit == "rider_id":
         # A trip belongs to one rider. Where the file says otherwise the trip stays whole, and the check tells.
-        named = sql.regexp_replace("rider_id", r"^\s+|\s+$", "")
-        known = sql.when(~named.isin(*NO_ID), sql.col("rider_id"))
-        whose = sql.min(known).over(Window.partitionBy("trip_id"))
+        whose = sql.min(spark_id("rider_id")).over(Window.partitionBy("trip_id"))
         key = sql.coalesce(sql.concat(sql.lit("rider "), whose), trip)
     order = [UNIT, "trip_id", FILE, *([] if files.parquet else [BLOCK]), ROW]
     together = visits.withColumn(UNIT, key).repartition(sql.col(UNIT)).sortWithinPartitions(*order)

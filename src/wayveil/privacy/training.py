@@ -132,6 +132,11 @@ def check_trainable(unit: Unit) -> None:
             f"trained mechanisms draw whole trips of a unit; the unit `{unit.name}` is not made of them. Use trip, "
             f"rider or rider-day"
         )
+    if unit.stability.trips != 1:
+        raise ParameterError(
+            "a training covers one trip, and trips that are made by a split can join or part others; protect the "
+            "`rider`, or give every trip a name ('tid')"
+        )
 
 
 @dataclass(eq=False)

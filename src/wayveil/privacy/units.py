@@ -82,11 +82,18 @@ class Unit(ABC):
         any units, but whole ones.
         """
 
-    def check(self, trips: Trips) -> None:  # noqa: B027 (trips and events need nothing)
+    def check(self, trips: Trips) -> None:
         """Refuse trips that lack what the unit needs to know, before anything is spent."""
+        self.after(trips.history.stability)
 
     def after(self, stability: Stability) -> "Unit":
-        """The same unit, whose neighbours went through steps of this stability."""
+        """The same unit, whose neighbours went through steps of this stability; refuses what has no bound."""
+        if stability.trips is None:
+            raise ParameterError(
+                f"reading made any number of trips of one, so that the unit `{self.name}` has no bound: these points "
+                "have names of trips ('tid') and are split further. Split them or name them, not both, or protect the "
+                "`rider`"
+            )
         return replace(self, stability=stability)
 
     def utility_sensitivity(self, contribution: Contribution) -> int:
@@ -134,7 +141,13 @@ class Trip(_TripsUnit):
 
     @property
     def neighbours(self) -> str:
-        return "two datasets of which one has one trip more"
+        more = "two datasets of which one has one trip more"
+        if self.stability.trips == 1:
+            return more
+        return (
+            f"{more}: a stretch of points of one vehicle or person, by itself one trip, which can join or part the "
+            f"trips around it, so that noise covers {self.stability.trips} trips"
+        )
 
     def cut(self, trips: Trips, key: Words) -> Trips:
         return trips
@@ -204,11 +217,13 @@ class RiderDay(Rider):
             raise ParameterError(
                 "the unit `rider-day` needs times; bring a time column or use the unit `rider`"
             )
+        self.after(trips.history.stability)
 
     def after(self, stability: Stability) -> "RiderDay":
         if stability.trips != 1:
             raise ParameterError(
-                "a rule that makes several trips of one can move them to another day; use the unit `rider` with it"
+                "trips that are made by a split, or that a rule makes several of, can move to another day; use the "
+                "unit `rider` for them"
             )
         return self
 
@@ -314,8 +329,14 @@ class Window(Unit):
         if trips.history.stability != UNMOVED:
             raise ParameterError(
                 "the unit `window` needs trips as they are in the file: reading changed these (repeated stops merged, "
-                "trips with unknown stops dropped, or times with zones put on one clock), so that a visit inside a "
-                "window can move others outside. Read them with repeats='keep', on_unknown='error' and local times"
+                "trips with unknown stops dropped, points made visits, or times with zones put on one clock), or "
+                "nobody says how they were made, so that a visit inside a window can move others outside. Read them "
+                "with repeats='keep', on_unknown='error' and local times"
+            )
+        if trips.history.half_named:
+            raise ParameterError(
+                "the unit `window` needs trips as they are in the file: some have rows with their rider id and rows "
+                "without it, and one row with an id would move all others of its trip into that rider's windows"
             )
 
     def cut(self, trips: Trips, key: Words) -> Trips:

@@ -27,6 +27,7 @@ from wayveil.taps.taps import Taps
 from wayveil.taps.vehicles import VehicleTable, from_same_bus
 from wayveil.trips.frames import Source, source_name
 from wayveil.trips.history import FILLED, History
+from wayveil.trips.ids import known_ids
 from wayveil.trips.tables import (
     distinct_values,
     read_marked_table,
@@ -125,8 +126,10 @@ class _Cleaner:
         self.text = {
             name: _without(table[name].cast(pl.String), layout.missing)
             for name in table.columns
-            if name not in ("time", "filled")
+            if name not in ("time", "filled", "card")
         }
+        if "card" in table.columns:
+            self.text["card"] = known_ids(table["card"].cast(pl.String), layout.missing)
         self.table = table
         self.alive: Mask = np.ones(table.height, bool)
         self.report = CleaningReport(name, layout.theirs(), table.height)

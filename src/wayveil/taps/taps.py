@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.trips.history import AS_READ, FILLED, SIMULATED, History
+from wayveil.trips.history import FILLED, SIMULATED, UNTOLD, History
 from wayveil.trips.trip_display import ROWS, counted, described, html_table
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY
@@ -35,7 +35,7 @@ class Taps:
     filled    bool, true where stop or route was taken from *other rows*. Such rows depend on other people's taps, and
               nothing sound can be released from them.
     card_ids  the id behind each code of `card`, where a reader kept it: for fingerprints, never for output
-    history   the marks that the taps carry (filled, reconstructed, simulated, ...)
+    history   what reading did, and the marks that the taps carry (filled, reconstructed, simulated, ...); see `Trips`
     """
 
     location: NDArray[np.int32]
@@ -47,7 +47,7 @@ class Taps:
     seats: NDArray[np.int32] | None = None
     card: NDArray[np.int64] | None = None
     filled: NDArray[np.bool_] | None = None
-    history: History = AS_READ
+    history: History = UNTOLD
     card_ids: pl.Series | None = None
 
     def __post_init__(self) -> None:

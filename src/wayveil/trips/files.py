@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from wayveil.errors import InputError, ParameterError
-from wayveil.trips.history import History
+from wayveil.trips.history import History, marks_together
 from wayveil.trips.matching import OnUnknown, check_options, reading_history
 from wayveil.trips.tables import (
     TABLE_SUFFIXES,
@@ -92,7 +92,7 @@ class TripFiles:
     @cached_property
     def history(self) -> History:
         """What reading does to all trips, as far as the options tell, and the marks that the files carry."""
-        marks = frozenset[str]().union(*map(file_marks, self.paths))
+        marks = marks_together(map(file_marks, self.paths))
         return reading_history(self.on_unknown, "keep", marks)
 
     def _check_headers(self) -> None:

@@ -19,6 +19,8 @@ MARKS = {
     SIMULATED: "the data is simulated: there is nobody behind it",
     NOT_PRIVATE: "an earlier step says of its output that it is not private",
 }
+# A mark that makes data safer to publish holds if every row has it; any other if one row has it.
+GOOD = frozenset({SIMULATED})
 RAW_NOTICE = "Not for publication: these figures are computed from the raw trips."
 SIMULATED_NOTICE = "These figures are computed from simulated trips: there is nobody behind them."
 # The name of the column in a table, and of the key in the metadata of a parquet file, that carries the marks.
@@ -58,10 +60,17 @@ MERGED = Stability(trips=1, visits=2)
 
 @dataclass(frozen=True)
 class History:
-    """What was done while reading (`stability`), and the marks that the data carries."""
+    """What was done while reading, and the marks that the data carries.
+
+    stability   follows from the columns of the file and the options of the reader, never from what is in its rows: the
+                noise is a public function of it
+    half_named  whether some trip has rows with its rider and rows without. A fact about rows, so it has no price: it
+                can only be a reason to refuse
+    """
 
     stability: Stability = UNMOVED
     marks: frozenset[str] = frozenset()
+    half_named: bool = False
 
     def marked(self, *marks: str) -> "History":
         """With these marks too."""
@@ -93,7 +102,10 @@ class History:
             )
 
 
+# Every row is taken as it stands: one visit more is one visit more.
 AS_READ = History()
+# Of trips of which nobody says how they were made: one row more may have changed a whole trip.
+UNTOLD = History(stability=PER_TRIP)
 MADE_UP = History(marks=frozenset({SIMULATED}))
 
 
@@ -108,8 +120,14 @@ def marks_text(history: History) -> str | None:
 
 
 def marks_in(column: pl.Series) -> frozenset[str]:
-    """The marks that any row of a column carries."""
-    return marks_of(column.cast(pl.String).unique().drop_nulls().to_list())
+    """The marks of a table, from the column that has those of each row."""
+    return marks_together(marks_of([text or ""]) for text in column.cast(pl.String).unique().to_list())
+
+
+def marks_together(parts: Iterable[frozenset[str]]) -> frozenset[str]:
+    """The marks of data that has several parts: good ones that all of them carry, bad ones that any does."""
+    each = list(parts)
+    return frozenset[str]().union(*each) - GOOD | GOOD.intersection(*each) if each else frozenset()
 
 
 def _worse(one: int | None, other: int | None) -> int | None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError
 from wayveil.trips.findings import Findings
+from wayveil.trips.history import PER_TRIP, History
 from wayveil.trips.matching import OnUnknown, assemble, match_stops
 from wayveil.trips.tables import require_file
 from wayveil.trips.trips import Trips
@@ -66,7 +67,8 @@ def read_matched(path: str | Path, world: World, *, on_unknown: OnUnknown = "err
         location = match_stops(
             distinct.cast(pl.String), position[code], world, findings, report_unknown=report, row=row
         )
-    trips = assemble(location, offsets, world).merged()
+    # Repeats are merged, and a trip with a place outside is dropped: one place more can change the whole trip.
+    trips = assemble(location, offsets, world, History(stability=PER_TRIP)).merged()
     return trips.take(trips.lengths > 0)
 
 

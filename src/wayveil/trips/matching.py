@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError, UnknownStopError
 from wayveil.trips.findings import EXAMPLES, Findings
-from wayveil.trips.history import AS_READ, MERGED, PER_TRIP, History
+from wayveil.trips.history import MERGED, PER_TRIP, History
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -133,9 +133,9 @@ def assemble(
     location: NDArray[np.int32],
     offsets: NDArray[np.int64],
     world: World,
+    history: History,
     time: NDArray[np.int64] | None = None,
     rider: NDArray[np.int64] | None = None,
-    history: History = AS_READ,
     name: NDArray[np.uint64] | None = None,
 ) -> Trips:
     """Trips from ordered columns, without those that visit an unknown location (-1)."""

@@ -1,8 +1,9 @@
 """Files of GPS points: csv (with or without a header) or parquet, ours or mapped columns, checked row by row."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.trips.columns import candidates
 from wayveil.trips.findings import Findings
+from wayveil.trips.ids import coded_ids
 from wayveil.trips.ordering import null_rows
 from wayveil.trips.tables import (
     distinct_values,
@@ -36,6 +38,8 @@ RECOGNISED = ({"datetime", "lat", "lng"}, {"tid", "lat", "lng"})
 class PointTable:
     """Points in some order: `unit` (code of uid), `trip` (code of tid), seconds, degrees, occupied, row of the file.
 
+    `unit_ids` is the uid behind each code, None where the file has none.
+
     `first` marks the first point of each run of one unit and trip. Where the file has no times (`timed`), seconds only
     number the points.
     """
@@ -48,9 +52,14 @@ class PointTable:
     lon: NDArray[np.float64]
     flag: NDArray[np.bool_] | None
     row: NDArray[np.int64]
-    named: bool
+    unit_ids: pl.Series | None
     dated: bool
     timed: bool
+
+    @property
+    def named(self) -> bool:
+        """Whether the file says whose each point is."""
+        return self.unit_ids is not None
 
     @property
     def first(self) -> NDArray[np.bool_]:
@@ -65,19 +74,11 @@ class PointTable:
         """The points at these positions, or where the mask is true."""
         if index.dtype == np.bool_ and index.all():
             return self
-        return PointTable(
-            self.file,
-            self.unit[index],
-            None if self.trip is None else self.trip[index],
-            self.time[index],
-            self.lat[index],
-            self.lon[index],
-            None if self.flag is None else self.flag[index],
-            self.row[index],
-            self.named,
-            self.dated,
-            self.timed,
-        )
+        columns = ("unit", "trip", "time", "lat", "lon", "flag", "row")
+        taken: dict[str, Any] = {
+            name: None if (column := getattr(self, name)) is None else column[index] for name in columns
+        }
+        return replace(self, **taken)
 
     def metres(self) -> NDArray[np.float64]:
         """How far each point is from the one before; 0 for the first of a unit and trip."""
@@ -158,7 +159,7 @@ def read_point_table(
         raise InputError("has no points in it", file=path)
     wall, dated, usable = _moments(table, findings)
     lat, lon = _coordinates(table, findings)
-    unit, trip = (_codes(table, name, findings) for name in ("uid", "tid"))
+    (ids, unit), (_, trip) = (_codes(table, name, findings) for name in ("uid", "tid"))
     if unit is None and trip is None:
         raise InputError("has neither 'uid' nor 'tid': map a column to one of them", file=path)
     points = PointTable(
@@ -170,7 +171,7 @@ def read_point_table(
         lon,
         _flags(table),
         np.arange(table.height),
-        unit is not None,
+        ids,
         dated,
         "datetime" in table.columns,
     )
@@ -337,19 +338,19 @@ def _of_h3(column: pl.Series, findings: Findings) -> tuple[NDArray[np.float64], 
     return found[:, 0].copy(), found[:, 1].copy()
 
 
-def _codes(table: pl.DataFrame, name: str, findings: Findings) -> NDArray[np.int32] | None:
+def _codes(
+    table: pl.DataFrame, name: str, findings: Findings
+) -> tuple[pl.Series | None, NDArray[np.int32] | None]:
+    """The distinct ids of a column and, per row, the position of its id; what stands for no id is reported."""
     if name not in table.columns:
-        return None
-    column = table[name]
-    if column.dtype != pl.Categorical:
-        column = column.cast(pl.String).cast(pl.Categorical)
-    code = distinct_values(column)[1]
+        return None, None
+    ids, code = distinct_values(coded_ids(table[name]))
     findings.rows(
         f"points without {name}",
         np.flatnonzero(code < 0),
         lambda row: f"has no {name}; give it one, or remove the row",
     )
-    return code
+    return ids, code
 
 
 def _flags(table: pl.DataFrame) -> NDArray[np.bool_] | None:

@@ -2,13 +2,15 @@
 
 Columns have the names of scikit-mobility (`uid`, `tid`, `datetime`, `lat`, `lng`) or are mapped to them; `flag` says
 whether a vehicle is occupied, `h3` stands in for coordinates. Points become trips by `tid`, by runs of the flag, by
-gaps of time or by distance; then `PointRules` treats every trip by itself. The privacy unit `trip` means the trips
-that come out of the split. Points of named trips may have no times: then they stand in the order of the file, and what
-needs times is left out.
+gaps of time or by distance; then `PointRules` treats every trip by itself. Points of named trips may have no times:
+then they stand in the order of the file, and what needs times is left out.
+
+One point more can change a whole trip, and where trips are made by a split, join or part others (`Split.stability`).
+Trips remember both (`Trips.history`), and units pay for them or refuse.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,8 +21,10 @@ from scipy.spatial import cKDTree
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.trips.findings import Findings
+from wayveil.trips.history import PER_TRIP, History, Stability
 from wayveil.trips.point_rules import UNPLACED, PointRules, smoothed
 from wayveil.trips.point_tables import PointTable, read_point_table
+from wayveil.trips.tables import file_marks
 from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
@@ -50,6 +54,25 @@ class Split:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ParameterError(f"split: {name} must be above 0, not {value}")
+
+    def stability(self, *, named: bool, by_flag: bool) -> Stability:
+        """How far one trip more, or one point more, can move the trips that come out of the split and the rules.
+
+        A trip named by `tid` stays one trip, of which one point can change everything. If it is split further, there
+        is no telling how many trips it becomes.
+
+        Without names, a trip is a stretch of points of one `uid`, with none of its other points between them. Whether
+        a point begins a trip hangs on that point and the one before it. So a stretch that comes in between the points
+        p and q changes what ends in p and what begins with q, and nothing else. Pauses: where p and q were one trip,
+        they stay one (one out, one in); where they were two, the stretch can join them (two out, one in): 3 at most.
+        Jumps and flags: the stretch can also part p and q, and a point in the same second can take the place of p or
+        of q, so that up to two trips on either side and the stretch itself change: 5 at most.
+        Attacked by tests/privacy/test_point_stability.py.
+        """
+        parts = by_flag or self.metres is not None
+        if named:
+            return Stability(None, None) if parts or self.gap_seconds is not None else PER_TRIP
+        return Stability(trips=5 if parts else 3, visits=None)
 
 
 def read_points(path: str | Path, world: World | None, **options: Any) -> Trips:
@@ -100,7 +123,10 @@ def read_tracks(
         location, outside = places.of(points.lat, points.lon)
         _check_swapped(points, outside, places, path)
         offsets, kept = _split(points, split, by_flag=by_flag)
-        trips, tracks = _applied(rules, points.take(kept), location[kept], outside[kept], offsets, places)
+        marks = file_marks(path) if header else frozenset()
+        history = History(split.stability(named=points.trip is not None, by_flag=by_flag), marks)
+        split_up = points.take(kept)
+        trips, tracks = _applied(rules, split_up, location[kept], outside[kept], offsets, places, history)
     if len(trips) == 0:
         raise InputError(
             "no trip is left: compare the box with a map, and see how points become trips (split) and which trips "
@@ -111,7 +137,7 @@ def read_tracks(
     if riders == "uid" and not points.named:
         raise InputError("has no column 'uid' to know riders by", file=path)
     if not (with_riders and points.named):
-        trips = Trips(trips.location, trips.offsets, trips.world, trips.time)
+        trips = replace(trips, rider=None, rider_ids=None)
     return trips, tracks
 
 
@@ -197,6 +223,7 @@ def _applied(
     outside: Mask,
     offsets: NDArray[np.int64],
     places: PlaceFinder,
+    history: History,
 ) -> tuple[Trips, Tracks]:
     """The rules in their order; `points` belong to trips, one after the other."""
     metres = points.metres()
@@ -217,7 +244,8 @@ def _applied(
     found[filled] = places.of(lat[filled], lon[filled])[0]
     placed = found >= 0
     moments = time if points.timed else None
-    trips = Trips(np.maximum(found, 0), starts, places.world, moments, rider).keep_visits(placed)
+    trips = Trips(np.maximum(found, 0), starts, places.world, moments, rider, history, points.unit_ids)
+    trips = trips.keep_visits(placed)
     tracks = Tracks(lat[placed], lon[placed], trips.offsets, public_box(places.world))
     if rules.merge:
         trips = trips.merged()
@@ -225,5 +253,5 @@ def _applied(
     trips, tracks = trips.take(kept), tracks.take(kept)
     if rules.hour == "majority" and trips.time is not None and len(trips):
         hours = rules.one_hour(trips.time, trips.offsets)
-        trips = Trips(trips.location, trips.offsets, trips.world, hours, trips.rider)
+        trips = replace(trips, time=hours)
     return trips, tracks

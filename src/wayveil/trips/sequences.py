@@ -76,7 +76,7 @@ def read_sequences(
         world = universe_of(distinct) if world is None else world
         location = match_stops(distinct, code, world, findings, report_unknown=on_unknown == "error", row=row)
     starts = np.concatenate([[0], np.flatnonzero(row[1:] != row[:-1]) + 1, [len(row)]])
-    trips = assemble(location, starts, world, history=reading_history(on_unknown, repeats))
+    trips = assemble(location, starts, world, reading_history(on_unknown, repeats))
     return trips.merged() if repeats == "merge" else trips
 
 

@@ -15,7 +15,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file
 from wayveil.progress import step
 from wayveil.trips.frames import Source, frame_of, source_name
-from wayveil.trips.history import MARKS_NAME, History, marks_in, marks_of, marks_text
+from wayveil.trips.history import GOOD, MARKS_NAME, History, marks_in, marks_of, marks_text
 
 _SEPARATORS = (",", ";", "\t", "|")
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv")
@@ -58,11 +58,11 @@ def read_marked_table(
             )
         wanted = list(theirs.values()) + [MARKS_NAME] * (MARKS_NAME in header)
         table = _read(Path(source), wanted) if frame is None else tidy_columns(frame.read(wanted), name)
+        table = table.head(_height_without_trailing_blanks(table))
         marks = _metadata_marks(name) if isinstance(name, Path) else frozenset()
         if MARKS_NAME in table.columns:
-            marks |= marks_in(table[MARKS_NAME])
+            marks = _marks_of_both(table[MARKS_NAME], marks)
         table = table.select(pl.col(their).alias(our) for our, their in theirs.items())
-    table = table.head(_height_without_trailing_blanks(table))
     if table.height == 0:
         raise InputError("has a header but no rows", file=name)
     return table, marks
@@ -145,9 +145,15 @@ def file_marks(path: Path) -> frozenset[str]:
         if table_suffix(path) == ".parquet":
             table = pl.scan_parquet(path)
         else:
-            table = pl.scan_csv(path, separator=separator_of(path), infer_schema=False)
+            lines = pl.scan_csv(path, separator=separator_of(path), infer_schema=False)
+            table = lines.filter(pl.any_horizontal(pl.all().is_not_null()))
         column = table.select(pl.col(MARKS_NAME).unique()).collect(engine="streaming").to_series()
-    return _metadata_marks(path) | marks_in(column)
+    return _marks_of_both(column, _metadata_marks(path))
+
+
+def _marks_of_both(column: pl.Series, metadata: frozenset[str]) -> frozenset[str]:
+    """The marks of a file whose rows carry some: what makes it safer is taken from the rows alone."""
+    return marks_in(column) | (metadata - GOOD)
 
 
 def _metadata_marks(path: Path) -> frozenset[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.trips.history import AS_READ, History
+from wayveil.trips.history import AS_READ, UNTOLD, History
 from wayveil.world.world import World
 
 # Earlier times have no date: they lie on the first day of the timeline, or in its first weeks.
@@ -28,7 +28,8 @@ class Trips:
               1970-01-01 00:00 local wall time; trips without a date live on its first day
     rider     int64 code, one per trip; -1 where a trip has no rider id
     rider_ids the id behind each code, as the file has it, where a reader kept it: for fingerprints, never for output
-    history   what reading did to the trips, and the marks they carry (simulated, reconstructed, ...)
+    history   what reading did to the trips, and the marks they carry (simulated, reconstructed, ...). A reader says it;
+              trips of which nobody does count as if one row more could change all of a trip
     name      uint64, one per trip: how a file calls it, wherever it stands; without it, trips are called by rider and
               visits (see `identity`)
     """
@@ -38,7 +39,7 @@ class Trips:
     world: World
     time: NDArray[np.int64] | None = None
     rider: NDArray[np.int64] | None = None
-    history: History = AS_READ
+    history: History = UNTOLD
     rider_ids: pl.Series | None = None
     name: NDArray[np.uint64] | None = None
     # The trips that a piece was taken from, and where it begins in them.
@@ -66,7 +67,8 @@ class Trips:
 
     @classmethod
     def of_lists(cls, lists: list[list[int]], world: World, **columns: Any) -> "Trips":
-        """Small datasets by hand: one list of location indices per trip."""
+        """Small datasets by hand: one list of location indices per trip, which is the trip as it is in the data."""
+        columns.setdefault("history", AS_READ)
         offsets = np.concatenate([[0], np.cumsum([len(trip) for trip in lists])]).astype(np.int64)
         flat = [location for trip in lists for location in trip]
         return cls(np.asarray(flat, np.int32), offsets, world, **columns)

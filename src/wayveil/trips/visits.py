@@ -22,6 +22,7 @@ from wayveil.trips.findings import Findings
 from wayveil.trips.frames import Source, source_name
 from wayveil.trips.history import MARKS_NAME, PER_TRIP, History, marks_text
 from wayveil.trips.identity import name_trips
+from wayveil.trips.ids import coded_ids
 from wayveil.trips.matching import (
     OnUnknown,
     Repeats,
@@ -48,8 +49,6 @@ from wayveil.world.world import World
 REQUIRED = ("trip_id", "stop_id")
 OPTIONAL = ("seq", "event_time", "rider_id")
 SCIKIT_MOBILITY = {"uid": "rider_id", "tid": "trip_id", "datetime": "event_time"}
-# What tools write where there is no id. Taken for the name of a rider, such a word would stand for many people.
-NO_ID = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 
 # 99:59:59 is the last clock time that GTFS can write; later seconds are dates.
 _CLOCK_END = 100 * 3_600
@@ -102,15 +101,15 @@ def trips_of_table(
     itself.
     """
     order = VisitOrder(table, findings)
-    distinct, code = distinct_values(as_codes(table["stop_id"]))
+    distinct, code = distinct_values(_coded_stops(table["stop_id"]))
     world = universe_of(distinct) if world is None else world
     location = match_stops(distinct, code, world, findings, report_unknown=on_unknown == "error")
     time, history = _times(table, order, findings, history, form)
-    rider, ids, history = _riders(table, order, findings, history)
+    rider, ids, half_named = _riders(table, order, findings)
     whose = None if rider is None or ids is None else ids.gather(pl.Series(rider).replace(-1, None))
     name = name_trips(whose, table["trip_id"].gather(order.first_rows()))
-    trips = assemble(order.sorted(location), order.offsets, world, time, rider, history, name)
-    return replace(trips, rider_ids=ids)
+    trips = assemble(order.sorted(location), order.offsets, world, history, time, rider, name)
+    return replace(trips, rider_ids=ids, history=replace(history, half_named=half_named))
 
 
 def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_trip: int = 1) -> None:
@@ -192,15 +191,15 @@ def _trips_of_each_rider(table: pl.DataFrame) -> pl.Series:
     return table.select(pl.concat_str([rider, pl.col("trip_id").cast(pl.String)], separator=" ")).to_series()
 
 
-def as_codes(column: pl.Series, missing: tuple[str, ...] = ("",)) -> pl.Series:
-    """A column of ids as categories, whatever type the file gave them; an empty id counts as missing."""
+def _coded_stops(column: pl.Series) -> pl.Series:
+    """The stops as categories, whatever type the file gave them; an empty name counts as missing."""
     if column.dtype != pl.Categorical:
         column = column.cast(pl.String).cast(pl.Categorical)
     named = column.unique().drop_nulls().cast(pl.String)
-    nobody = named.filter(named.str.strip_chars().is_in(missing)).to_list()
-    if not nobody:
+    nowhere = named.filter(named.str.strip_chars() == "").to_list()
+    if not nowhere:
         return column
-    return column.to_frame().select(pl.when(~column.is_in(nobody)).then(pl.first())).to_series()
+    return column.to_frame().select(pl.when(~column.is_in(nowhere)).then(pl.first())).to_series()
 
 
 def _times(
@@ -246,11 +245,13 @@ def _check_order(
 
 
 def _riders(
-    table: pl.DataFrame, order: VisitOrder, findings: Findings, history: History
-) -> tuple[NDArray[np.int64] | None, pl.Series | None, History]:
-    """One code per trip, counted in the order in which the file names the riders, and the id behind each code."""
+    table: pl.DataFrame, order: VisitOrder, findings: Findings
+) -> tuple[NDArray[np.int64] | None, pl.Series | None, bool]:
+    """One code per trip, counted in the order in which the file names the riders, the id behind each code, and whether
+    a visit without id takes the rider of its trip: then one visit with an id names the rider of all.
+    """
     if "rider_id" not in table.columns:
-        return None, None, history
+        return None, None, False
     ids, code = _distinct_ids(table["rider_id"])
     visit = order.sorted(code)
     nobody = np.int32(len(code))
@@ -262,10 +263,8 @@ def _riders(
         order.rows_where(other),
         lambda row: f"trip {str(table['trip_id'][row])!r} belongs to more than one rider",
     )
-    # A visit without id takes the rider of its trip, and then one visit with an id names the rider of all.
-    borrowed = bool(((visit < 0) & (whole != nobody)).any())
-    known = np.where(rider == nobody, -1, rider).astype(np.int64)
-    return known, ids, history.then(PER_TRIP) if borrowed else history
+    half_named = bool(((visit < 0) & (whole != nobody)).any())
+    return np.where(rider == nobody, -1, rider).astype(np.int64), ids, half_named
 
 
 def _distinct_ids(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
@@ -274,7 +273,7 @@ def _distinct_ids(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
     Whole numbers become text once for each distinct one, not once a row.
     """
     if not column.dtype.is_integer() or column.null_count():
-        return distinct_values(as_codes(column, NO_ID))
+        return distinct_values(coded_ids(column))
     run, length = runs_of(column)
     starts = np.cumsum(length) - length
     distinct = np.empty(int(run.max(initial=-1)) + 1, np.int64)

@@ -81,12 +81,13 @@ def with_trips(
     step = choose or (lambda low, high: 300)
     times = [_some_times(step, len(trip), day) for trip in new]
     added = Trips.of_lists(new, trips.world, time=_flat(times), rider=np.array(riders, np.int64))
-    return Trips(
-        np.concatenate([trips.location, added.location]),
-        np.concatenate([trips.offsets, trips.offsets[-1] + added.offsets[1:]]),
-        trips.world,
-        None if trips.time is None or added.time is None else np.concatenate([trips.time, added.time]),
-        np.concatenate([_riders(trips), _riders(added)]) if trips.rider is not None else None,
+    times_known = trips.time is not None and added.time is not None
+    return replace(
+        trips,
+        location=np.concatenate([trips.location, added.location]),
+        offsets=np.concatenate([trips.offsets, trips.offsets[-1] + added.offsets[1:]]),
+        time=np.concatenate([trips.time, added.time]) if times_known else None,
+        rider=np.concatenate([_riders(trips), _riders(added)]) if trips.rider is not None else None,
     )
 
 
@@ -104,7 +105,7 @@ def _with_points(choose: Choose, trips: Trips, most: int) -> Trips:
     if trips.time is not None:
         now = trips.time[at - 1] if at > start else trips.time[at] if at < end else 8 * 3600
         time = np.insert(trips.time, at, [now] * count)
-    return Trips(np.insert(trips.location, at, new), offsets, trips.world, time, trips.rider)
+    return replace(trips, location=np.insert(trips.location, at, new), offsets=offsets, time=time)
 
 
 def _with_window(choose: Choose, trips: Trips, unit: Window) -> Trips:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from wayveil.lab.audits.neighbours import with_trips
 from wayveil.privacy.units import Rider, Trip, Unit
+from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
@@ -74,7 +75,7 @@ class Town:
         location = QUARTER * quarter[:, None] + np.array(self.path)
         time = np.broadcast_to(8 * 3600 + 600 * np.arange(len(self.path)), location.shape)
         offsets = len(self.path) * np.arange(len(quarter) + 1)
-        return Trips(location.ravel(), offsets, self.world, time.ravel(), np.arange(len(quarter)))
+        return Trips(location.ravel(), offsets, self.world, time.ravel(), np.arange(len(quarter)), AS_READ)
 
 
 def town(quarters: int, busy: int) -> Town:
