@@ -15,6 +15,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, NoisyCounts
 from wayveil.privacy.units import Event, Points, Rider, Trip, Window
+from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -93,7 +94,7 @@ def test_no_visit_moves_a_capped_histogram_by_more_than_the_contribution_says(li
 )
 def test_the_sensitivity_follows_from_unit_and_cap_and_the_spends_add_up(unit, cap, sensitivity):
     trips = taps([[(0, 8), (1, 9)], [(2, 10)]])
-    trips = Trips(trips.location, trips.offsets, WORLD, trips.time, np.array([4, 4]))
+    trips = Trips(trips.location, trips.offsets, WORLD, trips.time, np.array([4, 4]), AS_READ)
     gate = Gate(unit, Budget(Fraction(3, 7)), SeededBits(1))
     table = measure(TapCounts(max_visits=cap), trips, gate)
     assert {spend.sensitivity for spend in gate.budget.spends} == {sensitivity}

@@ -31,6 +31,7 @@ from wayveil.simulate.habit import simulate_habit
 from wayveil.simulate.week import simulate_week
 from wayveil.synthesis.estimates import Ends, Visits
 from wayveil.synthesis.tallies import KINDS, Tally, kind_of, kinds_for, tally
+from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
@@ -179,7 +180,9 @@ def test_flows_on_maps_carry_their_bars(tmp_path):
 
 
 def test_of_taps_a_map_shows_entries_with_their_bars_and_no_exits(tmp_path):
-    single = Trips(RAW.location, np.arange(RAW.visits + 1), RING, np.full(RAW.visits, 8 * 3600))
+    single = Trips(
+        RAW.location, np.arange(RAW.visits + 1), RING, np.full(RAW.visits, 8 * 3600), history=AS_READ
+    )
     counted = made(TapCounts(), raw=single, unit=Event())
     points = json.loads(export(counted, "stop-flows", tmp_path / "s.json")[0].read_text())
     for stop in (point["properties"] for point in points["features"]):
@@ -272,7 +275,9 @@ def test_a_single_number_says_more_than_silence_unless_all_of_it_is_wrong(error,
 
 
 def test_counted_taps_are_judged_by_the_law_of_their_noise():
-    single = Trips(RAW.location, np.arange(RAW.visits + 1), RAW.world, np.full(RAW.visits, 8 * 3600))
+    single = Trips(
+        RAW.location, np.arange(RAW.visits + 1), RAW.world, np.full(RAW.visits, 8 * 3600), history=AS_READ
+    )
     counted = made(TapCounts(), raw=single, unit=Event())
     assert counted.accuracy.of("stops").says_more
     lost = made(TapCounts(), raw=single.take(np.arange(20)), unit=Event(), epsilon="0.01")
@@ -359,7 +364,11 @@ def test_replicas_of_noise_do_not_praise_it():
 def test_counts_below_nothing_are_shown_as_nothing_and_hardly_off():
     rng = np.random.default_rng(1)
     single = Trips(
-        rng.integers(0, 4, 3_000).astype(np.int32), np.arange(3_001), RING, np.full(3_000, 8 * 3600)
+        rng.integers(0, 4, 3_000).astype(np.int32),
+        np.arange(3_001),
+        RING,
+        np.full(3_000, 8 * 3600),
+        history=AS_READ,
     )
     counted = made(TapCounts(), raw=single, unit=Event())
     right, shown = tally("stop-hours", single), counted.estimate(Visits(("stop", "hour"))).values

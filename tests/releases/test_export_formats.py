@@ -23,6 +23,7 @@ from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.week import simulate_week
 from wayveil.taps.taps import Taps
+from wayveil.trips.history import AS_READ
 from wayveil.world.gtfs import read_gtfs
 
 MONDAY = date(2024, 12, 16)
@@ -46,7 +47,7 @@ def journeys(city):
 @pytest.fixture(scope="module")
 def taps(city):
     made = simulate_taps(city, 2_000, seed=2, first_day=MONDAY, days=3).taps
-    anonymous = Taps(made.location, made.time, city, route=made.route)
+    anonymous = Taps(made.location, made.time, city, route=made.route, history=AS_READ)
     return release_taps(
         anonymous, "counts-first", epsilon=5, first_day=MONDAY, days=3, bits=SeededBits(1), seed=1
     )

@@ -19,6 +19,7 @@ from wayveil.releases.tap_ways import release_taps
 from wayveil.run import make_release as release
 from wayveil.synthesis.estimates import Visits
 from wayveil.taps.taps import Taps
+from wayveil.trips.history import AS_READ
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
@@ -35,7 +36,7 @@ def taps_of(week, city=CITY, many=6_000):
     share = 1 / (1 + np.arange(city.size))
     stop = rng.choice(city.size, many, p=share / share.sum())
     time = np.clip(rng.normal(13, 4, many), 0, 23).astype(np.int64) * HOUR + DAY * (4 + 7 * week)
-    return Trips(stop.astype(np.int32), np.arange(many + 1), city, time)
+    return Trips(stop.astype(np.int32), np.arange(many + 1), city, time, history=AS_READ)
 
 
 def counted(week, prior=(), *, epsilon="0.1", city=CITY, **options):
@@ -137,7 +138,9 @@ def test_another_version_of_the_feed_is_matched_by_stop_id():
     other = World(ids)
     trips = taps_of(6)
     kept = trips.location >= 10
-    moved = Trips(trips.location[kept] - 10, np.arange(kept.sum() + 1), other, trips.time[kept])
+    moved = Trips(
+        trips.location[kept] - 10, np.arange(kept.sum() + 1), other, trips.time[kept], history=AS_READ
+    )
     after = release(moved, TapCounts(), epsilon="0.1", unit=Event(), rule=KEEP, prior=WEEKS)
     alone = replace(after.model, earlier=())
     stops = Visits(("stop",))
@@ -154,7 +157,7 @@ def margins(week, prior=(), first=None):
     start = (day - date(1970, 1, 1)).days * DAY
     stop = rng.choice(RING.size, many, p=np.arange(1, RING.size + 1) / np.arange(1, RING.size + 1).sum())
     time = start + rng.integers(0, 7, many) * DAY + rng.integers(6, 22, many) * HOUR
-    taps = Taps(stop.astype(np.int32), np.sort(time), RING)
+    taps = Taps(stop.astype(np.int32), np.sort(time), RING, history=AS_READ)
     made = release_taps(
         taps,
         "counts-first",

@@ -13,6 +13,7 @@ from wayveil.privacy.units import Event
 from wayveil.releases.paid import Paid
 from wayveil.releases.release import Release
 from wayveil.run import make_release as release
+from wayveil.trips.history import AS_READ
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -30,7 +31,7 @@ def taps() -> Trips:
     world = World.of_symbols([f"stop {number}" for number in range(40)])
     rng = np.random.default_rng(5)
     stops, times = rng.integers(0, 40, 300).astype(np.int32), rng.integers(0, 604_800, 300)
-    return Trips(stops, np.arange(301), world, times)
+    return Trips(stops, np.arange(301), world, times, history=AS_READ)
 
 
 @pytest.fixture

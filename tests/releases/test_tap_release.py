@@ -23,6 +23,7 @@ from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import chain_cards, sequences
 from wayveil.taps.taps import Taps
+from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.world import World
@@ -30,7 +31,7 @@ from wayveil.world.world import World
 CITY = ring_of_stops(20, seconds=120, skip=3, routes=3)
 FIRST, DAYS = date(2024, 12, 15), 6
 MADE = simulate_taps(CITY, 6_000, seed=5).taps
-ANONYMOUS = Taps(MADE.location, MADE.time, CITY, route=MADE.route)
+ANONYMOUS = Taps(MADE.location, MADE.time, CITY, route=MADE.route, history=AS_READ)
 
 
 def test_cards_are_released_with_the_rider_as_unit_by_both_trees():
@@ -157,7 +158,9 @@ def test_taps_outside_the_public_period_are_not_counted():
 
 def test_a_route_that_does_not_serve_the_stop_counts_as_unknown():
     world = Boardings(CITY)
-    odd = Taps(np.zeros(2, np.int32), np.zeros(2, np.int64), CITY, route=np.array([1, -1], np.int32))
+    odd = Taps(
+        np.zeros(2, np.int32), np.zeros(2, np.int64), CITY, route=np.array([1, -1], np.int32), history=AS_READ
+    )
     served = {int(r) for r in world.route[world.stop == 0]}
     assert 1 not in served
     assert world.route[world.of(odd).location].tolist() == [3, 3]

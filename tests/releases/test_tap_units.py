@@ -15,6 +15,7 @@ from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.taps.read import read_taps
 from wayveil.taps.sensitive import SensitiveStops
 from wayveil.taps.taps import Taps
+from wayveil.trips.history import AS_READ
 from wayveil.world.timebins import DAY
 from wayveil.world.world import World
 
@@ -74,7 +75,7 @@ def test_cards_are_protected_as_riders_days_and_trips():
 
 
 def test_what_a_unit_has_no_use_for_is_refused_before_anything_is_spent():
-    bare = Taps(MADE.location, MADE.time, CITY, route=MADE.route)
+    bare = Taps(MADE.location, MADE.time, CITY, route=MADE.route, history=AS_READ)
     refusals = [
         (MADE, "counts", {"unit": "rider"}, "--max-taps"),
         (MADE, "counts", {"unit": "event", "max_taps": 3}, "one tap"),
@@ -127,7 +128,7 @@ def test_merged_stops_cannot_be_told_from_their_surroundings(tmp_path):
     assert beside in (2, 4)
     there, elsewhere = MADE.location.copy(), MADE.location.copy()
     there[:200], elsewhere[:200] = clinic, beside
-    sides = [Taps(place, MADE.time, CITY, card=MADE.card) for place in (there, elsewhere)]
+    sides = [Taps(place, MADE.time, CITY, card=MADE.card, history=AS_READ) for place in (there, elsewhere)]
     made = [
         release_taps(side, "counts", epsilon=2, sensitive=stops, bits=SeededBits(3), seed=1) for side in sides
     ]

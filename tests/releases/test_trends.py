@@ -19,6 +19,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Trip
 from wayveil.report.trend_page import write_trend_page
 from wayveil.run import make_release as release
+from wayveil.trips.history import AS_READ
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.opening import open_world
@@ -38,7 +39,7 @@ def taps(week, *, changed=False, city=CITY, many=12_000):
         share[CLOSED] = 0
     stop = rng.choice(city.size, many, p=share / share.sum())
     time = np.clip(rng.normal(13, 4, many), 0, 23).astype(np.int64) * HOUR + 4 * DAY
-    return Trips(stop.astype(np.int32), np.arange(many + 1), city, time)
+    return Trips(stop.astype(np.int32), np.arange(many + 1), city, time, history=AS_READ)
 
 
 NOISE = count(1)

@@ -18,6 +18,7 @@ from wayveil.releases.release import Release
 from wayveil.run import make_release
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.taps import Taps
+from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 from wayveil.world.places import PlaceList
@@ -54,6 +55,7 @@ def release_of_taps():
         np.full(600, 19_000 * 86_400 + 8 * 3600),
         RING,
         route=(place // 3).astype(np.int32),
+        history=AS_READ,
     )
     margins = TapMargins(first_day="2022-01-08", days=1)
     return make_release(

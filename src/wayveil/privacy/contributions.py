@@ -57,7 +57,8 @@ class Contribution:
             raise ParameterError(
                 "a whole trip can change, and nothing bounds how many of its visits count; set max_visits, or protect "
                 "single visits (unit `event`) and leave trips as they are: LegalityRule(repeats='keep', "
-                "impossible='keep'), read with repeats='keep', on_unknown='error' and local times"
+                "impossible='keep'), read with repeats='keep', on_unknown='error' and local times (made by hand: with "
+                "history=AS_READ)"
             )
         # Distances of several trips add up at most, in any norm.
         return Sensitivity(count * self.per_trip, cells * self.per_cell, self.euclidean)
