@@ -18,6 +18,7 @@ from wayveil.privacy.budget import Budget, Rational, exact, release_epsilon
 from wayveil.privacy.gate import MEMORY_LIMIT, Gate
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.ledger.fingerprint import Fingerprint
+from wayveil.privacy.ledger.terms import asked
 from wayveil.privacy.training import check_trainable
 from wayveil.privacy.units import Unit
 from wayveil.privacy.zcdp import rho_for
@@ -34,7 +35,7 @@ from wayveil.released.datasheet import (
 )
 from wayveil.releases.accounts import held, opened_ledger
 from wayveil.releases.choices import choose_mechanism, choose_unit
-from wayveil.releases.priors import UNSOUND, declare_priors, read_priors
+from wayveil.releases.priors import declare_priors, read_priors, unsound_priors
 from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import OfTaps
 from wayveil.trips.files import TripFiles
@@ -173,14 +174,13 @@ def make_release(
     priors = read_priors(prior, trips.world, mechanism, unit)
     if priors:
         mechanism = mechanism.following([each.model for each in priors])
-    if not_private is None and not all(each.private for each in priors):
-        not_private = UNSOUND
+    account = opened_ledger(ledger)
+    not_private = not_private or unsound_priors(priors, account, dataset)
     budget = budget_for(mechanism, epsilon, delta, currency)
     if mechanism.trained:
         check_trainable(unit.after(trips.history.stability))
         if engine.name != "memory":
             raise ParameterError(f"{mechanism.name}: {TRAINED}. Nothing was spent")
-    account = opened_ledger(ledger)
     prints = None
     if isinstance(trips, TripFiles) and account is not None:
         prints = account.fingerprinter(trips.world)
@@ -208,6 +208,7 @@ def make_release(
             private=not_private is None and world.public and (bits is None or bits.private),
             new_people=new_people,
             days=days,
+            asked=asked(mechanism.describe()["parameters"], world.fingerprint()),
             same_noise=keep is not None and keep.same_noise,
             again=again,
         ) as hold:

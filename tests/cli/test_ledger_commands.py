@@ -271,3 +271,26 @@ def test_people_read_decimals_and_machines_fractions():
 
     assert decimal(Fraction(3667604, 1826297)) == "2.00822"
     assert (decimal(Fraction(1, 3)), decimal(Fraction(1, 4))) == ("1/3", "0.25")
+
+
+def test_verify_holds_a_release_against_what_was_booked(wayveil, place):
+    assert release(wayveil, "trips.parquet", "out", "--max-trips", 1, "--policy-epsilon", 5)[0] == 0
+    assert wayveil("ledger", "verify", "--release", "out")[0] == 0
+    sheet = json.loads((place / "out" / "datasheet.json").read_text())
+    sheet["guarantee"]["epsilon"] = "0.01"
+    (place / "out" / "datasheet.json").write_text(json.dumps(sheet))
+    code, out, err = wayveil("ledger", "verify", "--release", "out")
+    assert (code != 0, "was changed after it was signed" in out + err) == (True, True)
+
+
+def test_a_release_made_without_the_ledger_can_be_adopted(wayveil, place):
+    options = ("--max-trips", 1)
+    assert release(wayveil, "trips.parquet", "out", *options, "--ledger", "none")[0] == 0
+    wayveil("ledger", "init", "--dataset", "trips.parquet", "--total-epsilon", 5)
+    code, out, _ = wayveil("ledger", "verify", "--release", "out")
+    assert (code, "no release that was committed" in out) == (1, True)
+    code, out, err = wayveil("ledger", "adopt", "out", "--dataset", "trips.parquet")
+    assert (code, "with epsilon 1" in out) == (0, True), err
+    assert wayveil("ledger", "verify", "--release", "out")[0] == 0
+    assert [row["spent"] for row in shown(wayveil, "show")] == ["1"]
+    assert wayveil("ledger", "adopt", "out", "--dataset", "nobody")[0] != 0

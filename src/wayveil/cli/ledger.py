@@ -166,7 +166,7 @@ def verify(
     ledger: Place = None,
     release: Annotated[
         list[Path] | None,
-        typer.Option(help="Also check that the ledger still has the head on this release's datasheet."),
+        typer.Option(help="Also check that this release is booked here, as its datasheet says."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -174,17 +174,34 @@ def verify(
 
     wayveil ledger verify
     """
+    from wayveil.releases.booked import problem_of
     from wayveil.releases.store import load_datasheet
 
-    heads = []
-    for folder in release or []:
-        booked = load_datasheet(folder)["ledger"]
-        if booked is not None:
-            heads.append(booked["head"])
-    result = _existing(ledger).verify(heads)
-    present({"verdict": result.problem or "the chain holds", "head": str(result.head)}, as_json=as_json)
-    if not result.ok:
+    opened, folders = _existing(ledger), release or []
+    noted = [load_datasheet(folder)["ledger"] for folder in folders]
+    result = opened.verify([booked["head"] for booked in noted if booked is not None])
+    problem = result.problem
+    if problem is None:
+        problem = next(filter(None, (problem_of(folder, opened) for folder in folders)), None)
+    present({"verdict": problem or "the chain holds", "head": str(result.head)}, as_json=as_json)
+    if problem is not None:
         raise typer.Exit(1)
+
+
+@app.command()
+def adopt(
+    folder: Annotated[Path, typer.Argument(help="A release that was made without this ledger.")],
+    dataset: Dataset,
+    ledger: Place = None,
+) -> None:
+    """Book a release that was made without this ledger: it is charged, and others may follow it.
+
+    wayveil ledger adopt release/ --dataset trips.csv
+    """
+    from wayveil.releases import booked
+
+    made = booked.adopt(folder, _existing(ledger), dataset, getpass.getuser())
+    typer.echo(f"{folder} is booked for {dataset} with epsilon {decimal(made.epsilon)}")
 
 
 @app.command()

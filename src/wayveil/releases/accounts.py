@@ -3,11 +3,12 @@
 import getpass
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from wayveil.errors import ParameterError, RefusedError, plain
 from wayveil.privacy.budget import Budget
@@ -231,13 +232,15 @@ def held(
     private: bool = True,
     new_people: bool = False,
     days: Days | None = None,
+    asked: Mapping[str, Any] | None = None,
     same_noise: bool = False,
     again: bool = False,
 ) -> Iterator[Hold | None]:
     """Hold epsilon in the ledger while a release runs, and see to it that a failure leaves nothing open.
 
     The dataset must have a policy, and the rows must not be known under another name. `days` says which days the rows
-    are of. A run whose noise is kept (`same_noise`) stays open when it is stopped; `again` takes up what it held.
+    are of, `asked` what is asked of them (`ledger.terms`). A run whose noise is kept (`same_noise`) stays open when it
+    is stopped; `again` takes up what it held.
     """
     ledger = opened_ledger(ledger)
     if ledger is None:
@@ -259,6 +262,7 @@ def held(
         private=private,
         content=content,
         days=days,
+        asked=asked,
         again=again,
     )
     hold = Hold(reservation, len(ledger.looks(dataset, content)))

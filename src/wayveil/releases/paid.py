@@ -1,7 +1,8 @@
 """What is paid for is kept: the measured model of a run, on disk before any trip is drawn from it.
 
 Drawing, saving and reporting need no raw trips and no budget. Whatever stops a run in these stages, `resume` finishes
-it from here. The folder `.NAME.paid` beside the release holds noisy numbers and the datasheet only.
+it from here. The folder `.NAME.paid` beside the release holds noisy numbers and the datasheet only. It is sealed with
+the signing key and readable by its owner only (`released.sealing`): what is changed in it is not signed later.
 
 Before that, between the first noise and the whole model, a run may also keep the key of its noise (`same_noise`), in
 the file `.NAME.noise` that only its owner can read. A second try on the same rows then draws the same noise and is the
@@ -25,9 +26,11 @@ from wayveil.privacy.bits import KeptBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.ledger import Head, Ledger, Reservation, open_ledger
 from wayveil.privacy.ledger.lines import canonical, digest
+from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.units import Unit
 from wayveil.released.datasheet import Datasheet
 from wayveil.released.released_trips import history_of_release
+from wayveil.released.sealing import SEAL, open_seal, require_seal, seal_folder, seal_text
 from wayveil.released.verification import MANIFEST, hash_file
 from wayveil.releases.release import Release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
@@ -68,9 +71,9 @@ class Paid:
         question = digest(canonical(asked_now))
         if self.noise.is_file():
             try:
-                kept = json.loads(self.noise.read_text())
+                kept = open_seal(self.noise.read_text(), self.noise)
                 key, asked = bytes.fromhex(kept["key"]), kept["question"]
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (OSError, ValueError, KeyError) as error:
                 raise InputError(f"is not a readable key ({error})", file=self.noise) from error
             if asked != question:
                 raise InputError(
@@ -81,7 +84,7 @@ class Paid:
                 )
             return KeptBits(key), True
         key = KeptBits.new_key()
-        write_whole(self.noise, json.dumps({"key": key.hex(), "question": question}), secret=True)
+        write_whole(self.noise, seal_text({"key": key.hex(), "question": question}), secret=True)
         return KeptBits(key), False
 
     @property
@@ -91,14 +94,15 @@ class Paid:
     @property
     def kept(self) -> bool:
         """Whether a measured model waits here."""
-        return (self.folder / RESERVATION).is_file()
+        return (self.folder / SEAL).is_file()
 
     def require(self) -> None:
-        """Refuse where no measured model waits."""
+        """Refuse where no measured model waits, or somebody changed what does."""
         if not self.kept:
             raise InputError(
                 "no measured model waits for this release; nothing was paid for it yet", file=self.out
             )
+        require_seal(self.folder)
 
     def keep(
         self,
@@ -107,9 +111,10 @@ class Paid:
         reservation: Reservation | None,
         wanted: Wanted,
     ) -> None:
-        """Write everything that `resume` needs, the reservation last: a folder with it is whole."""
+        """Write everything that `resume` needs, and seal it."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700)
         model.save(self.folder)
         (self.folder / DATASHEET).write_text(json.dumps(datasheet, indent=2, ensure_ascii=False))
         held: dict[str, Any] = {"ledger": None, "wanted": asdict(wanted)}
@@ -124,6 +129,7 @@ class Paid:
                 "head": str(reservation.head),
             }
         write_whole(self.folder / RESERVATION, json.dumps(held))
+        seal_folder(self.folder)
         self.noise.unlink(missing_ok=True)
 
     def forget(self) -> None:
@@ -136,10 +142,12 @@ def commit_saved(paid: Paid, ledger: Ledger) -> None:
     """Tell the ledger of a release that is on disk, where its run died before it could."""
     if not paid.kept:
         return
+    paid.require()
     _, reservation = _waiting(paid.folder / RESERVATION, ledger)
     waiting = {held.id for held in ledger.open_reservations()}
     if reservation is not None and reservation.id in waiting:
-        reservation.commit(hash_file(paid.out / MANIFEST), {"folder": paid.out.name})
+        terms = Terms.of_datasheet(load_datasheet(paid.out))
+        reservation.commit(hash_file(paid.out / MANIFEST), {"folder": paid.out.name}, terms)
     paid.forget()
 
 

@@ -7,12 +7,15 @@ itself is used, never what it took over from others: so nothing is counted twice
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.ledger import Ledger, LedgerError
 from wayveil.privacy.units import Unit
 from wayveil.released.datasheet import PRIOR, Datasheet
+from wayveil.releases.booked import is_booked
 from wayveil.releases.release import Release
 from wayveil.releases.store import holds_world
 from wayveil.synthesis.model import Model
@@ -20,16 +23,20 @@ from wayveil.taps.boardings import Boardings
 from wayveil.world.world import World
 
 UNSOUND = "not private: a release that it takes as prior is not private"
+UNBOOKED = "not private: a release that it takes as prior is not booked in its ledger"
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """One earlier release: its model, the hash that names it, and whether it was private itself."""
+    """One earlier release and the hash that names its model."""
 
     title: str
     sha256: str
-    model: Model
-    private: bool
+    release: Release
+
+    @property
+    def model(self) -> Model:
+        return self.release.model
 
     def as_public_input(self) -> dict[str, object]:
         """For the datasheet."""
@@ -54,7 +61,7 @@ def read_priors(
         print_ = made.model.fingerprint()
         if any(print_ == known.sha256 for known in found):
             raise ParameterError(f"the prior {title} was given twice. Nothing was spent")
-        found.append(Prior(title, print_, made.model, bool(made.datasheet["private"])))
+        found.append(Prior(title, print_, made))
     return tuple(found)
 
 
@@ -62,6 +69,27 @@ def open_prior(folder: str | Path, world: World) -> Release:
     """Open an earlier release over its own world; one that holds none over the world of this release."""
     places = world.network if isinstance(world, Boardings) else world
     return Release.load(folder, None if holds_world(Path(folder)) else places)
+
+
+def unsound_priors(priors: Sequence[Prior], ledger: Ledger | None, dataset: str) -> str | None:
+    """Say why following these releases takes the guarantee away; None if it does not.
+
+    Following a release is free because what it tells is paid for. So each must be private and booked in the ledger of
+    this release, on the terms of its datasheet; else its epsilon would be in no sum, whatever it is.
+    """
+    for prior in priors:
+        if not prior.release.datasheet["private"]:
+            return UNSOUND
+        if ledger is None or not is_booked(prior.release, ledger):
+            policy = None if ledger is None else ledger.policy(dataset)
+            if ledger is not None and (policy is None or not policy.not_private):
+                raise LedgerError(
+                    f"the prior {prior.title} is not booked in {ledger.name}, so that following it is not free. Book "
+                    f"it with `wayveil ledger adopt FOLDER --dataset {quote(dataset)}`, which charges it, or leave it "
+                    f"out. Nothing was spent"
+                )
+            return f"{UNBOOKED} ({prior.title})"
+    return None
 
 
 def declare_priors(datasheet: Datasheet, priors: Sequence[Prior]) -> Datasheet:

@@ -7,6 +7,7 @@ from typing import Any
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import Answer
 from wayveil.answers.asking import ask_release
+from wayveil.released.verification import MANIFEST, hash_file
 from wayveil.releases.store import load_parts, save_release
 from wayveil.showing import show
 from wayveil.world.world import World
@@ -38,7 +39,8 @@ class Release(JudgedRelease):
         format before hold no world and are opened with the one that they were made for; another one is refused.
         """
         trips, model, datasheet, accuracy = load_parts(Path(folder), world, trust)
-        return cls(trips, model, datasheet, known_accuracy=accuracy)
+        manifest = hash_file(Path(folder) / MANIFEST)
+        return cls(trips, model, datasheet, known_accuracy=accuracy, manifest=manifest)
 
     def map(self) -> Any:
         """The flows of the release on its network, as a picture that notebooks show and `save` writes."""

@@ -20,6 +20,7 @@ from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.files import whole_folder
 from wayveil.mechanisms.registry import mechanism
+from wayveil.privacy.ledger.terms import Terms
 from wayveil.released.datasheet import Datasheet
 from wayveil.released.datasheet_page import datasheet_page
 from wayveil.released.signing import public_text, signing_key
@@ -50,6 +51,9 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
         raise InputError("is no name for the folder of a release", file=folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("already exists; a release is never written over another one", file=folder)
+    terms = Terms.of_datasheet(release.datasheet)
+    if release.reservation is not None:
+        release.reservation.require(terms)
     signer = signing_key(key)
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -72,7 +76,7 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
     except (OSError, pl.exceptions.PolarsError) as error:
         raise WayveilError(f"the release could not be written to {folder}: {error}") from error
     if release.reservation is not None:
-        release.reservation.commit(hashlib.sha256(manifest).hexdigest(), {"folder": folder.name})
+        release.reservation.commit(hashlib.sha256(manifest).hexdigest(), {"folder": folder.name}, terms)
     return folder
 
 

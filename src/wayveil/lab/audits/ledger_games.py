@@ -5,8 +5,9 @@ purpose, where it must be won. The front door (`door`) holds one release against
 releases, other units than that of the release, and people who come back.
 """
 
+import json
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,25 +17,36 @@ from unittest.mock import patch
 
 import numpy as np
 
+from wayveil import run as run_module
+from wayveil.errors import WayveilError
 from wayveil.lab.audits.door import ACTOR, DATASET, nothing_broken
+from wayveil.lab.audits.door_files import ANY_MOVE
 from wayveil.lab.audits.door_variants import TREE
 from wayveil.lab.audits.grey_box import Examination, check_distances, distances
 from wayveil.lab.audits.neighbours import with_trips
 from wayveil.lab.audits.recording import Subject, record, replay
-from wayveil.lab.audits.tiny_worlds import crowd, tiny_grid
+from wayveil.lab.audits.tiny_worlds import crowd, plain_world, tiny_grid
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.gradients import CLIP
-from wayveil.privacy.ledger import LedgerError, Policy, account, conversion, open_ledger
+from wayveil.privacy.ledger import Ledger, LedgerError, Policy, account, conversion, open_ledger
 from wayveil.privacy.ledger.conversion import BookedUnit
-from wayveil.privacy.units import Rider, RiderDay, Trip, Unit
+from wayveil.privacy.ledger.terms import Terms
+from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit
+from wayveil.releases import paid
+from wayveil.releases.paid import Paid, resume_release
+from wayveil.releases.release import Release
 from wayveil.trips.trips import Trips
 
 EPSILON, DELTA = Fraction(4), Fraction(1, 1000)
 TRAINED = DpLoc(weakest=0, training_steps=3, batch=1000, most_drawn=Fraction(1, 2), hidden=8, clip=0.05)
 CHANCES = 4
 
+WORLD = plain_world()
+COUNTS = TapCounts()
+AS_EVENTS: dict[str, Any] = {"unit": Event(), "rule": ANY_MOVE, "actor": ACTOR, "seed": 1}
 LEDGER = "ledger"
 
 Play = Callable[[Path, Bits], Examination]
@@ -153,12 +165,85 @@ def _one_trip_covers_two() -> AbstractContextManager[Any]:
     return patch.object(account, "steps", steps)
 
 
+def play_priors(folder: Path, bits: Bits) -> Examination:
+    """Follow a dear release that no ledger knows with a cheap one of the same rows."""
+    trips, found = _taps(), Examination()
+    for ledger, name in ((None, "no ledger"), (_ledger(folder), "a ledger")):
+        dear = run_module.make_release(trips, COUNTS, epsilon=100, ledger=None, **AS_EVENTS)
+        known: list[Release | Path] = [dear, dear.save(folder / f"after {name}")]
+        for prior in known:
+            found.questions += 1
+            try:
+                cheap = run_module.make_release(
+                    trips, COUNTS, epsilon=1, ledger=ledger, dataset=DATASET, prior=[prior], **AS_EVENTS
+                )
+            except LedgerError:
+                continue
+            if cheap.datasheet["private"]:
+                found.problems.append(f"with {name}, epsilon 100 came in through a prior of epsilon 1")
+    return found
+
+
+def _prior_for_nothing() -> AbstractContextManager[Any]:
+    """Every release may be followed, whether or not anybody paid for it."""
+    return patch.object(run_module, "unsound_priors", lambda *given: None)
+
+
+def play_edits(folder: Path, bits: Bits) -> Examination:
+    """Change what a stopped run keeps, and have it finished, signed and committed."""
+    found, ledger, out = Examination(), _ledger(folder), folder / "out"
+    with patch.object(run_module, "draw", _stopped), suppress(KeyboardInterrupt):
+        run_module.make_release(
+            _taps(), COUNTS, epsilon=EPSILON, ledger=ledger, dataset=DATASET, keep=Paid(out), **AS_EVENTS
+        )
+    kept = Paid(out).folder / "datasheet.json"
+    sheet = json.loads(kept.read_text())
+    sheet["guarantee"]["epsilon"] = "0.01"
+    kept.write_text(json.dumps(sheet))
+    found.questions += 1
+    with suppress(WayveilError):
+        made = resume_release(out, WORLD, ledger=ledger)
+        found.problems.append(f"epsilon {made.datasheet['guarantee']['epsilon']} was signed for {EPSILON}")
+    return found
+
+
+def _stopped(*given: Any, **options: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _unsealed() -> Iterator[None]:
+    """What waits is taken as it lies there, and a line is committed with whatever a datasheet says."""
+    with (
+        patch.object(paid, "require_seal", lambda folder: None),
+        patch.object(Terms, "differing", lambda self, line: None),
+    ):
+        yield
+
+
+def _taps(visits: int = 60) -> Trips:
+    place = (np.arange(visits) % WORLD.size).astype(np.int32)
+    return Trips(place, np.arange(visits + 1), WORLD, 8 * 3600 + 60 * np.arange(visits))
+
+
+def _ledger(folder: Path) -> Ledger:
+    ledger = open_ledger(folder / f"{len(list(folder.iterdir()))}.ledger")
+    ledger.set_policy(DATASET, Policy(1000, unit="event"), actor=ACTOR)
+    return ledger
+
+
 CONVERSIONS = LedgerGame("one trip or visit under a policy for it", play_conversions)
 
-GAMES = (CONVERSIONS,)
+GAMES = (
+    CONVERSIONS,
+    LedgerGame("a prior that nobody paid for", play_priors),
+    LedgerGame("a datasheet edited before it is signed", play_edits),
+)
 BROKEN_GAMES = (
     LedgerGame("training charged as if it covered all trips", play_conversions, _trained_like_counts),
     LedgerGame("a swap of trips charged like one trip", play_conversions, _one_trip_covers_two),
+    LedgerGame("priors that are free whoever paid", play_priors, _prior_for_nothing),
+    LedgerGame("what waits taken as it lies there", play_edits, _unsealed),
 )
 
 

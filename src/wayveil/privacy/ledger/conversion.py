@@ -50,9 +50,10 @@ k = 1 and refused elsewhere.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from wayveil.errors import ParameterError
+from wayveil.privacy.units import Unit
 
 POLICY_UNITS = ("rider", "rider-day", "trip", "event")
 _OF_VISITS = ("event", "points", "window")
@@ -91,6 +92,17 @@ class BookedUnit:
 
     name: str
     bounds: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, unit: "Unit | BookedUnit") -> "BookedUnit":
+        """The unit of a release as it is booked."""
+        if isinstance(unit, BookedUnit):
+            return unit
+        return BookedUnit(unit.name, cast("Mapping[str, Any]", unit.describe()["bounds"]))
+
+    def payload(self) -> dict[str, Any]:
+        """As it stands on a line."""
+        return {"name": self.name, "bounds": dict(self.bounds)}
 
     @classmethod
     def from_payload(cls, payload: Any) -> Self:

@@ -7,6 +7,7 @@ whole reservation and never creates budget.
 """
 
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from uuid import uuid4
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.ledger.chain import Chain, Clock
 from wayveil.privacy.ledger.composition import Composition, Cost, compose
+from wayveil.privacy.ledger.conversion import BookedUnit
 from wayveil.privacy.ledger.data_limit import SpanStatement
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.ledger.facts import SCHEMA, key_bytes, new_key
@@ -90,29 +92,30 @@ class Ledger(Chain):
         mechanism: str,
         purpose: str = "",
         rho: Rational | None = None,
-        unit: Unit | None = None,
+        unit: Unit | BookedUnit | None = None,
         private: bool = True,
         content: str | None = None,
         days: Days | None = None,
+        asked: Mapping[str, Any] | None = None,
         again: bool = False,
     ) -> Reservation:
         """Set budget aside, or refuse with the requested, the remaining and the missing amount.
 
         A run that is accounted in zCDP names its `rho` beside the (epsilon, delta) that it is charged as. `unit` is
         whom the run protects; `private` is false for one that protects nobody, which is recorded and in no sum;
-        `content` names the rows, as `take_in` returned them; `days` says which days of data they are of. With `again`,
-        the reservation of a run that died and was for exactly the same is taken up, if there is one: only for a run
-        that draws the very same noise.
+        `content` names the rows, as `take_in` returned them; `days` says which days of data they are of; `asked` is
+        what is asked of them (see `terms`). With `again`, the reservation of a run that died and was for exactly the
+        same is taken up, if there is one: only for a run that draws the very same noise.
         """
         refuse_without_guarantee(mechanism)
-        payload = {"content": content, "days": None if days is None else str(days)}
+        payload = {"content": content, "days": None if days is None else str(days), "asked": asked}
         fields: dict[str, Any] = {
             "epsilon": exact_or_zero(epsilon, "epsilon"),
             "delta": exact_or_zero(delta, "delta"),
             "rho": None if rho is None else exact(rho, "rho"),
             "mechanism": mechanism,
             "purpose": purpose,
-            "unit": None if unit is None else {"name": unit.name, "bounds": unit.describe()["bounds"]},
+            "unit": None if unit is None else BookedUnit.of(unit).payload(),
             "private": private,
             "payload": {name: said for name, said in payload.items() if said is not None} or None,
         }
@@ -217,6 +220,22 @@ class Ledger(Chain):
         """A reservation by its id."""
         with self._reading() as book:
             return self._handle(book.held(reservation).line)
+
+    def line_of(self, reservation: Reservation) -> Line:
+        """The line that made a reservation; refused if it is of another ledger."""
+        with self._reading() as book:
+            line = book.held(reservation.id).line
+        if line.head != reservation.head:
+            raise LedgerError(f"the reservation {reservation.id} is of another ledger")
+        return line
+
+    def committed(self, release_hash: str) -> Line | None:
+        """The reservation that was committed with this release; None if there is none."""
+        with self._reading() as book:
+            for held in book.reservations.values():
+                if held.committed is not None and held.committed.payload["release"] == release_hash:
+                    return held.line
+        return None
 
     def open_reservations(self, dataset: str | None = None) -> list[OpenReservation]:
         """What was neither committed nor settled nor cancelled, oldest first, of one dataset or of all."""

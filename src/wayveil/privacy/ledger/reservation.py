@@ -5,7 +5,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from wayveil.privacy.ledger.data_time import Days
-from wayveil.privacy.ledger.lines import Head
+from wayveil.privacy.ledger.lines import Head, LedgerError
+from wayveil.privacy.ledger.terms import Terms
 
 if TYPE_CHECKING:
     from wayveil.privacy.ledger.ledger import Ledger
@@ -44,6 +45,14 @@ class Reservation:
         """
         return self.ledger.settle(self.id, epsilon, actor=self.actor, reason=reason)
 
-    def commit(self, release_hash: str, summary: Any = None) -> Head:
-        """Say what was published with it."""
+    def require(self, terms: Terms) -> None:
+        """Refuse a release whose datasheet states other terms than those that were reserved."""
+        differing = terms.differing(self.ledger.line_of(self))
+        if differing is not None:
+            raise LedgerError(f"the release states {differing}: it is not the one that was paid for")
+
+    def commit(self, release_hash: str, summary: Any = None, terms: Terms | None = None) -> Head:
+        """Say what was published with it, and on which terms; refused if those were not reserved."""
+        if terms is not None:
+            self.require(terms)
         return self.ledger.commit(self.id, actor=self.actor, release_hash=release_hash, summary=summary)
