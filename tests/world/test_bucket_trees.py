@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayveil.world.bucket_trees import grow_tree_in_buckets, size_buckets
-from wayveil.world.trees import grow_trees
+from wayveil.world.bucket_trees import Buckets, grow_tree_in_buckets
+from wayveil.world.trees import Graph, grow_trees
 
 
 @given(
@@ -25,17 +25,16 @@ def test_ways_from_where_somebody_asks_are_the_shortest(size, arcs, unit, dear, 
     cost[:1] += dear
     roots = np.arange(size, dtype=np.int32)
     toward, distance = np.empty((size, size), np.int32), np.empty((size, size))
-    grow_trees(indptr, indices, cost, roots, toward, distance, np.empty((1, size), np.int32))
-    per_unit, buckets = size_buckets(cost)
-    assert buckets <= 1 << 12
-    head, asked = np.full(buckets, -1, np.int32), np.full(size, -1, np.int32)
-    room = [np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32), np.empty(size, np.int32)]
+    graph = Graph(indptr, indices, cost)
+    grow_trees(graph, roots, toward, distance, np.empty((1, size), np.int32))
+    buckets = Buckets.for_costs(cost, size)
+    assert len(buckets.head) <= 1 << 12
+    asked = np.full(size, -1, np.int32)
+    room = [np.empty(size, np.int32), np.empty(size)]
     for root in roots:
         some = rng.choice(size, rng.integers(1, 4), replace=False) if size > 3 else np.arange(size)
         asked[some] = root
-        grow_tree_in_buckets(
-            indptr, indices, cost, per_unit, root, room[0], room[1], head, *room[2:], asked, root, len(some)
-        )
+        grow_tree_in_buckets(graph, root, room[0], room[1], buckets, asked, root, len(some))
         assert room[0][some].tolist() == toward[root, some].tolist()
         assert room[1][some].tolist() == distance[root, some].tolist()
-        assert (head == -1).all()
+        assert (buckets.head == -1).all()

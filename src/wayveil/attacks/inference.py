@@ -6,11 +6,13 @@ frequent of all.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ragged
 from wayveil.attacks.draws import uniform
 from wayveil.attacks.knowledge import HOURS, Ints, PointSets
 from wayveil.attacks.sharing_out import share_out
@@ -23,6 +25,14 @@ class Guesses:
 
     right: NDArray[np.bool_]
     naive: NDArray[np.bool_]
+
+
+class _Electorate(NamedTuple):
+    """Released trips by their origin, the points of each, and what each votes for."""
+
+    of_origin: Ragged
+    points: Ragged
+    value: Ints
 
 
 def guess_destination(targets: Trips, released: Trips, *, seed: int) -> Guesses:
@@ -54,8 +64,12 @@ def _guesses(targets: Trips, released: Trips, what: str, seed: int) -> Guesses:
     start = np.searchsorted(released.origins()[order], np.arange(targets.world.size + 1)).astype(np.int64)
     guess = np.empty(len(targets), np.int64)
     origin = targets.origins().astype(np.int64)
-    arrays = (origin, point, order, start, sets.point, sets.offsets, value, kinds, usual, guess)
-    share_out(lambda first, end: _vote(first, end, *arrays), len(targets), f"guessing the {what}")
+    electorate = _Electorate(Ragged(order, start), Ragged(sets.point, sets.offsets), value)
+    share_out(
+        lambda first, end: _vote(first, end, origin, point, electorate, kinds, usual, guess),
+        len(targets),
+        f"guessing the {what}",
+    )
     return Guesses(guess == truth, truth == usual)
 
 
@@ -72,15 +86,14 @@ def _vote(
     end: int,
     origin: Ints,
     point: Ints,
-    order: Ints,
-    start: Ints,
-    items: Ints,
-    bounds: Ints,
-    value: Ints,
+    electorate: _Electorate,
     kinds: int,
     usual: int,
     guess: Ints,
 ) -> None:
+    order, start = electorate.of_origin
+    items, bounds = electorate.points
+    value = electorate.value
     for t in range(first, end):
         votes, passing = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
         some, any_passing = False, False

@@ -5,12 +5,13 @@ trip holds at least 90 % of the target's other points. Points are known at rando
 one after the other, always the one that leaves the fewest released trips, but at least one.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ragged
 from wayveil.attacks.draws import key_of, mixed, unit_of
 from wayveil.attacks.knowledge import Ints, Known, PointSets, points
 from wayveil.attacks.sharing_out import share_out
@@ -21,8 +22,7 @@ SHARE_OF_REST = 0.9
 NOTHING_LEFT, MISSED, FOUND = -1, 0, 1
 
 
-@dataclass(frozen=True, eq=False)
-class SinglingOut:
+class SinglingOut(NamedTuple):
     """Of each target (row) with 1..5 known points (column): found, missed, or nothing left to learn; and the same for
     a released trip taken blindly.
     """
@@ -45,13 +45,17 @@ def single_out(targets: Trips, released: Trips, known: Known, *, worst: bool, se
     size = points(known, targets.world.size)
     sets = PointSets.of_trips(targets, known)
     there = PointSets.of_trips(released.take(released.lengths > 0), known).different()
-    rows, start = there.postings(size)
+    mine, released_sets = Ragged(sets.point, sets.offsets), Ragged(there.point, there.offsets)
+    holders = Ragged(*there.postings(size))
     found = np.full((len(sets), MOST_KNOWN), NOTHING_LEFT, np.int8)
-    blind = found.copy()
+    result = SinglingOut(found, found.copy())
     key = key_of(f"known points {known}", seed)
-    arrays = (sets.point, sets.offsets, there.point, there.offsets, rows, start, worst, key, found, blind)
-    share_out(lambda first, end: _attack(first, end, *arrays), len(sets), "singling out")
-    return SinglingOut(found, blind)
+    share_out(
+        lambda first, end: _attack(first, end, mine, released_sets, holders, worst, key, result),
+        len(sets),
+        "singling out",
+    )
+    return result
 
 
 @njit(cache=True)
@@ -105,20 +109,19 @@ def _next_worst(
 def _attack(
     first: int,
     end: int,
-    mine: Ints,
-    offsets: Ints,
-    items: Ints,
-    bounds: Ints,
-    rows: Ints,
-    start: Ints,
+    targets: Ragged,
+    released_sets: Ragged,
+    holders: Ragged,
     worst: bool,
     key: np.uint64,
-    found: NDArray[np.int8],
-    blind: NDArray[np.int8],
+    result: SinglingOut,
 ) -> None:
+    items, bounds = released_sets
+    rows, start = holders
+    found, blind = result
     released = len(bounds) - 1
     for t in range(first, end):
-        own = mine[offsets[t] : offsets[t + 1]]
+        own = targets.values[targets.offsets[t] : targets.offsets[t + 1]]
         taken = np.zeros(len(own), np.bool_)
         # How many of the known points each released set holds, as long as it holds all of them.
         left = np.zeros(released, np.int8)

@@ -16,6 +16,7 @@ A warping that is begun stops as soon as a whole row lies beyond what is asked. 
 
 from dataclasses import dataclass
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -27,6 +28,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 INFINITE = np.inf
 PARTS = 4
+
+
+class PathArrays(NamedTuple):
+    """Points, offsets and boxes of `MetricPaths`, as compiled loops take them."""
+
+    points: Floats
+    offsets: Ints
+    boxes: Floats
+
+
+class Quarters(NamedTuple):
+    """Boxes of the quarters of each path, and the points in each; a quarter without any has a point's box."""
+
+    boxes: Floats
+    sizes: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +66,19 @@ class MetricPaths:
         high = np.maximum.reduceat(points, starts)
         return cls(np.ascontiguousarray(points), offsets, np.ascontiguousarray(np.hstack([low, high])))
 
-    def parts(self) -> tuple[Floats, Ints]:
-        """The boxes of the quarters of each path, and the points in each; a quarter without any has a point's box."""
+    @property
+    def arrays(self) -> PathArrays:
+        return PathArrays(self.points, self.offsets, self.boxes)
+
+    def quarters(self) -> Quarters:
+        """Cut each path into four stretches."""
         lengths = np.diff(self.offsets)
         cuts = lengths[:, None] * np.arange(PARTS + 1) // PARTS
         if len(self) == 0:
-            return np.empty((0, PARTS, 6)), np.empty((0, PARTS), np.int64)
+            return Quarters(np.empty((0, PARTS, 6)), np.empty((0, PARTS), np.int64))
         starts = (self.offsets[:-1, None] + cuts[:, :-1]).ravel()
         sides = [reduce.reduceat(self.points, starts) for reduce in (np.minimum, np.maximum)]
-        return np.hstack(sides).reshape(len(self), PARTS, 6), np.diff(cuts, axis=1)
+        return Quarters(np.hstack(sides).reshape(len(self), PARTS, 6), np.diff(cuts, axis=1))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -176,15 +196,13 @@ def within(x: Floats, y: Floats, box_x: Floats, box_y: Floats, limit: float) -> 
 def _nearest(
     first: int,
     end: int,
-    a: Floats,
-    ao: Ints,
-    abox: Floats,
-    b: Floats,
-    bo: Ints,
-    bbox: Floats,
+    these: PathArrays,
+    those: PathArrays,
     metres: Floats,
     place: Ints,
 ) -> None:
+    a, ao, abox = these
+    b, bo, bbox = those
     for i in range(first, end):
         x = a[ao[i] : ao[i + 1]]
         bound = np.empty(len(bo) - 1)
@@ -206,9 +224,9 @@ def nearest(these: MetricPaths, those: MetricPaths) -> tuple[Floats, Ints]:
     """For each of these paths the distance to the nearest of those, and which it is (-1 if there are none)."""
     metres, place = np.full(len(these), np.inf), np.full(len(these), -1, np.int64)
     if len(these) and len(those):
-        mine, others = (these.points, these.offsets, these.boxes), (those.points, those.offsets, those.boxes)
+        mine, others = these.arrays, those.arrays
         share_out(
-            lambda first, end: _nearest(first, end, *mine, *others, metres, place),
+            lambda first, end: _nearest(first, end, mine, others, metres, place),
             len(these),
             "nearest released trips",
         )
@@ -219,16 +237,15 @@ def nearest(these: MetricPaths, those: MetricPaths) -> tuple[Floats, Ints]:
 def _count_neighbours(
     first: int,
     end: int,
-    p: Floats,
-    o: Ints,
-    box: Floats,
-    part: Floats,
-    sizes: Ints,
+    paths: PathArrays,
+    quarters: Quarters,
     copies: Ints,
     order: Ints,
     threshold: float,
     count: Ints,
 ) -> int:
+    p, o, box = paths
+    part, sizes = quarters
     warped = 0
     most = threshold * (1 + 1e-12)
     for at in range(first, end):
@@ -258,7 +275,7 @@ def _count_neighbours(
 def count_neighbours(paths: MetricPaths, copies: Ints, threshold: float) -> tuple[Ints, int]:
     """How many paths lie closer than `threshold` to each distinct path, its own copies included; and the warpings."""
     order = np.argsort(paths.boxes[:, 0], kind="stable")
-    part, sizes = paths.parts()
+    arrays, quarters = paths.arrays, paths.quarters()
     counts = np.where(threshold > 0, copies, 0).astype(np.int64)
     warped = 0
     lock = Lock()
@@ -266,19 +283,7 @@ def count_neighbours(paths: MetricPaths, copies: Ints, threshold: float) -> tupl
     def work(first: int, end: int) -> None:
         nonlocal warped
         own = np.zeros(len(paths), np.int64)
-        done = _count_neighbours(
-            first,
-            end,
-            paths.points,
-            paths.offsets,
-            paths.boxes,
-            part,
-            sizes,
-            copies,
-            order,
-            threshold,
-            own,
-        )
+        done = _count_neighbours(first, end, arrays, quarters, copies, order, threshold, own)
         with lock:
             counts[:] += own
             warped += int(done)

@@ -11,12 +11,13 @@ riders is not true here. Nobody's data is involved, so the generator is an ordin
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Ints, Ragged
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import eligible_stops
 from wayveil.simulate.day import draw_departures
@@ -25,7 +26,7 @@ from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths
-from wayveil.world.trees import sift_down, sift_up
+from wayveil.world.trees import Heap, sift_down, sift_up
 
 NOON = 12 * 3_600
 _SERVICE_SECONDS = 18 * 3_600.0
@@ -189,57 +190,115 @@ class _StrategyGraph:
         """The stops of trips that are sorted by destination."""
         roots, first = np.unique(destination, return_index=True)
         bounds = np.append(first, len(destination))
-        return _ride(self.indptr, self.tail, cost, frequency, self.stop, roots, bounds, origin, habitual, rng)
+        arcs = _Arcs(self.indptr, self.tail, cost, frequency)
+        plan = _Strategy.empty(len(self.stop), len(self.tail))
+        return _ride(arcs, self.stop, plan, Ragged(origin, bounds), roots, habitual, rng)
+
+
+class _Arcs(NamedTuple):
+    """Arcs turned round, with what each costs and how often its line comes (0: no wait)."""
+
+    indptr: Ints
+    tail: Ints
+    cost: Floats
+    frequency: Floats
+
+
+class _Strategy(NamedTuple):
+    """How to travel on from every node to one destination.
+
+    label   expected cost; often: how often any attractive line comes
+    sure    the next node where nobody waits, else -1
+    last    the best attractive boarding; before: the next best, chance and leads: its frequency and where it leads
+    """
+
+    label: Floats
+    often: Floats
+    sure: Ints
+    last: Ints
+    before: Ints
+    chance: Floats
+    leads: Ints
+
+    @classmethod
+    def empty(cls, nodes: int, arcs: int) -> "_Strategy":
+        """Make room for one strategy after the other."""
+        ints, floats = (lambda size: np.empty(size, np.int64)), np.empty
+        return cls(
+            floats(nodes), floats(nodes), ints(nodes), ints(nodes), ints(arcs), floats(arcs), ints(arcs)
+        )
 
 
 @njit(cache=True)
-def _ride(indptr, tail, cost, frequency, stop, roots, bounds, origin, habitual, rng):  # type: ignore[no-untyped-def]
-    size = len(indptr) - 1
-    label, often = np.empty(size), np.empty(size)
-    key, node, place = np.empty(size), np.empty(size, np.int32), np.empty(size, np.int32)
-    sure = np.empty(size, np.int64)
-    # The attractive boardings of a stop, as a chain: best first.
-    last = np.empty(size, np.int64)
-    before, chance, leads = np.empty(len(tail), np.int64), np.empty(len(tail)), np.empty(len(tail), np.int64)
+def _plan(arcs: _Arcs, root: int, plan: _Strategy, heap: Heap) -> None:
+    """Find the optimal strategy towards a root."""
+    indptr, tail, cost, frequency = arcs
+    label, often, sure, last, before, chance, leads = plan
+    key, node, place = heap
+    label[:], often[:], sure[:], last[:], place[:] = np.inf, 0.0, -1, -1, -1
+    label[root] = 0.0
+    key[0], node[0], place[root] = 0.0, root, 0
+    waiting = 1
+    while waiting > 0:
+        here, at = node[0], key[0]
+        place[here] = -2
+        waiting -= 1
+        if waiting > 0:
+            sift_down(heap, waiting)
+        for arc in range(indptr[here], indptr[here + 1]):
+            other = tail[arc]
+            through = at + cost[arc]
+            if place[other] == -2 or through >= label[other]:
+                continue
+            if frequency[arc] > 0:
+                expected = 1.0 if often[other] == 0 else often[other] * label[other]
+                if often[other] == 0 and label[other] < np.inf:
+                    # A way without waiting is known: board only if the wait is worth it.
+                    if through + 1 / frequency[arc] >= label[other]:
+                        continue
+                    sure[other] = -1
+                often[other] += frequency[arc]
+                label[other] = (expected + frequency[arc] * through) / often[other]
+                before[arc], last[other] = last[other], arc
+                chance[arc], leads[arc] = frequency[arc], here
+            else:
+                label[other] = through
+                sure[other] = here
+                often[other] = 0.0
+                last[other] = -1
+            if place[other] == -1:
+                place[other] = waiting
+                waiting += 1
+            sift_up(heap, place[other], other, label[other])
+
+
+@njit(cache=True)
+def _board(plan: _Strategy, now: int, habitual: bool, rng: np.random.Generator) -> int:
+    """Take the first line that comes, or the usual one, and return where it leads."""
+    arc = plan.last[now]
+    best = arc
+    drawn = rng.random() * plan.often[now]
+    while arc >= 0:
+        if plan.chance[arc] > plan.chance[best]:
+            best = arc
+        drawn -= plan.chance[arc]
+        if drawn < 0 and not habitual:
+            best = arc
+            break
+        arc = plan.before[arc]
+    return plan.leads[best]
+
+
+@njit(cache=True)
+def _ride(arcs, stop, plan, origins, roots, habitual, rng):  # type: ignore[no-untyped-def]
+    """Ride from the origins of each root to it: the stops of all trips, and how many each has."""
+    size, (origin, bounds) = len(stop), origins
+    heap = Heap(np.empty(size), np.empty(size, np.int32), np.empty(size, np.int32))
     location = np.empty(32 * len(origin) + size, np.int32)
     lengths = np.zeros(len(origin), np.int64)
     used = 0
     for k in range(len(roots)):
-        label[:], often[:], sure[:], last[:], place[:] = np.inf, 0.0, -1, -1, -1
-        label[roots[k]] = 0.0
-        key[0], node[0], place[roots[k]] = 0.0, roots[k], 0
-        waiting = 1
-        while waiting > 0:
-            here, at = node[0], key[0]
-            place[here] = -2
-            waiting -= 1
-            if waiting > 0:
-                sift_down(key, node, place, waiting)
-            for arc in range(indptr[here], indptr[here + 1]):
-                other = tail[arc]
-                through = at + cost[arc]
-                if place[other] == -2 or through >= label[other]:
-                    continue
-                if frequency[arc] > 0:
-                    expected = 1.0 if often[other] == 0 else often[other] * label[other]
-                    if often[other] == 0 and label[other] < np.inf:
-                        # A way without waiting is known: board only if the wait is worth it.
-                        if through + 1 / frequency[arc] >= label[other]:
-                            continue
-                        sure[other] = -1
-                    often[other] += frequency[arc]
-                    label[other] = (expected + frequency[arc] * through) / often[other]
-                    before[arc], last[other] = last[other], arc
-                    chance[arc], leads[arc] = frequency[arc], here
-                else:
-                    label[other] = through
-                    sure[other] = here
-                    often[other] = 0.0
-                    last[other] = -1
-                if place[other] == -1:
-                    place[other] = waiting
-                    waiting += 1
-                sift_up(key, node, place, place[other], other, label[other])
+        _plan(arcs, roots[k], plan, heap)
         for i in range(bounds[k], bounds[k + 1]):
             if used + size > len(location):
                 larger = np.empty(2 * len(location) + size, np.int32)
@@ -250,21 +309,7 @@ def _ride(indptr, tail, cost, frequency, stop, roots, bounds, origin, habitual, 
             location[used] = stop[now]
             used += 1
             while now != roots[k]:
-                if sure[now] >= 0:
-                    now = sure[now]
-                else:
-                    arc = last[now]
-                    best = arc
-                    drawn = rng.random() * often[now]
-                    while arc >= 0:
-                        if chance[arc] > chance[best]:
-                            best = arc
-                        drawn -= chance[arc]
-                        if drawn < 0 and not habitual[i]:
-                            best = arc
-                            break
-                        arc = before[arc]
-                    now = leads[best]
+                now = plan.sure[now] if plan.sure[now] >= 0 else _board(plan, now, habitual[i], rng)
                 if stop[now] != location[used - 1]:
                     location[used] = stop[now]
                     used += 1

@@ -1,13 +1,14 @@
 """What DPT measured, noisy trees of steps over reference systems, and walks through them."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Ints, Ragged
 from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
 from wayveil.world.reference_systems import DIRECTIONS, STEPS, ReferenceSystems
@@ -106,21 +107,13 @@ class DptModel(Model):
         next_cell = np.stack(
             [systems.step(np.arange(systems.cells), np.full(systems.cells, d)) for d in range(DIRECTIONS)]
         )
-        location, offsets = _walk(
-            begin,
-            *_flat(self.tree),
-            next_cell,
-            np.ascontiguousarray(systems.place),
-            *self._popularity(systems),
-            systems.symbols,
-            systems.end,
-            inside,
-            bounds,
-            self.longest,
-            self.window,
-            rng,
+        place = np.ascontiguousarray(systems.place)
+        visits, known = self._popularity(systems)
+        ground = _Ground(
+            next_cell, place, Ragged(inside, bounds), visits, known, systems.symbols, systems.end
         )
-        return Trips(location, offsets, self.world)
+        walks = _walk(begin, _flat(self.tree), ground, self.longest, self.window, rng)
+        return Trips(*walks, self.world)
 
     def _popularity(self, systems: ReferenceSystems) -> tuple[Floats, Floats]:
         """How much each location seems to be visited, from the noisy weights of its cells; and which cells have any."""
@@ -145,10 +138,35 @@ class DptModel(Model):
         )
 
 
-def _flat(tree: StepTree) -> tuple[Ints, Ints, Ints]:
+class _FlatTree(NamedTuple):
     """Keys and counts of all levels one after the other, and where each level begins."""
+
+    keys: Ints
+    counts: Ints
+    starts: Ints
+
+
+class _Ground(NamedTuple):
+    """Cells that walks go over.
+
+    next_cell  the cell in each direction (row) of each cell (column), -1 for none
+    place      the cell of each location (column) in each system (row)
+    inside     the locations of each cell
+    visits     how much each location seems to be visited; known: which cells have a weight
+    """
+
+    next_cell: Ints
+    place: Ints
+    inside: Ragged
+    visits: Floats
+    known: Floats
+    symbols: int
+    end: int
+
+
+def _flat(tree: StepTree) -> _FlatTree:
     starts = np.concatenate([[0], np.cumsum([len(keys) for keys in tree.keys])]).astype(np.int64)
-    return np.concatenate(tree.keys), np.concatenate(tree.noisy), starts
+    return _FlatTree(np.concatenate(tree.keys), np.concatenate(tree.noisy), starts)
 
 
 def _locations(systems: ReferenceSystems) -> tuple[Ints, Ints]:
@@ -184,31 +202,72 @@ def _lookup(keys: Ints, low: int, high: int, key: int) -> int:
 
 
 @njit(cache=True)
+def _weigh_steps(
+    tree: _FlatTree, ground: _Ground, node: Ints, cell: int, heading: tuple[float, float], weight: Floats
+) -> float:
+    """Fill in the weight of every next symbol by the deepest node that has children, and return their sum."""
+    keys, counts, starts = tree
+    symbols = ground.symbols
+    pull = np.sqrt(heading[0] * heading[0] + heading[1] * heading[1])
+    for depth in range(len(starts) - 3, -1, -1):
+        if node[depth] < 0:
+            continue
+        low, high = starts[depth + 1], starts[depth + 2]
+        at = low + np.searchsorted(keys[low:high], node[depth] * symbols)
+        weight[:] = 0.0
+        total = 0.0
+        while at < high and keys[at] < (node[depth] + 1) * symbols:
+            symbol = keys[at] - node[depth] * symbols
+            w = float(max(counts[at], 0))
+            if 0 < symbol < DIRECTIONS:
+                if ground.next_cell[symbol, cell] < 0:
+                    w = 0.0
+                elif pull > 0:
+                    size = np.sqrt(float(STEPS[symbol, 0] ** 2 + STEPS[symbol, 1] ** 2))
+                    along = STEPS[symbol, 1] * heading[0] + STEPS[symbol, 0] * heading[1]
+                    w *= BACKWARDS + (1 - BACKWARDS) * (1 + along / (size * pull)) / 2
+            weight[symbol] = w
+            total += w
+            at += 1
+        if total > 0:
+            return total
+    return 0.0
+
+
+@njit(cache=True)
+def _choose(weight: Floats, total: float, otherwise: int, rng: np.random.Generator) -> int:
+    aim = rng.random() * total
+    for symbol in range(len(weight)):
+        aim -= weight[symbol]
+        if weight[symbol] > 0 and aim < 0:
+            return symbol
+    return otherwise
+
+
+@njit(cache=True)
+def _descend(tree: _FlatTree, node: Ints, symbols: int, chosen: int) -> None:
+    """Move every node but the first to the child of the one above it."""
+    keys, _, starts = tree
+    for depth in range(len(node) - 1, 0, -1):
+        node[depth] = -1
+        if node[depth - 1] >= 0:
+            node[depth] = _lookup(keys, starts[depth], starts[depth + 1], node[depth - 1] * symbols + chosen)
+
+
+@njit(cache=True)
 def _walk(
-    begin: Ints,
-    keys: Ints,
-    counts: Ints,
-    starts: Ints,
-    next_cell: Ints,
-    place: Ints,
-    visits: Floats,
-    known: Floats,
-    symbols: int,
-    end: int,
-    inside: Ints,
-    bounds: Ints,
-    longest: int,
-    window: int,
-    rng: np.random.Generator,
+    begin: Ints, tree: _FlatTree, ground: _Ground, longest: int, window: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int32], Ints]:
-    height = len(starts) - 1
+    keys, _, starts = tree
+    inside, bounds = ground.inside
+    visits, symbols = ground.visits, ground.symbols
     out = np.empty(max(len(begin), 1), np.int32)
     offsets = np.zeros(len(begin) + 1, np.int64)
     used = 0
     weight = np.empty(symbols)
     for t in range(len(begin)):
         cell = begin[t]
-        node = np.full(height, -1, np.int64)
+        node = np.full(len(starts) - 1, -1, np.int64)
         node[0] = _lookup(keys, starts[0], starts[1], cell)
         east, north = np.zeros(max(window, 1)), np.zeros(max(window, 1))
         steps, changes, written = 0, 0, 0
@@ -222,69 +281,31 @@ def _walk(
                 out[used] = inside[_pick(inside, bounds[cell], bounds[cell + 1], visits, visits, rng)]
                 used += 1
                 written += 1
-            # The deepest node with children decides.
-            total = 0.0
-            for depth in range(height - 2, -1, -1):
-                if node[depth] < 0:
-                    continue
-                low, high = starts[depth + 1], starts[depth + 2]
-                at = low + np.searchsorted(keys[low:high], node[depth] * symbols)
-                weight[:] = 0.0
-                pull_east, pull_north = east.sum(), north.sum()
-                pull = np.sqrt(pull_east * pull_east + pull_north * pull_north)
-                while at < high and keys[at] < (node[depth] + 1) * symbols:
-                    symbol = keys[at] - node[depth] * symbols
-                    w = float(max(counts[at], 0))
-                    if 0 < symbol < DIRECTIONS:
-                        if next_cell[symbol, cell] < 0:
-                            w = 0.0
-                        elif pull > 0:
-                            size = np.sqrt(float(STEPS[symbol, 0] ** 2 + STEPS[symbol, 1] ** 2))
-                            cosine = (STEPS[symbol, 1] * pull_east + STEPS[symbol, 0] * pull_north) / (
-                                size * pull
-                            )
-                            w *= BACKWARDS + (1 - BACKWARDS) * (1 + cosine) / 2
-                    weight[symbol] = w
-                    total += w
-                    at += 1
-                if total > 0:
-                    break
+            total = _weigh_steps(tree, ground, node, cell, (east.sum(), north.sum()), weight)
             if total <= 0:
                 break
-            aim, chosen = rng.random() * total, end
-            for symbol in range(symbols):
-                aim -= weight[symbol]
-                if weight[symbol] > 0 and aim < 0:
-                    chosen = symbol
-                    break
-            if chosen == end:
+            chosen = _choose(weight, total, ground.end, rng)
+            if chosen == ground.end:
                 break
-            for depth in range(height - 1, 0, -1):
-                node[depth] = -1
-                if node[depth - 1] >= 0:
-                    node[depth] = _lookup(
-                        keys, starts[depth], starts[depth + 1], node[depth - 1] * symbols + chosen
-                    )
+            _descend(tree, node, symbols, chosen)
             emit = chosen < DIRECTIONS
             if emit:
                 changes = 0
                 if chosen > 0:
-                    size = np.sqrt(float(STEPS[chosen, 0] ** 2 + STEPS[chosen, 1] ** 2))
                     if window > 0:
-                        east[steps % window], north[steps % window] = (
-                            STEPS[chosen, 1] / size,
-                            STEPS[chosen, 0] / size,
-                        )
+                        size = np.sqrt(float(STEPS[chosen, 0] ** 2 + STEPS[chosen, 1] ** 2))
+                        east[steps % window] = STEPS[chosen, 1] / size
+                        north[steps % window] = STEPS[chosen, 0] / size
                     steps += 1
-                cell = next_cell[chosen, cell]
+                cell = ground.next_cell[chosen, cell]
             else:
                 changes += 1
                 if changes > symbols or bounds[cell] == bounds[cell + 1]:
                     break
                 # To a parent or a child, through a place that both hold.
-                there = place[chosen - DIRECTIONS]
-                pick = _pick(inside, bounds[cell], bounds[cell + 1], visits * known[there], visits, rng)
-                cell = there[inside[pick]]
+                there = ground.place[chosen - DIRECTIONS]
+                wanted = visits * ground.known[there]
+                cell = there[inside[_pick(inside, bounds[cell], bounds[cell + 1], wanted, visits, rng)]]
                 node[:] = -1
             node[0] = _lookup(keys, starts[0], starts[1], cell)
         offsets[t + 1] = used

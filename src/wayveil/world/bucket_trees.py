@@ -4,14 +4,38 @@ Nodes wait in buckets of about equal distance and not in a heap. Inside a bucket
 if a shorter way is found, so that the trees are those of Dijkstra (`world.trees`), also among equally short ways.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from wayveil.world.trees import Graph
 
 # The width of a bucket, as a share of the mean cost of an arc, and the most buckets. They decide on speed only.
 _WIDTH = 0.25
 _MOST_BUCKETS = 1 << 12
 _NONE, _NOT_WAITING = -1, -2
+
+
+class Buckets(NamedTuple):
+    """Nodes that wait, `per_unit` buckets per unit of cost.
+
+    `head` is the first node of each bucket, all -1 before and after a tree; `after` and `before` are a node's
+    neighbours in its bucket.
+    """
+
+    per_unit: float
+    head: NDArray[np.int32]
+    after: NDArray[np.int32]
+    before: NDArray[np.int32]
+
+    @classmethod
+    def for_costs(cls, cost: NDArray[np.float64], nodes: int) -> "Buckets":
+        """Make empty buckets for a graph."""
+        per_unit, count = size_buckets(cost)
+        room = np.empty((2, nodes), np.int32)
+        return cls(per_unit, np.full(count, _NONE, np.int32), room[0], room[1])
 
 
 def size_buckets(cost: NDArray[np.float64]) -> tuple[float, int]:
@@ -25,26 +49,22 @@ def size_buckets(cost: NDArray[np.float64]) -> tuple[float, int]:
 
 @njit(cache=True, nogil=True)
 def grow_tree_in_buckets(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    cost: NDArray[np.float64],
-    per_unit: float,
+    graph: Graph,
     root: int,
     toward: NDArray[np.int32],
     distance: NDArray[np.float64],
-    head: NDArray[np.int32],
-    after: NDArray[np.int32],
-    before: NDArray[np.int32],
+    buckets: Buckets,
     asked: NDArray[np.int32],
     mark: int,
     missing: int,
 ) -> None:
-    """The shortest ways to a root over arcs that were turned round: `toward` is the next node, -1 where there is none.
+    """Find the shortest ways to a root over arcs turned round: `toward` is the next node, -1 where there is none.
 
-    `head` is the first node of each bucket, all -1 before and after; `after` and `before` are a node's neighbours in
-    its bucket. Ends when `missing` nodes with this mark in `asked` are reached by their shortest way. Nodes farther off
+    Ends when `missing` nodes with this mark in `asked` are reached by their shortest way. Nodes farther off
     may have another one. The marks of nodes that were reached are removed.
     """
+    indptr, indices, cost = graph
+    per_unit, head, after, before = buckets
     toward[:] = -1
     distance[:] = np.inf
     before[:] = _NOT_WAITING

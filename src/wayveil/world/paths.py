@@ -117,7 +117,7 @@ def _walk_batch(
     """Paths of the pairs of some destinations, one after the other, and their lengths."""
     shape = (len(roots), len(graph.indptr) - 1)
     toward, depth = np.empty(shape, np.int32), np.empty(shape, np.int32)
-    grow_trees(graph.indptr, graph.indices, graph.cost, roots, toward, np.empty((1, shape[1])), depth)
+    grow_trees(graph, roots, toward, np.empty((1, shape[1])), depth)
     tree = np.repeat(np.arange(len(roots)), np.diff(bounds))
     lengths = depth[tree, origin].astype(np.int64)
     walked = np.empty(int(lengths.sum()), np.int32)

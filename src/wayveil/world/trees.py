@@ -7,7 +7,7 @@ hop with the smallest index, whatever the order in which the search met them.
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numba import njit
@@ -74,13 +74,20 @@ class Trees:
     distance: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(NamedTuple):
     """Edges by row with a positive cost each, as the kernels want them."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     cost: NDArray[np.float64]
+
+
+class Heap(NamedTuple):
+    """A four-way heap of locations by `key`: `node` is who sits where, `place` where a location sits."""
+
+    key: NDArray[np.float64]
+    node: NDArray[np.int32]
+    place: NDArray[np.int32]
 
 
 def edge_cost(network: Network, cost: Cost) -> NDArray[np.float64]:
@@ -126,48 +133,42 @@ def _trees(graph: Graph, roots: NDArray[np.int32]) -> Trees:
     shape = (len(roots), len(graph.indptr) - 1)
     trees = Trees(np.empty(shape, np.int32), np.empty(shape, np.float64))
     depth = np.empty((1, shape[1]), np.int32)
-    grow_trees(graph.indptr, graph.indices, graph.cost, roots, trees.next_hop, trees.distance, depth)
+    grow_trees(graph, roots, trees.next_hop, trees.distance, depth)
     return trees
 
 
 @njit(cache=True, nogil=True)
 def grow_trees(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    cost: NDArray[np.float64],
+    graph: Graph,
     roots: NDArray[np.int32],
     toward: NDArray[np.int32],
     distance: NDArray[np.float64],
     depth: NDArray[np.int32],
 ) -> None:
     """Fill one row of each output per root; an output with a single row is scratch space for all roots."""
-    size = len(indptr) - 1
-    key = np.empty(size, np.float64)
-    node = np.empty(size, np.int32)
-    place = np.empty(size, np.int32)
+    size = len(graph.indptr) - 1
+    heap = Heap(np.empty(size, np.float64), np.empty(size, np.int32), np.empty(size, np.int32))
     for k in range(len(roots)):
         near = distance[k if len(distance) > 1 else 0]
         deep = depth[k if len(depth) > 1 else 0]
-        grow_tree(indptr, indices, cost, roots[k], toward[k], near, deep, key, node, place)
+        grow_tree(graph, roots[k], toward[k], near, deep, heap)
 
 
 @njit(cache=True, nogil=True)
 def grow_tree(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    cost: NDArray[np.float64],
+    graph: Graph,
     root: int,
     toward: NDArray[np.int32],
     distance: NDArray[np.float64],
     depth: NDArray[np.int32],
-    key: NDArray[np.float64],
-    node: NDArray[np.int32],
-    place: NDArray[np.int32],
+    heap: Heap,
 ) -> None:
-    """Dijkstra from one root. `key` and `node` are the heap; `place` is where in it a location sits.
+    """Run Dijkstra from one root.
 
     `depth` is the number of locations on the way to the root, both ends included, and 0 where there is no way.
     """
+    indptr, indices, cost = graph
+    key, node, place = heap
     toward[:] = -1
     depth[:] = 0
     distance[:] = np.inf
@@ -182,7 +183,7 @@ def grow_tree(
         depth[nearest] = depth[toward[nearest]] + 1
         waiting -= 1
         if waiting > 0:
-            sift_down(key, node, place, waiting)
+            sift_down(heap, waiting)
         for edge in range(indptr[nearest], indptr[nearest + 1]):
             other = indices[edge]
             if place[other] == _SETTLED:
@@ -194,16 +195,15 @@ def grow_tree(
                 if place[other] == _UNSEEN:
                     place[other] = waiting
                     waiting += 1
-                sift_up(key, node, place, place[other], other, through)
+                sift_up(heap, place[other], other, through)
             elif through == distance[other] and nearest < toward[other]:
                 toward[other] = nearest
 
 
 @njit(cache=True, nogil=True, inline="always")
-def sift_down(
-    key: NDArray[np.float64], node: NDArray[np.int32], place: NDArray[np.int32], waiting: int
-) -> None:
+def sift_down(heap: Heap, waiting: int) -> None:
     """Refill the top of the heap from its last entry, which sits at position `waiting`."""
+    key, node, place = heap
     moved_key, moved = key[waiting], node[waiting]
     at = 0
     while True:
@@ -223,15 +223,9 @@ def sift_down(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def sift_up(
-    key: NDArray[np.float64],
-    node: NDArray[np.int32],
-    place: NDArray[np.int32],
-    at: int,
-    location: int,
-    distance: float,
-) -> None:
+def sift_up(heap: Heap, at: int, location: int, distance: float) -> None:
     """Put a location with a new, smaller distance where it belongs, starting from position `at`."""
+    key, node, place = heap
     while at > 0:
         parent = (at - 1) >> 2
         if key[parent] <= distance:

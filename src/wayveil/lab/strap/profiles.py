@@ -6,7 +6,7 @@ proportional to T(a, c) T(c, b), where T counts the moves that were seen, plus o
 junctions were passed is known. All draws depend on the rider, the sweep and the place alone.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,8 +19,7 @@ from wayveil.lab.strap.square_cells import Ints, Segments
 SWEEPS, UNUSED = 10, 5  # the first sweeps forget where the chain began
 
 
-@dataclass(frozen=True, eq=False)
-class Profiles:
+class Profiles(NamedTuple):
     """The believed moves of each rider: `move[offsets[u]:offsets[u + 1]]`, ascending, source times junctions plus
     target, one entry per move and used sweep. `known_before` says of each segment whether the junction before it is
     known.
@@ -29,6 +28,35 @@ class Profiles:
     move: Ints
     offsets: Ints
     known_before: NDArray[np.bool_]
+
+
+class _RiderSegments(NamedTuple):
+    """Segments in the order of riders (those of rider u from `bounds[u]` on), and what the adversary saw of them."""
+
+    bounds: Ints
+    source: Ints
+    target: Ints
+    known_start: NDArray[np.bool_]
+    known_end: NDArray[np.bool_]
+    opens: NDArray[np.bool_]
+
+
+class _PublicMoves(NamedTuple):
+    """Moves among `size` junctions that the network allows, by where they begin and by where they end."""
+
+    indptr: Ints
+    indices: Ints
+    back: Ints
+    sources: Ints
+    size: int
+
+
+class _Guess(NamedTuple):
+    """Junctions of all trips of one rider, one trip after the other: filled in so far, seen, first of a trip."""
+
+    state: Ints
+    known: NDArray[np.bool_]
+    begins: NDArray[np.bool_]
 
 
 def believed_moves(
@@ -53,20 +81,17 @@ def believed_moves(
     before = np.zeros(len(segments), bool)
     before[1:] = same_trip[1:] & known_start[:-1]
     out = np.empty(len(segments) * (SWEEPS - UNUSED), np.int64)
-    arrays = (
+    seen = _RiderSegments(
         bounds,
         segments.source[order],
         segments.target[order],
         known_start[order],
         known_end[order],
         ~same_trip[order],
-        *moves,
-        *_reversed(*moves, junctions),
-        junctions,
-        key_of("filling in", seed),
-        out,
     )
-    share_out(lambda first, end: _fill(first, end, *arrays), riders, "adversary's profiles")
+    public = _PublicMoves(*moves, *_reversed(*moves, junctions), junctions)
+    key = key_of("filling in", seed)
+    share_out(lambda first, end: _fill(first, end, seen, public, key, out), riders, "adversary's profiles")
     offsets = bounds * (SWEEPS - UNUSED)
     out = out[np.lexsort((out, np.repeat(np.arange(riders), np.diff(offsets))))]
     return Profiles(out, offsets, before)
@@ -79,21 +104,21 @@ def _reversed(indptr: Ints, indices: Ints, size: int) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True)
-def _seen(pairs: Ints, count: int, pair: int) -> float:
+def _seen(pairs: Ints, pair: int) -> float:
     times = 0.0
-    for i in range(count):
+    for i in range(len(pairs)):
         if pairs[i] == pair:
             times += 1
     return times
 
 
 @njit(cache=True)
-def _weight(indptr: Ints, indices: Ints, pairs: Ints, count: int, size: int, a: int, b: int) -> float:
+def _weight(public: _PublicMoves, pairs: Ints, a: int, b: int) -> float:
     """T(a, b)."""
-    low, high = indptr[a], indptr[a + 1]
-    at = low + np.searchsorted(indices[low:high], b)
-    public = at < high and indices[at] == b
-    return _seen(pairs, count, a * size + b) + (1.0 if public else 0.0)
+    low, high = public.indptr[a], public.indptr[a + 1]
+    at = low + np.searchsorted(public.indices[low:high], b)
+    allowed = at < high and public.indices[at] == b
+    return _seen(pairs, a * public.size + b) + (1.0 if allowed else 0.0)
 
 
 @njit(cache=True)
@@ -112,79 +137,84 @@ def _draw(candidates: Ints, weights: NDArray[np.float64], lot: float, here: int)
     return candidates[len(candidates) - 1]
 
 
+@njit(cache=True)
+def _first_guess(segments: _RiderSegments, low: int, high: int) -> _Guess:
+    """Junctions of one rider as they are; those that were not seen are drawn before they are used."""
+    most = 2 * (high - low)
+    state, known, begins = np.empty(most, np.int64), np.empty(most, np.bool_), np.empty(most, np.bool_)
+    n = 0
+    for s in range(low, high):
+        if segments.opens[s]:
+            state[n], known[n], begins[n] = segments.source[s], segments.known_start[s], True
+            n += 1
+        state[n], known[n], begins[n] = segments.target[s], segments.known_end[s], False
+        n += 1
+    return _Guess(state[:n], known[:n], begins[:n])
+
+
+@njit(cache=True)
+def _seen_pairs(guess: _Guess, size: int) -> Ints:
+    """Moves of which both ends were seen."""
+    state, known, begins = guess
+    pairs, count = np.empty(len(state), np.int64), 0
+    for i in range(1, len(state)):
+        if not begins[i] and known[i] and known[i - 1]:
+            pairs[count] = state[i - 1] * size + state[i]
+            count += 1
+    return pairs[:count]
+
+
+@njit(cache=True)
+def _redraw(guess: _Guess, i: int, lot: float, pairs: Ints, public: _PublicMoves, starting: bool) -> int:
+    """Draw a junction that was not seen, given the ones around it.
+
+    A chain that is `starting` looks back only, since what comes next is not filled in yet.
+    """
+    state, known, begins = guess
+    has_before = not begins[i]
+    has_after = i + 1 < len(state) and not begins[i + 1] and (not starting or known[i + 1])
+    if has_before:
+        candidates = public.indices[public.indptr[state[i - 1]] : public.indptr[state[i - 1] + 1]]
+    elif has_after:
+        candidates = public.sources[public.back[state[i + 1]] : public.back[state[i + 1] + 1]]
+    else:
+        candidates = np.arange(public.size)
+    if len(candidates) == 0 and starting:
+        return min(int(lot * public.size), public.size - 1)
+    weights = np.ones(len(candidates))
+    if has_before:
+        for c in range(len(candidates)):
+            weights[c] = _weight(public, pairs, state[i - 1], candidates[c])
+    if has_after:
+        both = weights.copy()
+        total = 0.0
+        for c in range(len(candidates)):
+            both[c] *= _weight(public, pairs, candidates[c], state[i + 1])
+            total += both[c]
+        if total > 0:
+            weights = both
+    return _draw(candidates, weights, lot, state[i])
+
+
 @njit(cache=True, nogil=True)
 def _fill(
-    first: int,
-    end: int,
-    bounds: Ints,
-    source: Ints,
-    target: Ints,
-    known_start: NDArray[np.bool_],
-    known_end: NDArray[np.bool_],
-    opens: NDArray[np.bool_],
-    indptr: Ints,
-    indices: Ints,
-    back: Ints,
-    sources: Ints,
-    size: int,
-    key: np.uint64,
-    out: Ints,
+    first: int, end: int, segments: _RiderSegments, public: _PublicMoves, key: np.uint64, out: Ints
 ) -> None:
-    every = np.arange(size)
+    used = SWEEPS - UNUSED
     for rider in range(first, end):
-        low, high = bounds[rider], bounds[rider + 1]
-        # The states of all trips of the rider, one trip after the other.
-        most = 2 * (high - low)
-        state, known, begins = np.empty(most, np.int64), np.empty(most, np.bool_), np.empty(most, np.bool_)
-        n = 0
-        for s in range(low, high):
-            if opens[s]:
-                state[n], known[n], begins[n] = source[s], known_start[s], True
-                n += 1
-            state[n], known[n], begins[n] = target[s], known_end[s], False
-            n += 1
-        pairs = np.empty(n, np.int64)
-        count = 0
-        for i in range(1, n):
-            if not begins[i] and known[i] and known[i - 1]:
-                pairs[count] = state[i - 1] * size + state[i]
-                count += 1
+        low, high = segments.bounds[rider], segments.bounds[rider + 1]
+        guess = _first_guess(segments, low, high)
+        pairs = _seen_pairs(guess, public.size)
         word = mixed(key ^ np.uint64(rider))
-        place = out[low * (SWEEPS - UNUSED) : high * (SWEEPS - UNUSED)]
+        place = out[low * used : high * used]
         written = 0
         for sweep in range(SWEEPS + 1):
-            # Sweep 0 begins the chain: it looks back only, since what comes next is not filled in yet.
-            for i in range(n):
+            for i in range(len(guess.state)):
                 word = mixed(word)
-                if known[i]:
-                    continue
-                lot = unit_of(word)
-                has_before = not begins[i]
-                has_after = i + 1 < n and not begins[i + 1] and (sweep > 0 or known[i + 1])
-                if has_before:
-                    candidates = indices[indptr[state[i - 1]] : indptr[state[i - 1] + 1]]
-                elif has_after:
-                    candidates = sources[back[state[i + 1]] : back[state[i + 1] + 1]]
-                else:
-                    candidates = every
-                weights = np.ones(len(candidates))
-                if has_before:
-                    for c in range(len(candidates)):
-                        weights[c] = _weight(indptr, indices, pairs, count, size, state[i - 1], candidates[c])
-                if has_after:
-                    both = weights.copy()
-                    total = 0.0
-                    for c in range(len(candidates)):
-                        both[c] *= _weight(indptr, indices, pairs, count, size, candidates[c], state[i + 1])
-                        total += both[c]
-                    if total > 0:
-                        weights = both
-                if len(candidates) == 0 and sweep == 0:
-                    state[i] = min(int(lot * size), size - 1)
-                else:
-                    state[i] = _draw(candidates, weights, lot, state[i])
+                if not guess.known[i]:
+                    guess.state[i] = _redraw(guess, i, unit_of(word), pairs, public, sweep == 0)
             if sweep > UNUSED:
-                for i in range(1, n):
-                    if not begins[i]:
-                        place[written] = state[i - 1] * size + state[i]
+                for i in range(1, len(guess.state)):
+                    if not guess.begins[i]:
+                        place[written] = guess.state[i - 1] * public.size + guess.state[i]
                         written += 1

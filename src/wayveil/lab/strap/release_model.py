@@ -1,6 +1,7 @@
 """What the adversary learns from a release: where released trips go from a junction."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,7 @@ from wayveil.lab.strap.square_cells import (
 from wayveil.trips.trips import Trips
 
 
-@dataclass(frozen=True, eq=False)
-class TransitionRows:
+class TransitionRows(NamedTuple):
     """Probabilities by row: those of `context[i]` (ascending) are `share[indptr[i]:indptr[i + 1]]` at `target`."""
 
     context: Ints
@@ -38,21 +38,29 @@ class TransitionRows:
         return cls(found, indptr, pair % size, count / np.repeat(total, np.diff(indptr)))
 
 
-@dataclass(frozen=True, eq=False)
-class ReleaseModel:
-    """First and second order moves of the released trips, and their different segments by the cell they begin in.
+class ReleasedMoves(NamedTuple):
+    """First and second order moves of the released trips.
 
     first, second  moves after a junction; after two junctions (the earlier one times junctions plus the later)
     ends           junctions where released segments end, ascending
+    """
+
+    first: TransitionRows
+    second: TransitionRows
+    ends: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseModel:
+    """Moves of the released trips, and their different segments by the cell they begin in.
+
     by_cell        segments in order of the cell of their start: those of cell c are by_cell[bounds[c]:bounds[c + 1]]
     target         the junction where each different segment ends
     """
 
     segments: Segments
     different: DistinctSegments
-    first: TransitionRows
-    second: TransitionRows
-    ends: Ints
+    moves: ReleasedMoves
     by_cell: Ints
     bounds: Ints
     target: Ints
@@ -69,11 +77,13 @@ class ReleaseModel:
         return cls(
             segments,
             different,
-            TransitionRows.of(segments.source, segments.target, size),
-            TransitionRows.of(
-                segments.source[same - 1] * size + segments.source[same], segments.target[same], size
+            ReleasedMoves(
+                TransitionRows.of(segments.source, segments.target, size),
+                TransitionRows.of(
+                    segments.source[same - 1] * size + segments.source[same], segments.target[same], size
+                ),
+                np.unique(segments.target),
             ),
-            np.unique(segments.target),
             by_cell,
             np.searchsorted(begin[by_cell], np.arange(cells.wide * cells.high + 1)).astype(np.int64),
             segments.target[different.first],

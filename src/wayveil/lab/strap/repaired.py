@@ -9,21 +9,21 @@ Where nothing begins around x, the ring of cells is widened until something does
 count alike; an empty release is as far away as the world is wide.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ragged
 from wayveil.attacks.sharing_out import share_out
 from wayveil.attacks.warping import INFINITE, warping
 from wayveil.lab.strap.profiles import Profiles
-from wayveil.lab.strap.release_model import ReleaseModel
+from wayveil.lab.strap.release_model import ReleasedMoves, ReleaseModel
 from wayveil.lab.strap.square_cells import DistinctSegments, Floats, Ints, Junctions, Segments, SquareCells
 
 
-@dataclass(frozen=True, eq=False)
-class Expected:
+class Expected(NamedTuple):
     """The expected distance of each raw segment in metres, and which of them were special."""
 
     metres: Floats
@@ -31,8 +31,7 @@ class Expected:
     weightless: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
+class Groups(NamedTuple):
     """For each different raw segment the released segments around its start, grouped by the junction where they end.
 
     Those of segment i are at `bounds[i]:bounds[i + 1]`: the junctions, ascending, and the mean distance to the group.
@@ -43,6 +42,25 @@ class Groups:
     ends: Ints
     metres: Floats
     widened: NDArray[np.bool_]
+
+
+class _RawSegments(NamedTuple):
+    """Raw segments: where each begins, the junction before (-1: unknown), its number among different ones, whose."""
+
+    source: Ints
+    before: Ints
+    different: Ints
+    rider: Ints
+
+
+class _Grounds(NamedTuple):
+    """Released segments by the cell that they begin in, of `wide` x `high` cells, and the junction where each ends."""
+
+    paths: Ragged
+    of_cell: Ragged
+    target: Ints
+    wide: int
+    high: int
 
 
 def expected_distances(
@@ -62,25 +80,15 @@ def expected_distances(
     metres, weightless = np.empty(count), np.zeros(count, bool)
     before = np.full(count, -1, np.int64)
     before[1:] = np.where(profiles.known_before[1:], segments.source[:-1], -1)
-    arrays = (
-        segments.source,
-        before,
-        different.of_segment,
-        rider,
-        profiles.move,
-        profiles.offsets,
-        *(getattr(model.first, name) for name in ("context", "indptr", "target", "share")),
-        *(getattr(model.second, name) for name in ("context", "indptr", "target", "share")),
-        model.ends,
-        groups.bounds,
-        groups.ends,
-        groups.metres,
-        len(junctions),
-        metres,
-        weightless,
+    result = Expected(metres, groups.widened[different.of_segment], weightless)
+    asked = _RawSegments(segments.source, before, different.of_segment, rider)
+    size, moves = len(junctions), model.moves
+    share_out(
+        lambda first, end: _expect(first, end, asked, profiles, moves, groups, size, result),
+        count,
+        "expected distances",
     )
-    share_out(lambda first, end: _expect(first, end, *arrays), count, "expected distances")
-    return Expected(metres, groups.widened[different.of_segment], weightless)
+    return result
 
 
 def group_distances(
@@ -90,24 +98,18 @@ def group_distances(
     if len(model.segments) == 0:
         return None
     begin = cells.of[segments.trips.location[segments.start[different.first]]]
+    raw = Ragged(different.point, different.offsets)
+    grounds = _Grounds(
+        Ragged(model.different.point, model.different.offsets),
+        Ragged(model.by_cell, model.bounds),
+        model.target,
+        cells.wide,
+        cells.high,
+    )
     parts: dict[int, tuple[Ints, Ints, Floats, NDArray[np.bool_]]] = {}
 
     def work(first: int, end: int) -> None:
-        parts[first] = _grouped(
-            first,
-            end,
-            different.point,
-            different.offsets,
-            begin,
-            model.different.point,
-            model.different.offsets,
-            model.by_cell,
-            model.bounds,
-            model.target,
-            cells.wide,
-            cells.high,
-            junctions,
-        )
+        parts[first] = _grouped(first, end, raw, begin, grounds, junctions)
 
     share_out(work, len(different.first), "distances of segments")
     found = [parts[first] for first in sorted(parts)]
@@ -120,24 +122,20 @@ def group_distances(
 def _grouped(
     first: int,
     end: int,
-    point: Floats,
-    offsets: Ints,
+    raw: Ragged,
     begin: Ints,
-    there: Floats,
-    bounds: Ints,
-    by_cell: Ints,
-    of_cell: Ints,
-    target: Ints,
-    wide: int,
-    high: int,
+    grounds: _Grounds,
     junctions: int,
 ) -> tuple[Ints, Ints, Floats, NDArray[np.bool_]]:
+    there, bounds = grounds.paths
+    by_cell, of_cell = grounds.of_cell
+    target, wide, high = grounds.target, grounds.wide, grounds.high
     size, used = np.zeros(end - first, np.int64), 0
     ends, mean = np.empty(64, np.int64), np.empty(64)
     widened = np.zeros(end - first, np.bool_)
     total, number = np.zeros(junctions), np.zeros(junctions, np.int64)
     for s in range(first, end):
-        x = point[offsets[s] : offsets[s + 1]]
+        x = raw.values[raw.offsets[s] : raw.offsets[s + 1]]
         row, column = begin[s] // wide, begin[s] % wide
         ring, some = 0, 0
         while some == 0:
@@ -195,46 +193,29 @@ def row_entropy(moves: Ints, source: int, size: int) -> float:
 def _expect(
     first: int,
     end: int,
-    source: Ints,
-    before: Ints,
-    different: Ints,
-    rider: Ints,
-    moves: Ints,
-    of_rider: Ints,
-    context1: Ints,
-    indptr1: Ints,
-    target1: Ints,
-    share1: Floats,
-    context2: Ints,
-    indptr2: Ints,
-    target2: Ints,
-    share2: Floats,
-    released_ends: Ints,
-    bounds: Ints,
-    ends: Ints,
-    mean: Floats,
+    asked: _RawSegments,
+    profiles: Profiles,
+    released: ReleasedMoves,
+    groups: Groups,
     size: int,
-    metres: Floats,
-    weightless: NDArray[np.bool_],
+    result: Expected,
 ) -> None:
+    bounds, mean = groups.bounds, groups.metres
     for s in range(first, end):
-        x = source[s]
-        own = moves[of_rider[rider[s]] : of_rider[rider[s] + 1]]
+        x, different, rider = asked.source[s], asked.different[s], asked.rider[s]
+        own = profiles.move[profiles.offsets[rider] : profiles.offsets[rider + 1]]
         doubt = row_entropy(own, x, size)
         low, high = np.searchsorted(own, x * size), np.searchsorted(own, (x + 1) * size)
-        row = _row(context2, before[s] * size + x) if before[s] >= 0 else -1
-        targets, shares = target2, share2
-        begin, stop = 0, 0
-        if row >= 0:
-            begin, stop = indptr2[row], indptr2[row + 1]
-        else:
-            row = _row(context1, x)
-            targets, shares = target1, share1
-            if row >= 0:
-                begin, stop = indptr1[row], indptr1[row + 1]
+        row, rows = -1, released.second
+        if asked.before[s] >= 0:
+            row = _row(rows.context, asked.before[s] * size + x)
+        if row < 0:
+            rows = released.first
+            row = _row(rows.context, x)
+        begin, stop = (rows.indptr[row], rows.indptr[row + 1]) if row >= 0 else (0, 0)
         weighted, weights, plain = 0.0, 0.0, 0.0
-        for at in range(bounds[different[s]], bounds[different[s] + 1]):
-            z = ends[at]
+        for at in range(bounds[different], bounds[different + 1]):
+            z = groups.ends[at]
             w = 0.0
             if high > low:
                 times = np.searchsorted(own[low:high], x * size + z, side="right") - np.searchsorted(
@@ -242,16 +223,16 @@ def _expect(
                 )
                 w += (1 - doubt) * times / (high - low)
             if row >= 0:
-                place = begin + np.searchsorted(targets[begin:stop], z)
-                if place < stop and targets[place] == z:
-                    w += doubt * shares[place]
+                place = begin + np.searchsorted(rows.target[begin:stop], z)
+                if place < stop and rows.target[place] == z:
+                    w += doubt * rows.share[place]
             else:
-                w += doubt / len(released_ends)
+                w += doubt / len(released.ends)
             weighted += w * mean[at]
             weights += w
             plain += mean[at]
         if weights > 0:
-            metres[s] = weighted / weights
+            result.metres[s] = weighted / weights
         else:
-            metres[s] = plain / (bounds[different[s] + 1] - bounds[different[s]])
-            weightless[s] = True
+            result.metres[s] = plain / (bounds[different + 1] - bounds[different])
+            result.weightless[s] = True

@@ -11,7 +11,7 @@ A synthetic trip is released if at least k seeds, its own among them, give it a 
 own seed's. Hours follow the hours of all trips, not those of the seed. Candidates are tried a public number of times.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.cluster.hierarchy import fcluster, linkage
 
+from wayveil.arrays import Ragged
 from wayveil.errors import ParameterError
 from wayveil.lab.syntactic.method import Lots, SyntacticMethod, check_crowd
 from wayveil.progress import step
@@ -132,24 +133,23 @@ def count_alike(
     other = np.full(len(cluster), np.log(blur / visits.sum()))
     order = np.argsort(seeds.lengths, kind="stable")
     start = np.searchsorted(seeds.lengths[order], np.arange(int(seeds.lengths.max()) + 2))
-    return _alike(
-        candidates.location.astype(np.int64),
-        candidates.offsets,
-        seed,
-        seeds.location.astype(np.int64),
-        seeds.offsets,
-        order,
-        start,
-        cluster,
-        same,
-        other,
-        np.log(gamma) + 1e-9,
-    )
+    made, raw = (Ragged(trips.location.astype(np.int64), trips.offsets) for trips in (candidates, seeds))
+    odds = _StopOdds(cluster, same, other)
+    return _alike(made, seed, raw, Ragged(order, start), odds, np.log(gamma) + 1e-9)
+
+
+class _StopOdds(NamedTuple):
+    """Cluster of each place, and the log probability of a stop from a seed's stop in the same cluster or in another."""
+
+    cluster: Ints
+    same: Floats
+    other: Floats
 
 
 @njit(cache=True)
-def _likelihood(y: Ints, d: Ints, cluster: Ints, same: Floats, other: Floats) -> float:
+def _likelihood(y: Ints, d: Ints, odds: _StopOdds) -> float:
     """log P(y | d), less the visits of y, which no seed changes."""
+    cluster, same, other = odds
     total = 0.0
     for i in range(len(y)):
         total += same[y[i]] if cluster[y[i]] == cluster[d[i]] else other[y[i]]
@@ -157,26 +157,15 @@ def _likelihood(y: Ints, d: Ints, cluster: Ints, same: Floats, other: Floats) ->
 
 
 @njit(cache=True)
-def _alike(
-    location: Ints,
-    offsets: Ints,
-    seed: Ints,
-    raw: Ints,
-    bounds: Ints,
-    order: Ints,
-    start: Ints,
-    cluster: Ints,
-    same: Floats,
-    other: Floats,
-    factor: float,
-) -> Ints:
+def _alike(made: Ragged, seed: Ints, raw: Ragged, of_length: Ragged, odds: _StopOdds, factor: float) -> Ints:
+    seeds, bounds = raw
     out = np.zeros(len(seed), np.int64)
     for t in range(len(seed)):
-        y = location[offsets[t] : offsets[t + 1]]
-        own = _likelihood(y, raw[bounds[seed[t]] : bounds[seed[t] + 1]], cluster, same, other)
-        for at in range(start[len(y)], start[len(y) + 1]):
-            d = order[at]
-            here = _likelihood(y, raw[bounds[d] : bounds[d + 1]], cluster, same, other)
+        y = made.values[made.offsets[t] : made.offsets[t + 1]]
+        own = _likelihood(y, seeds[bounds[seed[t]] : bounds[seed[t] + 1]], odds)
+        for at in range(of_length.offsets[len(y)], of_length.offsets[len(y) + 1]):
+            d = of_length.values[at]
+            here = _likelihood(y, seeds[bounds[d] : bounds[d + 1]], odds)
             out[t] += abs(own - here) <= factor
     return out
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.settings import Generation, RouteSettings
-from wayveil.world.bucket_trees import grow_tree_in_buckets, size_buckets
+from wayveil.world.bucket_trees import Buckets, grow_tree_in_buckets
 from wayveil.world.network import Network
+from wayveil.world.trees import Graph
 
 METRES, SECONDS, LINES = range(3)
 _RIDE, _BOARD, _ALIGHT = range(3)
@@ -78,24 +79,15 @@ def find_routes(
     """The cheapest way of each pair, pairs sorted by destination, one after the other; length 0 where there is none."""
     roots, first = np.unique(destination, return_index=True)
     bounds = np.append(first, len(destination)).astype(np.int64)
-    return _follow_trees(
-        graph.indptr,
-        graph.indices,
-        cost,
-        *size_buckets(cost),
-        graph.stop,
-        roots.astype(np.int32),
-        bounds,
-        origin,
-    )
+    costly = Graph(graph.indptr, graph.indices, cost)
+    buckets = Buckets.for_costs(cost, len(graph.stop))
+    return _follow_trees(costly, buckets, graph.stop, roots.astype(np.int32), bounds, origin)
 
 
 @njit(cache=True, nogil=True)
-def _follow_trees(indptr, indices, cost, per_unit, buckets, stop, roots, bounds, origin):  # type: ignore[no-untyped-def]
-    size = len(indptr) - 1
+def _follow_trees(graph, buckets, stop, roots, bounds, origin):  # type: ignore[no-untyped-def]
+    size = len(stop)
     toward, distance = np.empty(size, np.int32), np.empty(size)
-    after, before = np.empty(size, np.int32), np.empty(size, np.int32)
-    head = np.full(buckets, -1, np.int32)
     location = np.empty(24 * len(origin) + size + 1, np.int32)
     lengths = np.zeros(len(origin), np.int64)
     asked = np.full(size, -1, np.int32)
@@ -108,9 +100,7 @@ def _follow_trees(indptr, indices, cost, per_unit, buckets, stop, roots, bounds,
             if asked[origin[i]] != k:
                 asked[origin[i]] = k
                 missing += 1
-        grow_tree_in_buckets(
-            indptr, indices, cost, per_unit, root, toward, distance, head, after, before, asked, k, missing
-        )
+        grow_tree_in_buckets(graph, root, toward, distance, buckets, asked, k, missing)
         for i in range(bounds[k], bounds[k + 1]):
             if used + size > len(location):
                 larger = np.empty(2 * len(location) + size, np.int32)

@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.progress import track
-from wayveil.world.trees import sift_down, sift_up
+from wayveil.world.trees import Heap, sift_down, sift_up
 
 Ints = NDArray[np.int64]
 # What every hop of every cell costs on the way to a destination at an hour: one row per cell.
@@ -60,7 +60,8 @@ def _ways_back(places, cost, to, origin):  # type: ignore[no-untyped-def]
     """Ways of these origins to one destination, one after the other, and the number of visits of each."""
     size, hops = places.shape
     toward, distance = np.full(size, -1, np.int32), np.full(size, np.inf)
-    key, node, place = np.empty(size), np.empty(size, np.int32), np.full(size, _UNSEEN, np.int32)
+    heap = Heap(np.empty(size), np.empty(size, np.int32), np.full(size, _UNSEEN, np.int32))
+    key, node, place = heap
     wanted = np.zeros(size, np.bool_)
     wanted[origin] = True
     missing = wanted.sum()
@@ -72,7 +73,7 @@ def _ways_back(places, cost, to, origin):  # type: ignore[no-untyped-def]
         missing -= wanted[nearest]
         waiting -= 1
         if waiting > 0:
-            sift_down(key, node, place, waiting)
+            sift_down(heap, waiting)
         for hop in range(hops):
             other = places[nearest, hop]
             if other < 0 or place[other] == _SETTLED:
@@ -83,7 +84,7 @@ def _ways_back(places, cost, to, origin):  # type: ignore[no-untyped-def]
                 if place[other] == _UNSEEN:
                     place[other] = waiting
                     waiting += 1
-                sift_up(key, node, place, place[other], other, through)
+                sift_up(heap, place[other], other, through)
     lengths = np.empty(len(origin), np.int64)
     for i in range(len(origin)):
         at, length = origin[i], 1

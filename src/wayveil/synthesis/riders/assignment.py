@@ -46,6 +46,33 @@ class TapArrays(NamedTuple):
     draw: NDArray[np.float64]  # three per tap, for purposes
 
 
+class Queues(NamedTuple):
+    """Riders who travel today by (home, role): those of row r are `queue[starts[r]:starts[r + 1]]`.
+
+    All before `ahead[r]` have tapped today.
+    """
+
+    starts: NDArray[np.int64]
+    queue: NDArray[np.int32]
+    ahead: NDArray[np.int64]
+
+
+class TapInQuestion(NamedTuple):
+    """Where and when somebody tapped, and for what a rider of each role would, if the tap continued nothing."""
+
+    here: int
+    time: int
+    fresh: NDArray[np.int64]
+
+
+class Best(NamedTuple):
+    """The rider with the lowest score so far, and in which scenario; NOBODY if none fits."""
+
+    rider: int
+    score: float
+    scenario: int
+
+
 @njit(cache=True)
 def fresh_purpose(rules: RuleArrays, role: int, weekday: int, second: int, draw: NDArray[np.float64]) -> int:
     """What a trip that continues nothing is for."""
@@ -91,10 +118,8 @@ def travels(rider: int, today: int, regularity: float) -> bool:
 
 
 @njit(cache=True)
-def line_up(
-    people: People, riders: int, today: int, regularity: float, stops: int, roles: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Riders who travel today, in order, by (home, role)."""
+def line_up(people: People, riders: int, today: int, regularity: float, stops: int, roles: int) -> Queues:
+    """Queue the riders who travel today, in order."""
     weekday = (today + 3) % 7
     starts = np.zeros(stops * roles + 1, np.int64)
     for rider in range(riders):
@@ -107,7 +132,7 @@ def line_up(
             row = people.home[rider] * roles + people.role[rider]
             queue[at[row]] = rider
             at[row] += 1
-    return starts, queue
+    return Queues(starts, queue, starts[:-1].copy())
 
 
 @njit(cache=True)
@@ -120,13 +145,10 @@ def assign(taps: TapArrays, ground: Surroundings, rules: RuleArrays, people: Peo
             continue
         today = taps.time[taps.days[block]] // DAY
         weekday = (today + 3) % 7  # 1970-01-01 was a Thursday
-        starts, queue = line_up(people, riders, today, rules.shares[3], stops, roles)
-        ahead = starts[:-1].copy()
+        queues = line_up(people, riders, today, rules.shares[3], stops, roles)
         empty(lists)
         for tap in range(taps.days[block], taps.days[block + 1]):
-            rider, scenario = best_rider(
-                tap, today, weekday, taps, ground, rules, people, lists, starts, queue, ahead
-            )
+            rider, scenario = best_rider(tap, weekday, taps, ground, rules, people, lists, queues)
             if rider == NOBODY:
                 rider = riders
                 riders += 1
@@ -175,25 +197,32 @@ def give(
 @njit(cache=True)
 def best_rider(
     tap: int,
-    today: int,
     weekday: int,
     taps: TapArrays,
     ground: Surroundings,
     rules: RuleArrays,
     people: People,
     lists: Waiting,
-    starts: NDArray[np.int64],
-    queue: NDArray[np.int32],
-    ahead: NDArray[np.int64],
+    queues: Queues,
 ) -> tuple[int, int]:
-    """The rider with the lowest score for a tap, and in which scenario; NOBODY if none fits."""
-    here, time, roles = taps.location[tap], taps.time[tap], len(rules.taps_a_day)
-    second = time % DAY
-    best, best_score, best_scenario = NOBODY, np.inf, NEW_RIDER
-    fresh = np.empty(roles, np.int64)
-    for role in range(roles):
-        fresh[role] = fresh_purpose(rules, role, weekday, second, taps.draw[tap])
+    """Find the rider with the lowest score for a tap, and in which scenario; NOBODY if none fits."""
+    fresh = np.empty(len(rules.taps_a_day), np.int64)
+    for role in range(len(fresh)):
+        fresh[role] = fresh_purpose(rules, role, weekday, taps.time[tap] % DAY, taps.draw[tap])
+    asked = TapInQuestion(taps.location[tap], taps.time[tap], fresh)
     # Who has not tapped today has the same score everywhere but for the distance, and sets the mark for all others.
+    mark = best_at_home(asked, ground, rules, people, queues)
+    best = best_waiting(asked, ground, rules, people, lists, mark)
+    return best.rider, best.scenario
+
+
+@njit(cache=True)
+def best_at_home(
+    asked: TapInQuestion, ground: Surroundings, rules: RuleArrays, people: People, queues: Queues
+) -> Best:
+    """Find the nearest rider without a tap today."""
+    here, time, fresh = asked
+    best, best_score, best_scenario = NOBODY, np.inf, NEW_RIDER
     for group in range(ground.around[here], ground.around[here + 1]):
         if ground.metres[ground.begin[group]] > rules.metres[FIRST]:
             break
@@ -201,27 +230,40 @@ def best_rider(
             score = ground.metres[at] * rules.score[1] + rules.shares[0]
             if ground.metres[at] > rules.metres[FIRST] or score > best_score:
                 break
-            for role in range(roles):
-                if second >= rules.latest[role] or rules.most[role, fresh[role]] < 1:
+            for role in range(len(fresh)):
+                if time % DAY >= rules.latest[role] or rules.most[role, fresh[role]] < 1:
                     continue
-                rider = next_in_line(
-                    ground.near[at] * roles + role,
-                    today,
-                    time,
-                    ground.longest,
-                    rules.patience,
-                    people,
-                    starts,
-                    queue,
-                    ahead,
-                )
+                row = ground.near[at] * len(fresh) + role
+                rider = next_in_line(row, time, ground.longest, rules.patience, people, queues)
                 if rider != NOBODY and (score < best_score or (score == best_score and rider < best)):
                     best, best_score, best_scenario = rider, score, FIRST
-    # One deep loop: a function of its own would count references to all these arrays at every call.
-    soonest = (
-        rules.low.min(),
-        rules.low[:, NEW_TRIP].min(),
-    )  # of riders who may go on, and of those who may not
+    return Best(np.int64(best), best_score, best_scenario)
+
+
+@njit(cache=True)
+def shortest_gap(second: int, slot: int, least: int) -> int:
+    """Seconds since the last tap of a slot, at least."""
+    return max(second - (slot + 1) * QUARTER + 1, least)
+
+
+@njit(cache=True)
+def best_waiting(
+    asked: TapInQuestion,
+    ground: Surroundings,
+    rules: RuleArrays,
+    people: People,
+    lists: Waiting,
+    mark: Best,
+) -> Best:
+    """Find the rider with a tap today who beats the mark, if there is one.
+
+    One deep loop: a function of its own would count references to all these arrays at every call.
+    """
+    here, time, fresh = asked
+    best, best_score, best_scenario = mark
+    second, roles = time % DAY, len(fresh)
+    # Of riders who may go on, and of those who may not.
+    soonest = (rules.low.min(), rules.low[:, NEW_TRIP].min())
     for group in range(ground.around[here], ground.around[here + 1]):
         nearest = ground.metres[ground.begin[group]] * rules.score[1]
         if nearest + soonest[0] * rules.score[0] - rules.score[2] > best_score:
@@ -232,7 +274,7 @@ def best_rider(
             if second < soonest[shut]:
                 continue
             slot = latest_slot(lists.by_zone, zone, (second - soonest[shut]) // QUARTER)
-            shortest = max(second - (slot + 1) * QUARTER + 1, soonest[shut])
+            shortest = shortest_gap(second, slot, soonest[shut])
             if slot < 0 or nearest + shortest * rules.score[0] - bonus > best_score:
                 continue
             for at in range(ground.begin[group], ground.begin[group + 1]):
@@ -242,8 +284,7 @@ def best_rider(
                 if base + gap * rules.score[0] - bonus > best_score or second < gap:
                     continue
                 slot = latest_slot(lists.by_stop, site, (second - gap) // QUARTER)
-                shortest = max(second - (slot + 1) * QUARTER + 1, gap)
-                if slot < 0 or base + shortest * rules.score[0] - bonus > best_score:
+                if slot < 0 or base + shortest_gap(second, slot, gap) * rules.score[0] - bonus > best_score:
                     continue
                 for role in range(roles):
                     row = site * roles + role
@@ -258,7 +299,7 @@ def best_rider(
                         looked, oldest = 0, max(second - most, 0) // QUARTER
                         slot = latest_slot(lists.by_role, row, (second - least) // QUARTER)
                         while slot >= oldest and looked < rules.patience:
-                            shortest = max(second - (slot + 1) * QUARTER + 1, least)
+                            shortest = shortest_gap(second, slot, least)
                             if base + shortest * rules.score[0] - bonus > best_score:
                                 break
                             rider = lists.head[row * SLOTS + slot]
@@ -279,22 +320,14 @@ def best_rider(
                                         best, best_score, best_scenario = rider, score, scenario
                                 rider = lists.after[rider]
                             slot = latest_slot(lists.by_role, row, slot - 1) if slot > 0 else -1
-    return best, best_scenario
+    return Best(np.int64(best), best_score, best_scenario)
 
 
 @njit(cache=True)
-def next_in_line(
-    row: int,
-    today: int,
-    time: int,
-    rest: int,
-    patience: int,
-    people: People,
-    starts: NDArray[np.int64],
-    queue: NDArray[np.int32],
-    ahead: NDArray[np.int64],
-) -> int:
-    """The first rider of a line who has no tap today and could be here from wherever the last tap was."""
+def next_in_line(row: int, time: int, rest: int, patience: int, people: People, queues: Queues) -> int:
+    """Find the first rider of a row who has no tap today and could be here from wherever the last tap was."""
+    starts, queue, ahead = queues
+    today = time // DAY
     while ahead[row] < starts[row + 1] and people.today[queue[ahead[row]]] == today:
         ahead[row] += 1
     for at in range(ahead[row], min(starts[row + 1], ahead[row] + patience)):
