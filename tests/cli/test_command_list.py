@@ -5,6 +5,7 @@ import re
 import pytest
 import typer
 
+from wayveil.answers.questions import QUESTIONS, TRIP_QUESTIONS
 from wayveil.cli import _register, app
 from wayveil.cli.moved import MOVED
 
@@ -52,6 +53,13 @@ def test_every_help_ends_with_an_example(lab):
     for words, command in every_command(lab=lab):
         last = [line.strip() for line in command.help.splitlines() if line.strip()][-1]
         assert last.startswith(" ".join(("wayveil", *words))), words
+
+
+def test_the_help_of_ask_explains_each_question_in_one_line(wayveil, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    shown = wayveil("ask", "--help")[1]
+    for question, what in (TRIP_QUESTIONS | QUESTIONS).items():
+        assert re.search(rf"• {question}: {what.replace('tap-ins', 'visits')} +│", shown), question
 
 
 @pytest.mark.parametrize(("old", "new"), MOVED.items())

@@ -10,8 +10,8 @@ from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.verdicts import Verdict
-from wayveil.answers.answers import say_question
 from wayveil.answers.districts import read_districts
+from wayveil.answers.questions import say_question
 from wayveil.answers.trip_questions import answer_trips
 from wayveil.errors import InputError, ParameterError, RefusedError
 from wayveil.privacy.bits import SeededBits

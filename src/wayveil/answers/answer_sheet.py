@@ -6,8 +6,9 @@ from typing import Protocol
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.answers import QUESTIONS, Answer, answer_question
+from wayveil.answers.answers import Answer, answer_question
 from wayveil.answers.plain_laplace import plain_half_width
+from wayveil.answers.questions import QUESTIONS
 from wayveil.answers.seats import SEATS, Seats
 from wayveil.errors import ParameterError, RefusedError
 

@@ -15,6 +15,7 @@ from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.delay import Delays, count_delay
 from wayveil.answers.filters import NO_FILTERS, Filters
 from wayveil.answers.load import count_load
+from wayveil.answers.questions import QUESTIONS
 from wayveil.answers.seats import SEATS, Seats, Service
 from wayveil.answers.trip_periods import Period
 from wayveil.answers.visit_counts import count_routes, count_visits_of, say_bars
@@ -25,19 +26,6 @@ from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.world.world import World
 
-QUESTIONS: Final = {
-    "total": "tap-ins in all",
-    "stops": "tap-ins per stop",
-    "hours": "tap-ins per hour of the day",
-    "stop-hours": "tap-ins per stop and hour",
-    "most-used": "the stops with the most tap-ins",
-    "least-used": "the stops with the fewest tap-ins",
-    "pairs": "trips with these two stops in a row",
-    "triples": "trips with these three stops in a row",
-    "routes": "tap-ins per route",
-    "load": "tap-ins per seat that ran, of each route",
-    "delay": "minutes that a passenger's vehicle was late, on average",
-}
 GROUPED: Final[dict[str, tuple[Key, ...]]] = {
     "total": (),
     "stops": ("stop",),
@@ -68,11 +56,6 @@ MADE_UP: Final = (
 )
 
 
-def say_question(question: str, *, taps: bool) -> str:
-    """The question in words: visits of trips are visits, and tap-ins only where every visit boards."""
-    return QUESTIONS[question] if taps else QUESTIONS[question].replace("tap-ins", "visits")
-
-
 @dataclass(frozen=True, eq=False)
 class Answer:
     """A table with `answer`, `low` and `high` (95 %; empty where not known), and the question in words."""
@@ -101,7 +84,7 @@ def answer_question(
     seats of a `service`; without one by all runs of the network, of `seats` each. `delay` needs `delays`.
     """
     if question not in QUESTIONS:
-        raise ParameterError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
+        raise ParameterError(f"unknown question {question!r}; choose one of {', '.join(QUESTIONS)}")
     if service is not None and question != "load":
         raise ParameterError(f"a timetable is for load and line-load, not for {question!r}")
     if delays is not None and question != "delay":

@@ -9,13 +9,13 @@ from typing import Any
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answer_sheet import Answering
-from wayveil.answers.answers import KIND_OF, QUESTIONS, Answer, answer_question, say_question
+from wayveil.answers.answers import KIND_OF, Answer, answer_question
 from wayveil.answers.delay import read_delays
 from wayveil.answers.filters import Filters
+from wayveil.answers.questions import QUESTIONS, TRIP_QUESTIONS, say_question
 from wayveil.answers.seats import SEATS, Seats, find_service
 from wayveil.answers.trip_periods import Period, require_periods
 from wayveil.answers.trip_questions import (
-    TRIP_QUESTIONS,
     answer_trips,
     refuse_additions,
     say_trip_question,
@@ -68,7 +68,7 @@ def ask_release(
     """
     if question not in (*TRIP_QUESTIONS, *QUESTIONS):
         raise ParameterError(
-            f"there is no question {question!r}; there are {', '.join((*TRIP_QUESTIONS, *QUESTIONS))}"
+            f"unknown question {question!r}; choose one of {', '.join((*TRIP_QUESTIONS, *QUESTIONS))}"
         )
     release = release.whole
     periods = require_periods(by)

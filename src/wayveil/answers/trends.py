@@ -17,9 +17,10 @@ import numpy as np
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.answers import GROUPED, KIND_OF, answer_question, say_question
+from wayveil.answers.answers import GROUPED, KIND_OF, answer_question
+from wayveil.answers.questions import TRIP_QUESTIONS, say_question
 from wayveil.answers.ranks import rank_ranges
-from wayveil.answers.trip_questions import TRIP_QUESTIONS, answer_trips, trip_kind
+from wayveil.answers.trip_questions import answer_trips, trip_kind
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
 from wayveil.released.datasheet import followed_by

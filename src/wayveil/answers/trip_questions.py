@@ -16,6 +16,7 @@ from wayveil.answers.answers import Answer
 from wayveil.answers.districts import read_districts
 from wayveil.answers.filters import NO_FILTERS, PLACES, TIMES, Filters
 from wayveil.answers.plain_laplace import plain_answer, plain_unit
+from wayveil.answers.questions import TRIP_QUESTIONS
 from wayveil.answers.seats import Service
 from wayveil.answers.trip_cells import CELLS, CLASS, ONCE, UNIT, Asked
 from wayveil.answers.trip_periods import Period, periods
@@ -27,17 +28,6 @@ from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.synthesis.tallies import tally
 from wayveil.trips.trips import Trips
 
-TRIP_QUESTIONS: Final = {
-    "boardings": "trips that begin at each stop",
-    "alightings": "trips that end at each stop",
-    "through": "trips that pass each stop, begin or end there",
-    "journeys": "trips from one stop to another",
-    "districts": "trips from one district to another",
-    "transfers": "trips that change lines at each stop",
-    "line-load": "trips on the busiest stretch of each line in each direction",
-    "durations": "trips by their minutes on the public timetable",
-    "distances": "trips by their kilometres along the public network",
-}
 # Questions whose rows are stops.
 AT_STOPS: Final = ("boardings", "alightings", "through", "transfers")
 NOTE: Final = "Counted in the released trips; the interval of a single number is not known."
@@ -81,7 +71,7 @@ def answer_trips(
     is then internal. Without `anyway`, changes that the error of the release alone may make are refused.
     """
     if question not in TRIP_QUESTIONS:
-        raise ParameterError(f"there is no question {question!r}; there are {', '.join(TRIP_QUESTIONS)}")
+        raise ParameterError(f"unknown question {question!r}; choose one of {', '.join(TRIP_QUESTIONS)}")
     if over is not None and not over > 0:
         raise ParameterError(f"a limit is a number above 0, not {over:g}")
     release = release.whole

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wayveil.answers.questions import ALL, QUESTIONS, TRIP_QUESTIONS, explain_questions
 from wayveil.cli.opening import Look, Trust, open_release, read_raw
 from wayveil.cli.options import (
     Anyway,
@@ -33,11 +34,7 @@ def ask(
     release: Annotated[Path, typer.Argument(help="The folder of a release.")],
     question: Annotated[
         str,
-        typer.Argument(
-            help="About trips: boardings, alightings, through, journeys, districts, transfers, line-load, durations, "
-            "distances. About visits (taps, where a release is of taps): total, stops, hours, stop-hours, most-used, "
-            "least-used, pairs, triples, routes, load, delay; `all`."
-        ),
+        typer.Argument(help=explain_questions()),
     ],
     world: OptionalWorld = None,
     top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20,
@@ -153,16 +150,15 @@ def ask(
     import polars as pl
 
     from wayveil.answers.answer_sheet import answer_sheet
-    from wayveil.answers.answers import QUESTIONS, answer_question
+    from wayveil.answers.answers import answer_question
     from wayveil.answers.asking import ask_release, refusing_noise
     from wayveil.answers.seats import SEATS
     from wayveil.answers.spreadsheets import write_csv
-    from wayveil.answers.trip_questions import TRIP_QUESTIONS
     from wayveil.utility.raw_answers import RawAnswers
 
-    known = (*TRIP_QUESTIONS, *QUESTIONS, "all")
+    known = (*TRIP_QUESTIONS, *QUESTIONS, ALL)
     if question not in known:
-        raise ParameterError(f"there is no question {question!r}; there are {', '.join(known)}")
+        raise ParameterError(f"unknown question {question!r}; choose one of {', '.join(known)}")
     added: dict[str, Any] = {
         "over": over,
         "by": by,

@@ -6,7 +6,8 @@ import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answer_sheet import answer_sheet
-from wayveil.answers.answers import QUESTIONS, answer_question
+from wayveil.answers.answers import answer_question
+from wayveil.answers.questions import QUESTIONS
 from wayveil.trips.trips import Trips
 from wayveil.utility.raw_answers import RawAnswers
 
