@@ -110,8 +110,8 @@ class PointTable:
                 ),
             )
 
-    def ordered(self, findings: Findings, *, by_time: bool, first: bool) -> "PointTable":
-        """The points of each unit and trip together, in the order of time; points without a fix left out."""
+    def in_order(self, *, by_time: bool) -> "PointTable":
+        """The points of each unit and trip together, in order of time or as in the file; all with a fix."""
         points = self.take(
             ~((self.lat == 0) & (self.lon == 0)) & np.isfinite(self.lat) & np.isfinite(self.lon)
         )
@@ -122,30 +122,36 @@ class PointTable:
         if not _sorted(list(keys.values())):
             order = pl.DataFrame(keys).select(pl.arg_sort_by(list(keys), maintain_order=True)).to_series()
             points = points.take(order.to_numpy().astype(np.int64))
-        same = ~points.first
-        back = np.flatnonzero(same[1:] & (np.diff(points.time) < 0)) + 1
+        return points
+
+    def one_per_second(self, findings: Findings, *, first: bool) -> "PointTable":
+        """Points that are in order, the first of each second; reports those that go back, or are elsewhere (`first`:
+        these are passed over).
+        """
+        same = ~self.first
+        back = np.flatnonzero(same[1:] & (np.diff(self.time) < 0)) + 1
         findings.rows(
             "points earlier than the point before",
-            np.sort(points.row[back]),
+            np.sort(self.row[back]),
             lambda row: (
                 "is earlier than the point before it in its trip; sort the file, or have it sorted (--order time)"
             ),
         )
         again = same.copy()
-        again[1:] &= np.diff(points.time) == 0
+        again[1:] &= np.diff(self.time) == 0
         # Where times may go back (only reported so far), repeated seconds are those next to each other.
         moved = np.zeros(len(again), bool)
-        moved[1:] = (np.diff(points.lat) != 0) | (np.diff(points.lon) != 0)
+        moved[1:] = (np.diff(self.lat) != 0) | (np.diff(self.lon) != 0)
         if not first:
             findings.rows(
                 "points in the same second as another, elsewhere",
-                np.sort(points.row[again & moved]),
+                np.sort(self.row[again & moved]),
                 lambda row: (
                     "is in the same second as another point of its trip, at another place; remove one, or take the "
                     "first (--repeated first)"
                 ),
             )
-        return points.take(~again)
+        return self.take(~again)
 
 
 def read_point_table(

@@ -24,6 +24,7 @@ from wayveil.trips.findings import Findings
 from wayveil.trips.history import PER_TRIP, History, Stability
 from wayveil.trips.point_rules import UNPLACED, PointRules, smoothed
 from wayveil.trips.point_tables import PointTable, read_point_table
+from wayveil.trips.source_points import SourcePoints
 from wayveil.trips.tables import file_marks
 from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
@@ -118,7 +119,9 @@ def read_tracks(
     with step("Ordering points"):
         points.check_fixes(findings, skip=no_fix == "skip")
         by_time = order == "time" or (order == "auto" and points.trip is None)
-        points = points.ordered(findings, by_time=by_time, first=repeated == "first")
+        points = points.in_order(by_time=by_time)
+        source = SourcePoints.of(points)
+        points = points.one_per_second(findings, first=repeated == "first")
     with step("Making trips of points"):
         location, outside = places.of(points.lat, points.lon)
         _check_swapped(points, outside, places, path)
@@ -138,7 +141,7 @@ def read_tracks(
         raise InputError("has no column 'uid' to know riders by", file=path)
     if not (with_riders and points.named):
         trips = replace(trips, rider=None, rider_ids=None)
-    return trips, tracks
+    return replace(trips, source=source), tracks
 
 
 class PlaceFinder:

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from wayveil.trips.history import AS_READ, UNTOLD, History
 from wayveil.world.world import World
+
+if TYPE_CHECKING:
+    from wayveil.trips.source_points import SourcePoints
 
 # Earlier times have no date: they lie on the first day of the timeline, or in its first weeks.
 UNDATED = 14 * 86_400
@@ -32,6 +35,8 @@ class Trips:
               trips of which nobody does count as if one row more could change all of a trip
     name      uint64, one per trip: how a file calls it, wherever it stands; without it, trips are called by rider and
               visits (see `identity`)
+    source    the GPS points that trips were made of, where they were: for fingerprints, never for output. Of all rows
+              that were read, whatever was taken of the trips since
     """
 
     location: NDArray[np.int32]
@@ -42,6 +47,7 @@ class Trips:
     history: History = UNTOLD
     rider_ids: pl.Series | None = None
     name: NDArray[np.uint64] | None = None
+    source: "SourcePoints | None" = None
     # The trips that a piece was taken from, and where it begins in them.
     _whole: ClassVar["tuple[Trips, int] | None"] = None
 

@@ -4,9 +4,12 @@ A fingerprint has totals and samples, all made with a secret key that stays with
 
 totals   the sum of the hashes of all trips: the same whatever the order of rows and the format of the file. One is over
          the places of trips alone, one over places and times.
-samples  the `SIZE` smallest hashes of all distinct trips, and of all distinct rider ids where the reader kept them.
-         Whether a hash is small has nothing to do with the trip or rider behind it, so of two datasets the same trips
-         and riders are sampled, and the samples show how much the datasets overlap (a bottom-k sketch).
+         Where trips were made of GPS points, one is over the points, and one over their moves (`SourcePoints`), so that
+         they are the same on any grid.
+samples  the `SIZE` smallest hashes of all distinct trips (points, moves), and of all distinct rider ids where the
+         reader kept them; for points these are all `uid`s, whether or not they are protected. Whether a hash is small
+         has nothing to do with the trip or rider behind it, so of two datasets the same trips and riders are sampled,
+         and the samples show how much the datasets overlap (a bottom-k sketch).
 
 How sure it is. Below the smaller of the two largest sampled hashes both samples are complete; say that n hashes of one
 dataset lie there. If a share s of its riders is also in the other dataset, none of them shows with probability
@@ -41,6 +44,8 @@ KEY_BYTES = 32
 # From which share of the smaller dataset on trips (not riders) are taken for the same. Two people on the same bus may
 # have the same stops and times, and many people the same stops.
 TIMED_SHARE, PLACES_SHARE = 0.05, 0.5
+# What makes a dataset what it is, the best first.
+_TELLING = ("points", "moves", "timed", "places")
 CERTAINTY = 0.999
 
 
@@ -117,7 +122,7 @@ class Fingerprint:
     @cached_property
     def name(self) -> str:
         """What tells this content from any other."""
-        return self.totals.get("timed") or self.totals["places"]
+        return next(self.totals[of] for of in _TELLING if of in self.totals)
 
     def payload(self) -> dict[str, Any]:
         samples = {of: sample.text() for of, sample in self.samples.items()}
@@ -151,6 +156,13 @@ class Fingerprint:
         riders = self._compared(new, "riders")
         if riders is not None and riders.common:
             return f"{_percent(riders.share)} of the riders of the smaller one are in both"
+        points, moves = self._compared(new, "points"), self._compared(new, "moves")
+        if points is not None and points.share >= TIMED_SHARE:
+            return f"{_percent(points.share)} of the points of the smaller one are in both"
+        if moves is not None:
+            if moves.share >= PLACES_SHARE:
+                return f"{_percent(moves.share)} of the moves of the smaller one are in both"
+            return None
         trips = self._compared(new, "timed")
         if trips is not None:
             if trips.share >= TIMED_SHARE:
@@ -164,7 +176,8 @@ class Fingerprint:
 
     def blind_spot(self, new: "Fingerprint") -> float:
         """The largest share of the new dataset that could be in this one unseen (with probability 0.999)."""
-        compared = self._compared(new, "riders") or self._compared(new, "timed")
+        each = (self._compared(new, of) for of in ("riders", "points", "timed"))
+        compared = next((found for found in each if found is not None), None)
         return 1.0 if compared is None else compared.blind_spot
 
     def _compared(self, new: "Fingerprint", of: str) -> Overlap | None:
@@ -191,15 +204,22 @@ class Fingerprinter:
         """The fingerprint of these trips."""
         totals, samples = {}, {}
         kinds = {"places": None} | ({} if trips.time is None else {"timed": trips.time})
-        for of, time in kinds.items():
-            identity = _identities(trips.location, trips.offsets, self._names, time)
+        known = {
+            of: _identities(trips.location, trips.offsets, self._names, time) for of, time in kinds.items()
+        }
+        riders = None
+        if trips.rider is not None and trips.rider_ids is not None:
+            riders = trips.rider_ids.gather(np.flatnonzero(np.bincount(trips.rider[trips.rider >= 0])))
+        if trips.source is not None:
+            known |= {"moves": trips.source.moves}
+            known |= {} if trips.source.points is None else {"points": trips.source.points}
+            riders = trips.source.owners
+        for of, identity in known.items():
             words = sip_hash(identity, _key_for(of, self._key))
             totals[of] = f"{_sum(words):016x}{_sum(words ^ (words >> np.uint64(29))):016x}"
             samples[of] = Sample.of(words)
-        if trips.rider is not None and trips.rider_ids is not None:
-            present = np.flatnonzero(np.bincount(trips.rider[trips.rider >= 0]))
-            riders = _texts(trips.rider_ids.gather(present), _key_for("riders", self._key))
-            samples["riders"] = Sample.of(riders)
+        if riders is not None:
+            samples["riders"] = Sample.of(_texts(riders, _key_for("riders", self._key)))
         return Fingerprint(totals, samples)
 
 
