@@ -105,7 +105,7 @@ def _steps(folder: Path, name: str, feed: Path, city: Network) -> list[dict]:
 
     def make() -> None:
         trips = read_trips(file, city)
-        release(trips, epsilon=1, unit=Trip(), visits="calls").save(out)
+        release(trips, epsilon=1, unit=Trip(), rows="calls").save(out)
 
     _, releasing = timed(make)
     made = Release.load(out, city)

@@ -16,7 +16,7 @@ import numpy as np
 
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider
-from wayveil.releases.tap_ways import card_trips
+from wayveil.releases.tap_orders import card_trips
 from wayveil.series.series import Series
 from wayveil.taps.read import read_taps
 from wayveil.world.network import Network

@@ -1,303 +1,200 @@
-"""`release`: the one way from raw rows to something that may leave the building."""
+"""`release`: the one way from a plan, or from rows, to something that may leave the building."""
 
-import getpass
-from collections.abc import Sequence
-from contextlib import ExitStack
-from fractions import Fraction
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, TypeVar
 
-from wayveil.counting.counter import TRAINED
-from wayveil.counting.engines import Engine, engine_for, read_files
-from wayveil.counting.steps import Steps
-from wayveil.errors import ParameterError
+from wayveil.counting.engines import size_of
+from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.privacy.accounting import require_accounting
-from wayveil.privacy.bits import Bits
-from wayveil.privacy.budget import Budget, Rational, exact, release_epsilon
-from wayveil.privacy.gate import MEMORY_LIMIT, Gate
-from wayveil.privacy.ledger.data_time import Days
-from wayveil.privacy.ledger.fingerprint import Fingerprint
-from wayveil.privacy.ledger.terms import asked
-from wayveil.privacy.training import check_trainable
-from wayveil.privacy.units import Unit
-from wayveil.privacy.zcdp import rho_for
-from wayveil.progress import step
-from wayveil.released.datasheet import (
-    NO_LEDGER,
-    declare_drawn,
-    declare_marks,
-    declare_rows,
-    disclaim,
-    make_datasheet,
-    public_files,
-    public_worlds,
-)
-from wayveil.releases.accounts import held, opened_ledger
-from wayveil.releases.choices import choose_mechanism, choose_unit
-from wayveil.releases.priors import declare_priors, read_priors, unsound_priors
-from wayveil.synthesis.drawing import Wanted, draw
-from wayveil.synthesis.model import OfTaps
+from wayveil.plan.file_names import NamePattern
+from wayveil.plan.files import plan_text, read_plan
+from wayveil.plan.ordering import order_rows, price_of, statement_of
+from wayveil.plan.parts import Source
+from wayveil.plan.plan import Plan
+from wayveil.plan.reading import files_of, open_plan_world, open_rows, read_frame, require_days
+from wayveil.privacy.ledger import Ledger
+from wayveil.releases.accounts import open_account, opened_ledger
+from wayveil.releases.choices import UnitChoice
+from wayveil.releases.hold import Booking
+from wayveil.releases.making import Means, carry_out
+from wayveil.releases.order import RowKind, order_trips
+from wayveil.releases.paid import Paid, resume_release
+from wayveil.releases.preflight import claimed
+from wayveil.releases.price import Price
+from wayveil.releases.priors import open_prior
+from wayveil.releases.release import Release
+from wayveil.releases.sheets import Statement
+from wayveil.releases.tap_orders import TapTreatment, order_taps
+from wayveil.series.run import Outcome, run_series
+from wayveil.taps.taps import Taps
 from wayveil.trips.files import TripFiles
-from wayveil.trips.history import History
-from wayveil.trips.legality import LegalityRule
-from wayveil.trips.legs import VisitKind, Ways, counted_world, default_ways, require_words
+from wayveil.trips.frames import frame_of
 from wayveil.trips.trips import Trips
+from wayveil.world.opening import open_world
 from wayveil.world.world import World
 
-if TYPE_CHECKING:
-    from wayveil.privacy.ledger import Ledger
-    from wayveil.releases.paid import Paid
-
-from wayveil.mechanisms.registry import mechanism as find_mechanism
-from wayveil.privacy.ledger import Ledger, open_ledger
-from wayveil.released.released_trips import history_of_release
-from wayveil.releases.accounts import UnknownDatasetError, open_account, require_policy
-from wayveil.releases.release import Release
-
-DEFAULT_DELTA = Fraction(1, 1_000_000)
+Rows = Trips | TripFiles | Taps
+Noun = TypeVar("Noun")
 # Where the command line books as well: WAYVEIL_HOME, a folder .wayveil here or above, or ~/.wayveil.
 DEFAULT_LEDGER = "default"
 
 
-def release(
-    trips: Trips | TripFiles,
-    mechanism: Mechanism | str | None = None,
-    *,
-    epsilon: Rational,
-    unit: Unit | str | None = None,
-    ledger: Ledger | str | Path | None = DEFAULT_LEDGER,
-    dataset: str = "trips",
-    policy_epsilon: str | int | float | None = None,
-    **options: Any,
-) -> Release:
-    """Release trips under differential privacy; `options` are those of `make_release`.
+def run(plan: Plan, *, say: Callable[[str], None] = lambda _: None) -> Release:
+    """Follow a plan to its folder. A run that was stopped after it was paid for is finished without spending again."""
+    out = plan.home
+    paid = Paid(out, plan=plan_text(plan))
+    with claimed(out, size=sum(map(size_of, files_of(plan)))):
+        if paid.kept:
+            paid.refuse_other_plan()
+            return resume_release(out, open_plan_world(plan), ledger=plan.protection.ledger)
+        world = open_plan_world(plan)
+        if plan.source.days is not None:
+            for file in files_of(plan):
+                require_days(plan, world, file, plan.source.days)
+        read = open_rows(plan, world, files_of(plan), plan.source.days)
+        if read.why:
+            say(read.why)
+        order = order_rows(plan, read.rows)
+        means = replace(_means(plan, order.rows.world), engine=read.engine, keep=paid)
+        made = carry_out(order, price_of(plan), _booking(plan), statement_of(plan), means)
+        made.save(out)
+        paid.forget()
+    return made
+
+
+def run_due(plan: Plan, files: Sequence[str | Path] = (), **options: Any) -> Outcome:
+    """Release every period of a plan with a cadence that its files make due; see `series.run`."""
+    return run_series(plan, files or dated_files(plan), **options)
+
+
+def dated_files(plan: Plan) -> list[Path]:
+    """The files that lie where the plan of a series says, by the pattern of their names."""
+    pattern = Path(plan.beside(plan.source.files[0]))
+    found = sorted(path for path in pattern.parent.glob("*") if NamePattern.parse(pattern.name).fits(path))
+    if not found:
+        raise InputError("no file is named so; series files lie there or are named one by one", file=pattern)
+    return found
+
+
+def release(data: Any, mechanism: Mechanism | str | None = None, **given: Any) -> Release | Outcome:
+    """Release rows under differential privacy: a plan, or trips, taps, a frame, a file or a folder of parts.
+
+    A plan is followed to its folder (one with a cadence for every period that is due). Rows are released in memory;
+    with `out` also saved. What is not in a plan is `given` by the names of its keys: `world`, `rows` (calls, legs,
+    pairs, taps, points), `columns`, `epsilon`, `unit`, `max_trips`, ...; in Python a world, a mechanism, a unit, a
+    ledger and earlier releases (`prior`) may be objects.
 
     It is booked in the default ledger, in another one (or its place), or, with `ledger=None`, in none: the datasheet
     then says so. A dataset that the ledger does not know yet needs a policy, what may be spent on it in all:
     `policy_epsilon`. Seeded noise (`bits`) protects nobody and is booked only where a ledger is named.
+
+    >>> import wayveil as wv  # doctest: +SKIP
+    >>> wv.release("rides.csv", world="city.zip", rows="pairs", epsilon=1, max_trips=2)  # doctest: +SKIP
     """
-    unit = choose_unit(unit, trips)
-    mechanism = find_mechanism(mechanism)() if isinstance(mechanism, str) else mechanism
-    if ledger == DEFAULT_LEDGER:
-        ledger = None if options.get("bits") is not None else open_account(None)
-    elif isinstance(ledger, str | Path):
-        ledger = open_ledger(ledger)
-    if ledger is not None:
-        rows = None if options.get("new_people") else options.get("rows")
-        if rows is None and isinstance(trips, Trips) and not options.get("new_people"):
-            rows = trips  # what is in files is known, and held against the ledger, once they are read
-        said = None if policy_epsilon is None else str(policy_epsilon)
-        actor = options.get("actor") or getpass.getuser()
-        try:
-            require_policy(ledger, dataset, unit, actor=actor, rows=rows, policy_epsilon=said)
-        except UnknownDatasetError as error:
-            raise UnknownDatasetError(
-                f"{error}. In Python: policy_epsilon=10, or ledger=None for none"
-            ) from None
-    elif policy_epsilon is not None:
-        raise ParameterError("policy_epsilon sets a policy in a ledger, and there is none")
-    return make_release(
-        trips, mechanism, epsilon=epsilon, unit=unit, ledger=ledger, dataset=dataset, **options
+    if isinstance(data, str | Path) and Path(data).suffix == ".toml":
+        data = read_plan(data)
+    if isinstance(data, Plan):
+        plan = data.changed(**given) if given else data
+        return run(plan) if plan.series is None else run_due(plan)
+    default = None if given.get("bits") is not None else DEFAULT_LEDGER
+    options = {"ledger": default, **given}
+    rows = _read(data, options)
+    out = options.pop("out", None)
+    if out is None:
+        return make_release(rows, mechanism, **options)
+    with claimed(Path(out)):
+        paid = Paid(Path(out))
+        made = make_release(rows, mechanism, **options, keep=paid)
+        made.save(out)
+        paid.forget()
+    return made
+
+
+def make_release(data: Rows, mechanism: Mechanism | str | None = None, **given: Any) -> Release:
+    """Release rows as `release` does, in no ledger unless one is named: for studies, audits and tests."""
+    options = _Options(given)
+    price = Price.of(**options.of("epsilon", "delta", "currency"))
+    means, choice = options.noun(Means), options.noun(UnitChoice)
+    stated, booking = options.noun(Statement), options.noun(Booking)
+    if isinstance(data, Taps):
+        order = order_taps(data, mechanism, choice, options.noun(TapTreatment), price, means.bits)
+    else:
+        order = order_trips(data, mechanism, choice, options.noun(RowKind))
+    not_private = options.of("not_private")
+    options.refuse_unused()
+    return carry_out(replace(order, **not_private), price, booking, stated, means)
+
+
+def _read(data: Any, options: dict[str, Any]) -> Rows:
+    """Rows in memory as they are; a frame, a file or a folder as the options say, which are taken out."""
+    if isinstance(data, Trips | TripFiles | Taps):
+        return data
+    world = options.pop("world", None)
+    if world is None:
+        raise ParameterError("say which public places the rows are of: world=... (a world, or its place)")
+    world = world if isinstance(world, World) else open_world(world)
+    kept = ("rows", "ways", "days")
+    said = {key: options[key] for key in Source.model_fields if key in options}
+    for key in set(said) - set(kept):
+        options.pop(key)
+    source = Source(**said)
+    if frame_of(data) is not None:
+        return read_frame(source, data, world)
+    plan = Plan.of(files=str(data), epsilon=options.get("epsilon", 1), **said)
+    options.setdefault("dataset", plan.dataset)
+    return open_rows(plan, world, files_of(plan), source.days).rows
+
+
+class _Options:
+    """Options by name, taken by the nouns that have fields of these names; an unknown one is refused."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.given = dict(given)
+        if "ledger" in given:
+            self.given["ledger"] = _open(given["ledger"])
+        if given.get("policy_epsilon") is not None:
+            self.given["policy"] = str(given["policy_epsilon"])
+        self.known = {"policy_epsilon"}
+
+    def of(self, *names: str) -> dict[str, Any]:
+        """Those of these names that were given."""
+        self.known |= set(names)
+        return {name: self.given[name] for name in names if name in self.given}
+
+    def noun(self, kind: type[Noun]) -> Noun:
+        """The noun, with those of its fields that were given."""
+        return kind(**self.of(*(field.name for field in fields(kind) if field.init)))  # type: ignore[arg-type]
+
+    def refuse_unused(self) -> None:
+        """Refuse options that no noun has taken."""
+        for name in sorted(set(self.given) - self.known):
+            raise ParameterError(f"unknown option {name!r}; choose one of {', '.join(sorted(self.known))}")
+
+
+def _open(ledger: Ledger | str | Path | None) -> Ledger | None:
+    return open_account(None) if ledger == DEFAULT_LEDGER else opened_ledger(ledger)
+
+
+def _booking(plan: Plan) -> Booking:
+    said, files = plan.protection, files_of(plan)
+    place = said.ledger if said.ledger in (None, "none") else plan.beside(said.ledger)
+    return Booking(
+        open_account(place, files[0]),
+        plan.dataset,
+        new_people=said.new_people,
+        days=plan.source.days,
+        policy=None if said.policy_epsilon is None else str(said.policy_epsilon),
     )
 
 
-def make_release(
-    trips: Trips | TripFiles,
-    mechanism: Mechanism | str | None = None,
-    *,
-    epsilon: Rational,
-    delta: Rational | None = None,
-    currency: Literal["epsilon", "rho"] = "epsilon",
-    unit: Unit | str | None = None,
-    rule: LegalityRule | None = None,
-    ledger: "Ledger | str | Path | None" = None,
-    dataset: str = "trips",
-    rows: Trips | Fingerprint | None = None,
-    new_people: bool = False,
-    memory: int = MEMORY_LIMIT,
-    actor: str | None = None,
-    curator: str = "",
-    purpose: str = "",
-    tuned_on_data: bool = False,
-    visits: VisitKind | None = None,
-    ways: Ways | None = None,
-    keep: "Paid | None" = None,
-    not_private: str | None = None,
-    bits: Bits | None = None,
-    seed: int | None = None,
-    counter: Engine | str | None = None,
-    trips_out: int | None = None,
-    prior: Sequence["Release | str | Path"] = (),
-    days: Days | None = None,
-) -> Release:
-    """Release trips under epsilon-differential privacy, or under (epsilon, delta) where the mechanism is trained or the
-    budget is counted in rho (zCDP: Gaussian noise, which suits mechanisms with many small counts, such as Weave).
-    `delta` is then 1e-6 unless given.
-
-    Mechanism and unit may be given by name. Without a mechanism it is the `default_mechanism` of the world. The unit
-    is a rider where the trips have riders, else a trip; where riders have several trips, say how many count. Epsilon
-    is from 0.001 to 1000. With a ledger (or the place of one), epsilon is reserved before anything is counted; an
-    error before the first noise gives it back, an error after it does not. A mechanism that refuses because of its
-    own noisy answers costs what it bought for them; so does one that would need more than `memory` bytes for its
-    answers. The ledger knows the people in `rows` (by default the trips) under one name only: under another, they
-    must be confirmed to be `new_people`. Trips that are marked as filled, reconstructed or not private are refused,
-    unless the caller says in a sentence why the release is `not_private`; like one with seeded noise, it is then
-    recorded and in no sum. Simulated trips are released, and the datasheet says what they are. `visits` says what a
-    visit is (see `wayveil.trips.legs`): a stop that a trip passes, an end of a leg, a tap; `ways` what stands for the
-    way between the ends of a leg. Trips of which nobody says it are calls, and refused where the network lacks many
-    of their moves. What was paid for is kept with `keep` before trips are drawn. `bits` is for tests: seeded noise
-    makes a release that says it is not private. `seed` only fixes the generation of trips from the private model,
-    which is post-processing.
-
-    `counter` is the engine that counts: `memory` (default for trips), `stream` (default for files) or `spark`; all give
-    the same release. `trips_out` is how many private trips are drawn (None: as many as the model says there are).
-
-    `prior` are earlier releases of the same kind, or their folders, the oldest first: public, so that following them
-    costs nothing. A mechanism that cannot follow releases refuses them.
-    `days` are the days of data that the trips are of; rows of other days must have been left out by a rule per row. The
-    ledger needs them where its policy is per span of data time.
-    """
-    epsilon = release_epsilon(epsilon)
-    engine = engine_for(trips, counter)
-    if isinstance(trips, TripFiles) and engine.name == "memory":
-        trips = read_files(trips)
-    if isinstance(trips, Trips) and len(trips) == 0:
-        raise ParameterError("there are no trips to release")
-    if not_private is None:
-        trips.history.refuse_unsound()
-    unit = choose_unit(unit, trips)
-    if isinstance(trips, Trips):
-        unit.check(trips)
-    steps, mechanism = _steps(trips.world, mechanism, rule, visits, ways)
-    world, ways = steps.world(trips.world), steps.ways or ways
-    priors = read_priors(prior, trips.world, mechanism, unit)
-    if priors:
-        mechanism = mechanism.following([each.model for each in priors])
-    account = opened_ledger(ledger)
-    not_private = not_private or unsound_priors(priors, account, dataset)
-    budget = budget_for(mechanism, epsilon, delta, currency)
-    if mechanism.trained:
-        check_trainable(unit.after(trips.history.stability))
-        if engine.name != "memory":
-            raise ParameterError(f"{mechanism.name}: {TRAINED}. Nothing was spent")
-    prints = None
-    if isinstance(trips, TripFiles) and account is not None:
-        prints = account.fingerprinter(trips.world)
-    actor = getpass.getuser() if actor is None else actor
-    again = False
-    if keep is not None and keep.same_noise and bits is None:
-        earlier = [each.as_public_input() for each in priors]
-        bits, again = keep.bits(mechanism, world, budget, unit, earlier)
-    gate = Gate(unit, budget, bits, memory=memory)
-    with ExitStack() as reading:
-        read = reading.enter_context(engine.open(trips, steps, gate, prints))
-        if rows is None:
-            rows = trips if isinstance(trips, Trips) else read.content
-        with held(
-            account,
-            dataset,
-            epsilon,
-            delta=budget.delta,
-            rho=budget.total if budget.currency == "rho" else None,
-            unit=unit,
-            rows=rows,
-            actor=actor,
-            mechanism=mechanism.name,
-            purpose=_purpose(purpose, trips.history),
-            private=not_private is None and world.public and (bits is None or bits.private),
-            new_people=new_people,
-            days=days,
-            asked=asked(mechanism.describe()["parameters"], world.fingerprint()),
-            same_noise=keep is not None and keep.same_noise,
-            again=again,
-        ) as hold:
-            if hold is not None:
-                gate.before_first_answer = hold.start
-                hold.budget = gate.budget
-            model = mechanism.measure(read.counter(), gate)
-            wanted = Wanted(trips_out, in_memory=isinstance(trips, Trips))
-            reading.close()  # no raw row is left when trips are drawn
-            datasheet = make_datasheet(
-                name=dataset,
-                curator=curator,
-                mechanism=mechanism,
-                gate=gate,
-                world=world,
-                released_over=world,
-                visits="taps" if isinstance(model, OfTaps) else visits or "calls",
-                rule=steps.rule,
-                purpose=purpose,
-                tuned_on_data=tuned_on_data,
-                ledger=None if hold is None else hold.describe(),
-                claim=None if budget.currency == "epsilon" else epsilon,
-            )
-            datasheet = declare_marks(datasheet, trips.history)
-            datasheet = declare_priors(datasheet, priors)
-            datasheet = declare_rows(datasheet, ways or "as-read", said=visits is not None)
-            datasheet = declare_drawn(datasheet, wanted.in_part(model))
-            if hold is None:
-                datasheet["limitations"].append(NO_LEDGER)
-            if not_private is not None:
-                datasheet = disclaim(datasheet, not_private)
-            if keep is not None:
-                keep.keep(model, datasheet, None if hold is None else hold.reservation, wanted)
-                if hold is not None:
-                    hold.kept = True
-            with step("writing private trips"):
-                private, drawing = draw(model, seed, wanted, history_of_release(datasheet))
-            datasheet["public_inputs"] = [
-                *public_worlds(private.world, world),
-                *public_files(mechanism),
-                *(each.as_public_input() for each in priors),
-            ]
-    reservation = None if hold is None else hold.reservation
-    return Release(private, model, datasheet, reservation, drawing=drawing)
-
-
-def _steps(
-    world: World,
-    mechanism: Mechanism | str | None,
-    rule: LegalityRule | None,
-    visits: VisitKind | None,
-    ways: Ways | None,
-) -> tuple[Steps, Mechanism]:
-    """What trips go through before they are counted, and the mechanism that counts them then.
-
-    A rule that the caller gives stands for everything that is done to trips; ways are then not looked for.
-    """
-    if rule is not None:
-        return Steps(rule), choose_mechanism(mechanism, world)
-    if visits is None:
-        chosen = choose_mechanism(mechanism, world)
-        own = chosen.rule(world)
-        return Steps(own, must_fit=own.impossible not in ("keep", "route")), chosen
-    require_words(visits, ways)
-    ways = default_ways(visits, world) if ways is None else ways
-    counted_over = counted_world(world, visits, ways)
-    chosen = choose_mechanism(mechanism, counted_over)
-    return Steps(chosen.rule(counted_over), visits, ways), chosen
-
-
-def budget_for(mechanism: Mechanism, epsilon: Fraction, delta: Rational | None, currency: str) -> Budget:
-    """What a release may spend: pure epsilon; rho for (epsilon, delta); or epsilon with a delta, for training."""
-    if currency not in ("epsilon", "rho"):
-        raise ParameterError(f"a release is counted in epsilon or rho, not in {currency!r}")
-    if currency == "epsilon" and not mechanism.trained:
-        if delta is not None:
-            raise ParameterError(
-                f"{mechanism.name} satisfies pure epsilon and needs no delta; leave it out, or count in rho"
-            )
-        return Budget(epsilon)
-    if currency == "rho" and mechanism.trained:
-        raise ParameterError(f"{mechanism.name} is trained and counted in epsilon and delta, not in rho")
-    chance = DEFAULT_DELTA if delta is None else exact(delta, "delta")
-    if currency == "rho":
-        return Budget(rho_for(epsilon, chance), currency="rho", delta=chance)
-    require_accounting()
-    return Budget(epsilon, delta=chance)
-
-
-def _purpose(purpose: str, history: History) -> str:
-    """The purpose with the marks of the data, so that the ledger's page shows them."""
-    return " ".join([*([purpose] if purpose else []), *(f"[{mark}]" for mark in history.words)])
+def _means(plan: Plan, world: World) -> Means:
+    if isinstance(plan.method.prior, int):
+        raise ParameterError("method.prior: a number of earlier releases is for a series; name folders")
+    folders = [Path(plan.beside(folder)) for folder in plan.method.prior]
+    return Means(
+        memory=int(plan.machine.memory * 2**30),
+        prior=[open_prior(folder, world) for folder in folders],
+        trips_out=plan.output.trips_out,
+    )

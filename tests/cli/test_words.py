@@ -18,9 +18,9 @@ from wayveil.privacy.units import Rider
 from wayveil.progress import shown
 from wayveil.released.datasheet_view import promise, spends
 from wayveil.releases.choices import default_mechanism
+from wayveil.releases.price import DEFAULT_DELTA
 from wayveil.report.expected import expected_table
 from wayveil.report.page_files import environment
-from wayveil.run import DEFAULT_DELTA
 from wayveil.run import make_release as release
 from wayveil.synthesis.model import ExpectedError
 from wayveil.trips.history import MADE_UP
@@ -175,7 +175,7 @@ def test_a_release_says_its_bounds_and_not_what_they_cut():
     from wayveil.released.left_out import say_left_out
 
     riders = Trips.of_lists([[0, 1, 2]] * 30, RING, rider=[i // 3 for i in range(30)])
-    made = release(riders, NoisyPrefixTree(height=2), epsilon=1, unit=Rider(max_trips=1), visits="calls")
+    made = release(riders, NoisyPrefixTree(height=2), epsilon=1, unit=Rider(max_trips=1), rows="calls")
     said = " ".join(say_left_out(made.datasheet))
     assert "At most 1 trip of a rider count, chosen at random." in said
     assert "the first 2 stops count" in said

@@ -127,7 +127,7 @@ def released(tmp_path, engine, name, mechanism):
         unit=Rider(max_trips=2, without_id="own"),
         bits=SeededBits(1),
         seed=1,
-        counter=engine,
+        engine=engine,
     )
     return made.save(tmp_path / name)
 
@@ -236,4 +236,4 @@ def test_trips_in_memory_are_not_sent_to_spark():
 
     trips = Trips.of_lists([[0]], WORLDS["plain"])
     with pytest.raises(ParameterError, match="counts files"):
-        release(trips, NoisyPrefixTree(height=2), epsilon=1, counter=SparkEngine())
+        release(trips, NoisyPrefixTree(height=2), epsilon=1, engine=SparkEngine())

@@ -56,7 +56,7 @@ def released(folder, engine, name):
         unit=Rider(max_trips=2, without_id="own"),
         bits=SeededBits(1),
         seed=1,
-        counter=engine,
+        engine=engine,
     ).save(folder / name)
 
 

@@ -106,7 +106,7 @@ def test_a_whole_release_is_the_same_to_the_last_byte(tmp_path, mechanism, monke
             unit=Rider(max_trips=2, without_id="own"),
             bits=SeededBits(1),
             seed=1,
-            counter=counter,
+            engine=counter,
         ).save(tmp_path / counter)
         for counter in ("memory", "stream")
     ]

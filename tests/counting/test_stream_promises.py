@@ -130,7 +130,7 @@ def test_legs_are_routed_in_pieces_as_in_memory(tmp_path):
     files = TripFiles.at(tmp_path / "legs.parquet", ends.world)
     tables = [
         release(
-            files, TREE, epsilon=5, unit=Trip(), visits="legs", bits=SeededBits(1), counter=counter
+            files, TREE, epsilon=5, unit=Trip(), rows="legs", bits=SeededBits(1), engine=counter
         ).model.table()
         for counter in ("memory", "stream")
     ]
@@ -146,7 +146,7 @@ def test_trips_that_do_not_fit_the_network_are_refused_before_anything_is_spent(
     )
     for counter in ("memory", "stream"):
         with pytest.raises(ParameterError, match=r"are not in the network.*Nothing was spent"):
-            release(TripFiles.at(tmp_path / "a.parquet", CITY), TREE, epsilon=1, counter=counter)
+            release(TripFiles.at(tmp_path / "a.parquet", CITY), TREE, epsilon=1, engine=counter)
 
 
 def test_what_pieces_cannot_tell_is_asked_for_or_read_as_a_whole(tmp_path):

@@ -5,21 +5,23 @@ import sys
 import pytest
 
 from wayveil.cli import main
-from wayveil.cli.mechanisms import make_mechanism
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.mechanisms.presets import with_preset
 from wayveil.mechanisms.registry import mechanism
+from wayveil.plan.ordering import make_mechanism, parse_settings
 
 
 @pytest.mark.parametrize("name", with_preset())
 def test_a_preset_is_what_the_class_calls_published_and_what_is_said_goes_first(name):
-    assert make_mechanism(name, [], "published") == mechanism(name).published()
+    assert make_mechanism(name, {}, "published") == mechanism(name).published()
     plain, preset = mechanism(name)(), mechanism(name).published()
     changed = [field for field in type(plain).model_fields if getattr(plain, field) != getattr(preset, field)]
     assert changed
     back = [f"{changed[0]}={'none' if (value := getattr(plain, changed[0])) is None else value}"]
-    assert getattr(make_mechanism(name, back, "published"), changed[0]) == getattr(plain, changed[0])
+    assert getattr(make_mechanism(name, parse_settings(back), "published"), changed[0]) == getattr(
+        plain, changed[0]
+    )
 
 
 @pytest.mark.parametrize("name", with_preset())
@@ -38,7 +40,7 @@ def test_those_without_a_preset_refuse_and_name_the_others(tmp_path, monkeypatch
     with pytest.raises(
         ParameterError, match=r"weave has no preset 'published'; .*noisy-prefix-tree, .*safepath"
     ):
-        make_mechanism("weave", [], "published")
+        make_mechanism("weave", {}, "published")
     words = f"wayveil release trips.csv -e 1 -w w.txt -o {tmp_path / 'r'} --preset published"
     monkeypatch.setattr(sys, "argv", words.split())
     with pytest.raises(SystemExit):

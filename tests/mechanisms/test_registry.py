@@ -10,7 +10,6 @@ import pytest
 
 import wayveil as wv
 from outside_mechanism import FirstStops
-from wayveil.cli.mechanisms import make_mechanism
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.plan_registry import audit_plan, audit_plans, without_audit
 from wayveil.lab.audits.run_audits import run_audits
@@ -31,6 +30,7 @@ from wayveil.mechanisms.registry import (
     registered,
     unregister,
 )
+from wayveil.plan.ordering import make_mechanism, parse_settings
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -97,9 +97,8 @@ def test_an_unknown_name_is_answered_with_those_there_are():
 
 def test_a_mechanism_from_outside_is_released_listed_compared_and_public(outside, trips, capsys):
     assert wv.FirstStops is outside
-    assert isinstance(
-        wv.release(trips, make_mechanism("first-stops", ["share=1/3"]), epsilon=1, ledger=None).trips, Trips
-    )
+    thirds = make_mechanism("first-stops", parse_settings(["share=1/3"]))
+    assert isinstance(wv.release(trips, thirds, epsilon=1, ledger=None).trips, Trips)
     list_mechanisms(None, as_json=True)
     listed = json.loads(capsys.readouterr().out)
     assert ("first-stops", outside.summary) in {(row["mechanism"], row["releases"]) for row in listed}
@@ -183,15 +182,15 @@ def test_an_installed_package_brings_its_mechanisms(monkeypatch):
 
 
 def test_settings_are_read_as_a_person_writes_them():
-    choice = make_mechanism("private-choice", ["candidates=markov, seqpt", "tolerance=5"])
+    choice = make_mechanism("private-choice", parse_settings(["candidates=markov, seqpt", "tolerance=5"]))
     assert [candidate.name for candidate in choice.candidates] == ["markov", "seqpt"]
     assert type(choice)(**choice.describe()["parameters"]) == choice
-    assert make_mechanism("ppdp", ["max-gap=none"]).max_gap is None
-    assert make_mechanism("seqpt", ["consistency=none"]).consistency == "none"
-    assert str(make_mechanism("weave", ["shares.trips=1/7"]).shares.trips) == "1/7"
+    assert make_mechanism("ppdp", parse_settings(["max-gap=none"])).max_gap is None
+    assert make_mechanism("seqpt", parse_settings(["consistency=none"])).consistency == "none"
+    assert str(make_mechanism("weave", parse_settings(["shares.trips=1/7"])).shares.trips) == "1/7"
     for wrong in (["height"], ["shares=1/2", "shares.trips=1/7"]):
         with pytest.raises(ParameterError, match="--set"):
-            make_mechanism("weave", wrong)
+            make_mechanism("weave", parse_settings(wrong))
 
 
 def test_a_mechanism_that_says_nothing_of_itself_is_released_all_the_same():

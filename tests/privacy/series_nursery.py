@@ -1,4 +1,4 @@
-"""A warm process whose children run `wayveil series run` and are killed on the way; see `release_nursery`."""
+"""A warm process whose children run `wayveil release` of a series and are killed on the way; see `release_nursery`."""
 
 import io
 import os
@@ -29,7 +29,7 @@ def child(place: Path, last: int | None) -> int:
     files = sorted(str(path) for path in place.glob("taps_*.csv"))
     sys.setprofile(counter)
     try:
-        app(["series", "run", str(place / "plan.toml"), *files, "--quiet"], standalone_mode=False)
+        app(["release", str(place / "wayveil.toml"), *files, "--quiet"], standalone_mode=False)
     except WayveilError as error:
         raise RuntimeError(str(error)) from error
     finally:

@@ -25,7 +25,7 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider, Trip
 from wayveil.releases.release import Release
-from wayveil.releases.tap_ways import ANY_MOVE
+from wayveil.releases.tap_orders import ANY_MOVE
 from wayveil.run import make_release as release
 from wayveil.simulate.habit import simulate_habit
 from wayveil.simulate.week import simulate_week

@@ -32,7 +32,7 @@ def test_words_and_paths_do_what_objects_do(tmp_path):
     (folder / "world.npz").unlink()
     with pytest.raises(wv.WayveilError, match=r"world\.npz"):
         wv.ask(folder, "stops")
-    with pytest.raises(wv.WayveilError, match="there is no unit"):
+    with pytest.raises(wv.WayveilError, match="unknown unit"):
         wv.release(some_trips(), epsilon=1, unit="person")
     with pytest.raises(wv.WayveilError, match="there is no mechanism"):
         wv.release(some_trips(), "magic", epsilon=1)

@@ -13,12 +13,12 @@ import pytest
 
 from bare_release import bare_release
 from releases.export_schemas import GTFS_RIDE, TIDES, TIDES_PACKAGE, TIDES_RESOURCE, TIDES_SLUG
+from tap_releases import release_taps
 from wayveil.answers.trip_periods import put_on_date
 from wayveil.errors import ParameterError
 from wayveil.exports.menu import MENU, menu_text
 from wayveil.exports.write import FORMATS, export
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.tap_ways import release_taps
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.week import simulate_week

@@ -8,13 +8,13 @@ import pytest
 
 from edge_holes import washed
 from ring_networks import ring_of_stops
+from tap_releases import release_taps
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import Release
-from wayveil.releases.tap_ways import release_taps
 from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
 from wayveil.simulate.fare_boxes import simulate_taps, write_vendor_file

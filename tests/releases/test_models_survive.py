@@ -9,6 +9,7 @@ import pytest
 
 import wayveil
 from ring_networks import ring_of_stops
+from tap_releases import release_taps
 from wayveil.errors import InputError
 from wayveil.mechanisms.dpt import DPT
 from wayveil.mechanisms.markov import Markov
@@ -25,7 +26,6 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import Release
-from wayveil.releases.tap_ways import release_taps
 from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
@@ -75,7 +75,7 @@ ABILITIES = {
 @pytest.fixture(scope="module", params=sorted(MADE_BY))
 def made(request):
     how = MADE_BY[request.param]
-    return release(DAYS, how, epsilon=20, unit=Trip(), visits="calls", bits=SeededBits(2), seed=1)
+    return release(DAYS, how, epsilon=20, unit=Trip(), rows="calls", bits=SeededBits(2), seed=1)
 
 
 def test_every_mechanism_is_tried_here():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ring_networks import ring_of_stops
+from tap_releases import release_taps
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.tap_counts import TapCounts
@@ -15,7 +16,6 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider
 from wayveil.released.datasheet import followed_by
 from wayveil.releases.release import Release
-from wayveil.releases.tap_ways import release_taps
 from wayveil.run import make_release as release
 from wayveil.synthesis.estimates import Visits
 from wayveil.taps.taps import Taps

@@ -41,7 +41,7 @@ def record(tmp_path_factory):
         Markov(),
         epsilon=1,
         unit=Trip(),
-        visits="calls",
+        rows="calls",
         dataset="Trips of May",
         purpose="planning",
         bits=SeededBits(1),

@@ -17,6 +17,7 @@ import pytest
 import scipy
 
 from ring_networks import ring_of_stops
+from tap_releases import release_taps
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.dpt import DPT
 from wayveil.mechanisms.markov import Markov
@@ -34,7 +35,6 @@ from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider, Trip
-from wayveil.releases.tap_ways import release_taps
 from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
@@ -66,9 +66,7 @@ def of_list():
 
 
 def of_calls(mechanism):
-    return lambda: release(
-        DAYS, mechanism, epsilon=20, unit=Trip(), visits="calls", bits=SeededBits(2), seed=1
-    )
+    return lambda: release(DAYS, mechanism, epsilon=20, unit=Trip(), rows="calls", bits=SeededBits(2), seed=1)
 
 
 def of_taxis(mechanism, epsilon=20):
@@ -80,7 +78,7 @@ def of_taps(way, **options):
 
 
 def woven(**options):
-    given = {"epsilon": 4, "visits": "calls", "bits": SeededBits(3), "seed": 1, **options}
+    given = {"epsilon": 4, "rows": "calls", "bits": SeededBits(3), "seed": 1, **options}
     return lambda: release(town_trips(), Weave(weakest=0, generation=QUICK), **given)
 
 
@@ -89,7 +87,7 @@ def of_legs():
     ends = np.stack([trips.offsets[:-1], trips.offsets[1:] - 1], axis=1).ravel()
     offsets = np.arange(0, len(ends) + 1, 2, dtype=np.int64)
     legs = Trips(trips.location[ends], offsets, small_town(), trips.time[ends])
-    return release(legs, Markov(), epsilon=20, unit=Trip(), visits="legs", bits=SeededBits(2), seed=1)
+    return release(legs, Markov(), epsilon=20, unit=Trip(), rows="legs", bits=SeededBits(2), seed=1)
 
 
 PERIOD = {"first_day": date(2024, 12, 15), "days": 6}

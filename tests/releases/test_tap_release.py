@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from ring_networks import ring_of_stops
+from tap_releases import release_taps
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -18,7 +19,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event, Rider, Trip
 from wayveil.releases.release import Release
-from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.releases.tap_orders import ANY_MOVE
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import chain_cards, sequences
@@ -185,7 +186,7 @@ def test_ways_say_what_they_lack():
         release_taps(ANONYMOUS, "cards", epsilon=1)
     with pytest.raises(ParameterError, match="public period"):
         release_taps(ANONYMOUS, "counts-first", epsilon=1)
-    with pytest.raises(ParameterError, match="no way"):
+    with pytest.raises(ParameterError, match="unknown way"):
         release_taps(ANONYMOUS, "magic", epsilon=1)
 
 

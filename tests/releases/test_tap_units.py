@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from ring_networks import ring_of_stops
+from tap_releases import release_taps
 from wayveil.errors import InputError, ParameterError
+from wayveil.plan.tap_units import advise_units, say_unit
 from wayveil.privacy.bits import SeededBits
-from wayveil.releases.tap_units import advise_units, say_unit
-from wayveil.releases.tap_ways import release_taps
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.taps.read import read_taps
 from wayveil.taps.sensitive import SensitiveStops
@@ -78,12 +78,17 @@ def test_what_a_unit_has_no_use_for_is_refused_before_anything_is_spent():
     bare = Taps(MADE.location, MADE.time, CITY, route=MADE.route, history=AS_READ)
     refusals = [
         (MADE, "counts", {"unit": "rider"}, "--max-taps"),
-        (MADE, "counts", {"unit": "event", "max_taps": 3}, "one tap"),
+        (MADE, "counts", {"unit": "event", "max_taps": 3}, "--max-taps has no meaning for the unit 'event'"),
         (MADE, "counts", {"unit": "window", "max_taps": 3}, "--window-hours"),
-        (MADE, "counts", {"unit": "rider", "max_taps": 3, "window_hours": 2}, "--window-hours is for"),
+        (
+            MADE,
+            "counts",
+            {"unit": "rider", "max_taps": 3, "window_hours": 2},
+            "--window-hours has no meaning for the unit 'rider'",
+        ),
         (MADE, "counts", {"unit": "trip"}, "unit event"),
-        (MADE, "counts", {"unit": "person"}, "there is no unit"),
-        (MADE, "counts", {"max_trips": 2}, "max_trips has no meaning"),
+        (MADE, "counts", {"unit": "person"}, "unknown unit"),
+        (MADE, "counts", {"max_trips": 2}, "--max-trips has no meaning"),
         (MADE, "counts", {"without_id": "drop"}, "--no-rider"),
         (MADE, "cards", {"unit": "event"}, "chains the taps"),
         (MADE, "cards", {"unit": "rider", "max_taps": 3}, "--max-taps has no meaning"),

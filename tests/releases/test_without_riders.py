@@ -9,6 +9,7 @@ import pytest
 
 from edge_holes import NobodyIsARider, NobodyIsUnbounded
 from ring_networks import ring_of_stops
+from tap_releases import release_taps
 from wayveil.cli import main
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -16,7 +17,6 @@ from wayveil.privacy import choosing
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Rider, RiderDay, Window
-from wayveil.releases.tap_ways import release_taps
 from wayveil.run import make_release as release
 from wayveil.taps.taps import Taps
 from wayveil.trips.read import read_trips

@@ -66,7 +66,7 @@ def test_the_legend_of_hours_names_raw_trips_where_they_are_drawn(tree, raw_time
 def counts():
     ring = ring_of_stops(8, seconds=300, skip=2, routes=2)
     taps = simulate_taps(ring, 1_000, seed=2).taps.as_single_visits()
-    return release(taps, TapCounts(), epsilon=4, unit=Event(), bits=SeededBits(3), seed=1, visits="taps")
+    return release(taps, TapCounts(), epsilon=4, unit=Event(), bits=SeededBits(3), seed=1, rows="taps")
 
 
 def test_a_counted_release_is_not_said_to_have_been_made_again(counts, tree):

@@ -17,7 +17,7 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Trip
 from wayveil.releases.release import Release
-from wayveil.releases.tap_ways import ANY_MOVE
+from wayveil.releases.tap_orders import ANY_MOVE
 from wayveil.report.answers_view import answer_tables
 from wayveil.report.report_page import report_html, write_report
 from wayveil.report.trie_picture import trie_chart
@@ -142,7 +142,7 @@ def test_answers_beside_raw_ones_are_internal(counts, tap_trips):
 
 def test_only_releases_of_taps_answer_unless_told(tree):
     assert "Answers for the agency" not in report_html(release=tree)
-    page = report_html(release=made(RAW, NoisyPrefixTree(height=3), Trip(), visits="taps"))
+    page = report_html(release=made(RAW, NoisyPrefixTree(height=3), Trip(), rows="taps"))
     assert "Answers for the agency" in page
     assert "Tap-ins per hour of the day: this release has no times" in page
 

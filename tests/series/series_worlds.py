@@ -5,18 +5,17 @@ from pathlib import Path
 
 import numpy as np
 
-from wayveil.series.plan import Plan, read_plan
+from wayveil.plan.files import read_plan
+from wayveil.plan.plan import Plan
 
 MONDAY = date(2025, 12, 29)
 STOPS = 30
 PLAN = """
 name = "town"
 curator = "Town Transit"
-ledger = "ledger"
-every = "{every}"
-first = 2025-12-29
 
 [source]
+rows = "taps"
 files = "{files}"
 outside = "{outside}"
 
@@ -24,18 +23,28 @@ outside = "{outside}"
 place = "stops.csv"
 first = 2025-12-29
 
-[publish]
+[method]
 way = "{way}"
-unit = "{unit}"
-max_trips = 3
 prior = 2
+
+[output]
+folder = "series"
 report = {report}
 exports = [{exports}]
 
-[budget]
+[protection]
+ledger = "ledger"
 epsilon = {epsilon}
+unit = "{unit}"
+{bound}
+
+[protection.allowance]
+epsilon = {period_epsilon}
 unit = "{budget_unit}"
-period_epsilon = {period_epsilon}
+
+[series]
+every = "{every}"
+first = 2025-12-29
 """
 DEFAULTS = {
     "every": "week",
@@ -43,6 +52,7 @@ DEFAULTS = {
     "outside": "refuse",
     "way": "cards",
     "unit": "rider",
+    "bound": "max_trips = 3",
     "report": "false",
     "exports": '"station-activities"',
     "epsilon": 1,
@@ -57,8 +67,11 @@ def write_plan(folder: Path, **changes: object) -> Plan:
         "stop_id,stop_name,lat,lon\n"
         + "".join(f"s{at:02},Stop {at},{48.4 + at / 1000:.3f},-123.3\n" for at in range(STOPS))
     )
-    (folder / "plan.toml").write_text(PLAN.format(**{**DEFAULTS, **changes}))
-    return read_plan(folder / "plan.toml")
+    given = {**DEFAULTS, **changes}
+    if given["way"] != "cards":
+        given["bound"] = ""
+    (folder / "wayveil.toml").write_text(PLAN.format(**given))
+    return read_plan(folder / "wayveil.toml")
 
 
 def week_file(folder: Path, week: int, *, seed: int = 0, days: range = range(7)) -> Path:

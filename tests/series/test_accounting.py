@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from series.series_worlds import write_plan
+from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.composition import Cost, compose
 from wayveil.privacy.zcdp import epsilon_of, rho_for
 from wayveil.series.accounting import (
@@ -15,7 +16,6 @@ from wayveil.series.accounting import (
     policy_of,
     releases_in_a_period,
 )
-from wayveil.series.plan import Plan
 
 DELTA = Fraction(1, 10**6)
 

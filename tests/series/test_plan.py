@@ -7,41 +7,46 @@ import pytest
 
 from series.series_worlds import write_plan
 from wayveil.errors import InputError, ParameterError
+from wayveil.plan.file_names import NamePattern
+from wayveil.plan.files import read_plan
+from wayveil.plan.files import write_plan as write_to
+from wayveil.plan.template import series_plan
 from wayveil.privacy.ledger.data_time import Days, span_of
-from wayveil.series.file_names import NamePattern
-from wayveil.series.plan import read_plan
-from wayveil.series.template import template
 
 
 @pytest.mark.parametrize(
     ("every", "first"), [("day", "2026-03-02"), ("week", "2026-03-02"), ("month", "2026-03-01")]
 )
 def test_the_plan_that_init_writes_is_a_plan(tmp_path: Path, every: str, first: str) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text(template("plan.toml", "taps", every, date.fromisoformat(first)))
+    path = tmp_path / "wayveil.toml"
+    write_to(series_plan("taps", every, date.fromisoformat(first)).changed(path=path), path)
     plan = read_plan(path)
-    assert (plan.name, plan.every, plan.first) == ("taps", every, date.fromisoformat(first))
+    assert (plan.name, plan.cadence.every, plan.cadence.first) == ("taps", every, date.fromisoformat(first))
     assert plan.home == tmp_path / "series"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('unit = "rider"\nmax_trips', 'unit = "horse"\nmax_trips', r"line \d+: publish.unit"),
-        ("period_epsilon = 52", "period_epsilon = -1", r"line \d+: budget.period_epsilon: .*-1"),
-        ('outside = "refuse"', 'outside = "ask"', "line 10: source.outside"),
-        ('outside = "refuse"', "colour = 3", "line 10: source.colour: Extra inputs"),
-        ("prior = 2", 'prior = "many"', r"line \d+: publish.prior"),
         (
-            "first = 2025-12-29\n\n[source]",
-            "first = 2025-12-30\n\n[source]",
-            "first: a week does not begin on 2025-12-30",
+            'unit = "rider"\nmax_trips',
+            'unit = "horse"\nmax_trips',
+            r"line 26: protection.unit: choose one of",
         ),
-        ("taps_%G-W%V.csv", "taps.csv", "line 9: source.files: .*says its days"),
-        ('"station-activities"', '"sheets"', "no format 'sheets'"),
-        ('place = "stops.csv"', 'town = "stops.csv"', "line 12: worlds.0.place: Field required"),
-        ("period_epsilon = 52", 'period_epsilon = 52\nperiod = "day"', "several days"),
-        ('way = "cards"', 'way = "counts"', "protects single taps"),
+        ("epsilon = 52", "epsilon = -1", r"line 30: protection.allowance.epsilon: .*-1"),
+        ('outside = "refuse"', 'outside = "ask"', "line 8: source.outside"),
+        ('outside = "refuse"', "colour = 3", "line 8: source.colour: there is no such key"),
+        ("prior = 2", "prior = -1.5", r"line 16: method.prior"),
+        (
+            'every = "week"\nfirst = 2025-12-29',
+            'every = "week"\nfirst = 2025-12-30',
+            "line 35: series.first: a week does not begin on 2025-12-30",
+        ),
+        ("taps_%G-W%V.csv", "taps.csv", "line 7: source.files: .*says its days"),
+        ('"station-activities"', '"sheets"', "unknown format 'sheets'"),
+        ('place = "stops.csv"', 'town = "stops.csv"', "line 10: worlds.0.place: field required"),
+        ("epsilon = 52", 'epsilon = 52\nspan = "day"', "several days"),
+        ('rows = "taps"', 'rows = "calls"', "a way is for taps"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_key_and_line(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -68,7 +73,7 @@ def test_names_of_files_say_their_days() -> None:
 def test_each_period_has_the_world_of_its_first_day(tmp_path: Path) -> None:
     path = write_plan(tmp_path).path
     text = path.read_text().replace(
-        "[publish]", '[[worlds]]\nplace = "new.zip"\nfirst = 2026-05-13\n\n[publish]'
+        "[method]", '[[worlds]]\nplace = "new.zip"\nfirst = 2026-05-13\n\n[method]'
     )
     path.write_text(text)
     plan = read_plan(path)
@@ -81,3 +86,46 @@ def test_each_period_has_the_world_of_its_first_day(tmp_path: Path) -> None:
     )
     with pytest.raises(ParameterError, match="in force on 2026-03-02"):
         read_plan(path).world_of(span_of("week", date(2026, 3, 2)))
+
+
+EARLIER = """
+name = "town"
+ledger = "ledger"
+every = "week"
+first = 2025-12-29
+
+[source]
+files = "taps_%G-W%V.csv"
+map = { card = "CARD" }
+daily_taps = 3
+
+[[worlds]]
+place = "stops.csv"
+first = 2025-12-29
+
+[publish]
+way = "cards"
+max_trips = 3
+prior = 2
+
+[budget]
+epsilon = 1
+accounting = "rho"
+delta = "1e-5"
+period_epsilon = 52
+"""
+
+
+def test_a_plan_of_the_format_before_is_read_and_written_as_one_of_today(tmp_path: Path) -> None:
+    old = tmp_path / "plan.toml"
+    old.write_text(EARLIER)
+    plan = read_plan(old)
+    assert (plan.source.rows, plan.source.columns) == ("taps", {"card": "CARD"})
+    assert (plan.method.way, plan.method.prior, plan.output.folder) == ("cards", 2, "series")
+    assert (plan.protection.currency, plan.protection.max_trips, plan.allowance.epsilon) == ("rho", 3, 52)
+    assert plan.allowance.daily_taps == 3
+    again = read_plan(write_to(plan, tmp_path / "wayveil.toml"))
+    assert {**again.said(), "path": old} == plan.said()
+    old.write_text(EARLIER.replace("way =", "colour = 3\nway ="))
+    with pytest.raises(InputError, match=r"method\.colour: there is no such key"):
+        read_plan(old)

@@ -10,10 +10,10 @@ import pytest
 
 from series.series_worlds import MONDAY, week_file, write_plan
 from wayveil.errors import InputError
+from wayveil.plan.files import read_plan
+from wayveil.plan.plan import Plan
+from wayveil.plan.reading import open_rows, require_days
 from wayveil.privacy.ledger.data_time import Days, span_of
-from wayveil.series.due import DatedFile
-from wayveil.series.plan import Plan, read_plan
-from wayveil.series.rows import check_file, read_rows
 from wayveil.taps.taps import Taps
 from wayveil.world.opening import open_world
 
@@ -23,7 +23,7 @@ Reader = Callable[[Plan, Path, Days], Taps]
 
 def as_built(plan: Plan, path: Path, days: Days) -> Taps:
     world = open_world(plan.beside("stops.csv"))
-    return read_rows(plan, [DatedFile(path, span_of("week", MONDAY), "")], days, world).taps
+    return open_rows(plan, world, [path], days).rows
 
 
 def shifted_to_the_first_row(plan: Plan, path: Path, days: Days) -> Taps:
@@ -69,12 +69,13 @@ def test_riders_who_do_not_want_to_be_counted_are_dropped_by_their_own_rows(tmp_
     plan = write_plan(tmp_path)
     plan.path.write_text(plan.path.read_text().replace("[[worlds]]", 'opt_out = "wish"\n\n[[worlds]]'))
     plan, path = read_plan(plan.path), week_file(tmp_path, 1)
+    world = open_world(plan.beside("stops.csv"))
     with pytest.raises(InputError, match="no column 'wish'"):
-        check_file(plan, DatedFile(path, span_of("week", MONDAY), ""))
+        require_days(plan, world, path, span_of("week", MONDAY))
     head, *rows = path.read_text().splitlines()
     wishes = [f"{row},{'yes' if at < 10 else ''}" for at, row in enumerate(rows)]
     path.write_text("\n".join([f"{head},wish", *wishes]))
-    check_file(plan, DatedFile(path, span_of("week", MONDAY), ""))
+    require_days(plan, world, path, span_of("week", MONDAY))
     assert len(as_built(plan, path, span_of("week", MONDAY))) == len(rows) - 10
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from series.series_worlds import MONDAY, STOPS, week_file, write_plan, write_taps_of
 from wayveil.errors import BudgetExceededError, InputError, ParameterError
+from wayveil.plan.files import read_plan
+from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger import Ledger, LedgerError, open_ledger
 from wayveil.series.period import LostPeriodError
-from wayveil.series.plan import Plan, read_plan
 from wayveil.series.series import Series
 
 
@@ -83,7 +84,7 @@ def test_single_taps_of_a_rider_are_charged_by_what_is_stated(tmp_path: Path) ->
     plan = write_plan(tmp_path, way="counts", unit="event", period_epsilon=20)
     with pytest.raises(LedgerError, match="nobody has said how many"):
         Series(plan).run([week_file(tmp_path, 1)])
-    plan.path.write_text(plan.path.read_text() + "visits_per_day = 2\n")
+    plan.path.write_text(plan.path.read_text().replace("[series]", "visits_per_day = 2\n\n[series]"))
     plan = read_plan(plan.path)
     with pytest.raises(LedgerError, match="--change-policy"):
         Series(plan).run([week_file(tmp_path, 1)])
@@ -93,7 +94,9 @@ def test_single_taps_of_a_rider_are_charged_by_what_is_stated(tmp_path: Path) ->
 
 def test_in_rho_the_year_is_stated_once(tmp_path: Path) -> None:
     plan = write_plan(tmp_path, epsilon="0.9", period_epsilon=8)
-    plan.path.write_text(plan.path.read_text() + 'accounting = "rho"\n')
+    plan.path.write_text(
+        plan.path.read_text().replace('unit = "rider"\nmax', 'currency = "rho"\nunit = "rider"\nmax')
+    )
     series = Series(read_plan(plan.path))
     series.run([week_file(tmp_path, week) for week in (1, 2)])
     (year,) = series.status().years
@@ -155,7 +158,7 @@ def test_a_new_feed_is_used_from_its_first_day_on_and_earlier_releases_are_follo
     lines = (tmp_path / "stops.csv").read_text() + f"s{STOPS},New stop,48.5,-123.3\n"
     (tmp_path / "new.csv").write_text(lines)
     text = plan.path.read_text().replace(
-        "[publish]", '[[worlds]]\nplace = "new.csv"\nfirst = 2026-01-05\n\n[publish]'
+        "[method]", '[[worlds]]\nplace = "new.csv"\nfirst = 2026-01-05\n\n[method]'
     )
     plan.path.write_text(text)
     series = Series(plan.path)
@@ -174,7 +177,7 @@ def test_a_period_that_failed_after_its_noise_is_paid_again_only_when_asked(
         raise ParameterError("a failure that may come from the rows")
 
     with monkeypatch.context() as patch:
-        patch.setattr("wayveil.run.make_datasheet", lambda **_: fails())
+        patch.setattr("wayveil.releases.sheets.make_datasheet", lambda **_: fails())
         with pytest.raises(ParameterError, match="may come from the rows"):
             series.run([week_file(tmp_path, 1)])
     assert ledger_of(series.plan).spans("town")[0].spent.epsilon == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wayveil.releases.tap_ways import release_taps
+from tap_releases import release_taps
 from wayveil.taps.read import read_taps
 from wayveil.world.grid import Grid
 from wayveil.world.world import World

@@ -75,11 +75,11 @@ def test_a_release_of_trips_that_nobody_named_is_refused_where_they_do_not_fit()
 
 def test_the_datasheet_says_what_a_row_was():
     legs = Trips.of_lists([[0, 2]] * 400, RING)
-    routed = release(legs, "noisy-prefix-tree", epsilon=100, unit=Trip(), visits="legs")
+    routed = release(legs, "noisy-prefix-tree", epsilon=100, unit=Trip(), rows="legs")
     assert (routed.datasheet["visits"], routed.datasheet["rows"]["ways"]) == ("legs", "routed")
     assert "fastest path" in routed.datasheet["rows"]["sentence"]
     assert np.bincount(routed.trips.lengths).argmax() == 3
-    ends = release(legs, "noisy-prefix-tree", epsilon=100, unit=Trip(), visits="legs", ways="ends")
+    ends = release(legs, "noisy-prefix-tree", epsilon=100, unit=Trip(), rows="legs", ways="ends")
     assert ends.datasheet["rows"]["ways"] == "ends"
     assert not ends.world.restricts_moves
     unsaid = release(route_legs(legs), "noisy-prefix-tree", epsilon=1, unit=Trip())
@@ -88,7 +88,7 @@ def test_the_datasheet_says_what_a_row_was():
 
 def test_a_release_of_ends_opens_with_the_network_it_came_from(tmp_path):
     legs = Trips.of_lists([[0, 2]] * 50, RING)
-    made = release(legs, "noisy-prefix-tree", epsilon=1, unit="trip", visits="pairs", ways="ends")
+    made = release(legs, "noisy-prefix-tree", epsilon=1, unit="trip", rows="pairs", ways="ends")
     made.save(tmp_path / "out")
     assert type(made).load(tmp_path / "out", RING).world.size == RING.size
 

@@ -10,6 +10,7 @@ import pytest
 
 from bare_release import bare_release
 from ring_networks import ring_of_stops
+from tap_releases import release_taps
 from wayveil.accuracy.judging import judge
 from wayveil.answers.answer_sheet import answer_sheet
 from wayveil.answers.answers import top_patterns
@@ -29,7 +30,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Points, RiderDay, Trip, Window
 from wayveil.releases.release import Release
-from wayveil.releases.tap_ways import ANY_MOVE, release_taps
+from wayveil.releases.tap_orders import ANY_MOVE
 from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.estimates import Runs, count_runs

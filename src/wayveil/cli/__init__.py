@@ -64,38 +64,21 @@ def _main(
 @cache
 def _register() -> None:
     """Give the app its commands, once a process: an app that is run again must not have each of them twice."""
-    from wayveil.cli import (
-        data,
-        demo,
-        gps,
-        ledger,
-        release,
-        releases,
-        risk,
-        series,
-        tap_commands,
-        tap_release,
-        trend,
-    )
+    from wayveil.cli import demo, ledger, plan, releases, risk, trend
     from wayveil.cli.ask import ask
+    from wayveil.cli.check import check
+    from wayveil.cli.release import release
 
     panels: dict[str, tuple[Callable[..., None], ...]] = {
-        "Start": (demo.demo, data.check, release.release, release.resume, ask, releases.report),
-        "Every week": (trend.trend,),
+        "Start": (demo.demo, check, plan.plan, release, ask, releases.report),
+        "Every week": (plan.status, trend.trend),
         "Hand on": (releases.export, releases.verify),
         "Inside only": (releases.score, risk.risk),
     }
     for panel, commands in panels.items():
         for command in commands:
             app.command(rich_help_panel=panel)(command)
-    tap_commands.app.command()(tap_release.release)
-    for name, group, panel in (
-        ("taps", tap_commands.app, "Start"),
-        ("gps", gps.app, "Start"),
-        ("series", series.app, "Every week"),
-        ("ledger", ledger.app, "Officer"),
-    ):
-        app.add_typer(group, name=name, rich_help_panel=panel)
+    app.add_typer(ledger.app, name="ledger", rich_help_panel="Officer")
     if (lab := find_spec("wayveil.lab")) and lab.origin:  # the product works without it
         app.add_typer(import_module("wayveil.lab.cli").app, name="lab", rich_help_panel="Lab")
 

@@ -1,4 +1,4 @@
-"""How commands take files of taps, and the group of `taps release`."""
+"""How commands take files of taps."""
 
 import datetime
 from pathlib import Path
@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.errors import InputError, ParameterError
+from wayveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from wayveil.synthesis.riders.roles import RiderRules
     from wayveil.taps.taps import Taps
     from wayveil.world.world import World
-
-app = typer.Typer(no_args_is_help=True, help="From an agency's taps to riders, releases and answers.")
 
 DAYS = 6  # of the study's period
 
@@ -108,25 +105,6 @@ def raw_answers(taps: "Taps") -> tuple[Any, Any]:
         routes = np.bincount(known, minlength=len(taps.world.route_ids)).astype(np.float64)
     trips = taps.as_single_visits() if taps.card is None else sequences(taps, taps.card, "day")
     return trips, routes
-
-
-def rider_rules(path: Path | None) -> "RiderRules | None":
-    """The rules of a TOML file."""
-    import tomllib
-
-    from pydantic import ValidationError
-
-    from wayveil.synthesis.riders.roles import RiderRules
-
-    if path is None:
-        return None
-    try:
-        return RiderRules(**tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise InputError(f"cannot be read ({error})", file=path) from error
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
-        first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise InputError(f"holds no usable rules ({first})", file=path) from error
 
 
 def day_of(text: str) -> datetime.date:

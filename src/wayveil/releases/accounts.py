@@ -3,18 +3,14 @@
 import getpass
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
-from wayveil.errors import ParameterError, RefusedError, plain
-from wayveil.privacy.budget import Budget
+from wayveil.errors import ParameterError, plain
 from wayveil.privacy.ledger import (
     POLICY_UNITS,
-    Days,
     Ledger,
     LedgerError,
     Policy,
@@ -46,6 +42,11 @@ def default_place() -> Path:
         if (folder / FOLDER).is_dir() and _is_ours(folder / FOLDER):
             return folder / FOLDER / FILE
     return Path.home() / FOLDER / FILE
+
+
+def place_of(named: str | None) -> str:
+    """Where a ledger is, and why there if nobody named it."""
+    return named or f"{default_place()} (the one in reach; --ledger names another)"
 
 
 def _is_ours(folder: Path) -> bool:
@@ -136,7 +137,7 @@ def require_policy(
         init = f"wayveil ledger init {quote(ledger.name)} --dataset {quote(dataset)} --total-epsilon 10 --unit {whose}"
         raise UnknownDatasetError(
             f"the ledger {ledger.name} does not know the dataset {dataset!r} (it knows: {known}). Say once what may be "
-            f"spent on it in all: `{init}`, or add `--policy-epsilon 10` to this release. Nothing was spent"
+            f"spent on it in all: `{init}`, or add `--policy-epsilon 10` to this release (in Python, policy_epsilon=10). Nothing was spent"
         )
     ledger.set_policy(dataset, Policy(policy_epsilon, unit=whose), actor=actor)
 
@@ -158,122 +159,6 @@ def settled_if_lost(reservation: Reservation | None, folder: Path) -> Iterator[N
         raise
 
 
-class Hold:
-    """Epsilon held in a ledger while a release runs."""
-
-    def __init__(self, reservation: Reservation, looks: int) -> None:
-        self.reservation = reservation
-        self.looks = looks
-        self.started = False
-        # Once the measured model is on disk, the run can be finished without spending again.
-        self.kept = False
-        self.budget: Budget | None = None
-
-    def start(self) -> None:
-        """Called by the gate right before the first noise. Set first: a start that half failed is not given back."""
-        self.started = True
-        self.reservation.start()
-
-    def close(self, error: BaseException) -> None:
-        """Book a run that failed, so that nothing stays open.
-
-        Before the first noise everything is given back. A mechanism that refuses because of its noisy answers, and a
-        person who stops the run, cost what was bought; prices are booked before their noise is drawn. Any other failure
-        may have come from the raw trips, and then so would the amount: it costs everything that was held.
-        """
-        what = type(error).__name__
-        if not self.started:
-            self.reservation.cancel(f"failed before the first noise: {what}")
-            return
-        known = isinstance(error, RefusedError | KeyboardInterrupt) and self.budget is not None
-        bought = self.budget.spent if known and self.budget is not None else Fraction(0)
-        if self.budget is not None and (self.budget.currency == "rho" or self.budget.delta):
-            bought = Fraction(0)  # the ledger settles parts of pure epsilon only: it costs everything
-        reason = "stopped after its noisy answers" if known else "failed after the first noise"
-        self.reservation.settle(bought or self.reservation.epsilon, f"{reason}: {what}")
-
-    def describe(self) -> dict[str, object]:
-        """Where the spend can be found again, and how often the raw data was looked at before."""
-        ledger, dataset = self.reservation.ledger, self.reservation.dataset
-        facts: dict[str, object] = {
-            "dataset": dataset,
-            "reservation": self.reservation.id,
-            "head": str(self.reservation.head),
-            "looks_before": self.looks,
-        }
-        policy, days = ledger.policy(dataset), self.reservation.days
-        if policy is not None and policy.unit is not None:
-            facts["spent_so_far_for"] = policy.unit
-        if days is not None:
-            facts["days"] = str(days)
-            for span in (span for span in ledger.spans(dataset) if span.days.meets(days)):
-                return {**facts, "data_of": span.label, "spent_so_far": plain(span.spent.epsilon)}
-        return {**facts, "spent_so_far": plain(ledger.spent(dataset))}
-
-
 def opened_ledger(ledger: Ledger | str | Path | None) -> Ledger | None:
     """The ledger itself, or the one that lies there already."""
     return ledger if ledger is None or isinstance(ledger, Ledger) else open_ledger(ledger, create=False)
-
-
-@contextmanager
-def held(
-    ledger: Ledger | str | Path | None,
-    dataset: str,
-    epsilon: Fraction,
-    *,
-    unit: Unit,
-    rows: Trips | Fingerprint | None,
-    actor: str,
-    mechanism: str,
-    delta: Fraction = Fraction(0),
-    rho: Fraction | None = None,
-    purpose: str = "",
-    private: bool = True,
-    new_people: bool = False,
-    days: Days | None = None,
-    asked: Mapping[str, Any] | None = None,
-    same_noise: bool = False,
-    again: bool = False,
-) -> Iterator[Hold | None]:
-    """Hold epsilon in the ledger while a release runs, and see to it that a failure leaves nothing open.
-
-    The dataset must have a policy, and the rows must not be known under another name. `days` says which days the rows
-    are of, `asked` what is asked of them (`ledger.terms`). A run whose noise is kept (`same_noise`) stays open when it
-    is stopped; `again` takes up what it held.
-    """
-    ledger = opened_ledger(ledger)
-    if ledger is None:
-        yield None
-        return
-    if rows is None:
-        raise ParameterError("a ledger knows a dataset by its rows, and there are none to know it by")
-    require_policy(ledger, dataset, unit, actor=actor, rows=None if new_people else rows)
-    content = ledger.take_in(dataset, rows, actor=actor, new_people=new_people)
-    reservation = ledger.reserve(
-        dataset,
-        epsilon,
-        delta,
-        actor=actor,
-        mechanism=mechanism,
-        purpose=purpose,
-        rho=rho,
-        unit=unit,
-        private=private,
-        content=content,
-        days=days,
-        asked=asked,
-        again=again,
-    )
-    hold = Hold(reservation, len(ledger.looks(dataset, content)))
-    try:
-        yield hold
-    except BaseException as error:
-        taken_up = reservation.started and not hold.started
-        if hold.kept or (same_noise and (taken_up or not isinstance(error, Exception))):
-            raise  # a run that can go on with the same noise is not over when it is stopped
-        try:
-            hold.close(error)
-        except LedgerError as problem:
-            error.add_note(f"The ledger could not be told of it ({problem}): everything held stays spent.")
-        raise

@@ -6,10 +6,12 @@ from typing import Any, Final
 import numpy as np
 
 from wayveil.errors import ParameterError
+from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.thinning import keep_chance, thin
 from wayveil.privacy.units import Event, Rider, RiderDay, Unit
 from wayveil.released.datasheet import Datasheet
+from wayveil.releases.price import Price
 from wayveil.taps.sensitive import SensitiveStops
 from wayveil.taps.taps import Taps
 
@@ -38,19 +40,18 @@ def hide_stops(
     stops: SensitiveStops,
     stronger: Rational | None,
     unit: Unit,
-    epsilon: Rational,
-    options: dict[str, Any],
+    price: Price,
+    bits: Bits | None,
 ) -> tuple[Taps, Hidden]:
     """The taps as they may be counted, and what to say of it."""
     if stronger is None:
         return stops.merged(taps), Hidden(stops, MERGED.format(count=len(stops.stop)))
-    if options.get("currency", "epsilon") != "epsilon" or options.get("delta") is not None:
+    if price.currency != "epsilon" or price.delta is not None:
         raise ParameterError("a stronger epsilon for some stops is known for pure epsilon only")
     units, distance = _coins(taps, unit)
-    whole = float(exact(epsilon, "epsilon"))
-    chance = keep_chance(float(exact(stronger, "sensitive epsilon")), distance * whole)
+    chance = keep_chance(float(exact(stronger, "sensitive epsilon")), distance * float(price.epsilon))
     there = stops.at(taps)
-    kept = ~there | thin(units, chance, options.get("bits"))
+    kept = ~there | thin(units, chance, bits)
     said = THINNED.format(unit=unit.name, count=len(stops.stop), epsilon=stronger, chance=chance)
     return taps.take(kept), Hidden(stops, said, chance)
 

@@ -29,16 +29,16 @@ from wayveil.privacy.ledger.lines import canonical, digest
 from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.units import Unit
 from wayveil.released.datasheet import Datasheet
-from wayveil.released.released_trips import history_of_release
 from wayveil.released.sealing import SEAL, open_seal, require_seal, seal_folder, seal_text
 from wayveil.released.verification import MANIFEST, hash_file
+from wayveil.releases.finishing import draw_release
 from wayveil.releases.release import Release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
-from wayveil.synthesis.drawing import Wanted, draw
+from wayveil.synthesis.drawing import Wanted
 from wayveil.synthesis.model import Model
 from wayveil.world.world import World
 
-RESERVATION = "reservation.json"
+RESERVATION, PLAN = "reservation.json", "wayveil.toml"
 
 
 @dataclass
@@ -47,6 +47,7 @@ class Paid:
 
     out: Path
     same_noise: bool = False
+    plan: str = ""
 
     @property
     def noise(self) -> Path:
@@ -104,6 +105,16 @@ class Paid:
             )
         require_seal(self.folder)
 
+    def refuse_other_plan(self) -> None:
+        """Refuse to finish what another plan paid for."""
+        kept = self.folder / PLAN
+        if kept.is_file() and kept.read_text(encoding="utf-8") != self.plan:
+            raise InputError(
+                f"a run into this folder was paid for and not finished, with another plan ({kept}): repeat that one, "
+                f"or remove {self.folder} to give up what it paid for",
+                file=self.out,
+            )
+
     def keep(
         self,
         model: Model,
@@ -115,6 +126,7 @@ class Paid:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         self.folder.mkdir(mode=0o700)
+        (self.folder / PLAN).write_text(self.plan, encoding="utf-8")
         model.save(self.folder)
         (self.folder / DATASHEET).write_text(json.dumps(datasheet, indent=2, ensure_ascii=False))
         held: dict[str, Any] = {"ledger": None, "wanted": asdict(wanted)}
@@ -164,8 +176,7 @@ def resume_release(
     world = world_of_release(datasheet, world, paid.folder)
     model = load_saved_model(paid.folder, world, datasheet)
     wanted, reservation = _waiting(paid.folder / RESERVATION, ledger)
-    trips, drawing = draw(model, seed, wanted, history_of_release(datasheet))
-    made = Release(trips, model, datasheet, reservation, drawing=drawing)
+    made = draw_release(model, datasheet, wanted, reservation, seed)
     made.save(out)
     paid.forget()
     return made

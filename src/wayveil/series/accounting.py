@@ -9,12 +9,12 @@ from fractions import Fraction
 from math import sqrt
 
 from wayveil.errors import WayveilError, plain
+from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger import DataLimit, Policy
 from wayveil.privacy.ledger.composition import Cost, compose
 from wayveil.privacy.ledger.conversion import BookedUnit, Stated, steps
 from wayveil.privacy.ledger.data_time import span_of, spans_in
 from wayveil.privacy.zcdp import epsilon_of, rho_for
-from wayveil.series.plan import Plan
 
 # How fine the search for an epsilon per release is, relative; it ends on the safe side.
 PRECISION = Fraction(1, 200)
@@ -24,38 +24,35 @@ MEANINGLESS = 100
 
 def policy_of(plan: Plan) -> Policy:
     """The plan's budget as a policy of the ledger: per span of data time, without a lifetime total."""
-    budget = plan.budget
-    in_rho = budget.accounting == "rho"
+    allowed, in_rho = plan.allowance, plan.protection.currency == "rho"
     limit = DataLimit(
         plan.span,
-        epsilon=None if in_rho else budget.period_epsilon,
-        rho=rho_for(budget.period_epsilon, budget.delta) if in_rho else None,
-        delta=budget.delta if in_rho else 0,
-        carried_over=budget.carried_over,
-        since=plan.first if budget.carried_over else None,
+        epsilon=None if in_rho else allowed.epsilon,
+        rho=rho_for(allowed.epsilon, plan.delta) if in_rho else None,
+        delta=plan.delta if in_rho else 0,
+        carried_over=allowed.carried_over,
+        since=plan.cadence.first if allowed.carried_over else None,
     )
     return Policy(
         None,
-        unit=budget.unit,
+        unit=allowed.unit,
         data=limit,
-        days_per_rider=plan.source.days_per_rider,
-        trips_per_day=budget.trips_per_day,
-        visits_per_day=budget.visits_per_day,
+        days_per_rider=allowed.days_per_rider,
+        trips_per_day=allowed.trips_per_day,
+        visits_per_day=allowed.visits_per_day,
     )
 
 
 def rho_of_release(plan: Plan) -> Fraction:
     """What one release is in rho: pure epsilon e is e^2 / 2."""
-    budget = plan.budget
-    if budget.accounting == "rho":
-        return rho_for(budget.epsilon, budget.delta)
-    return budget.epsilon**2 / 2
+    epsilon = plan.protection.epsilon
+    return rho_for(epsilon, plan.delta) if plan.protection.currency == "rho" else epsilon**2 / 2
 
 
 def releases_in_a_period(plan: Plan, day: date | None = None) -> int:
     """How many releases the budget's period has, at that time of data."""
-    whole = span_of(plan.span, plan.first if day is None else day)
-    return sum(whole.covers(each) for each in spans_in(plan.every, whole))
+    whole = span_of(plan.span, plan.cadence.first if day is None else day)
+    return sum(whole.covers(each) for each in spans_in(plan.cadence.every, whole))
 
 
 @dataclass(frozen=True)
@@ -82,13 +79,13 @@ def costs_by_unit(plan: Plan) -> list[UnitCost]:
 
 
 def _cost_of(plan: Plan, unit: str) -> UnitCost:
-    epsilon, number = plan.budget.epsilon, releases_in_a_period(plan)
-    days = len(span_of(plan.every, plan.first))
-    present = min(plan.source.days_per_rider, number * days)  # days of the year on which this rider taps
+    epsilon, number = plan.protection.epsilon, releases_in_a_period(plan)
+    days = len(span_of(plan.cadence.every, plan.cadence.first))
+    present = min(plan.allowance.days_per_rider, number * days)  # days of the year on which this rider taps
     releases = min(number, present)
     in_one = min(days, present)
-    bounds = {"max_trips": plan.publish.max_trips}
-    taps = plan.source.daily_taps
+    bounds = {"max_trips": plan.protection.max_trips or plan.protection.max_taps or 1}
+    taps = plan.allowance.daily_taps
     booked, stated = BookedUnit(unit, bounds), Stated(visits_per_day=taps)
     # How many steps of the unit one tap, one day and one release's worth of days of this rider are.
     # A day of taps of one card is one trip; of a rider who has others, it is no more than that.
@@ -108,9 +105,9 @@ def _cost_of(plan: Plan, unit: str) -> UnitCost:
         day * epsilon,
         period * epsilon,
         total * epsilon,
-        epsilon_of(rho, plan.budget.delta),
-        _by_loss_distribution(costs, plan) if plan.budget.accounting == "epsilon" else None,
-        unit == plan.publish.protected,
+        epsilon_of(rho, plan.delta),
+        _by_loss_distribution(costs, plan) if plan.protection.currency == "epsilon" else None,
+        unit == plan.protected,
     )
 
 
@@ -118,7 +115,7 @@ def _by_loss_distribution(costs: list[Cost], plan: Plan) -> float | None:
     if sum(cost.epsilon for cost in costs) > MEANINGLESS:
         return None
     try:
-        return compose(costs, plan.budget.delta).epsilon
+        return compose(costs, plan.delta).epsilon
     except WayveilError:  # dp-accounting is not installed
         return None
 
@@ -138,7 +135,7 @@ class NoisePerRelease:
 
 def noise_by_accounting(plan: Plan) -> list[NoisePerRelease]:
     """The same guarantee for a unit that is there all year, under each accounting, shared out evenly."""
-    total, delta, number = plan.budget.period_epsilon, plan.budget.delta, releases_in_a_period(plan)
+    total, delta, number = plan.allowance.epsilon, plan.delta, releases_in_a_period(plan)
     rho = rho_for(total, delta) / number
     pure = float(total / number)
     by_rho = sqrt(2 * float(rho))
@@ -173,11 +170,11 @@ def _largest_epsilon(total: Fraction, delta: Fraction, number: int) -> float | N
 
 def budget_words(plan: Plan) -> str:
     """The budget in a sentence."""
-    budget, number = plan.budget, releases_in_a_period(plan)
-    delta = f" at delta {float(budget.delta):g}" if budget.accounting == "rho" else ""
-    carried = ", and what is left is carried over" if budget.carried_over else ""
+    allowed, number, every = plan.allowance, releases_in_a_period(plan), plan.cadence.every
+    delta = f" at delta {float(plan.delta):g}" if plan.protection.currency == "rho" else ""
+    carried = ", and what is left is carried over" if allowed.carried_over else ""
     return (
-        f"Every release costs epsilon {plain(budget.epsilon)}{delta} for one {plan.publish.protected}. From the data "
-        f"of one {budget.period} a {budget.unit} may lose epsilon {plain(budget.period_epsilon)}{delta} in all; the "
-        f"{budget.period} has {number} {plan.every}{'s' if number > 1 else ''}{carried}."
+        f"Every release costs epsilon {plain(plan.protection.epsilon)}{delta} for one {plan.protected}. From the data "
+        f"of one {allowed.span} a {allowed.unit} may lose epsilon {plain(allowed.epsilon)}{delta} in all; the "
+        f"{allowed.span} has {number} {every}{'s' if number > 1 else ''}{carried}."
     )

@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from wayveil.errors import InputError
+from wayveil.plan.file_names import NamePattern
+from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days, spans_in
-from wayveil.series.file_names import NamePattern
 from wayveil.series.folder import SeriesFolder
-from wayveil.series.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Work:
 
 def find_work(plan: Plan, folder: SeriesFolder, files: Sequence[Path]) -> Work:
     """Hold the files against the plan and against what was released. Looks at names and hashes, at no row."""
-    pattern = NamePattern.parse(plan.source.files)
+    pattern = NamePattern.parse(Path(plan.source.files[0]).name)
     dated = [DatedFile(path, pattern.days_of(path), folder.hash_of(path)) for path in files]
     dated = sorted({file.path.resolve(): file for file in dated}.values(), key=lambda file: file.days)
     _refuse_overlaps(dated)
@@ -63,12 +63,14 @@ def find_work(plan: Plan, folder: SeriesFolder, files: Sequence[Path]) -> Work:
 def _periods(plan: Plan, files: Sequence[DatedFile]) -> list[Days]:
     found: dict[Days, None] = {}
     for file in files:
-        if file.days.last < plan.first:
+        if file.days.last < plan.cadence.first:
             raise InputError(
-                f"is of {file.days}, before the first day of the plan ({plan.first}). Nothing was spent",
+                f"is of {file.days}, before the first day of the plan ({plan.cadence.first}). Nothing was spent",
                 file=file.path,
             )
-        found |= dict.fromkeys(days for days in spans_in(plan.every, file.days) if days.first >= plan.first)
+        found |= dict.fromkeys(
+            days for days in spans_in(plan.cadence.every, file.days) if days.first >= plan.cadence.first
+        )
     return sorted(found)
 
 

@@ -7,12 +7,12 @@ from markupsafe import Markup
 
 from wayveil.errors import decimal
 from wayveil.files import write_whole
+from wayveil.plan.plan import Plan
 from wayveil.released.datasheet_page import templates
 from wayveil.report.page_files import write_page
 from wayveil.series.accounting import costs_by_unit, noise_by_accounting, releases_in_a_period
 from wayveil.series.folder import EXPORTS, RELEASE, REPORT, SeriesFolder, record_of
 from wayveil.series.picture import year_svg
-from wayveil.series.plan import Plan
 from wayveil.series.status import Status
 
 INDEX, PICTURE = "index.html", "year.svg"

@@ -1,4 +1,4 @@
-"""One period of a series, from clean taps to a folder that is published whole.
+"""One period of a series, from its rows to a folder that is published whole.
 
 Every step leaves something on the disk that says that it is done, and nothing is done twice:
 
@@ -15,27 +15,20 @@ from typing import Any, cast
 
 from wayveil.errors import WayveilError, plain
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.registry import mechanism as find_mechanism
-from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.mechanisms.tap_margins import TapMargins
+from wayveil.plan.ordering import order_rows, price_of, statement_of
+from wayveil.plan.parts import WorldVersion
+from wayveil.plan.plan import Plan
+from wayveil.plan.reading import OpenedRows, open_plan_world, open_rows
 from wayveil.privacy.ledger import Days, Ledger
-from wayveil.privacy.units import Event, Rider, RiderDay, Unit
+from wayveil.privacy.units import Unit
 from wayveil.released.verification import SIGNATURE
+from wayveil.releases.hold import Booking
+from wayveil.releases.making import Means, carry_out
 from wayveil.releases.paid import commit_saved, resume_release
 from wayveil.releases.release import Release
-from wayveil.releases.tap_ways import ANY_MOVE, DEFAULT_HEIGHT, card_trips
-from wayveil.run import make_release as release
 from wayveil.series.due import Due
 from wayveil.series.folder import RELEASE, SeriesFolder, days_of
-from wayveil.series.plan import Plan, WorldVersion
 from wayveil.series.publishing import publish
-from wayveil.series.rows import read_rows
-from wayveil.synthesis.riders.roles import RiderRules
-from wayveil.taps.boardings import Boardings
-from wayveil.taps.taps import Taps
-from wayveil.trips.trips import Trips
-from wayveil.world.network import Network
-from wayveil.world.opening import open_world
 from wayveil.world.world import World
 
 
@@ -59,23 +52,18 @@ class Maker:
         """The public world of a period."""
         version = self.plan.world_of(days)
         if version not in self._worlds:
-            self._worlds[version] = open_world(
-                self.plan.beside(version.place),
-                bbox=version.bbox,
-                service_date=version.service_date,
-                walk_radius_metres=version.walk_radius,
-            )
+            self._worlds[version] = open_plan_world(self.plan, days)
         return self._worlds[version]
 
     def make(self, due: Due) -> None:
         """Release a period, or finish it where an earlier run stopped."""
         made = self._saved(due.label, due.days)
         if made is None:
-            world = self.world(due.days)
-            clean = read_rows(self.plan, due.files, due.days, world)
-            self._note(due, clean.report.lines())
+            files = [file.path for file in due.files]
+            read = open_rows(self.plan, self.world(due.days), files, due.days)
+            self._note(due, list(read.notes))
             try:
-                made = self._release(clean.taps, due)
+                made = self._release(read, due)
             except Exception:
                 self._forget_refused(due)
                 raise
@@ -108,57 +96,29 @@ class Maker:
             return Release.load(out, self.world(days))
         return resume_release(out, self.world(days), ledger=self.ledger) if paid.kept else None
 
-    def _release(self, taps: Taps, due: Due) -> Release:
+    def _release(self, read: OpenedRows, due: Due) -> Release:
         plan = self.plan
-        trips, mechanism, unit = self._question(taps, due.days)
-        budget = plan.budget
-        in_rho = budget.accounting == "rho"
-        return release(
-            trips,
-            mechanism,
-            epsilon=budget.epsilon,
-            delta=budget.delta if in_rho else None,
-            currency=budget.accounting,
-            unit=unit,
-            rule=ANY_MOVE,
-            visits="taps",
-            ledger=self.ledger,
-            dataset=plan.name,
-            rows=taps.as_single_visits(),
-            actor=self.actor,
-            curator=plan.curator,
-            purpose=plan.publish.purpose or f"series {plan.name}, {due.label}",
-            prior=self.earlier(mechanism, unit, due.days),
+        order = order_rows(plan, read.rows, due.days)
+        stated = statement_of(plan)
+        if not stated.purpose:
+            stated = replace(stated, purpose=f"series {plan.name}, {due.label}")
+        booking = Booking(self.ledger, plan.name, self.actor, days=due.days)
+        means = Means(
+            engine=read.engine,
+            prior=self.earlier(order.mechanism, order.unit, due.days),
             keep=self.folder.paid(due.label),
-            days=due.days,
         )
-
-    def _question(self, taps: Taps, days: Days) -> tuple[Trips, Mechanism, Unit]:
-        """What is counted, by which mechanism, for whom."""
-        publish = self.plan.publish
-        if publish.way == "cards":
-            if publish.mechanism is None:
-                mechanism: Mechanism = TapCounts(**{"max_visits": DEFAULT_HEIGHT, **publish.parameters})
-            else:
-                mechanism = find_mechanism(publish.mechanism)(**publish.parameters)
-            kind = RiderDay if publish.protected == "rider-day" else Rider
-            unit: Unit = kind(max_trips=publish.max_trips, without_id=publish.no_rider)
-            return card_trips(taps, "day"), mechanism, unit
-        if publish.way == "counts":
-            return replace(taps.as_single_visits(), rider=None), TapCounts(), Event()
-        if not isinstance(taps.world, Network):
-            raise WayveilError("counts-first counts routes: its world must be a feed. Nothing was spent")
-        margins = TapMargins(first_day=days.first, days=len(days), rules=RiderRules(), period="day")
-        return Boardings(taps.world).of(taps), margins, Event()
+        return carry_out(order, price_of(plan), booking, stated, means)
 
     def earlier(self, mechanism: Mechanism, unit: Unit, days: Days) -> Sequence[Release]:
         """The latest releases of earlier data that this one can follow, the oldest first. They are public."""
-        if not mechanism.follows or self.plan.publish.prior == 0:
+        most = self.plan.method.prior
+        if not mechanism.follows or not isinstance(most, int) or most == 0:
             return ()
         found: list[Release] = []
         for label in reversed(self.folder.labels()):
             of = days_of(self.folder.published(label))
-            if of.last < days.first and len(found) < self.plan.publish.prior:
+            if of.last < days.first and len(found) < most:
                 if label not in self._earlier:
                     self._earlier[label] = Release.load(
                         self.folder.published(label) / RELEASE, self.world(of)

@@ -9,11 +9,11 @@ from wayveil.errors import WayveilError
 from wayveil.exports.menu import MENU
 from wayveil.exports.write import export
 from wayveil.files import move_folder
+from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.releases.release import Release
 from wayveil.report.report_page import write_report
 from wayveil.series.folder import EXPORTS, PERIOD, REPORT, SeriesFolder
-from wayveil.series.plan import Plan
 
 ENDINGS = {
     "tides": "",
@@ -36,12 +36,12 @@ def publish(plan: Plan, folder: SeriesFolder, made: Release, label: str, days: D
     )  # found once, also for exports that put trips on a date
     shutil.rmtree(making / EXPORTS, ignore_errors=True)
     left_out = {}
-    for kind in plan.publish.exports:
+    for kind in plan.output.exports:
         try:
             _export(plan, folder, made, kind, label, days)
         except WayveilError as error:  # what the verdict calls noise, or what this release does not have
             left_out[kind] = str(error)
-    if plan.publish.report:
+    if plan.output.report:
         write_report(making / REPORT, release=made, title=f"{plan.name}, {label}", figures=False)
     record = {
         "series": plan.name,
@@ -51,7 +51,7 @@ def publish(plan: Plan, folder: SeriesFolder, made: Release, label: str, days: D
         "guarantee": made.datasheet["guarantee"]["sentence"],
         "follows": sum(each["name"] == "prior" for each in made.datasheet["public_inputs"]),
         "verdict": made.accuracy.words,
-        "exports": [kind for kind in plan.publish.exports if kind not in left_out],
+        "exports": [kind for kind in plan.output.exports if kind not in left_out],
         "left_out": left_out,
     }
     (making / PERIOD).write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")

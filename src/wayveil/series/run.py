@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wayveil.errors import ParameterError, WayveilError
+from wayveil.plan.plan import Plan
+from wayveil.plan.reading import require_days
 from wayveil.privacy.ledger import Ledger, LedgerError, open_ledger
 from wayveil.privacy.ledger.data_time import span_of
 from wayveil.progress import step
@@ -17,8 +19,6 @@ from wayveil.series.due import Work, find_work
 from wayveil.series.folder import SeriesFolder
 from wayveil.series.page import index_is_current, write_index
 from wayveil.series.period import Maker
-from wayveil.series.plan import Plan
-from wayveil.series.rows import check_file
 from wayveil.series.status import status_of
 
 
@@ -53,8 +53,8 @@ def run_series(
     with folder.locked():
         ledger = series_ledger(plan) if ledger is None else ledger
         work = find_work(plan, folder, [Path(file) for file in files])
-        _check(plan, folder, work)
         maker = Maker(plan, folder, ledger, actor, again)
+        _check(maker, work)
         for due in work.due:
             maker.world(due.days)
         require_plan_policy(ledger, plan, actor, change=change_policy)
@@ -80,9 +80,10 @@ def run_series(
 
 def series_ledger(plan: Plan, *, create: bool = True) -> Ledger:
     """The ledger of a plan."""
-    if plan.ledger is not None:
-        return open_ledger(plan.beside(plan.ledger), create=create)
-    found = open_account(None)
+    place = plan.protection.ledger
+    if place is not None and place != "none":
+        return open_ledger(plan.beside(place), create=create)
+    found = open_account(place)
     if found is None:
         raise ParameterError("a series needs a ledger")
     return found
@@ -101,16 +102,16 @@ def require_plan_policy(ledger: Ledger, plan: Plan, actor: str, *, change: bool 
     ledger.set_policy(plan.name, wanted, actor=actor)
 
 
-def _check(plan: Plan, folder: SeriesFolder, work: Work) -> None:
-    """Everything that can be known to go wrong is found before anything is paid for."""
+def _check(maker: Maker, work: Work) -> None:
+    """Find everything that can be known to go wrong before anything is paid for."""
     files = {file.path: file for due in work.due for file in due.files}
+    for due in work.due:
+        maker.plan.world_of(due.days)
     with step("checking files"):
         for file in files.values():
-            check_file(plan, file)
-    for due in work.due:
-        plan.world_of(due.days)
+            require_days(maker.plan, maker.world(file.days), file.path, file.days)
     if files:
-        require_room(folder.home, max(file.path.stat().st_size for file in files.values()))
+        require_room(maker.folder.home, max(file.path.stat().st_size for file in files.values()))
         signing_key()
 
 
@@ -119,7 +120,7 @@ def _finish_begun(plan: Plan, folder: SeriesFolder, maker: Maker) -> list[str]:
     finished = []
     for booked in maker.ledger.booked(plan.name):
         days = booked.days
-        if days is None or days != span_of(plan.every, days.first):
+        if days is None or days != span_of(plan.cadence.every, days.first):
             continue
         label = plan.label(days)
         if (

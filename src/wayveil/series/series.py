@@ -3,10 +3,11 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from wayveil.plan.files import read_plan
+from wayveil.plan.plan import Plan
 from wayveil.releases.release import Release
 from wayveil.series.folder import RELEASE, SeriesFolder, days_of
 from wayveil.series.period import Maker
-from wayveil.series.plan import Plan, read_plan
 from wayveil.series.run import Outcome, run_series, series_ledger
 from wayveil.series.status import Status, status_of
 

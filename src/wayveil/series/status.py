@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from wayveil.errors import decimal
+from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger import Ledger, SpanStatement
 from wayveil.privacy.ledger.data_time import Days, label, span_of, spans_in
 from wayveil.privacy.zcdp import epsilon_of
 from wayveil.series.accounting import budget_words, policy_of
 from wayveil.series.folder import SeriesFolder, days_of
-from wayveil.series.plan import Plan
 
 State = Literal["published", "unfinished", "lost", "gap", "next", "to come"]
 WRONG: tuple[State, ...] = ("gap", "unfinished", "lost")
@@ -120,16 +120,18 @@ def status_of(plan: Plan, ledger: Ledger) -> Status:
         days: state for days, state in ((each.days, each.state) for each in ledger.booked(plan.name)) if days
     }
     ends = [days.last for days in published.values()]
-    after = max(ends) + timedelta(days=1) if ends else plan.first
-    coming = span_of(plan.every, after)
+    after = max(ends) + timedelta(days=1) if ends else plan.cadence.first
+    coming = span_of(plan.cadence.every, after)
     next_due = PeriodStatus(plan.label(coming), coming, "next")
     limit = policy_of(plan).data
     assert limit is not None
     money = {statement.days: statement for statement in ledger.spans(plan.name)}
     years = []
-    for whole in spans_in(plan.span, Days(plan.first, coming.last)):
+    for whole in spans_in(plan.span, Days(plan.cadence.first, coming.last)):
         inside = [
-            days for days in spans_in(plan.every, whole) if whole.covers(days) and days.first >= plan.first
+            days
+            for days in spans_in(plan.cadence.every, whole)
+            if whole.covers(days) and days.first >= plan.cadence.first
         ]
         if not inside:
             continue
@@ -139,7 +141,7 @@ def status_of(plan: Plan, ledger: Ledger) -> Status:
         ]
         currency: Literal["epsilon", "rho"] = "epsilon" if limit.rho is None else "rho"
         found = money.get(whole) or _untouched(plan, whole)
-        years.append(Year(label(plan.span, whole), whole, tuple(periods), found, currency, plan.budget.delta))
+        years.append(Year(label(plan.span, whole), whole, tuple(periods), found, currency, plan.delta))
     return Status(plan.name, budget_words(plan), tuple(years), next_due)
 
 
@@ -162,6 +164,6 @@ def _untouched(plan: Plan, whole: Days) -> SpanStatement:
 
     limit = policy_of(plan).data
     assert limit is not None
-    sums = DataTimeSums(limit, plan.budget.unit)
+    sums = DataTimeSums(limit, plan.allowance.unit)
     left = sums.remaining(whole)
     return SpanStatement(label(plan.span, whole), whole, left, sums.lost(whole), left)

@@ -30,8 +30,11 @@ M = TypeVar("M", bound="Model")
 class Model(ABC):
     """What a mechanism measured: noisy numbers and public facts, nothing else. Free to publish and to use again.
 
-    A model is a frozen dataclass. `save` writes its fields exactly, so `load` gives back an equal model.
+    A model is a frozen dataclass. `save` writes its fields exactly, so `load` gives back an equal model. `world` is the
+    public world of the trips that it draws.
     """
+
+    world: World
 
     @abstractmethod
     def generate(self, seed: int | None = None) -> Trips:

@@ -29,6 +29,7 @@ from wayveil.taps.chains import Period
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
+from wayveil.world.world import World
 
 # A cell that noise pushed to zero in one histogram may hold taps in another; a trace of what its stop, route and hour
 # let expect keeps it open.
@@ -55,6 +56,11 @@ class TapModel(Model):
     period: Period = "day"
     earlier: tuple[EarlierCounts, ...] = ()
     gaussian: bool = False
+
+    @property
+    def world(self) -> World:  # type: ignore[override]
+        """The public places of the taps."""
+        return self.cells.places
 
     @cached_property
     def _sides(self) -> tuple[dict[Key, NDArray[np.int64]], ...]:

@@ -4,6 +4,7 @@ calls   every stop that a trip passes: on a network, each visit is next to the o
 legs    where people board and alight; several legs are a journey with transfers
 pairs   the same with origin and destination in one row
 taps    boardings only: where people got off, nobody wrote down
+points  positions of a vehicle or a person, as GPS gives them; a trip visits the places that they lie in
 
 Between the ends of a leg nobody wrote the way. Either the public shortest path stands for it (`routed`), or the ends
 are released over the places alone (`ends`). Both look at one trip and at public facts: one trip more is one trip more.
@@ -24,7 +25,7 @@ from wayveil.world.paths import along_paths, shortest_paths
 from wayveil.world.places import PlaceList
 from wayveil.world.world import World
 
-VisitKind = Literal["calls", "legs", "taps", "pairs"]
+VisitKind = Literal["calls", "legs", "pairs", "taps", "points"]
 # What stands between two visits: what the file says, the public shortest path, or nothing.
 Ways = Literal["as-read", "routed", "ends"]
 # Riders choose by time more than by distance or by stops.
@@ -35,6 +36,7 @@ MEANING: dict[str, str] = {
     "legs": "Every row is a stop where somebody boards or alights.",
     "pairs": "Every row is a ride from an origin to a destination.",
     "taps": "Every row is a boarding; where people got off is not in the data.",
+    "points": "Every row is a position; it is counted as the cell, or the stop nearby, that it lies in.",
 }
 WAYS: dict[str, str] = {
     "as-read": "",
@@ -60,7 +62,7 @@ def require_words(visits: str | None, ways: str | None) -> None:
 
 def default_ways(visits: VisitKind, world: World) -> Ways:
     """Legs and pairs are routed where there is a network to route on; taps are places in a row, with no way between."""
-    if not isinstance(world, Network) or visits == "calls":
+    if not isinstance(world, Network) or visits in ("calls", "points"):
         return "as-read"
     return "ends" if visits == "taps" else "routed"
 

@@ -134,7 +134,7 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_
         rows = rows if trips.time is None else rows.with_columns(event_time=_time_text(trips.time))
         if path.suffix.lower() == ".gz":
             with gzip.open(draft, "wb", compresslevel=6) as out:
-                rows.sink_csv(out, separator=separator)  # type: ignore[arg-type]
+                rows.sink_csv(out, separator=separator)  # type: ignore[call-overload]
         else:
             rows.sink_csv(draft, separator=separator)
 

@@ -36,7 +36,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import POLICY_UNITS, Ledger, Policy, open_ledger
 from wayveil.privacy.units import Unit
 from wayveil.releases.release import Release
-from wayveil.releases.tap_ways import Way, release_taps
+from wayveil.releases.tap_orders import Way
 from wayveil.taps.read import read_taps
 from wayveil.trips import read as trips_reader
 from wayveil.trips.legality import LegalityRule
@@ -131,10 +131,12 @@ class Door:
         options: dict[str, Any] = {"ledger": ledger, "dataset": DATASET, "actor": ACTOR, "seed": 1}
         if pair.way is not None:
             taps = read_taps(path, pair.world).taps
-            return release_taps(taps, pair.way, epsilon=self.epsilon, mechanism=self.mechanism, **options)
+            return run_module.make_release(
+                taps, self.mechanism, way=pair.way, epsilon=self.epsilon, **options
+            )
         trips = trips_reader.read_trips(path, pair.world)
         # Who does not say what a row is may be refused for what is in the file, which stays inside (docs/promise.md).
-        options["visits"] = "calls" if pair.rule is None else None
+        options["rows"] = "calls" if pair.rule is None else None
         return run_module.make_release(
             trips, self.mechanism, epsilon=self.epsilon, unit=pair.unit, rule=pair.rule, **options
         )

@@ -67,7 +67,7 @@ def _values(setting: str, form: str) -> tuple[str, list[str]]:
 
 def chosen_unit(trips: "Trips", unit: str | None, max_trips: int | None) -> "Unit | None":
     """The unit that was asked for; None where nothing was said."""
-    from wayveil.releases.choices import choose_unit
+    from wayveil.releases.choices import UnitChoice, choose_unit
 
     if max_trips is not None and unit in ("trip", "event"):
         raise ParameterError(
@@ -75,7 +75,7 @@ def chosen_unit(trips: "Trips", unit: str | None, max_trips: int | None) -> "Uni
         )
     if max_trips is not None and unit is None and trips.rider is None:
         raise ParameterError("--max-trips bounds the trips of a rider, and these trips have no riders")
-    return None if unit is None and max_trips is None else choose_unit(unit, trips, max_trips)
+    return None if unit is None and max_trips is None else choose_unit(UnitChoice(unit, max_trips), trips)
 
 
 def parse_prices(epsilons: str) -> "list[Fraction]":

@@ -1,71 +1,46 @@
 """`wayveil lab trips`: GPS points as trips over a public grid."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wayveil.cli.gps import (
-    Columns,
-    GridWorld,
-    Mapped,
-    NoFix,
-    Order,
-    PointFile,
-    Radius,
-    Repeated,
-    Riders,
-    Rule,
-    SplitGap,
-    SplitMetres,
-    grid_given,
-    read_gps,
-)
+from wayveil.cli.nouns import takes
 from wayveil.cli.options import AsJson, Quiet, present
+from wayveil.cli.plan_options import PlanOptions
+from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 
-def trips(
-    points: PointFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")],
-    world: GridWorld = None,
-    columns: Columns = None,
-    mapped: Mapped = None,
-    split_gap: SplitGap = None,
-    split_metres: SplitMetres = None,
-    rule: Rule = None,
-    order: Order = "auto",
-    repeated: Repeated = "error",
-    no_fix: NoFix = "error",
-    riders: Riders = "auto",
-    radius: Radius = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True)
+class TripsOptions(PlanOptions):
+    """What `trips` takes: the keys of a plan that say what points are, and where trips go."""
+
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")
+    ] = None
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+@takes(TripsOptions)
+def trips(options: TripsOptions) -> None:
     """Read points as trips and write these, as raw as the points: for internal eyes.
 
     wayveil lab trips points.csv --world grid:37.60,-122.52,37.81,-122.35@250 --out trips.parquet
     """
+    from wayveil.plan.plan import Plan
+    from wayveil.plan.reading import files_of, open_plan_world, read_plan_points
     from wayveil.trips.visits import write_visits
-    from wayveil.world.opening import open_world
 
-    with shown(not quiet and not as_json):
-        made = read_gps(
-            points,
-            open_world(grid_given(world)),
-            columns,
-            mapped,
-            split_gap,
-            split_metres,
-            rule,
-            order,
-            repeated,
-            no_fix,
-            riders,
-            radius,
-        )
-        write_visits(made, out, riders=made.rider is not None)
-    present({**made.describe(), "written_to": str(out)}, as_json=as_json)
+    if options.out is None:
+        raise ParameterError("say with --out where the trips go")
+    with shown(not options.quiet and not options.as_json):
+        plan = Plan.of(**{"epsilon": 1, "rows": "points", **options.values()})
+        made = read_plan_points(plan.source, files_of(plan)[0], open_plan_world(plan))
+        write_visits(made, options.out, riders=made.rider is not None)
+    present({**made.describe(), "written_to": str(options.out)}, as_json=options.as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -95,12 +95,13 @@ def year(
 
     wayveil lab simulate year city.zip --out year/ --weeks 8
     """
-    from wayveil.series.template import template
+    from wayveil.plan.files import NAME, write_plan
+    from wayveil.plan.template import series_plan
     from wayveil.simulate.year import FIRST_MONDAY, YearEvents, write_year
     from wayveil.world.network import Network
     from wayveil.world.opening import open_world
 
-    plan = out / "plan.toml"
+    plan = out / NAME
     if plan.exists():
         raise ParameterError(f"{plan} is there already; name another folder")
     with shown(not quiet and not as_json):
@@ -109,9 +110,10 @@ def year(
             raise ParameterError("taps are simulated on a network: give a GTFS feed")
         events = YearEvents(new_route, opens, strike or None)
         files = write_year(network, out / "taps", weeks=weeks, riders=riders, seed=seed, events=events)
-    text = template("plan.toml", out.resolve().name, "week", FIRST_MONDAY)
-    plan.write_text(text.replace("feed.zip", str(feed.resolve())).replace("_%G-W%V.csv", "_%G-W%V.parquet"))
-    following = f"wayveil series run {plan} {out / 'taps'}/*.parquet"
+    made = series_plan(out.resolve().name, "week", FIRST_MONDAY, world=str(feed.resolve()))
+    named = made.changed(files="taps/taps_%G-W%V.parquet", path=plan)
+    write_plan(named, plan)
+    following = f"wayveil release {plan}"
     present({"files": len(files), "plan": str(plan), "next": following}, as_json=as_json)
 
 

@@ -31,7 +31,6 @@ from wayveil.cli.tap_commands import (
     layout_of,
     open_places,
     read_clean,
-    rider_rules,
 )
 from wayveil.errors import ParameterError
 from wayveil.lab.cli.simulate import Seed
@@ -129,6 +128,7 @@ def riders(
 
         wayveil lab riders taps.parquet --world city.zip --out riders.parquet
     """
+    from wayveil.plan.ordering import read_rider_rules
     from wayveil.synthesis.riders.reconstruct import reconstruct_riders
     from wayveil.taps.read import read_taps
     from wayveil.trips.tables import write_table
@@ -136,7 +136,7 @@ def riders(
     with shown(not quiet and not as_json):
         city = open_places(world, walk_radius=walk_radius)
         read = read_taps(file, city, layout_of(columns, mapped), fill=_filling(file, fill), zone=zone)
-        made = reconstruct_riders(read.taps, rider_rules(rules), seed=seed)
+        made = reconstruct_riders(read.taps, None if rules is None else read_rider_rules(rules), seed=seed)
         write_table(made.table(), out, made.history)
     present({**made.describe(), "written_to": str(out)}, as_json=as_json)
 
@@ -162,9 +162,9 @@ def units(
 
         wayveil lab units taps.parquet --world city.zip --epsilon 1
     """
+    from wayveil.plan.tap_units import advise_units, say_unit
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import note_look
-    from wayveil.releases.tap_units import advise_units, say_unit
 
     with shown(not quiet and not as_json):
         taps = read_clean(file, open_places(world), columns, mapped, zone, opt_out)

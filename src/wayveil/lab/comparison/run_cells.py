@@ -11,7 +11,7 @@ from wayveil.errors import WayveilError
 from wayveil.lab.comparison.comparison_cells import PLAIN_LAPLACE, ComparisonCell
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Unit
-from wayveil.releases.choices import DEFAULT_TRIPS_PER_RIDER, choose_unit
+from wayveil.releases.choices import UnitChoice, choose_unit
 from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import Figures, Measure
@@ -72,7 +72,7 @@ class Examiner:
 
     def __init__(self, raw: Trips, settings: Settings) -> None:
         self.raw, self.settings = raw, settings
-        self.unit = choose_unit(settings.unit, raw, DEFAULT_TRIPS_PER_RIDER)
+        self.unit = choose_unit(UnitChoice(settings.unit), raw)
         asked = questions(
             raw,
             suite=settings.suite,

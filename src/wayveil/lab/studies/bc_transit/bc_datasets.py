@@ -12,6 +12,7 @@ import polars as pl
 from wayveil.errors import ParameterError
 from wayveil.lab.studies.bc_transit.bc_printed import TAPS
 from wayveil.lab.studies.lab import Lab
+from wayveil.privacy.ledger.data_time import Days
 from wayveil.simulate.fare_boxes import STUDY_CAMPUS, SimulatedTaps, simulate_taps, write_vendor_file
 from wayveil.synthesis.riders.reconstruct import Riders, reconstruct_riders
 from wayveil.taps.taps import Taps
@@ -20,6 +21,7 @@ from wayveil.world.network import Network
 
 # Monday to Saturday, so that nobody's week is cut in two by the calendar.
 FIRST_DAY, DAYS = date(2024, 12, 16), 6
+PERIOD = Days(FIRST_DAY, date(2024, 12, 21))
 SEED = 1
 
 

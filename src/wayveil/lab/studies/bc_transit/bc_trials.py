@@ -6,7 +6,7 @@ Noise follows from the setting and the repetition; releases never leave the proc
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
-from wayveil.lab.studies.bc_transit.bc_datasets import DAYS, FIRST_DAY, SEED, BcTransitDatasets, crowded
+from wayveil.lab.studies.bc_transit.bc_datasets import PERIOD, SEED, BcTransitDatasets, crowded
 from wayveil.lab.studies.bc_transit.bc_printed import (
     COUNTS,
     GAP_ROWS,
@@ -34,7 +34,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider
-from wayveil.releases.tap_ways import release_taps
+from wayveil.run import make_release
 from wayveil.synthesis.public_knowledge import empty
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.taps.chains import sequences
@@ -166,14 +166,13 @@ class BcTransitTrials:
         taps = self.data.taps()
         way, _, tree = setting["way"].partition(", ")
         chosen = {"NPT": NoisyPrefixTree(height=2), "PPDP": ppdp.PPDP(height=2)}.get(tree)
-        made = release_taps(
+        made = make_release(
             taps if way == "cards" else self.data.anonymous(),
-            way,  # type: ignore[arg-type]
+            chosen,
+            way=way,
             epsilon=setting["epsilon"],
-            mechanism=chosen,
             max_trips=5 if way in ("cards", "study") else None,
-            first_day=FIRST_DAY if way == "counts-first" else None,
-            days=DAYS if way == "counts-first" else None,
+            days=PERIOD if way == "counts-first" else None,
             seed=repetition + 1,
         )
         raw = sequences(taps, taps.card, "day")  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.releases.tap_ways import release_taps
+from wayveil.run import make_release
 from wayveil.taps.chains import sequences
 from wayveil.taps.read import read_taps
 from wayveil.taps.taps import Taps
@@ -86,13 +86,9 @@ class Cards:
         """One release, its total and its cells."""
         taps = self.taps()
         raw: Trips = sequences(taps, taps.card, "day")  # type: ignore[arg-type]
-        made = release_taps(
-            taps,
-            "cards",
-            epsilon=setting["epsilon"],
-            mechanism=subjects()[setting["mechanism"]],
-            max_trips=1,
-            seed=repetition,
+        mechanism = subjects()[setting["mechanism"]]
+        made = make_release(
+            taps, mechanism, way="cards", epsilon=setting["epsilon"], max_trips=1, seed=repetition
         )
         values: dict[str, float | None] = {
             FOUND: 100 * hit_rate(stop_counts(raw), stop_counts(made.trips), 20),

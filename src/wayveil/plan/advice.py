@@ -1,14 +1,12 @@
-"""The plan that `check` prints: what a file seems to be, what each bound would keep, and the command to release it.
+"""What `check` advises for trips: what a row seems to be, what each bound would keep, and keys of a advice.
 
 All of it comes from exact facts about the raw trips: for the data holder's eyes only, and a choice made from it is a
-look at the data, which the command that it recommends declares.
+look at the data, which the plan that it recommends declares.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log
 from pathlib import Path
-from shlex import join
 from typing import Any
 
 import numpy as np
@@ -44,26 +42,20 @@ class Bound:
 
 
 @dataclass
-class Plan:
-    """What to say to `release`, and why."""
+class Advice:
+    """What a file of trips seems to be and why, and the keys of a plan that suit it."""
 
-    visits: VisitKind
+    rows: VisitKind
     why: str
     fit: NetworkFit | None = None
     bounds: list[Bound] = field(default_factory=list)
     max_trips: int | None = None
     notes: list[str] = field(default_factory=list)
-    options: list[str] = field(default_factory=list)
-
-    def command(self, file: Path, world: Sequence[str], epsilon: str, more: Sequence[str] = ()) -> str:
-        """The exact `release` command, quoted for the shell."""
-        out = f"release-{file.name.partition('.')[0]}"
-        words = ["wayveil", "release", str(file), *world, "--epsilon", epsilon, "--visits", self.visits]
-        return join([*words, *self.options, *more, "--out", out])
+    values: dict[str, Any] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        """The plan as sentences and a small table."""
-        found = [f"seems to be {self.visits}: {self.why}"]
+        """Say it in sentences and a small table."""
+        found = [f"seems to be {self.rows}: {self.why}"]
         found += self.fit.lines() if self.fit is not None and self.fit.moves else []
         if self.bounds:
             found.append("trips of a rider that count | trips kept |  share | noise on a count (95 %)")
@@ -75,25 +67,27 @@ class Plan:
         return [*found, *(f"note: {note}" for note in self.notes)]
 
     def facts(self) -> dict[str, Any]:
-        """The plan for machines."""
+        """Give it to machines."""
         lacking = None if self.fit is None else {"share": self.fit.share, **self.fit.lacking}
         bounds = [vars(row) for row in self.bounds]
-        said = {"seems": self.visits, "moves_that_the_network_lacks": lacking}
+        said = {"seems": self.rows, "moves_that_the_network_lacks": lacking}
         return {**said, "bounds": bounds, "max_trips": self.max_trips}
 
 
-def make_plan(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | None = None) -> Plan:
-    """Look at trips as they were read, and plan their release."""
+def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | None = None) -> Advice:
+    """Look at trips as they were read, and advise how to release them."""
     network = trips.world if isinstance(trips.world, Network) else None
     fit = None if network is None or pairs else fit_moves(trips)
     visits, why = _seems(trips, fit, pairs)
-    plan = Plan(visits, why, fit)
+    advice = Advice(visits, why, fit)
     strength = float(len(trips))
     if trips.rider is not None:
-        strength = _plan_riders(plan, trips, epsilon)
+        strength = _plan_riders(advice, trips, epsilon)
     else:
-        plan.notes.append("no column has riders: each trip is protected by itself, not a person with several")
-    ways = _plan_ways(plan, trips)
+        advice.notes.append(
+            "no column has riders: each trip is protected by itself, not a person with several"
+        )
+    ways = _plan_ways(advice, trips)
     world = counted_world(trips.world, visits, ways)
     weave = Weave()
     # On a list of many places, more is needed (see `Weave.many_places`).
@@ -101,19 +95,19 @@ def make_plan(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | N
     if not isinstance(world, Network):
         needed *= max(1.0, world.size / weave.many_places)
     if weave.fits(world) and strength * epsilon < needed:
-        plan.options += ["--mechanism", NoisyPrefixTree.name]
-        plan.notes.append(
+        advice.values["mechanism"] = NoisyPrefixTree.name
+        advice.notes.append(
             f"few trips for this epsilon: the default mechanism would refuse them, {NoisyPrefixTree.name} takes them"
         )
-    if plan.options:
-        plan.options.append("--tuned-on-data")
-        plan.notes.append(
+    if advice.values:
+        advice.values["tuned_on_data"] = True
+        advice.notes.append(
             "bounds or mechanism were chosen by looking at the raw trips; --tuned-on-data says so on the datasheet. "
             "A bound that was known before needs no such word"
         )
     if trips.time is not None and feed is not None:
-        plan.notes += _say_dates(trips.time, feed)
-    return plan
+        advice.notes += _say_dates(trips.time, feed)
+    return advice
 
 
 def _seems(trips: Trips, fit: NetworkFit | None, pairs: bool) -> tuple[VisitKind, str]:
@@ -134,12 +128,12 @@ def _seems(trips: Trips, fit: NetworkFit | None, pairs: bool) -> tuple[VisitKind
     )
 
 
-def _plan_ways(plan: Plan, trips: Trips) -> Ways | None:
+def _plan_ways(advice: Advice, trips: Trips) -> Ways | None:
     """What is to stand between the ends of legs, where it is not the default."""
-    if not isinstance(trips.world, Network) or plan.visits not in ("legs", "pairs"):
+    if not isinstance(trips.world, Network) or advice.rows not in ("legs", "pairs"):
         return None
     lost = without_way(trips)
-    plan.notes.append(
+    advice.notes.append(
         "between boarding and alighting, the fastest way of the network stands for the one that nobody wrote down; "
         "--ways ends releases the ends alone"
     )
@@ -147,14 +141,14 @@ def _plan_ways(plan: Plan, trips: Trips) -> Ways | None:
         return None
     said = f"the network has no way for {lost:.1%} of the trips: routed, they are cut before it"
     if lost <= MOST_BROKEN:
-        plan.notes.append(said)
+        advice.notes.append(said)
         return None
-    plan.notes[-1] = f"{said}, so the command releases the ends alone"
-    plan.options += ["--ways", "ends"]
+    advice.notes[-1] = f"{said}, so the command releases the ends alone"
+    advice.values["ways"] = "ends"
     return "ends"
 
 
-def _plan_riders(plan: Plan, trips: Trips, epsilon: float) -> float:
+def _plan_riders(advice: Advice, trips: Trips, epsilon: float) -> float:
     """Choose the bound; gives trips per unit of noise before epsilon.
 
     One more trip of each rider keeps the trips of those riders that have more, and adds noise of the size 1 / epsilon
@@ -163,22 +157,24 @@ def _plan_riders(plan: Plan, trips: Trips, epsilon: float) -> float:
     assert trips.rider is not None
     known = trips.rider[trips.rider >= 0]
     if len(known) < len(trips):
-        plan.options += ["--no-rider", "drop"]
-        plan.notes.append(f"{len(trips) - len(known):,} trips have no rider id; the command leaves them out")
+        advice.values["no_rider"] = "drop"
+        advice.notes.append(
+            f"{len(trips) - len(known):,} trips have no rider id; the command leaves them out"
+        )
     per_rider = np.bincount(known) if len(known) else np.zeros(1, np.int64)
     per_rider = per_rider[per_rider > 0]
     most = int(per_rider.max()) if len(per_rider) else 1
     if most == 1:
-        plan.notes.append("every rider has one trip")
-        plan.options += ["--max-trips", "1"]
-        plan.max_trips = 1
+        advice.notes.append("every rider has one trip")
+        advice.values["max_trips"] = 1
+        advice.max_trips = 1
         return float(len(known))
     bounds = [bound for bound in BOUNDS if bound < most] + [most]
-    plan.bounds = [_bound(per_rider, bound, epsilon) for bound in bounds]
+    advice.bounds = [_bound(per_rider, bound, epsilon) for bound in bounds]
     worth = trips.world.size / epsilon
-    plan.max_trips = next((bound for bound in bounds if np.sum(per_rider > bound) <= worth), most)
-    chosen = next(row for row in plan.bounds if row.max_trips == plan.max_trips)
-    plan.options += ["--max-trips", str(plan.max_trips)]
+    advice.max_trips = next((bound for bound in bounds if np.sum(per_rider > bound) <= worth), most)
+    chosen = next(row for row in advice.bounds if row.max_trips == advice.max_trips)
+    advice.values["max_trips"] = advice.max_trips
     return chosen.trips / chosen.max_trips
 
 

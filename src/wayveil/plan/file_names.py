@@ -47,6 +47,10 @@ class NamePattern:
             raise ParameterError(f"a pattern is of the name of a file, without its folder; not {text!r}")
         return cls(text, re.compile("".join(_CODES.get(part, re.escape(part)) for part in parts)), kind)
 
+    def fits(self, file: str | Path) -> bool:
+        """Whether a file is named so."""
+        return self.expression.fullmatch(Path(file).name) is not None
+
     def days_of(self, file: str | Path) -> Days:
         """The days that the name of a file says."""
         found = self.expression.fullmatch(Path(file).name)

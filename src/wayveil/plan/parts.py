@@ -1,0 +1,296 @@
+"""The parts of a plan: `Source`, `Need`, `Protection`, `Method`, `Output`. All of it is public and checked once.
+
+Every key has one name in the whole plan, so that an option of the command line or an argument in Python finds it.
+"""
+
+import re
+from datetime import date
+from fractions import Fraction
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from wayveil.errors import ParameterError
+from wayveil.exports.menu import MENU
+from wayveil.privacy.budget import exact, release_epsilon
+from wayveil.privacy.ledger.data_time import Days
+from wayveil.trips.legs import VisitKind, Ways, require_words
+
+Amount = Fraction
+OPEN_END = date(9999, 12, 31)
+
+
+class Part(BaseModel):
+    """A section of a plan."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    def said(self) -> dict[str, Any]:
+        """Give back what was said, by key; what was left to its default is left out."""
+        return {
+            key: _said(getattr(self, key)) for key in type(self).model_fields if key in self.model_fields_set
+        }
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, Part):
+        return value.said()
+    if isinstance(value, tuple) and any(isinstance(each, Part) for each in value):
+        return [_said(each) for each in value]
+    return value
+
+
+def _amount(value: Any) -> Fraction | None:
+    if value is None:
+        return None
+    try:
+        return exact(value)
+    except ParameterError as error:
+        raise ValueError(str(error)) from None
+
+
+class Source(Part):
+    """Where the rows are and what they are."""
+
+    files: tuple[str, ...] = Field(
+        (),
+        description="Files or a folder of parts, relative to the plan. In a series a name with %Y %m %d, or %G %V.",
+    )
+    rows: VisitKind | None = Field(
+        None,
+        description="What a row is: calls, legs, pairs, taps or points (`wayveil check` says what it seems).",
+    )
+    ways: Ways | None = Field(
+        None,
+        description="Between the ends of legs and pairs: `routed` by the fastest path, or only the `ends`.",
+    )
+    columns: str | dict[str, str] | tuple[str, ...] | None = Field(
+        None,
+        description="Columns with other names, ours = theirs; a known layout of taps; or, for points without a header, "
+        "all columns in order.",
+    )
+    zone: str | None = Field(
+        None, description="The city's time zone; without it every row keeps the wall time that it shows."
+    )
+    opt_out: str | None = Field(
+        None, description="The column with the wish not to be counted: such rows are dropped, each by itself."
+    )
+    days: Days | None = Field(
+        None,
+        description="The days that the rows are of, 2026-01-05/2026-01-11; in a series the file's name says it.",
+    )
+    outside: Literal["refuse", "drop"] = Field(
+        "refuse", description="Rows of other days: refuse the file, or drop each such row."
+    )
+    split_gap: int | None = Field(None, gt=0, description="Points: a pause of more seconds ends a trip.")
+    split_metres: float | None = Field(None, gt=0, description="Points: a jump of more metres ends a trip.")
+    order: Literal["auto", "time", "file"] = Field(
+        "auto",
+        description="Points of a trip: sorted by `time`, or as in the `file`; default: by `tid`, file.",
+    )
+    repeated: Literal["error", "first"] = Field(
+        "error", description="Points in one second at two places: an `error`, or the `first`."
+    )
+    no_fix: Literal["error", "skip"] = Field(
+        "error", description="Points at (0, 0): an `error`, or `skip` them."
+    )
+    riders: Literal["auto", "uid", "none"] = Field(
+        "auto", description="Points: `uid` names riders, or it does not; default: not if split by a flag."
+    )
+    radius: float | None = Field(
+        None, gt=0, description="Points on a network: a stop within so many metres is the place."
+    )
+    rules: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Points: rules by name (fastest_kmh, fill, ...); `study = true`: the study's.",
+    )
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("days", mode="before")
+    @classmethod
+    def _days(cls, value: Any) -> Any:
+        try:
+            return Days.parse(value) if isinstance(value, str) else value
+        except (ParameterError, ValueError) as error:
+            raise ValueError(f"{error}; write 2026-01-05/2026-01-11") from None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        try:
+            require_words(self.rows, self.ways)
+        except ParameterError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
+class WorldVersion(Part):
+    """A public description of the places, and from when to when it is in force."""
+
+    place: str = Field(
+        description="GTFS zip or folder, saved network (.npz), csv or GeoJSON of places, text file with one location "
+        "per line, or grid:south,west,north,east@250."
+    )
+    first: date = Field(date.min, description="First day of data that is read over it.")
+    last: date = Field(OPEN_END, description="Last day; open if left out.")
+    bbox: str | None = Field(None, description="Keep stops inside south,west,north,east (degrees).")
+    service_date: date | None = Field(None, description="Keep the service of one day.")
+    walk_radius: float | None = Field(
+        None, description="Add walks between stops at most this many metres apart."
+    )
+
+
+class Need(Part):
+    """A question that the release must answer, the places it is about, and how exact the answer must be."""
+
+    question: str = Field(description="A question of `wayveil ask`, such as boardings.")
+    top: int | None = Field(None, ge=1, description="The so many busiest places; all if left out.")
+    within: float = Field(gt=0, lt=1, description="How far off an answer may be, as a share: 0.1 is 10 %.")
+
+
+class Allowance(Part):
+    """What one unit may lose from the data of one span of time, for ever: the policy of a series."""
+
+    epsilon: Amount = Field(description="What one unit may lose from the data of one span.")
+    span: Literal["year", "month", "week", "day"] = Field("year", description="Of data time.")
+    unit: Literal["rider", "rider-day", "trip", "event"] = Field("rider", description="Whose loss it limits.")
+    carried_over: bool = Field(False, description="What a span leaves may be spent later (unit rider).")
+    trips_per_day: int | None = Field(None, ge=1, description="Stated: no rider makes more trips in a day.")
+    visits_per_day: int | None = Field(None, ge=1, description="Stated: no rider taps more often in a day.")
+    days_per_rider: int = Field(
+        366, ge=1, description="A person is in the data of a year on at most so many days."
+    )
+    daily_taps: int = Field(2, ge=1, description="Taps of the daily rider whose year the page states.")
+
+    _exact = field_validator("epsilon", mode="before")(_amount)
+
+
+class Protection(Part):
+    """Who is protected, how much a release may cost, and where that is booked."""
+
+    epsilon: Amount = Field(
+        description="Privacy budget of one release: a number or fraction, from 0.001 to 1000."
+    )
+    delta: Amount | None = Field(
+        None,
+        description="For trained mechanisms and rho: the chance that epsilon does not cover. Default: 1e-6.",
+    )
+    currency: Literal["epsilon", "rho"] = Field(
+        "epsilon",
+        description="`epsilon`: pure, Laplace noise. `rho`: the same epsilon at `delta`, Gaussian noise.",
+    )
+    unit: Literal["rider", "rider-day", "trip", "event", "window"] | None = Field(
+        None, description="Who is protected. Default: a rider where rows have riders."
+    )
+    max_trips: int | None = Field(
+        None, ge=1, description="Trips (days or weeks of taps) of one rider that count, chosen at random."
+    )
+    max_taps: int | None = Field(
+        None, ge=1, description="Taps of one rider, rider-day or window that count, where taps are counted."
+    )
+    window_hours: int | None = Field(None, ge=1, description="Hours of the unit window.")
+    no_rider: Literal["refuse", "drop", "own"] = Field(
+        "refuse", description="Rows without a rider: refuse, drop, or take each for a rider of its own."
+    )
+    ledger: str | None = Field(
+        None, description="Ledger file or postgresql:// address; `none` for none. Default: the one in reach."
+    )
+    policy_epsilon: Amount | None = Field(
+        None,
+        description="For a dataset that the ledger does not know: what may be spent on it in all, for ever.",
+    )
+    new_people: bool = Field(
+        False, description="Nobody here is in another dataset of the ledger, although it looks so."
+    )
+    tuned_on_data: bool = Field(False, description="Parameters were chosen by looking at the raw rows.")
+    sensitive: str | None = Field(
+        None,
+        description="Taps: a csv of sensitive stops (stop_id, merge_into): merged into the nearest other stop.",
+    )
+    sensitive_epsilon: Amount | None = Field(
+        None, description="With `sensitive`: do not merge; protect what a unit did there with this epsilon."
+    )
+    allowance: Allowance | None = Field(None, description="Of a series: what a year of data may cost.")
+
+    _exact = field_validator("delta", "policy_epsilon", "sensitive_epsilon", mode="before")(_amount)
+
+    @field_validator("epsilon", mode="before")
+    @classmethod
+    def _in_range(cls, value: Any) -> Fraction:
+        try:
+            return release_epsilon(value)
+        except ParameterError as error:
+            raise ValueError(str(error)) from None
+
+
+class Method(Part):
+    """Which mechanism counts what, with which parameters."""
+
+    mechanism: str | None = Field(
+        None, description="See `wayveil lab mechanisms`. Default: weave; for taps tap-counts."
+    )
+    preset: str | None = Field(
+        None, description="`published`: parameters as the mechanism's authors set them."
+    )
+    parameters: dict[str, Any] = Field(default_factory=dict, description="Parameters of the mechanism.")
+    way: Literal["cards", "counts-first", "counts", "study"] | None = Field(
+        None,
+        description="Taps: chains of `cards`, single `counts`, `counts-first`, or `study` (protects nobody).",
+    )
+    chain: Literal["day", "week"] | None = Field(None, description="Taps: a trip is a rider's day or week.")
+    alightings: bool = Field(False, description="Taps, way cards: add where riders get off.")
+    rider_rules: str | None = Field(None, description="Taps: TOML file of rules by which riders are made.")
+    prior: tuple[str, ...] | int = Field(
+        (), description="Folders of earlier releases to follow, the oldest first; in a series how many (8)."
+    )
+
+    @field_validator("prior", mode="before")
+    @classmethod
+    def _several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+
+class Output(Part):
+    """What is written, and where."""
+
+    folder: str = Field("release", description="Folder of the release (of a series: of all of them).")
+    trips_out: int | None = Field(
+        None, ge=0, description="How many private trips are drawn; as many as there are if left out."
+    )
+    exports: tuple[str, ...] = Field((), description=f"Formats beside the release: {', '.join(MENU)}.")
+    report: bool = Field(False, description="Write a public report beside the release.")
+
+    @field_validator("exports")
+    @classmethod
+    def _known(cls, formats: tuple[str, ...]) -> tuple[str, ...]:
+        for name in formats:
+            if name not in MENU:
+                raise ValueError(f"unknown format {name!r}; choose one of {', '.join(MENU)}")
+        return formats
+
+
+class Machine(Part):
+    """Where rows are counted; all engines give the same release."""
+
+    engine: Literal["auto", "memory", "stream", "spark"] = Field(
+        "auto",
+        description="memory, stream (files of any size, piece by piece), spark, or auto (docs/scale.md).",
+    )
+    spark: str | None = Field(None, description="Address of Spark: local[2], spark://host:7077 or sc://host.")
+    scratch: str | None = Field(None, description="Folder for temporary files of stream and spark.")
+    memory: float = Field(6, ge=0.001, description="GiB that noisy answers may take.")
+
+
+class Cadence(Part):
+    """A release every day, week or month."""
+
+    every: Literal["day", "week", "month"] = Field("week", description="Weeks are ISO weeks, from Monday.")
+    first: date = Field(description="First day of data. A release covers whole days, weeks or months.")
+
+
+def is_name(text: str) -> bool:
+    """Whether a name can also name files."""
+    return bool(re.fullmatch(r"\w[\w .-]*", text)) and text == text.strip()

@@ -1,0 +1,245 @@
+"""The rows that a plan names, read as the plan says: trips, files of trips, or taps. Nothing is guessed here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from wayveil.counting.engines import Engine, open_source
+from wayveil.errors import InputError, ParameterError
+from wayveil.plan.parts import Source
+from wayveil.plan.plan import Plan
+from wayveil.privacy.ledger.data_time import Days
+from wayveil.taps.columns import COLUMNS, ColumnMap, column_map
+from wayveil.taps.moments import read_moments
+from wayveil.taps.read import CleanTaps, read_taps
+from wayveil.taps.taps import Taps
+from wayveil.trips.columns import refuse_hidden_riders
+from wayveil.trips.files import TripFiles
+from wayveil.trips.history import MARKS_NAME, History, marks_text
+from wayveil.trips.point_rules import PointRules
+from wayveil.trips.points import Split, read_points
+from wayveil.trips.read import POINTS, kind_of, read_trips
+from wayveil.trips.tables import read_marked_table, require_file, table_header
+from wayveil.trips.trips import Trips
+from wayveil.world.opening import open_world
+from wayveil.world.timebins import DAY
+from wayveil.world.world import World
+
+_EPOCH = date(1970, 1, 1)
+_OTHER_DAYS = (
+    "{what} of {day}, and its days are {days} ({many:,} such rows). Mend the file, or drop such rows one by one with "
+    'outside = "drop" in [source]. Nothing was spent'
+)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedRows:
+    """Rows of a plan, the engine that counts them (None: the usual one) and why, and what cleaning did, for inside."""
+
+    rows: Trips | TripFiles | Taps
+    engine: Engine | None = None
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def open_plan_world(plan: Plan, days: Days | None = None) -> World:
+    """Open the public world of a plan, or the version in force in a period."""
+    version = plan.world_of(days)
+    return open_world(
+        plan.beside(version.place),
+        bbox=version.bbox,
+        service_date=version.service_date,
+        walk_radius_metres=version.walk_radius,
+    )
+
+
+def files_of(plan: Plan) -> list[Path]:
+    """The files of a plan that is run once."""
+    if not plan.source.files:
+        raise ParameterError("say which file to release")
+    return [Path(plan.beside(file)) for file in plan.source.files]
+
+
+def open_rows(plan: Plan, world: World, files: Sequence[Path], days: Days | None = None) -> OpenedRows:
+    """Read the rows of some files, of some days where these are said."""
+    rows = plan.source.rows
+    if rows is None and len(files) == 1 and files[0].is_file() and kind_of(files[0]) == POINTS:
+        rows = "points"
+    if rows == "taps":
+        clean = _read_taps(plan, world, files, days)
+        return OpenedRows(clean.taps, notes=tuple(clean.report.lines()))
+    if len(files) > 1:
+        raise ParameterError(
+            f"several files are read of taps only; put the parts of {rows or 'trips'} into a folder"
+        )
+    if rows == "points":
+        return OpenedRows(_within(read_plan_points(plan.source, files[0], world), days, files[0]))
+    return _open_trips(plan, world, files[0], days)
+
+
+def _open_trips(plan: Plan, world: World, file: Path, days: Days | None) -> OpenedRows:
+    columns, machine = theirs_to_ours(plan.source.columns), plan.machine
+    scratch = None if machine.scratch is None else plan.beside(machine.scratch)
+    raw, engine, why = open_source(
+        file, world, machine.engine, columns=columns or None, spark=machine.spark, scratch=scratch
+    )
+    if plan.protection.unit is None:
+        refuse_hidden_riders(file, columns)
+    if isinstance(raw, TripFiles):
+        if days is not None or plan.series is not None:
+            raise ParameterError("days are held against trips in memory; use the engine memory")
+        return OpenedRows(raw, engine, why)
+    return OpenedRows(_within(raw, days, file), engine, why)
+
+
+def read_frame(source: Source, frame: Any, world: World) -> Trips | Taps:
+    """Read a frame or an Arrow table as the source says."""
+    if source.rows == "taps":
+        return read_taps(frame, world, source.columns, zone=source.zone, opt_out=source.opt_out).taps  # type: ignore[arg-type]
+    if source.rows == "points":
+        return read_plan_points(source, frame, world)
+    columns = theirs_to_ours(source.columns)
+    return read_trips(frame, world, **({"columns": columns} if columns else {}))
+
+
+def read_plan_points(source: Source, file: Any, world: World) -> Trips:
+    """Read GPS points as the source says."""
+    columns: Any = source.columns
+    if isinstance(columns, str):
+        columns = tuple(name.strip() for name in columns.split(","))
+    return read_points(
+        file,
+        world,
+        columns=list(columns) if isinstance(columns, tuple) else theirs_to_ours(columns) or None,
+        header=not isinstance(columns, tuple),
+        split=Split(gap_seconds=source.split_gap, metres=source.split_metres),
+        rules=point_rules(source.rules),
+        order=source.order,
+        repeated=source.repeated,
+        no_fix=source.no_fix,
+        riders=source.riders,
+        radius=source.radius,
+    )
+
+
+def point_rules(given: Mapping[str, Any]) -> PointRules:
+    """Make the rules of points; `study` takes those of the DP-Loc study first."""
+    said = {name: None if str(value).lower() == "none" else value for name, value in given.items()}
+    start = PointRules.study() if said.pop("study", False) else PointRules()
+    if "holidays" in said:
+        days = said["holidays"]
+        listed: Any = days.split(",") if isinstance(days, str) else days
+        said["holidays"] = tuple(_day(day) for day in listed)
+    try:
+        return PointRules(**{**start.model_dump(exclude_unset=True), **said})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ParameterError(f"rules.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _day(text: Any) -> date:
+    try:
+        return text if isinstance(text, date) else date.fromisoformat(str(text).strip())
+    except ValueError as error:
+        raise ParameterError(f"{text!r} is not a date; write YYYY-MM-DD") from error
+
+
+def theirs_to_ours(columns: str | Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
+    """The names of a file's columns in ours, from a plan's ours = theirs."""
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        raise ParameterError("columns of trips are named one by one, ours = theirs")
+    return {theirs: ours for ours, theirs in columns.items()}
+
+
+def _within(trips: Trips, days: Days | None, file: Path) -> Trips:
+    """The trips that begin on these days: which they are is a rule per trip."""
+    return trips if days is None else trips.take(np.flatnonzero(_inside(trips, days, file)))
+
+
+def _inside(trips: Trips, days: Days, file: Path) -> NDArray[np.bool_]:
+    if trips.time is None:
+        raise InputError("has no times, so that nobody can hold its rows against their days", file=file)
+    first, last = ((each - _EPOCH).days for each in (days.first, days.last))
+    begins = trips.time[trips.offsets[:-1]] // DAY
+    return np.asarray((begins >= first) & (begins <= last))
+
+
+def require_days(plan: Plan, world: World, file: Path, days: Days) -> None:
+    """Refuse a file with rows of other days than these, unless the plan drops such rows."""
+    if plan.source.outside == "drop":
+        return
+    if plan.source.rows == "taps":
+        _require_days_of_taps(plan, file, days)
+        return
+    trips = open_rows(plan, world, [file]).rows
+    assert isinstance(trips, Trips)  # or the engine was refused
+    outside = np.flatnonzero(~_inside(trips, days, file))
+    if len(outside):
+        assert trips.time is not None
+        day = np.datetime64(int(trips.time[trips.offsets[outside[0]]] // DAY), "D")
+        raise InputError(
+            _OTHER_DAYS.format(what="has a trip", day=day, days=days, many=len(outside)), file=file
+        )
+
+
+# --- taps
+
+
+def _read_taps(plan: Plan, world: World, files: Sequence[Path], days: Days | None) -> CleanTaps:
+    """Read the clean taps of some files together, of some days."""
+    period = None if days is None else (days.first, days.last)
+    if len(files) == 1:
+        return read_taps(files[0], world, _layout(plan, files[0]), period=period)
+    tables = []
+    for file in files:
+        layout = _layout(plan, file)
+        table, marks = read_marked_table(file, layout.theirs(), ("time",), COLUMNS)
+        if marks:
+            table = table.with_columns(pl.lit(marks_text(History(marks=marks))).alias(MARKS_NAME))
+        tables.append(table)
+    together = pl.concat(tables, how="diagonal_relaxed")
+    ours = {name: name for name in COLUMNS if name in together.columns}
+    rest = {name: value for name, value in layout.model_dump().items() if name not in COLUMNS}
+    return read_taps(together, world, ColumnMap(**ours, **rest), period=period)
+
+
+def _require_days_of_taps(plan: Plan, file: Path, days: Days) -> None:
+    """Refuse taps of other days. Reads times only."""
+    require_file(file)
+    layout = _layout(plan, file)
+    times = {their: our for their, our in layout.theirs().items() if our in ("time", "date")}
+    table, _ = read_marked_table(file, times, ("time",), ("date",))
+    moments = read_moments(table, layout)
+    day = moments.wall // DAY
+    first, last = ((each - _EPOCH).days for each in (days.first, days.last))
+    outside = np.flatnonzero(~moments.unreadable & ~moments.other_form & ((day < first) | (day > last)))
+    if len(outside):
+        row = int(outside[0])
+        seen = np.datetime64(int(day[row]), "D")
+        said = _OTHER_DAYS.format(what="is", day=seen, days=days, many=len(outside))
+        raise InputError(said, file=file, row=row + 1)
+
+
+def _layout(plan: Plan, file: Path) -> ColumnMap:
+    given: Any = plan.source.columns
+    if isinstance(given, str) and given.endswith(".toml"):
+        given = plan.beside(given)
+    header = table_header(file)
+    found = column_map(given, header, file)
+    if plan.source.opt_out is not None and plan.source.opt_out not in header:
+        raise InputError(
+            f"has no column {plan.source.opt_out!r} with wishes not to be counted. Nothing was spent",
+            file=file,
+        )
+    said = {"zone": plan.source.zone, "opt_out": plan.source.opt_out}
+    stated = {name: value for name, value in said.items() if value is not None}
+    return ColumnMap(**{**found.model_dump(), **stated}) if stated else found

@@ -1,0 +1,167 @@
+"""Epsilon held in a ledger while a release runs: one object with a start and an end, between gate and ledger."""
+
+import getpass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from wayveil.errors import ParameterError, RefusedError, plain
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.ledger import Days, Ledger, LedgerError, Reservation
+from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
+from wayveil.privacy.units import Unit
+from wayveil.releases.accounts import require_policy
+from wayveil.releases.price import Price
+from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+
+Known = Trips | Fingerprint
+
+
+@dataclass(frozen=True)
+class Booking:
+    """Where a release is booked, under which name, by whom, and for which days of data.
+
+    ledger       None: in none, and the datasheet says so
+    new_people   nobody of these rows is in another dataset of the ledger, although it may look so
+    policy       what may be spent in all, for a dataset that the ledger does not know yet
+    """
+
+    ledger: Ledger | None = None
+    dataset: str = "trips"
+    actor: str = field(default_factory=getpass.getuser)
+    purpose: str = ""
+    new_people: bool = False
+    days: Days | None = None
+    policy: str | None = None
+
+
+@dataclass
+class Hold:
+    """What one run reserves, starts and ends in a ledger; without a ledger it does nothing.
+
+    `asked` is what is asked of the rows (`ledger.terms`). A failure leaves nothing open. A run whose noise is kept
+    (`same_noise`) stays open when it is stopped, and `again` takes up what it held.
+    """
+
+    booking: Booking
+    price: Price
+    budget: Budget
+    unit: Unit
+    mechanism: str
+    asked: Mapping[str, Any] | None = None
+    private: bool = True
+    same_noise: bool = False
+    again: bool = False
+    reservation: Reservation | None = field(default=None, init=False)
+    looks: int = field(default=0, init=False)
+    started: bool = field(default=False, init=False)
+    # Once the measured model is on disk, the run can be finished without spending again.
+    kept: bool = field(default=False, init=False)
+
+    def fingerprinter(self, world: World) -> Fingerprinter | None:
+        """Make the one by which rows are known that are never in memory together."""
+        return None if self.booking.ledger is None else self.booking.ledger.fingerprinter(world)
+
+    @contextmanager
+    def reserved(self, rows: Known | None) -> Iterator[None]:
+        """Reserve for these rows; they must not be known under another name, and the dataset must have a policy."""
+        if self.booking.ledger is None:
+            if self.booking.policy is not None:
+                raise ParameterError("a policy (--policy-epsilon) is set in a ledger, and there is none")
+            yield
+            return
+        if rows is None:
+            raise ParameterError("a ledger knows a dataset by its rows, and there are none to know it by")
+        self._reserve(self.booking.ledger, rows)
+        try:
+            yield
+        except BaseException as error:
+            self._end(error)
+            raise
+
+    def start(self) -> None:
+        """Tell the ledger, right before the first noise. Set first: a start that half failed is not given back."""
+        if self.reservation is not None:
+            self.started = True
+            self.reservation.start()
+
+    def describe(self) -> dict[str, object] | None:
+        """Say where the spend can be found again, and how often the raw data was looked at before."""
+        if self.reservation is None:
+            return None
+        ledger, dataset = self.reservation.ledger, self.reservation.dataset
+        facts: dict[str, object] = {
+            "dataset": dataset,
+            "reservation": self.reservation.id,
+            "head": str(self.reservation.head),
+            "looks_before": self.looks,
+        }
+        policy, days = ledger.policy(dataset), self.reservation.days
+        if policy is not None and policy.unit is not None:
+            facts["spent_so_far_for"] = policy.unit
+        if days is not None:
+            facts["days"] = str(days)
+            for span in (span for span in ledger.spans(dataset) if span.days.meets(days)):
+                return {**facts, "data_of": span.label, "spent_so_far": plain(span.spent.epsilon)}
+        return {**facts, "spent_so_far": plain(ledger.spent(dataset))}
+
+    def _reserve(self, ledger: Ledger, rows: Known) -> None:
+        booking, price = self.booking, self.price
+        known = None if booking.new_people else rows
+        require_policy(
+            ledger,
+            booking.dataset,
+            self.unit,
+            actor=booking.actor,
+            rows=known,
+            policy_epsilon=booking.policy,
+        )
+        content = ledger.take_in(booking.dataset, rows, actor=booking.actor, new_people=booking.new_people)
+        self.reservation = ledger.reserve(
+            booking.dataset,
+            price.epsilon,
+            self.budget.delta,
+            actor=booking.actor,
+            mechanism=self.mechanism,
+            purpose=booking.purpose,
+            rho=self.budget.total if self.budget.currency == "rho" else None,
+            unit=self.unit,
+            private=self.private,
+            content=content,
+            days=booking.days,
+            asked=self.asked,
+            again=self.again,
+        )
+        self.looks = len(ledger.looks(booking.dataset, content))
+
+    def _end(self, error: BaseException) -> None:
+        """End a run that failed, unless it can go on: with its model kept, or with the same noise."""
+        assert self.reservation is not None
+        taken_up = self.reservation.started and not self.started
+        if self.kept or (self.same_noise and (taken_up or not isinstance(error, Exception))):
+            return
+        try:
+            self._settle(self.reservation, error)
+        except LedgerError as problem:
+            error.add_note(f"The ledger could not be told of it ({problem}): everything held stays spent.")
+
+    def _settle(self, reservation: Reservation, error: BaseException) -> None:
+        """Book a run that failed, so that nothing stays open.
+
+        Before the first noise everything is given back. A mechanism that refuses because of its noisy answers, and a
+        person who stops the run, cost what was bought; prices are booked before their noise is drawn. Any other failure
+        may have come from the raw rows, and then so would the amount: it costs everything that was held.
+        """
+        what = type(error).__name__
+        if not self.started:
+            reservation.cancel(f"failed before the first noise: {what}")
+            return
+        known = isinstance(error, RefusedError | KeyboardInterrupt)
+        bought = self.budget.spent if known else Fraction(0)
+        if self.budget.currency == "rho" or self.budget.delta:
+            bought = Fraction(0)  # the ledger settles parts of pure epsilon only: it costs everything
+        reason = "stopped after its noisy answers" if known else "failed after the first noise"
+        reservation.settle(bought or reservation.epsilon, f"{reason}: {what}")

@@ -1,0 +1,121 @@
+"""The one run: count, add noise, keep what was paid for, draw. Every kind of rows, one-off or weekly, goes this way."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from wayveil.counting.counter import TRAINED
+from wayveil.counting.engines import Engine, engine_for, read_files
+from wayveil.errors import ParameterError
+from wayveil.privacy.bits import Bits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import MEMORY_LIMIT, Gate
+from wayveil.privacy.ledger.terms import asked
+from wayveil.privacy.training import check_trainable
+from wayveil.releases.finishing import draw_release
+from wayveil.releases.hold import Booking, Hold
+from wayveil.releases.order import Order
+from wayveil.releases.paid import Paid
+from wayveil.releases.price import Price
+from wayveil.releases.priors import Prior, read_priors, unsound_priors
+from wayveil.releases.release import Release
+from wayveil.releases.sheets import Statement, write_sheet
+from wayveil.synthesis.drawing import Wanted
+from wayveil.trips.files import TripFiles
+from wayveil.trips.trips import Trips
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """How a run is carried out; none of it changes what is promised.
+
+    engine     where rows are counted: `memory`, `stream` or `spark`; all give the same release
+    memory     bytes that noisy answers may take
+    prior      earlier releases of the same kind (or their folders), the oldest first; public, so that they cost nothing
+    keep       where the measured model is kept before trips are drawn, so that a stopped run can be finished
+    trips_out  how many private trips are drawn; None: as many as the model says there are
+    seed       of the generation of trips from the private model, which is post-processing
+    bits       for tests: seeded noise makes a release that says it is not private
+    """
+
+    engine: Engine | str | None = None
+    memory: int = MEMORY_LIMIT
+    prior: Sequence[Release | str | Path] = ()
+    keep: Paid | None = None
+    trips_out: int | None = None
+    seed: int | None = None
+    bits: Bits | None = None
+
+
+def carry_out(order: Order, price: Price, booking: Booking, stated: Statement, means: Means) -> Release:
+    """Count, add noise and draw: from an order to private trips. Epsilon is reserved before anything is counted.
+
+    An error before the first noise gives it back, an error after it does not. A mechanism that refuses because of its
+    own noisy answers costs what it bought for them; so does one that would need more than `means.memory` bytes.
+    """
+    order, engine = _ready(order, means)
+    priors = read_priors(means.prior, order.rows.world, order.mechanism, order.unit)
+    order = _following(order, priors, booking)
+    budget = price.budget(order.mechanism)
+    bits, again = _noise(means, order, budget, priors)
+    hold = Hold(
+        replace(booking, purpose=" ".join([*([stated.purpose] if stated.purpose else []), *_marks(order)])),
+        price,
+        budget,
+        order.unit,
+        order.mechanism.name,
+        asked(order.mechanism.describe()["parameters"], order.world.fingerprint()),
+        private=order.not_private is None and order.world.public and (bits is None or bits.private),
+        same_noise=means.keep is not None and means.keep.same_noise,
+        again=again,
+    )
+    gate = Gate(order.unit, budget, bits, before_first_answer=hold.start, memory=means.memory)
+    wanted = Wanted(means.trips_out, in_memory=isinstance(order.rows, Trips))
+    with ExitStack() as reading:
+        prints = hold.fingerprinter(order.rows.world) if isinstance(order.rows, TripFiles) else None
+        read = reading.enter_context(engine.open(order.rows, order.steps, gate, prints))
+        rows = order.known_by or (order.rows if isinstance(order.rows, Trips) else read.content)
+        with hold.reserved(rows):
+            model = order.mechanism.measure(read.counter(), gate)
+            reading.close()  # no raw row is left when trips are drawn
+            sheet = write_sheet(order, stated, gate, model, hold, priors, wanted.in_part(model))
+            if means.keep is not None:
+                means.keep.keep(model, sheet, hold.reservation, wanted)
+                hold.kept = True
+            return draw_release(model, sheet, wanted, hold.reservation, means.seed)
+
+
+def _ready(order: Order, means: Means) -> tuple[Order, Engine]:
+    """Refuse what cannot be released, and choose the engine; files that are counted in memory are read."""
+    engine = engine_for(order.rows, means.engine)
+    if isinstance(order.rows, TripFiles) and engine.name == "memory":
+        order = replace(order, rows=read_files(order.rows))
+    order.check()
+    if order.mechanism.trained:
+        check_trainable(order.unit.after(order.rows.history.stability))
+        if engine.name != "memory":
+            raise ParameterError(f"{order.mechanism.name}: {TRAINED}. Nothing was spent")
+    return order, engine
+
+
+def _following(order: Order, priors: Sequence[Prior], booking: Booking) -> Order:
+    """The order with its mechanism following earlier releases; not private where one of these launders."""
+    if not priors:
+        return order
+    reason = order.not_private or unsound_priors(priors, booking.ledger, booking.dataset)
+    following = order.mechanism.following([each.model for each in priors])
+    return replace(order, mechanism=following, not_private=reason)
+
+
+def _noise(means: Means, order: Order, budget: Budget, priors: Sequence[Prior]) -> tuple[Bits | None, bool]:
+    """The noise of this run, and whether an earlier try had begun with it; None: the operating system's."""
+    if means.keep is None or not means.keep.same_noise or means.bits is not None:
+        return means.bits, False
+    earlier = [each.as_public_input() for each in priors]
+    return means.keep.bits(order.mechanism, order.world, budget, order.unit, earlier)
+
+
+def _marks(order: Order) -> list[str]:
+    """The marks of the data, for the ledger's page."""
+    return [f"[{mark}]" for mark in order.rows.history.words]
