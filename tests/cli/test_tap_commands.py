@@ -215,7 +215,13 @@ def test_a_question_that_nobody_knows_is_refused(released):
     assert {"total", "hours", "most-used", "routes", "load"} <= set(table["question"])
     assert table["plain_laplace_noise"].drop_nulls().n_unique() == 1
     refused(
-        ParameterError, "choose one of boardings", "ask", released / "study", "why", "-w", released / "city.npz"
+        ParameterError,
+        "choose one of boardings",
+        "ask",
+        released / "study",
+        "why",
+        "-w",
+        released / "city.npz",
     )
     refused(ParameterError, "one of them", "ask", released / "study", "total")
     refused(

@@ -5,6 +5,7 @@ import numpy as np
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.units import Event
 from wayveil.run import make_release
+from wayveil.trips.history import AS_READ
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import HOUR
@@ -19,7 +20,8 @@ def taps_of(week=0, many=15_000):
     """Taps of one week, at the same busy stops every week."""
     rng = np.random.default_rng(week)
     stop = (CITY.size * rng.random(many) ** 3).astype(np.int32)
-    return Trips(stop, np.arange(many + 1), CITY, rng.integers(6, 22, many) * HOUR + 7 * 86_400 * week)
+    time = rng.integers(6, 22, many) * HOUR + 7 * 86_400 * week
+    return Trips(stop, np.arange(many + 1), CITY, time, history=AS_READ)
 
 
 def counted(trips, epsilon, ledger=None, **options):

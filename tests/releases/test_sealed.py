@@ -35,7 +35,7 @@ def waiting(ledger, home, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("wayveil.run.draw", dies)
+        patch.setattr("wayveil.releases.making.draw_release", dies)
         with pytest.raises(KeyboardInterrupt):
             counted(taps_of(), 1, ledger, keep=Paid(home / "out"))
     return Paid(home / "out")

@@ -35,9 +35,10 @@ from wayveil.privacy.ledger import Ledger, LedgerError, Policy, account, convers
 from wayveil.privacy.ledger.conversion import BookedUnit
 from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit
-from wayveil.releases import paid
+from wayveil.releases import making, paid
 from wayveil.releases.paid import Paid, resume_release
 from wayveil.releases.release import Release
+from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 
 EPSILON, DELTA = Fraction(4), Fraction(1, 1000)
@@ -112,7 +113,7 @@ def _changed(trips: Trips, *, place: int, later: int = 0) -> Trips:
     location, time = trips.location.copy(), np.array(trips.time)
     location[first] = place
     time[first:] += later
-    return Trips(location, trips.offsets, trips.world, time, trips.rider)
+    return replace(trips, location=location, time=time)
 
 
 def _charged(folder: Path, subject: Subject, policy: str) -> Fraction | None:
@@ -186,13 +187,13 @@ def play_priors(folder: Path, bits: Bits) -> Examination:
 
 def _prior_for_nothing() -> AbstractContextManager[Any]:
     """Every release may be followed, whether or not anybody paid for it."""
-    return patch.object(run_module, "unsound_priors", lambda *given: None)
+    return patch.object(making, "unsound_priors", lambda *given: None)
 
 
 def play_edits(folder: Path, bits: Bits) -> Examination:
     """Change what a stopped run keeps, and have it finished, signed and committed."""
     found, ledger, out = Examination(), _ledger(folder), folder / "out"
-    with patch.object(run_module, "draw", _stopped), suppress(KeyboardInterrupt):
+    with patch.object(making, "draw_release", _stopped), suppress(KeyboardInterrupt):
         run_module.make_release(
             _taps(), COUNTS, epsilon=EPSILON, ledger=ledger, dataset=DATASET, keep=Paid(out), **AS_EVENTS
         )
@@ -223,7 +224,8 @@ def _unsealed() -> Iterator[None]:
 
 def _taps(visits: int = 60) -> Trips:
     place = (np.arange(visits) % WORLD.size).astype(np.int32)
-    return Trips(place, np.arange(visits + 1), WORLD, 8 * 3600 + 60 * np.arange(visits))
+    time = 8 * 3600 + 60 * np.arange(visits)
+    return Trips(place, np.arange(visits + 1), WORLD, time, history=AS_READ)
 
 
 def _ledger(folder: Path) -> Ledger:
