@@ -20,7 +20,7 @@ from wayveil.releases.choices import UnitChoice
 from wayveil.releases.hold import Booking
 from wayveil.releases.making import Means, carry_out
 from wayveil.releases.order import RowKind, order_trips
-from wayveil.releases.paid import Paid, resume_release
+from wayveil.releases.paid import Paid, commit_saved, take_up
 from wayveil.releases.preflight import claimed
 from wayveil.releases.price import Price
 from wayveil.releases.priors import open_prior
@@ -43,25 +43,35 @@ DEFAULT_LEDGER = "default"
 
 def run(plan: Plan, *, say: Callable[[str], None] = lambda _: None) -> Release:
     """Follow a plan to its folder. A run that was stopped after it was paid for is finished without spending again."""
-    out = plan.home
-    paid = Paid(out, plan=plan_text(plan))
+    out, paid = plan.home, Paid(plan.home, plan=plan_text(plan))
+    if paid.saved:
+        commit_saved(paid, _ledger_place(plan))
+        return Release.load(out)
     with claimed(out, size=sum(map(size_of, files_of(plan)))):
-        if paid.kept:
-            paid.refuse_other_plan()
-            return resume_release(out, open_plan_world(plan), ledger=plan.protection.ledger)
-        world = open_plan_world(plan)
-        if plan.source.days is not None:
-            for file in files_of(plan):
-                require_days(plan, world, file, plan.source.days)
-        read = open_rows(plan, world, files_of(plan), plan.source.days)
-        if read.why:
-            say(read.why)
-        order = order_rows(plan, read.rows)
-        means = replace(_means(plan, order.rows.world), engine=read.engine, keep=paid)
-        made = carry_out(order, price_of(plan), _booking(plan), statement_of(plan), means)
-        made.save(out)
+        made = _finish(plan, paid) if paid.kept else _begin(plan, paid, say)
+        judged = replace(made, known_accuracy=made.accuracy, plan=paid.plan)
+        judged.save(out)
         paid.forget()
-    return made
+    return judged
+
+
+def _begin(plan: Plan, paid: Paid, say: Callable[[str], None]) -> Release:
+    """Read, order, count and draw."""
+    world, files, days = open_plan_world(plan), files_of(plan), plan.source.days
+    for file in files if days is not None else ():
+        require_days(plan, world, file, days)  # type: ignore[arg-type]
+    read = open_rows(plan, world, files, days)
+    if read.why:
+        say(read.why)
+    order = order_rows(plan, read.rows)
+    means = replace(_means(plan, world), engine=read.engine, keep=paid)
+    return carry_out(order, price_of(plan), _booking(plan), statement_of(plan), means)
+
+
+def _finish(plan: Plan, paid: Paid) -> Release:
+    """Draw what was paid for by the same plan."""
+    paid.refuse_other_plan()
+    return take_up(paid, open_plan_world(plan), ledger=_ledger_place(plan))
 
 
 def run_due(plan: Plan, files: Sequence[str | Path] = (), **options: Any) -> Outcome:
@@ -179,14 +189,19 @@ def _open(ledger: Ledger | str | Path | None) -> Ledger | None:
 
 def _booking(plan: Plan) -> Booking:
     said, files = plan.protection, files_of(plan)
-    place = said.ledger if said.ledger in (None, "none") else plan.beside(said.ledger)
     return Booking(
-        open_account(place, files[0]),
+        open_account(_ledger_place(plan) or said.ledger, files[0]),
         plan.dataset,
         new_people=said.new_people,
         days=plan.source.days,
         policy=None if said.policy_epsilon is None else str(said.policy_epsilon),
     )
+
+
+def _ledger_place(plan: Plan) -> str | None:
+    """The ledger that the plan names; None: it names none."""
+    place = plan.protection.ledger
+    return None if place in (None, "none") else plan.beside(str(place))
 
 
 def _means(plan: Plan, world: World) -> Means:

@@ -25,7 +25,8 @@ class ReleasedTrips:
 
     Of a release with millions of trips they are not in memory: `drawing` makes them while it is saved. Where another
     number of trips was written than the model stands for, numbers are counted in those of `whole`. `reservation` is
-    what a ledger holds for it until it is saved; `manifest` the hash of the manifest of the folder that it comes from.
+    what a ledger holds for it until it is saved; `manifest` the hash of the manifest of the folder that it comes from;
+    `plan` the plan that it followed, as text.
     """
 
     trips: Trips
@@ -35,6 +36,7 @@ class ReleasedTrips:
     drawing: Drawing | None = None
     each_stands_for: float = 1.0
     manifest: str | None = None
+    plan: str | None = None
 
     @property
     def world(self) -> World:

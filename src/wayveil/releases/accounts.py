@@ -3,10 +3,8 @@
 import getpass
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 
 from wayveil.errors import ParameterError, plain
 from wayveil.privacy.ledger import (
@@ -14,10 +12,8 @@ from wayveil.privacy.ledger import (
     Ledger,
     LedgerError,
     Policy,
-    Reservation,
     open_ledger,
 )
-from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
 
@@ -94,21 +90,10 @@ def note_look(
         ledger.look(dataset or data.name, what, rows, actor=getpass.getuser())
 
 
-def require_policy(
-    ledger: Ledger,
-    dataset: str,
-    unit: Unit,
-    *,
-    actor: str,
-    rows: Trips | Fingerprint | None = None,
-    policy_epsilon: str | None = None,
-    ask: Callable[[str], str | None] | None = None,
-) -> None:
-    """See that somebody has said what may be spent on the dataset; never invent it.
+def missing_policy(ledger: Ledger, dataset: str, unit: Unit, epsilon: str | None = None) -> Policy | None:
+    """Give the policy that a dataset still needs, from what may be spent on it in all; None where it has one.
 
-    A dataset that the ledger does not know gets the policy that the caller gives (`policy_epsilon`) or answers when
-    asked. Otherwise the release stops with the command that makes one. `rows` that are known under another name are
-    refused first: they need no second budget.
+    A policy is never invented: where nobody says it, the release stops with the command that makes one.
     """
     if not dataset.isprintable() or dataset != dataset.strip():
         raise ParameterError(
@@ -117,46 +102,35 @@ def require_policy(
     whose = unit.name if unit.name in POLICY_UNITS else "event"
     current = ledger.policy(dataset)
     if current is not None:
-        if policy_epsilon is not None and current != Policy(policy_epsilon, unit=whose):
+        if epsilon is not None and current != Policy(epsilon, unit=whose):
             in_all = current.total_epsilon
             amount = "per span of data time" if in_all is None else f"{plain(in_all)} in all"
             raise ParameterError(
-                f"{dataset} has a policy already ({amount}): leave --policy-epsilon out, "
-                f"or change the policy with `wayveil ledger policy --dataset {quote(dataset)}`"
+                f"{dataset} has a policy already ({amount}): omit --policy-epsilon, or change the policy with "
+                f"`wayveil ledger policy --dataset {quote(dataset)}`"
             )
-        return
-    if rows is not None:
-        ledger.refuse_known(dataset, rows)
-    if policy_epsilon is None and ask is not None:
-        policy_epsilon = ask(
-            f"The ledger {ledger.name} does not know the dataset {dataset!r} yet. What may be spent on it in all, for "
-            f"each {whose}? (epsilon, for example 10; empty to stop)"
-        )
-    if not policy_epsilon:
+        return None
+    if not epsilon:
         known = ", ".join(ledger.datasets()) or "none"
-        init = f"wayveil ledger init {quote(ledger.name)} --dataset {quote(dataset)} --total-epsilon 10 --unit {whose}"
+        init = init_command(ledger, dataset, whose)
         raise UnknownDatasetError(
             f"the ledger {ledger.name} does not know the dataset {dataset!r} (it knows: {known}). Say once what may be "
-            f"spent on it in all: `{init}`, or add `--policy-epsilon 10` to this release (in Python, policy_epsilon=10). Nothing was spent"
+            f"spent on it in all: `{init}`, or add `--policy-epsilon 10` to this release (in Python, "
+            "policy_epsilon=10). Nothing was spent"
         )
-    ledger.set_policy(dataset, Policy(policy_epsilon, unit=whose), actor=actor)
+    return Policy(epsilon, unit=whose)
+
+
+def init_command(ledger: Ledger, dataset: str, unit: str, *more: str) -> str:
+    """The command that tells a ledger what may be spent on a dataset."""
+    words = ["wayveil", "ledger", "init", ledger.name, "--dataset", dataset, "--total-epsilon", "10"]
+    return join([*words, "--unit", unit, *more])
 
 
 def ask_on_terminal(question: str) -> str | None:
     """Ask whoever sits at the terminal."""
     print(question, file=sys.stderr)
     return input("epsilon in all: ").strip() or None
-
-
-@contextmanager
-def settled_if_lost(reservation: Reservation | None, folder: Path) -> Iterator[None]:
-    """Where a release lives in this process only: if it cannot be written, its reservation is over too."""
-    try:
-        yield
-    except BaseException as error:
-        if reservation is not None and not folder.exists():
-            reservation.settle(reservation.epsilon, f"could not be written: {type(error).__name__}")
-        raise
 
 
 def opened_ledger(ledger: Ledger | str | Path | None) -> Ledger | None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from wayveil.errors import ParameterError, RefusedError, plain
+from wayveil.errors import BudgetExceededError, ParameterError, RefusedError, plain
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.ledger import Days, Ledger, LedgerError, Reservation
+from wayveil.privacy.ledger import Days, Ledger, LedgerError, Policy, Reservation
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
 from wayveil.privacy.units import Unit
-from wayveil.releases.accounts import require_policy
+from wayveil.releases.accounts import init_command, missing_policy
 from wayveil.releases.price import Price
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -110,15 +110,14 @@ class Hold:
 
     def _reserve(self, ledger: Ledger, rows: Known) -> None:
         booking, price = self.booking, self.price
-        known = None if booking.new_people else rows
-        require_policy(
-            ledger,
-            booking.dataset,
-            self.unit,
-            actor=booking.actor,
-            rows=known,
-            policy_epsilon=booking.policy,
-        )
+        if isinstance(rows, Trips):  # fingerprinted once
+            rows = ledger.fingerprinter(rows.world).of(rows)
+        if ledger.policy(booking.dataset) is None and not booking.new_people:
+            ledger.refuse_known(booking.dataset, rows)  # they need no second budget
+        policy = missing_policy(ledger, booking.dataset, self.unit, booking.policy)
+        if policy is not None:
+            self._refuse_above(policy, ledger)
+            ledger.set_policy(booking.dataset, policy, actor=booking.actor)
         content = ledger.take_in(booking.dataset, rows, actor=booking.actor, new_people=booking.new_people)
         self.reservation = ledger.reserve(
             booking.dataset,
@@ -136,6 +135,25 @@ class Hold:
             again=self.again,
         )
         self.looks = len(ledger.looks(booking.dataset, content))
+
+    def _refuse_above(self, policy: Policy, ledger: Ledger) -> None:
+        """Refuse a run that a new policy would not allow, before the policy is in the ledger."""
+        dataset, delta = self.booking.dataset, "1e-5"
+        init = init_command(ledger, dataset, str(policy.unit), "--total-delta", delta)
+        limits = [
+            (self.price.epsilon, policy.total_epsilon or Fraction(0), "epsilon", ""),
+            (self.budget.delta, policy.total_delta or Fraction(0), "delta", f"Allow some: `{init}`."),
+        ]
+        for requested, allowed, currency, remedy in limits:
+            if self.private and requested > allowed:
+                raise BudgetExceededError(
+                    self.mechanism,
+                    requested=requested,
+                    remaining=allowed,
+                    where=f"the ledger for {dataset}",
+                    currency=currency,
+                    remedy=remedy,
+                )
 
     def _end(self, error: BaseException) -> None:
         """End a run that failed, unless it can go on: with its model kept, or with the same noise."""

@@ -30,7 +30,7 @@ from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.units import Unit
 from wayveil.released.datasheet import Datasheet
 from wayveil.released.sealing import SEAL, open_seal, require_seal, seal_folder, seal_text
-from wayveil.released.verification import MANIFEST, hash_file
+from wayveil.released.verification import MANIFEST, SIGNATURE, hash_file
 from wayveil.releases.finishing import draw_release
 from wayveil.releases.release import Release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
@@ -97,6 +97,11 @@ class Paid:
         """Whether a measured model waits here."""
         return (self.folder / SEAL).is_file()
 
+    @property
+    def saved(self) -> bool:
+        """Whether its release is on disk already, and only the ledger may not have been told."""
+        return self.kept and (self.out / SIGNATURE).is_file()
+
     def require(self) -> None:
         """Refuse where no measured model waits, or somebody changed what does."""
         if not self.kept:
@@ -150,14 +155,15 @@ class Paid:
         self.noise.unlink(missing_ok=True)
 
 
-def commit_saved(paid: Paid, ledger: Ledger) -> None:
+def commit_saved(paid: Paid, ledger: Ledger | str | Path | None = None) -> None:
     """Tell the ledger of a release that is on disk, where its run died before it could."""
     if not paid.kept:
         return
     paid.require()
     _, reservation = _waiting(paid.folder / RESERVATION, ledger)
-    waiting = {held.id for held in ledger.open_reservations()}
-    if reservation is not None and reservation.id in waiting:
+    if reservation is not None and reservation.id in {
+        held.id for held in reservation.ledger.open_reservations()
+    }:
         terms = Terms.of_datasheet(load_datasheet(paid.out))
         reservation.commit(hash_file(paid.out / MANIFEST), {"folder": paid.out.name}, terms)
     paid.forget()
@@ -171,15 +177,22 @@ def resume_release(
     `ledger` is the place of the ledger it was paid from, where that has moved or needs a password.
     """
     paid = Paid(out)
+    made = take_up(paid, world, ledger=ledger, seed=seed)
+    made.save(out)
+    paid.forget()
+    return made
+
+
+def take_up(
+    paid: Paid, world: World, *, ledger: Ledger | str | Path | None = None, seed: int | None = None
+) -> Release:
+    """Draw the trips of a model that was paid for, over its world; the release is not saved yet."""
     paid.require()
     datasheet = load_datasheet(paid.folder)
     world = world_of_release(datasheet, world, paid.folder)
     model = load_saved_model(paid.folder, world, datasheet)
     wanted, reservation = _waiting(paid.folder / RESERVATION, ledger)
-    made = draw_release(model, datasheet, wanted, reservation, seed)
-    made.save(out)
-    paid.forget()
-    return made
+    return draw_release(model, datasheet, wanted, reservation, seed)
 
 
 def _waiting(path: Path, place: Ledger | str | Path | None) -> tuple[Wanted, Reservation | None]:

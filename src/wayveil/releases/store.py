@@ -4,6 +4,7 @@ trips.parquet    the private trips (trip_id, seq, stop_id)
 model.npz        the private model behind them, exactly; model.parquet the same as a table
 world.npz        the public world that they are over: places, moves, routes, names, coordinates
 accuracy.json    how far its numbers can be trusted: intervals and a verdict by kind of question
+wayveil.toml     the plan that it followed, where there was one
 datasheet.json   the guarantee, for machines; datasheet.html the same for people
 manifest.json    the hash of every file and the public key; manifest.sig its ed25519 signature
 """
@@ -41,7 +42,8 @@ from wayveil.world.places import PlaceList
 from wayveil.world.saved import KINDS, load_world
 from wayveil.world.world import World
 
-TRIPS, WORLD, DATASHEET, ACCURACY = "trips.parquet", "world.npz", "datasheet.json", "accuracy.json"
+TRIPS, WORLD, PLAN = "trips.parquet", "world.npz", "wayveil.toml"
+DATASHEET, ACCURACY = "datasheet.json", "accuracy.json"
 WORLDS = (*KINDS, Boardings)
 
 
@@ -64,6 +66,8 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
                 write_joined(release.drawing.pieces(), draft / TRIPS, release.drawing.count)
             release.model.save(draft)
             release.world.save(draft / WORLD)
+            if release.plan is not None:
+                (draft / PLAN).write_text(release.plan, encoding="utf-8")
             (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
             (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
             (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")
