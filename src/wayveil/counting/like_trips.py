@@ -65,15 +65,7 @@ def group_alike(
         several = min(_AT_ONCE, len(node) - some)
         for t in range(several):
             values[t] = _hash(node[some + t], symbols, begin[some + t], end[some + t], ahead)
-        mask = np.uint64((1 << bits) - 1)
-        for t in range(several):
-            entry = table[values[t] & mask]
-            guesses[t] = -1
-            if entry != 0 and entry >> np.uint64(32) == values[t] >> np.uint64(32):
-                guesses[t] = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
-        for t in range(several):
-            if guesses[t] >= 0 and common[guesses[t], 0] != node[some + t]:
-                guesses[t] = -1
+        _guess_groups(table, common, node[some : some + several], values, guesses)
         for t in range(several):
             i, value = some + t, values[t]
             start, width = begin[i], min(ahead, end[i] - begin[i])
@@ -101,11 +93,24 @@ def group_alike(
                 table[place] = tag << np.uint64(32) | np.uint64(count + 1)
                 first[count], hashes[count] = i, value
                 common[count, 0], common[count, 1] = node[i], width
-                for k in range(width):
-                    common[count, k + 2] = symbols[start + k]
+                common[count, 2 : width + 2] = symbols[start : start + width]
                 count += 1
             group[i] = known
     return group, first[:count].copy(), common[:count, 2:]
+
+
+@njit(cache=True, nogil=True)
+def _guess_groups(table, common, node, values, guesses):  # type: ignore[no-untyped-def]
+    """Where each of a few trips with these hashes most likely belongs, -1 where that cannot be."""
+    mask = np.uint64(len(table) - 1)
+    for t in range(len(node)):
+        entry = table[values[t] & mask]
+        guesses[t] = -1
+        if entry != 0 and entry >> np.uint64(32) == values[t] >> np.uint64(32):
+            guesses[t] = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
+    for t in range(len(node)):
+        if guesses[t] >= 0 and common[guesses[t], 0] != node[t]:
+            guesses[t] = -1
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from wayveil.arrays import Ints
+from wayveil.arrays import Ints, Ragged
 from wayveil.counting.tally import ONE
 from wayveil.trips.identity import Words, keyed_words
 from wayveil.trips.trips import Trips
@@ -66,8 +66,7 @@ def _windows(trips: Trips, universe: MarkedNgrams, *, distinct: bool) -> tuple[I
     sizes = np.empty(len(lengths), np.int64)
     slots = 1 << int(2 * longest).bit_length() if distinct else 0
     used = _rank_windows(
-        trips.location,
-        trips.offsets,
+        Ragged(trips.location, trips.offsets),
         universe.n,
         universe.locations,
         universe.tables.packed,
@@ -112,11 +111,22 @@ def _choose(keys, sizes, most, words):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _rank_windows(location, offsets, n, size, tables, keys, sizes, slots, longest):  # type: ignore[no-untyped-def]
+def _find_edge(indptr, indices, x, y):  # type: ignore[no-untyped-def]
+    """The number of a move in the public tables, -1 if it is not there."""
+    edge = indptr[x]
+    stop = indptr[x + 1]
+    while edge < stop and indices[edge] < y:
+        edge += 1
+    return edge if edge < stop and indices[edge] == y else np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def _rank_windows(trips, n, size, tables, keys, sizes, slots, longest):  # type: ignore[no-untyped-def]
     """Write the ranks of each trip's n-grams; with hash slots, of the distinct ones in order of appearance.
 
     A rank is a sum over the moves of the n-gram, so each move is looked up once and added to the n-grams it is in.
     """
+    location, offsets = trips
     walks, base, before, indptr, indices = tables
     end = walks.shape[1] - 1
     begins = end - size
@@ -138,12 +148,7 @@ def _rank_windows(location, offsets, n, size, tables, keys, sizes, slots, longes
             x = np.int64(location[first + j - begins]) if j >= begins else end - 1
             y = np.int64(location[first + j + 1 - begins]) if j + 1 < begins + length else end
             if x < size and y < size and not complete:
-                edge = indptr[x]
-                stop = indptr[x + 1]
-                while edge < stop and indices[edge] < y:
-                    edge += 1
-                if edge == stop or indices[edge] != y:
-                    edge = np.int64(-1)
+                edge = _find_edge(indptr, indices, x, y)
             for k in range(max(2, n - j), min(n, windows - 1 - j + n) + 1):
                 i = j - n + k
                 if edge < 0:

@@ -9,6 +9,7 @@ which is post-processing.
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -113,7 +114,8 @@ class HopNet:
         np.maximum(features @ first, 0, out=inner[:, :-1])
         chance = inner @ out
         straight = _STRAIGHT_ON[self.moves.sector(here, to)]
-        _finish(chance, straight, features, by_zone, zone, streets, self.shares, self.moves.neighbours, here)
+        known = _Known(by_zone, streets, self.shares, self.moves.neighbours)
+        _finish(chance, straight, features, zone, here, known)
         return features, inner, zone, chance
 
     def _features(self, here: Ints, to: Ints, hour: Ints) -> Floats:
@@ -142,9 +144,19 @@ def _nearness(features: Floats) -> Floats:
     return made
 
 
+class _Known(NamedTuple):
+    """Corrections by zone, how far streets are followed, how often moves are made, and which moves there are."""
+
+    by_zone: Floats
+    streets: Floats
+    shares: Floats
+    neighbours: NDArray[np.int32]
+
+
 @njit(cache=True, fastmath={"reassoc", "contract"})
-def _finish(chance, straight, features, by_zone, zone, streets, shares, neighbours, here):  # type: ignore[no-untyped-def]
-    """From what the hidden layer says of each move to probabilities, in one pass: walks ask for millions."""
+def _finish(chance, straight, features, zone, here, known):  # type: ignore[no-untyped-def]
+    """Turn what the hidden layer says of each move into probabilities, in one pass: walks ask for millions."""
+    by_zone, streets, shares, neighbours = known
     for i in range(len(chance)):
         near, far = features[i, FEATURES - 3], features[i, FEATURES - 5] - np.float32(0.5)
         follow = streets[0, 0] + near * streets[1, 0] + far * streets[2, 0]

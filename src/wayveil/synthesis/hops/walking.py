@@ -1,6 +1,7 @@
 """Walks that must arrive: at every step a hop is drawn from a model, among those from which the rest can be done."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -46,8 +47,8 @@ def walks(
         if len(walker) == 0:
             break
         chance, draw = chances(here, destination[walker], hour[walker]), rng.random(len(here))
-        then = np.empty_like(here)
-        _step(here, before, destination[walker], left, moves.neighbours, fewest, chance, draw, then)
+        walking = _Walkers(here, before, destination[walker], left)
+        then = _step(walking, moves.neighbours, fewest, chance, draw)
         before, here, left = here, then, left - 1
         visits.append(np.column_stack([walker, here]))
     rows = np.concatenate(visits)
@@ -117,9 +118,20 @@ def _moves_left(row, column, table, here, to):  # type: ignore[no-untyped-def]
     return made
 
 
+class _Walkers(NamedTuple):
+    """Where each walk is, where it was before (-1: nowhere), where it goes, and how many moves it has left."""
+
+    here: Ints
+    before: Ints
+    to: Ints
+    left: Ints
+
+
 @njit(cache=True)
-def _step(here, before, to, left, neighbours, fewest, chance, draw, then):  # type: ignore[no-untyped-def]
+def _step(walking, neighbours, fewest, chance, draw):  # type: ignore[no-untyped-def]
     """The next cell of every walk, drawn among the neighbours from which it can still arrive."""
+    here, before, to, left = walking
+    then = np.empty_like(here)
     row, column, table = fewest
     moves = neighbours.shape[1]
     away, weight = np.empty(moves, np.int64), np.empty(moves)
@@ -146,3 +158,4 @@ def _step(here, before, to, left, neighbours, fewest, chance, draw, then):  # ty
                 if mark < 0.0:
                     break
         then[i] = neighbours[here[i], pick]
+    return then

@@ -68,7 +68,7 @@ class TapInQuestion(NamedTuple):
 class Best(NamedTuple):
     """The rider with the lowest score so far, and in which scenario; NOBODY if none fits."""
 
-    rider: int
+    rider: np.int64
     score: float
     scenario: int
 
@@ -213,7 +213,7 @@ def best_rider(
     # Who has not tapped today has the same score everywhere but for the distance, and sets the mark for all others.
     mark = best_at_home(asked, ground, rules, people, queues)
     best = best_waiting(asked, ground, rules, people, lists, mark)
-    return best.rider, best.scenario
+    return int(best.rider), best.scenario
 
 
 @njit(cache=True)
