@@ -26,7 +26,7 @@ from wayveil.synthesis.model import ExpectedError
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import score
-from wayveil.utility.suite import questions
+from wayveil.utility.suite import CountQueries, questions
 from wayveil.world.places import PlaceList
 
 RING = ring_of_stops(6)
@@ -60,7 +60,7 @@ def test_figures_of_simulated_trips_do_not_speak_of_raw_ones():
 def test_no_two_figures_have_the_same_words():
     labels = [
         (question.title, measure.label)
-        for question in questions(TRIPS, suite="full", queries=10)
+        for question in questions(TRIPS, suite="full", counting=CountQueries(10))
         for measure in question.measure(TRIPS)
     ]
     of_stops = [label for _, label in labels if "stops with the most" in label]

@@ -30,7 +30,7 @@ from wayveil.utility.origin_destination import (
 )
 from wayveil.utility.range_counts import RangeCounts
 from wayveil.utility.stop_figures import ndcg_loss
-from wayveil.utility.suite import questions
+from wayveil.utility.suite import CountQueries, questions
 from wayveil.world.geo import haversine
 
 CITY = square_city()
@@ -359,7 +359,7 @@ def test_ndcg_loses_what_a_wrong_ranking_loses():
 
 
 def test_every_figure_is_perfect_on_identical_trips_and_has_the_same_keys_for_all():
-    for question in questions(RAW, queries=200):
+    for question in questions(RAW, counting=CountQueries(200)):
         keys = [m.key for m in question.measure(OTHER)]
         for subject in (RAW, NOBODY, SILENT):
             measures = question.measure(subject)
@@ -370,12 +370,12 @@ def test_every_figure_is_perfect_on_identical_trips_and_has_the_same_keys_for_al
 
 
 def test_figures_that_need_times_or_coordinates_are_only_asked_where_there_are_any():
-    titles = {q.title for q in questions(Trips.of_lists([[0, 1], [1]], ABCD), queries=10)}
+    titles = {q.title for q in questions(Trips.of_lists([[0, 1], [1]], ABCD), counting=CountQueries(10))}
     assert "Range counts" not in titles
     assert "Trip lengths by hour" not in titles
     assert "Frequent patterns" in titles
-    assert len(questions(RAW, suite="core", queries=10)) == 5
-    assert len(questions(Trips.of_lists([[0, 1], [1]], ABCD), suite="core", queries=10)) == 4
+    assert len(questions(RAW, suite="core", counting=CountQueries(10))) == 5
+    assert len(questions(Trips.of_lists([[0, 1], [1]], ABCD), suite="core", counting=CountQueries(10))) == 4
     for kind in (OriginDestinationDistance, GpsFigures):
         with pytest.raises(ParameterError, match="coordinates"):
             kind(Trips.of_lists([[0]], ABCD))

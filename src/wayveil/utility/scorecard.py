@@ -1,7 +1,7 @@
 """`score`: all figures of a release in one frozen card, beside ceiling, floor and the empty release."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite, sqrt
 from typing import Literal
@@ -20,10 +20,11 @@ from wayveil.trips.history import RAW_NOTICE
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
+from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.model_ngrams import ModelNgrams
 from wayveil.utility.ngram_figures import DEFAULT_N
 from wayveil.utility.reference import LINES, ceiling, reference_trips
-from wayveil.utility.suite import Suite, questions
+from wayveil.utility.suite import CountQueries, Suite, questions
 from wayveil.world.timebins import TimeBins
 
 
@@ -138,37 +139,13 @@ def score(
     ]
     if not candidates:
         raise ParameterError("there is no release to score")
+    taps = any(not isinstance(one, Trips) and one.visits_are_taps for one in releases)
     with step("preparing questions about the raw trips"):
-        asked = questions(
-            trips,
-            suite=suite,
-            queries=queries,
-            max_length=max_length,
-            bins=bins,
-            unordered=unordered,
-            taps=any(not isinstance(one, Trips) and one.visits_are_taps for one in releases),
-            seed=seed,
-        )
+        counting = CountQueries(queries, max_length, bins, unordered)
+        asked = questions(trips, suite=suite, counting=counting, taps=taps, seed=seed)
     if trips.time is not None:
         bins = TimeBins.hour_of_day() if bins is None else bins  # the floor then knows of time as well
-    subjects = len(candidates) + len(LINES)
-    pairs = ((subject, one) for subject in _subjects(trips, candidates, bins, seed) for one in asked)
-    answers = [
-        (question, measure)
-        for subject, question in track(pairs, "scoring", total=subjects * len(asked))
-        for measure in question.measure(subject)
-    ]
-    size = len(answers) // subjects
-    figures = []
-    for row in zip(*(answers[at : at + size] for at in range(0, len(answers), size)), strict=True):
-        question, first = row[0]
-        *values, top, bottom, nothing = (measure.value for _, measure in row)
-        mean, low, high = mean_and_interval(values)
-        figures.append(
-            Figure(
-                question.title, first.key, first.label, mean, low, high, top, bottom, nothing, first.better
-            )
-        )
+    figures = _measured(asked, _subjects(trips, candidates, bins, seed), len(candidates) + len(LINES))
     if suite == "full":
         figures += _of_models(
             trips, [None if isinstance(one, Trips) else one.model for one in releases], seed
@@ -183,6 +160,27 @@ def score(
         notice=trips.history.notice,
         seed=seed,
     )
+
+
+def _measured(asked: Sequence[Figures], subjects: Iterable[Trips], count: int) -> list[Figure]:
+    """Ask every one of `count` subjects every question: releases first, then ceiling, floor and the empty release."""
+    pairs = ((subject, one) for subject in subjects for one in asked)
+    answers = [
+        (question.title, measure)
+        for subject, question in track(pairs, "scoring", total=count * len(asked))
+        for measure in question.measure(subject)
+    ]
+    size = len(answers) // count
+    rows = zip(*(answers[at : at + size] for at in range(0, len(answers), size)), strict=True)
+    return [_figure(row[0][0], [measure for _, measure in row]) for row in rows]
+
+
+def _figure(title: str, row: Sequence[Measure]) -> Figure:
+    """One figure of all releases and of ceiling, floor and the empty release."""
+    *values, top, bottom, nothing = (measure.value for measure in row)
+    mean, low, high = mean_and_interval(values)
+    about = row[0]
+    return Figure(title, about.key, about.label, mean, low, high, top, bottom, nothing, about.better)
 
 
 def _subjects(raw: Trips, candidates: list[Trips], bins: TimeBins | None, seed: int) -> Iterator[Trips]:
@@ -211,17 +209,7 @@ def _of_models(raw: Trips, models: Sequence[object], seed: int) -> list[Figure]:
         lines = [top, judge.everything(), judge.nothing()]
         scores = [judge.score(grams) for grams in known]
         answers = [score.measures(DEFAULT_N) for score in scores + lines]
-    figures = []
-    for row in zip(*answers, strict=True):
-        *values, above, public, nothing = (measure.value for measure in row)
-        mean, low, high = mean_and_interval(values)
-        about = row[0]
-        figures.append(
-            Figure(
-                *(judge.title, about.key, about.label, mean, low, high, above, public, nothing), about.better
-            )
-        )
-    return figures
+    return [_figure(judge.title, row) for row in zip(*answers, strict=True)]
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:

@@ -1,6 +1,7 @@
 """Which questions to ask: all that fit the raw trips and their world, or the short list for a first look."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 from wayveil.progress import track
@@ -32,44 +33,47 @@ from wayveil.world.timebins import TimeBins
 Suite = Literal["core", "full"]
 
 
+@dataclass(frozen=True)
+class CountQueries:
+    """Count queries to ask: so many per workload, of 1..`max_length` stops, or of stops within `bins`; see
+    `CountQueryError`.
+    """
+
+    queries: int = DEFAULT_QUERIES
+    max_length: int = DEFAULT_MAX_LENGTH
+    bins: TimeBins | None = None
+    unordered: bool = False
+
+
 def questions(
     raw: Trips,
     *,
     suite: Suite = "full",
-    queries: int = DEFAULT_QUERIES,
-    max_length: int = DEFAULT_MAX_LENGTH,
-    bins: TimeBins | None = None,
-    unordered: bool = False,
+    counting: CountQueries | None = None,
     taps: bool = False,
     most_pairs: int = MOST_PAIRS,
     seed: int = 0,
 ) -> list[Figures]:
-    """The questions, prepared with the raw trips.
+    """Prepare the questions with the raw trips.
 
     `core` is count queries (of stops and hours too, where the trips carry times), lengths, stops and edges. `full` adds
     everything that fits: figures of time where the trips carry times, figures of place where the world has
-    coordinates. With `taps` every visit is a boarding, which
-    trips alone do not tell. `most_pairs` bounds the sample of the earth mover's distance, which is the slowest figure
-    by far.
+    coordinates. With `taps` every visit is a boarding, which trips alone do not tell. `most_pairs` bounds the sample of
+    the earth mover's distance, which is the slowest figure by far.
     """
+    counting = CountQueries() if counting is None else counting
+    how = {name: getattr(counting, name) for name in ("queries", "max_length", "unordered")}
     made: list[Callable[[], Figures]] = [
-        lambda: CountQueryError(
-            raw, queries=queries, max_length=max_length, bins=bins, unordered=unordered, seed=seed
-        ),
+        lambda: CountQueryError(raw, bins=counting.bins, seed=seed, **how),
         lambda: LengthDivergence(raw),
         lambda: StopFigures(raw),
         lambda: EdgeFigures(raw),
     ]
-    if raw.time is not None and bins is None:  # with bins the count queries are timed already
-        made.insert(
-            1,
-            lambda: TimedCountQueryError(
-                raw, queries=queries, max_length=max_length, unordered=unordered, seed=seed
-            ),
-        )
+    if raw.time is not None and counting.bins is None:  # with bins the count queries are timed already
+        made.insert(1, lambda: TimedCountQueryError(raw, seed=seed, **how))
     if suite == "full":
         made += [
-            lambda: SubsequenceError(raw, queries=max(queries // 4, 1), seed=seed),
+            lambda: SubsequenceError(raw, queries=max(counting.queries // 4, 1), seed=seed),
             lambda: NgramFigures(raw),
             lambda: ReplayFitness(raw),
             lambda: FrequentPatterns(raw),

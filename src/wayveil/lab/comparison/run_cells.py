@@ -17,7 +17,7 @@ from wayveil.trips.trips import Trips
 from wayveil.utility.figures import Figures, Measure
 from wayveil.utility.operations import Operations
 from wayveil.utility.reference import reference_trips
-from wayveil.utility.suite import Suite, questions
+from wayveil.utility.suite import CountQueries, Suite, questions
 from wayveil.world.timebins import TimeBins
 
 SCHEMA: dict[str, Any] = {
@@ -76,8 +76,7 @@ class Examiner:
         asked = questions(
             raw,
             suite=settings.suite,
-            queries=settings.queries,
-            max_length=settings.max_length,
+            counting=CountQueries(settings.queries, settings.max_length),
             most_pairs=settings.most_pairs,
             seed=settings.seed,
         )
