@@ -1,6 +1,7 @@
 """Wayveil: publish trips without publishing anybody's life.
 
-The public API, and nothing else. Names are loaded when they are first used, so that `import wayveil` is quick.
+The public API, and nothing else; `wayveil.lab` has what researchers need and a release does not. Names are loaded when
+they are first used, so that `import wayveil` is quick.
 """
 
 from importlib import import_module
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "World": "wayveil.world.world",
     "Network": "wayveil.world.network",
+    "Grid": "wayveil.world.grid",
     "TimeBins": "wayveil.world.timebins",
     "read_gtfs": "wayveil.world.gtfs",
     "open_world": "wayveil.world.opening",
@@ -25,12 +27,8 @@ _HOMES = {
     "write_visits": "wayveil.trips.visits",
     "Taps": "wayveil.taps.taps",
     "read_taps": "wayveil.taps.read",
+    "read_points": "wayveil.trips.points",
     "LegalityRule": "wayveil.trips.legality",
-    "simulate_city": "wayveil.simulate.city",
-    "simulate_week": "wayveil.simulate.week",
-    "simulate_habit": "wayveil.simulate.habit",
-    "Habits": "wayveil.simulate.habit",
-    "write_city": "wayveil.simulate.feed",
     "Trip": "wayveil.privacy.units",
     "Rider": "wayveil.privacy.units",
     "RiderDay": "wayveil.privacy.units",
@@ -41,7 +39,7 @@ _HOMES = {
     "open_ledger": "wayveil.privacy.ledger",
     "Policy": "wayveil.privacy.ledger",
     "Mechanism": "wayveil.mechanisms.mechanism",
-    "mechanisms": "wayveil.mechanisms.registry",
+    "mechanisms": "wayveil.mechanisms",
     "register": "wayveil.mechanisms.registry",
     "StreamEngine": "wayveil.counting.stream",
     "SparkEngine": "wayveil.counting.spark",
@@ -56,27 +54,20 @@ _HOMES = {
     "score": "wayveil.utility.scorecard",
     "risk": "wayveil.attacks.assess",
     "RiskSettings": "wayveil.attacks.assess",
-    "StrapStudy": "wayveil.lab.strap.strap_study",
-    "StrapSettings": "wayveil.lab.strap.strap_study",
-    "anonymise": "wayveil.lab.syntactic.method",
-    "Glove": "wayveil.lab.syntactic.glove",
-    "LKAnonymity": "wayveil.lab.syntactic.lk_anonymity",
-    "PlausibleDeniability": "wayveil.lab.syntactic.plausible_deniability",
     "write_report": "wayveil.report.report_page",
     "display": "wayveil.report.display",
     "draw_map": "wayveil.report.display",
     "write_pictures": "wayveil.report.contents",
     "Series": "wayveil.series.series",
-    "compare": "wayveil.lab.comparison.compare",
-    "recommend": "wayveil.lab.comparison.recommend",
     "WayveilError": "wayveil.errors",
+    "lab": "wayveil.lab",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         home = import_module(_HOMES[name])
-        # `risk` is a room that can be called, so that the verb and the room share their name.
+        # `mechanisms` is a room that can be called: importing a room binds its name here, in place of a verb.
         return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
     if name == "__all__":
         return __dir__()
