@@ -112,6 +112,8 @@ class Hold:
         booking, price = self.booking, self.price
         if isinstance(rows, Trips):  # fingerprinted once
             rows = ledger.fingerprinter(rows.world).of(rows)
+        if booking.days is not None:
+            rows.require_days(booking.days)
         if ledger.policy(booking.dataset) is None and not booking.new_people:
             ledger.refuse_known(booking.dataset, rows)  # they need no second budget
         policy = missing_policy(ledger, booking.dataset, self.unit, booking.policy)

@@ -13,6 +13,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import MEMORY_LIMIT, Gate
 from wayveil.privacy.ledger.terms import asked
 from wayveil.privacy.training import check_trainable
+from wayveil.privacy.units import Points, Window
 from wayveil.releases.finishing import draw_release
 from wayveil.releases.hold import Booking, Hold
 from wayveil.releases.order import Order
@@ -55,6 +56,8 @@ def carry_out(order: Order, price: Price, booking: Booking, stated: Statement, m
     own noisy answers costs what it bought for them; so does one that would need more than `means.memory` bytes.
     """
     order, engine = _ready(order, means)
+    if booking.days is not None:
+        _refuse_moving_days(order)
     priors = read_priors(means.prior, order.rows.world, order.mechanism, order.unit)
     order = _following(order, priors, booking)
     budget = price.budget(order.mechanism)
@@ -97,6 +100,17 @@ def _ready(order: Order, means: Means) -> tuple[Order, Engine]:
         if engine.name != "memory":
             raise ParameterError(f"{order.mechanism.name}: {TRAINED}. Nothing was spent")
     return order, engine
+
+
+def _refuse_moving_days(order: Order) -> None:
+    """Refuse to protect single visits of trips by their days: one visit more in front moves a trip to another day."""
+    several = isinstance(order.rows, TripFiles) or int(order.rows.lengths.max(initial=0)) > 1
+    if isinstance(order.unit, Points | Window) and several:
+        raise ParameterError(
+            f"the unit `{order.unit.name}` protects single visits, and trips of several visits are of the day of the "
+            "first: one visit more could move a whole trip to another day. Use the unit trip, rider or rider-day, or "
+            "omit the days. Nothing was spent"
+        )
 
 
 def _following(order: Order, priors: Sequence[Prior], booking: Booking) -> Order:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,8 +32,18 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.gradients import CLIP
-from wayveil.privacy.ledger import Ledger, LedgerError, Policy, account, conversion, open_ledger
+from wayveil.privacy.ledger import (
+    DataLimit,
+    Days,
+    Ledger,
+    LedgerError,
+    Policy,
+    account,
+    conversion,
+    open_ledger,
+)
 from wayveil.privacy.ledger.conversion import BookedUnit
+from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit
 from wayveil.releases import making, paid
@@ -45,6 +56,7 @@ EPSILON, DELTA = Fraction(4), Fraction(1, 1000)
 TRAINED = DpLoc(weakest=0, training_steps=3, batch=1000, most_drawn=Fraction(1, 2), hidden=8, clip=0.05)
 CHANCES = 4
 
+FIRST = date(2026, 1, 5)
 WORLD = plain_world()
 COUNTS = TapCounts()
 AS_EVENTS: dict[str, Any] = {"unit": Event(), "rule": ANY_MOVE, "actor": ACTOR, "seed": 1}
@@ -190,6 +202,46 @@ def _prior_for_nothing() -> AbstractContextManager[Any]:
     return patch.object(making, "unsound_priors", lambda *given: None)
 
 
+def play_days(folder: Path, bits: Bits) -> Examination:
+    """Release the rows of one day again and again, each time as those of another day."""
+    found, ledger, trips = Examination(), open_ledger(folder / "days.ledger"), _taps()
+    ledger.set_policy(DATASET, Policy(None, unit="event", data=DataLimit("day", 1)), actor=ACTOR)
+    made = 0
+    for day in range(3):
+        said = Days(FIRST + timedelta(days=day), FIRST + timedelta(days=day))
+        found.questions += 1
+        with suppress(WayveilError):
+            run_module.make_release(
+                trips, COUNTS, epsilon=1, ledger=ledger, dataset=DATASET, days=said, **AS_EVENTS
+            )
+            made += 1
+    found.loss = Fraction(made)
+    if made > 1:
+        found.problems.append(f"the rows of one day were released {made} times, with epsilon 1 a day")
+    long = Trips(trips.location, np.array([0, len(trips)]), WORLD, trips.time, history=AS_READ)
+    with suppress(WayveilError):
+        days = Days(FIRST, FIRST)
+        run_module.make_release(long, COUNTS, epsilon=1, ledger=_dated(folder), days=days, **AS_EVENTS)
+        found.problems.append("single visits are protected by the day on which their trip begins")
+    return found
+
+
+def _dated(folder: Path) -> Ledger:
+    ledger = open_ledger(folder / "visits.ledger")
+    ledger.set_policy("trips", Policy(None, unit="event", data=DataLimit("day", 1)), actor=ACTOR)
+    return ledger
+
+
+@contextmanager
+def _days_believed() -> Iterator[None]:
+    """Rows are of the days that somebody says."""
+    with (
+        patch.object(Fingerprint, "require_days", lambda self, days: None),
+        patch.object(making, "_refuse_moving_days", lambda order: None),
+    ):
+        yield
+
+
 def play_edits(folder: Path, bits: Bits) -> Examination:
     """Change what a stopped run keeps, and have it finished, signed and committed."""
     found, ledger, out = Examination(), _ledger(folder), folder / "out"
@@ -224,7 +276,7 @@ def _unsealed() -> Iterator[None]:
 
 def _taps(visits: int = 60) -> Trips:
     place = (np.arange(visits) % WORLD.size).astype(np.int32)
-    time = 8 * 3600 + 60 * np.arange(visits)
+    time = (FIRST - date(1970, 1, 1)).days * 86_400 + 8 * 3600 + 60 * np.arange(visits)
     return Trips(place, np.arange(visits + 1), WORLD, time, history=AS_READ)
 
 
@@ -239,12 +291,14 @@ CONVERSIONS = LedgerGame("one trip or visit under a policy for it", play_convers
 GAMES = (
     CONVERSIONS,
     LedgerGame("a prior that nobody paid for", play_priors),
+    LedgerGame("the same rows as those of other days", play_days),
     LedgerGame("a datasheet edited before it is signed", play_edits),
 )
 BROKEN_GAMES = (
     LedgerGame("training charged as if it covered all trips", play_conversions, _trained_like_counts),
     LedgerGame("a swap of trips charged like one trip", play_conversions, _one_trip_covers_two),
     LedgerGame("priors that are free whoever paid", play_priors, _prior_for_nothing),
+    LedgerGame("days that are believed", play_days, _days_believed),
     LedgerGame("what waits taken as it lies there", play_edits, _unsealed),
 )
 

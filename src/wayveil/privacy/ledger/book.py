@@ -82,6 +82,9 @@ class Book:
         content = line.payload.get("content") if isinstance(line.payload, dict) else None
         if content is not None and content not in account.contents:
             raise LedgerError(f"the rows of this release were never booked for {line.dataset}")
+        known = None if content is None else account.contents[content]
+        if line.days is not None and known is not None and known.days is not None:
+            known.require_days(line.days)
         admit_reservation(line, account, self.clock(line.time), replaying)
 
     def _admit_content(self, line: Line, replaying: bool) -> None:

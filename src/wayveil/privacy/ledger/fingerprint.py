@@ -24,7 +24,8 @@ therefore as internal as the raw data, although it holds no row of them.
 import base64
 import binascii
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import cached_property
 from typing import Any, Self
 
@@ -34,11 +35,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.trips.trips import Trips
+from wayveil.privacy.ledger.data_time import Days
+from wayveil.privacy.ledger.lines import LedgerError
+from wayveil.trips.trips import UNDATED, Trips
 from wayveil.world.world import World
 
 Hashes = NDArray[np.uint64]
 
+DAY, EPOCH = 86_400, date(1970, 1, 1)
 SIZE = 2048
 KEY_BYTES = 32
 # From which share of the smaller dataset on trips (not riders) are taken for the same. Two people on the same bus may
@@ -114,10 +118,14 @@ def overlap(known: Sample, new: Sample) -> Overlap:
 
 @dataclass(frozen=True, eq=False)
 class Fingerprint:
-    """One dataset: totals and samples, by what they are of (`places`, `timed`, `riders`)."""
+    """One dataset: totals and samples, by what they are of (`places`, `timed`, `riders`).
+
+    `days` are the first and the last day on which a trip begins; None where trips have no dates.
+    """
 
     totals: dict[str, str]
     samples: dict[str, Sample]
+    days: Days | None = None
 
     @cached_property
     def name(self) -> str:
@@ -126,30 +134,46 @@ class Fingerprint:
 
     def payload(self) -> dict[str, Any]:
         samples = {of: sample.text() for of, sample in self.samples.items()}
-        return {"totals": self.totals, "samples": samples}
+        dated = {} if self.days is None else {"days": str(self.days)}
+        return {"totals": self.totals, "samples": samples, **dated}
 
     @classmethod
     def from_payload(cls, payload: Any) -> Self:
         try:
             totals = {str(of): str(total) for of, total in payload["totals"].items()}
             samples = {str(of): Sample.parse(text) for of, text in payload["samples"].items()}
+            days = Days.parse(payload["days"]) if "days" in payload else None
         except (TypeError, LookupError, AttributeError) as error:
             raise ParameterError(f"this is not a fingerprint: {error}") from error
         if "places" not in totals or "places" not in samples:
             raise ParameterError("a fingerprint has at least the places of the trips")
-        return cls(totals, samples)
+        return cls(totals, samples, days)
 
     def merged(self, other: "Fingerprint") -> "Fingerprint":
         """Samples of both together. The totals stay those of the first: they are kept apart, one for each content."""
         samples = dict(self.samples)
         for of, sample in other.samples.items():
             samples[of] = samples[of].merged(sample) if of in samples else sample
-        return Fingerprint(self.totals, samples)
+        known = [each for each in (self.days, other.days) if each is not None]
+        days = Days(min(each.first for each in known), max(each.last for each in known)) if known else None
+        return Fingerprint(self.totals, samples, days)
 
     def joined(self, other: "Fingerprint") -> "Fingerprint":
         """Of two parts of one dataset that share no trip: totals add up."""
         totals = {of: _added(total, other.totals[of]) for of, total in self.totals.items()}
-        return Fingerprint(totals, self.merged(other).samples)
+        return replace(self.merged(other), totals=totals)
+
+    def require_days(self, days: Days) -> None:
+        """Refuse to take these rows for rows of some days: their own times must say so."""
+        if self.days is None:
+            raise LedgerError(
+                f"these rows have no dates, so that nobody can hold them against {days}. Nothing was spent"
+            )
+        if not days.covers(self.days):
+            raise LedgerError(
+                f"these rows are said to be of {days}, and their own times of {self.days}: state their days, or leave "
+                "rows of other days out by a rule per row. Nothing was spent"
+            )
 
     def likeness(self, new: "Fingerprint") -> str | None:
         """In words, why the new dataset has people of this one; None if nothing shows it."""
@@ -220,7 +244,19 @@ class Fingerprinter:
             samples[of] = Sample.of(words)
         if riders is not None:
             samples["riders"] = Sample.of(_texts(riders, _key_for("riders", self._key)))
-        return Fingerprint(totals, samples)
+        return Fingerprint(totals, samples, own_days(trips))
+
+
+def own_days(trips: Trips) -> Days | None:
+    """The first and the last day on which a trip begins, by its own clock; None where trips have no dates."""
+    begun = trips.offsets[:-1][trips.lengths > 0]
+    if trips.time is None or len(begun) == 0 or int(trips.time[begun].max()) < UNDATED:
+        return None
+    first, last = (int(moment) // DAY for moment in (trips.time[begun].min(), trips.time[begun].max()))
+    try:
+        return Days(EPOCH + timedelta(days=first), EPOCH + timedelta(days=last))
+    except OverflowError:
+        return None
 
 
 def sip_hash(values: Hashes, key: bytes) -> Hashes:
