@@ -24,6 +24,10 @@ def _say_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+# Commands whose function has another name, as one function of the house is called `release`.
+NAMES = {"release_rows": "release"}
+
+
 class _Commands(TyperGroup):
     """The commands; a name of an earlier version is answered with the new one."""
 
@@ -67,17 +71,17 @@ def _register() -> None:
     from wayveil.cli import demo, ledger, plan, releases, risk, trend
     from wayveil.cli.ask import ask
     from wayveil.cli.check import check
-    from wayveil.cli.release import release
+    from wayveil.cli.release import release_rows
 
     panels: dict[str, tuple[Callable[..., None], ...]] = {
-        "Start": (demo.demo, check, plan.plan, release, ask, releases.report),
+        "Start": (demo.demo, check, plan.plan, release_rows, ask, releases.report),
         "Every week": (plan.status, trend.trend),
         "Hand on": (releases.export, releases.verify),
         "Inside only": (releases.score, risk.risk),
     }
     for panel, commands in panels.items():
         for command in commands:
-            app.command(rich_help_panel=panel)(command)
+            app.command(NAMES.get(command.__name__), rich_help_panel=panel)(command)
     app.add_typer(ledger.app, name="ledger", rich_help_panel="Officer")
     if (lab := find_spec("wayveil.lab")) and lab.origin:  # the product works without it
         app.add_typer(import_module("wayveil.lab.cli").app, name="lab", rich_help_panel="Lab")

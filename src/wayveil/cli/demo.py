@@ -27,51 +27,48 @@ def demo(
 
     wayveil demo --out demo/
     """
-    from wayveil.mechanisms.weave import Weave
+    from wayveil.plan.files import NAME, write_plan
+    from wayveil.plan.plan import Plan
+    from wayveil.plan.reading import open_plan_world
     from wayveil.privacy.budget import release_epsilon
-    from wayveil.privacy.ledger import Policy, open_ledger
-    from wayveil.privacy.units import Rider
     from wayveil.report.report_page import write_report
-    from wayveil.run import make_release as release
+    from wayveil.run import run
     from wayveil.simulate.city import simulate_city
     from wayveil.simulate.feed import write_city
     from wayveil.trips.visits import write_visits
     from wayveil.utility.scorecard import score
-    from wayveil.world.gtfs import read_gtfs
 
     budget = release_epsilon(epsilon)
     _start_afresh(out)
+    plan = Plan.of(
+        files="raw-trips.parquet",
+        world="city.zip",
+        walk_radius=250,
+        rows="calls",
+        epsilon=budget,
+        unit="rider",
+        max_trips=2,
+        ledger="ledger",
+        policy_epsilon=10 + budget,
+        name="demo",
+        curator="Wayveil demo",
+        path=out / NAME,
+    )
     with shown(not quiet and not as_json):
-        feed, raw = out / "city.zip", out / "raw-trips.parquet"
-        write_city(feed, seed=seed)
-        city = read_gtfs(feed, walk_radius_metres=250, name="Veilhaven")
-        trips = simulate_city(city, riders, seed=seed, trips_per_rider=2).trips
-        write_visits(trips, raw, riders=True)
-        ledger = open_ledger(out / "ledger")
-        ledger.set_policy("demo", Policy(10 + budget, unit="rider"), actor="demo")
-        private = release(
-            trips,
-            Weave(),
-            epsilon=budget,
-            unit=Rider(max_trips=2),
-            ledger=ledger,
-            dataset="demo",
-            curator="Wayveil demo",
-        )
-        private.save(out / "release")
+        write_city(out / "city.zip", seed=seed)
+        trips = simulate_city(open_plan_world(plan), riders, seed=seed, trips_per_rider=2).trips
+        write_visits(trips, out / "raw-trips.parquet", riders=True)
+        write_plan(plan, out / NAME)
+        private = run(plan)
         card = score(trips, private, seed=seed)
-        write_report(
-            out / "report-internal.html",
-            raw=trips,
-            release=private,
-            scorecard=card,
-            audience="internal",
-        )
+        inside = out / "report-internal.html"
+        write_report(inside, raw=trips, release=private, scorecard=card, audience="internal")
         write_report(out / "report.html", release=private, audience="public")
     facts = {
         "guarantee": private.datasheet["guarantee"]["sentence"],
         "raw_trips": len(trips),
         "private_trips": len(private.trips),
+        "plan": str(out / NAME),
         "release": str(out / "release"),
         "report_to_publish": str((out / "report.html").resolve()),
         "report_for_internal_eyes": str((out / "report-internal.html").resolve()),

@@ -44,7 +44,7 @@ class ReleaseOptions(PlanOptions):
 
 
 @takes(ReleaseOptions)
-def release(options: ReleaseOptions) -> None:
+def release_rows(options: ReleaseOptions) -> None:
     """Release rows under differential privacy: private trips, model, signed datasheet, in one folder.
 
     Follows the plan in wayveil.toml, or one made of the options. Run the same command again to finish what was

@@ -64,7 +64,7 @@ class Arena:
         return empty(self.raw.world, timed=True)
 
 
-def release(mechanism: Mechanism, trips: Trips, epsilon: str, salt: str) -> tuple[Trips, float]:
+def release_timed(mechanism: Mechanism, trips: Trips, epsilon: str, salt: str) -> tuple[Trips, float]:
     """Private trips, and the processor seconds that they took; what is compiled is compiled before."""
     few = trips.take(np.arange(min(WARM, len(trips))))
     mechanism.measure(LocalCounter(few), Gate(Trip(), Budget(epsilon), SeededBits(salt)))
@@ -117,7 +117,7 @@ class SafePathTrials:
             PUBLISHED: _safepath(2, *shape, published=True),
             OURS: _safepath(2, *shape),
         }.items():
-            private, seconds = release(mechanism, arena.raw, "1", _salt(setting, name, repetition))
+            private, seconds = release_timed(mechanism, arena.raw, "1", _salt(setting, name, repetition))
             place = {"line": f"{name}, {shape[1]} children", "time line": f"{name}, height {shape[0]}"}
             rows += figures(arena.errors(private, 2) | {SECONDS: seconds}, mechanism=name, **place)
         return CellOutcome(rows + figures(arena.errors(arena.silence(), 2), mechanism=EMPTY, line=EMPTY))
@@ -131,7 +131,7 @@ class SafePathTrials:
             PUBLISHED: _safepath(height, TAXONOMY_HEIGHT, CHILDREN, published=True),
             OURS: SafePath(height=height, time="hour-of-week"),
         }.items():
-            private, seconds = release(
+            private, seconds = release_timed(
                 mechanism, arena.raw, setting["epsilon"], _salt(setting, name, repetition)
             )
             facts = {SECONDS: seconds, "released trips": float(len(private))}
@@ -160,7 +160,7 @@ class SafePathTrials:
                 SEQPT: SeqPT(height=height),
                 SEQPT_PUBLISHED: SeqPT.published(height=height, max_false_nodes=10**9),
             }[name]
-            private, seconds = release(chosen, arena.raw, "1", _salt(setting, name, repetition))
+            private, seconds = release_timed(chosen, arena.raw, "1", _salt(setting, name, repetition))
         return CellOutcome(figures(arena.errors(private, 2) | {SECONDS: seconds}))
 
     def ngrams(self, setting: Setting, repetition: int) -> CellOutcome:
@@ -173,7 +173,7 @@ class SafePathTrials:
             if name == NGRAM
             else _safepath(depth, TAXONOMY_HEIGHT, CHILDREN, published=True)
         )
-        private, seconds = release(chosen, arena.raw, "1", _salt(setting, name, repetition))
+        private, seconds = release_timed(chosen, arena.raw, "1", _salt(setting, name, repetition))
         facts = {SECONDS: seconds, "longest released": float(private.lengths.max(initial=0))}
         facts["visits per trip"] = float(private.lengths.mean()) if len(private) else 0.0
         return CellOutcome(figures(arena.errors(private, 2) | facts))
@@ -187,7 +187,7 @@ class SafePathTrials:
             PUBLISHED: _safepath(12, TAXONOMY_HEIGHT, CHILDREN, published=True),
             OURS: SafePath(height=12, time="hour-of-week"),
         }.items():
-            _, seconds = release(mechanism, part, "1", _salt(setting, name, repetition))
+            _, seconds = release_timed(mechanism, part, "1", _salt(setting, name, repetition))
             rows += figures({SECONDS: seconds, "records": float(len(part))}, mechanism=name)
         return CellOutcome(rows)
 
