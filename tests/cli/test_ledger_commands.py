@@ -217,6 +217,16 @@ def test_looks_at_the_raw_trips_are_booked_and_the_datasheet_tells(wayveil, plac
     assert {row["dataset"]: row["spent"] for row in shown(wayveil, "show")}["trips.parquet"] == "2"
 
 
+def test_a_check_is_a_look_with_and_without_a_world(wayveil, place):
+    assert release(wayveil, "trips.parquet", "r1", "--policy-epsilon", "9")[0] == 0
+    assert wayveil("check", "trips.parquet")[0] == 0
+    assert wayveil("check", "trips.parquet", "--world", "stops.txt")[0] == 0
+    assert release(wayveil, "trips.parquet", "r2")[0] == 0
+    assert json.loads((place / "r2" / "datasheet.json").read_text())["ledger"]["looks_before"] == 2
+    assert wayveil("check", "trips.parquet", "--ledger", "nowhere.db")[0] == 0
+    assert not (place / "nowhere.db").exists()
+
+
 def test_no_ledger_is_made_for_a_look(wayveil, place):
     assert release(wayveil, "trips.parquet", "r1", "--ledger", "none")[0] == 0
     sheet = json.loads((place / "r1" / "datasheet.json").read_text())

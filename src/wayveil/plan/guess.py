@@ -85,7 +85,16 @@ class Guess:
     ledger: str | None = None
 
     def look(self) -> Checked:
-        """Read the file as a release would, and plan one; of a folder of parts the first one is looked at."""
+        """Read the file as a release would, and plan one; of a folder of parts the first one is looked at.
+
+        Whatever of the rows is told, the look is booked where there is a ledger.
+        """
+        checked = self._look()
+        if checked.findings.trips is not None:
+            note_look("check", checked.findings.trips, self.file, self.ledger)
+        return checked
+
+    def _look(self) -> Checked:
         parts = parts_of_table(self.file)
         file = parts[0] if parts else self.file
         is_table = file.is_file() and file.stat().st_size > 0 and table_suffix(file) in TABLE_SUFFIXES
@@ -192,8 +201,7 @@ class Guess:
     def _planned(
         self, findings: Findings, advice: Advice | TapAdvice, rows: Trips, keys: dict[str, Any]
     ) -> Checked:
-        """The plan, with what the ledger still has to be told; the look is booked where there is a ledger."""
-        note_look("check", rows, self.file, self.ledger)
+        """The plan, with what the ledger still has to be told."""
         values = {
             "files": str(self.file),
             "world": self.world,
@@ -215,7 +223,7 @@ class Guess:
         said = {} if place is None else {"ledger": place}
         if place == "none":
             return said
-        known = ledger_in_reach(None if place is None or not Path(place).exists() else place, self.file)
+        known = ledger_in_reach(place, self.file)
         if known is not None and known.policy(name) is not None:
             return said
         if known is not None and known.datasets():

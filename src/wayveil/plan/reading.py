@@ -1,7 +1,7 @@
 """The rows that a plan names, read as the plan says: trips, files of trips, or taps. Nothing is guessed here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from wayveil.taps.read import CleanTaps, read_taps
 from wayveil.taps.taps import Taps
 from wayveil.trips.columns import refuse_hidden_riders
 from wayveil.trips.files import TripFiles
-from wayveil.trips.history import MARKS_NAME, History, marks_text
+from wayveil.trips.history import MARKS_NAME, PER_TRIP, History, marks_text
 from wayveil.trips.point_rules import PointRules
 from wayveil.trips.points import Split, read_points
 from wayveil.trips.read import POINTS, kind_of, read_trips
@@ -161,8 +161,10 @@ def theirs_to_ours(columns: str | Mapping[str, str] | Sequence[str] | None) -> d
 
 
 def _within(trips: Trips, days: Days | None, file: Path) -> Trips:
-    """The trips that begin on these days: which they are is a rule per trip."""
-    return trips if days is None else trips.take(np.flatnonzero(_inside(trips, days, file)))
+    """The trips that begin on these days: which they are is a rule per trip, for which units of visits pay."""
+    if days is None:
+        return trips
+    return replace(trips.take(_inside(trips, days, file)), history=trips.history.then(PER_TRIP))
 
 
 def _inside(trips: Trips, days: Days, file: Path) -> NDArray[np.bool_]:

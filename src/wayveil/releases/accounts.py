@@ -73,7 +73,8 @@ def open_account(place: str | None, data: Path | None = None) -> Ledger | None:
 def ledger_in_reach(place: str | None, data: Path | None = None) -> Ledger | None:
     """The ledger in which a look is booked, if there is one; none is made for it."""
     if place is not None:
-        return open_account(place, data)
+        there = place == "none" or "://" in place or Path(place).exists()
+        return open_account(place, data) if there else None
     beside = None if data is None else data.with_name(data.name + ".ledger")
     for found in (beside, default_place()):
         if found is not None and found.exists():
@@ -84,7 +85,7 @@ def ledger_in_reach(place: str | None, data: Path | None = None) -> Ledger | Non
 def note_look(
     what: str, rows: Trips, data: Path, place: str | None = None, dataset: str | None = None
 ) -> None:
-    """Book that somebody compares with the raw rows, in the ledger in reach. It costs nothing, and it is seen."""
+    """Book that somebody looks at the raw rows, in the ledger in reach. It costs nothing, and it is seen."""
     ledger = ledger_in_reach(place, data)
     if ledger is not None:
         ledger.look(dataset or data.name, what, rows, actor=getpass.getuser())
