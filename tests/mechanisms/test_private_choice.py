@@ -17,6 +17,7 @@ from wayveil.errors import ParameterError, RefusedError
 from wayveil.lab.audits.likelihood import LaplaceLaw
 from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.lab.audits.recording import Subject, record
+from wayveil.lab.audits.tiny_worlds import crowd, tiny_grid
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.mobitrie import MobiTrieSearch
@@ -250,3 +251,18 @@ def test_a_candidate_that_refuses_is_a_rejected_draw_and_ends_nothing(unwilling)
 def test_a_choice_among_nothing_is_refused():
     with pytest.raises(ParameterError, match="candidates"):
         PrivateChoice(candidates=(), tolerance=1)
+
+
+def test_a_candidate_that_needs_a_delta_is_refused_before_anything_is_spent(tmp_path):
+    pytest.importorskip("dp_accounting")
+    trips = crowd(tiny_grid())
+    ledger = open_ledger(tmp_path / "ledger")
+    ledger.set_policy("trips", Policy(5, unit="trip", total_delta="1e-3"), actor="officer")
+    said = ""
+    try:
+        choice = PrivateChoice(candidates=("dp-loc",), tolerance=300)
+        release(trips, choice, epsilon=1, unit=Trip(), ledger=ledger)
+    except ParameterError as error:
+        said = str(error)
+    assert ledger.spent("trips") == 0
+    assert "dp-loc is trained, which costs a delta" in said

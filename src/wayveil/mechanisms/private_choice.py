@@ -79,6 +79,17 @@ class PrivateChoice(Mechanism):
         """Candidates as a command line or a datasheet names them."""
         return tuple(_made(one) for one in given) if isinstance(given, list | tuple) else given
 
+    @field_validator("candidates")
+    @classmethod
+    def _untrained(cls, candidates: tuple[Mechanism, ...]) -> tuple[Mechanism, ...]:
+        """A draw pays in pure epsilon: a candidate that needs a delta would fail after the noise of the search."""
+        for candidate in candidates:
+            if candidate.trained:
+                raise ValueError(
+                    f"{candidate.name} is trained, which costs a delta, and a search is paid in pure epsilon; omit it"
+                )
+        return candidates
+
     def measure(self, counter: Counter, gate: Gate) -> Model:
         """Search; the whole of epsilon is booked at the start."""
         universe = MarkedNgrams(counter.world.successors, 2)
