@@ -12,7 +12,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+import scipy
 
 from wayveil.arrays import Floats
 from wayveil.synthesis.noise_sums import NORMAL_95
@@ -126,5 +126,5 @@ def _ends(off: Floats) -> tuple[float, float]:
         room = OUTSIDE - np.sqrt(OUTSIDE * (1 - OUTSIDE) / many) / 2
         return float(np.quantile(off, max(room, 0.0))), float(np.quantile(off, min(1 - room, 1.0)))
     spread = float(np.std(off, ddof=1)) if many > 1 else float(abs(off[0]))
-    half = float(student.ppf(1 - OUTSIDE, max(many - 1, 1))) * spread * np.sqrt(1 + 1 / many)
+    half = float(scipy.special.stdtrit(max(many - 1, 1), 1 - OUTSIDE)) * spread * np.sqrt(1 + 1 / many)
     return float(off.mean()) - half, float(off.mean()) + half

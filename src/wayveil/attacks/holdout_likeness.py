@@ -1,8 +1,8 @@
 """Are members and controls alike? Where they are not, what looks like risk is partly the difference between them."""
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import chi2_contingency
 
 from wayveil.trips.trips import Trips
 
@@ -36,7 +36,7 @@ def chance_of_difference(one: Values, other: Values) -> float:
     rare = table.sum(axis=0) * smaller < FEWEST_EXPECTED
     cells = [table[:, ~rare], table[:, rare].sum(axis=1, keepdims=True)]
     kept = np.hstack([part for part in cells if part.size and part.sum()])
-    return 1.0 if kept.shape[1] < 2 else float(chi2_contingency(kept).pvalue)
+    return 1.0 if kept.shape[1] < 2 else float(scipy.stats.chi2_contingency(kept).pvalue)
 
 
 def _departures(trips: Trips) -> NDArray[np.int64]:

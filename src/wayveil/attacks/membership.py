@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import beta, rankdata
 
 from wayveil.attacks.draws import uniform
 from wayveil.attacks.rates import NORMAL_95, Rate
@@ -79,9 +79,9 @@ def measure(name: str, members: Floats, controls: Floats, seed: int) -> Membersh
 def auc(members: Floats, controls: Floats) -> tuple[float, float, float]:
     """Area under the curve, ties counted half, with the interval of DeLong et al. (1988)."""
     m, n = len(members), len(controls)
-    both = rankdata(np.concatenate([members, controls]))
-    above = (both[:m] - rankdata(members)) / n
-    below = 1 - (both[m:] - rankdata(controls)) / m
+    both = scipy.stats.rankdata(np.concatenate([members, controls]))
+    above = (both[:m] - scipy.stats.rankdata(members)) / n
+    below = 1 - (both[m:] - scipy.stats.rankdata(controls)) / m
     value = float(above.mean())
     half = NORMAL_95 * sqrt(above.var(ddof=1) / m + below.var(ddof=1) / n)
     return value, max(value - half, 0.0), min(value + half, 1.0)
@@ -118,7 +118,7 @@ def refuted_epsilon(members: Floats, controls: Floats, seed: int, confidence: fl
     hits = m - np.searchsorted(np.sort(members), thresholds, side="left")
     false = np.arange(1, n + 1)
     each = (1 - confidence) / (2 * n)
-    tpr = np.where(hits > 0, beta.ppf(each, np.maximum(hits, 1), m - hits + 1), 0.0)
-    fpr = np.where(false < n, beta.ppf(1 - each, false + 1, np.maximum(n - false, 1)), 1.0)
+    tpr = np.where(hits > 0, scipy.stats.beta.ppf(each, np.maximum(hits, 1), m - hits + 1), 0.0)
+    fpr = np.where(false < n, scipy.stats.beta.ppf(1 - each, false + 1, np.maximum(n - false, 1)), 1.0)
     best = float(np.max(tpr / fpr, initial=0.0))
     return log(best) if best > 1 else 0.0

@@ -14,7 +14,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from math import exp, inf, isqrt, log, log1p, nextafter
 
-from scipy.optimize import minimize_scalar
+import scipy
 
 from wayveil.errors import ParameterError, plain
 from wayveil.privacy.budget import Rational, Spend, exact, total_price
@@ -98,7 +98,7 @@ def _exact_excess(alpha: Decimal, log_delta: Decimal) -> Decimal:
 
 
 def _best_alpha(strength: Callable[[float], float]) -> Decimal:
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda t: -strength(1 + exp(t)), bounds=(-12.0, 30.0), method="bounded", options={"xatol": 1e-10}
     )
     return Decimal(1 + exp(float(found.x)))

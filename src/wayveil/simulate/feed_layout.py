@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
-from scipy.spatial import Delaunay, cKDTree
 
 _PLACES_OF_REFERENCE = 360
 _RADIUS_OF_REFERENCE = 6_500.0  # metres, of a city with that many places
@@ -115,7 +113,7 @@ def _scatter(rng: Generator, points: Points, radius: float, count: int) -> Point
     tree, known = None, 0
     while len(points) < count:
         if len(points) - known > _LOOKED_THROUGH:
-            tree, known = cKDTree(points), len(points)
+            tree, known = scipy.spatial.cKDTree(points), len(points)
         distance = radius * 1.05 * rng.random(16) ** 0.6
         angle = rng.uniform(0, 2 * np.pi, 16)
         tries = np.column_stack([distance * np.cos(angle), distance * np.sin(angle)])
@@ -130,13 +128,13 @@ def _scatter(rng: Generator, points: Points, radius: float, count: int) -> Point
 
 def _streets(points: Points) -> tuple[NDArray[np.int64], Points]:
     """Pairs of places joined by a street (the Gabriel graph: nothing in between) and its length."""
-    triangles = Delaunay(points).simplices
+    triangles = scipy.spatial.Delaunay(points).simplices
     pairs = np.unique(
         np.sort(np.vstack([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])), axis=0
     )
     start, end = points[pairs[:, 0]], points[pairs[:, 1]]
     middle, length = (start + end) / 2, np.linalg.norm(start - end, axis=1)
-    nearest, _ = cKDTree(points).query(middle)
+    nearest, _ = scipy.spatial.cKDTree(points).query(middle)
     street = nearest >= length / 2 - 1e-6
     return pairs[street], length[street]
 
@@ -172,8 +170,10 @@ def _way(
     """The cheapest way along streets that avoids closed places; just the start if there is none."""
     shut = np.isin(pairs, list(closed)).any(axis=1)
     kept, price = pairs[~shut], cost[~shut]
-    graph = csr_array((price, (kept[:, 0], kept[:, 1])), shape=(size, size))
-    distance, previous = dijkstra(graph, directed=False, indices=start, return_predecessors=True)
+    graph = scipy.sparse.csr_array((price, (kept[:, 0], kept[:, 1])), shape=(size, size))
+    distance, previous = scipy.sparse.csgraph.dijkstra(
+        graph, directed=False, indices=start, return_predecessors=True
+    )
     if not np.isfinite(distance[end]):
         return [start]
     way = [end]

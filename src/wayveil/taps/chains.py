@@ -7,8 +7,8 @@ differ by one rider still do afterwards: chaining costs no privacy.
 from typing import Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from wayveil.errors import ParameterError
 from wayveil.taps.taps import Taps
@@ -92,7 +92,7 @@ def _nearest_on_route(
         stops = np.union1d(network.sources[edges], network.indices[edges])
         mine = np.flatnonzero(route == number)
         if len(stops):
-            nearest[mine] = stops[cKDTree(points[stops]).query(points[target[mine]])[1]]
+            nearest[mine] = stops[scipy.spatial.cKDTree(points[stops]).query(points[target[mine]])[1]]
     return nearest
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.spatial import cKDTree
+import scipy
 
 from wayveil.arrays import Ints
 from wayveil.errors import InputError, ParameterError
@@ -92,4 +92,4 @@ def _nearest(world: World, sensitive: Ints) -> Ints:
     if len(others) == 0:
         raise ParameterError("every stop of the network is on the list of sensitive ones")
     points = np.column_stack(project(lat, lon))
-    return np.asarray(others[cKDTree(points[others]).query(points)[1]], np.int64)
+    return np.asarray(others[scipy.spatial.cKDTree(points[others]).query(points)[1]], np.int64)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from wayveil.arrays import Mask
 from wayveil.errors import ParameterError
@@ -67,7 +67,7 @@ def _by_coordinates(text: Mapping[str, pl.Series], world: World, reach: float) -
     # 0, 0 lies in the sea off Ghana and is what devices without a fix report.
     missing = ~(np.isfinite(lat) & np.isfinite(lon)) | ((lat == 0) & (lon == 0))
     origin = (float(world.lat.mean()), float(world.lon.mean()))
-    tree = cKDTree(np.column_stack(project(world.lat, world.lon, origin=origin)))
+    tree = scipy.spatial.cKDTree(np.column_stack(project(world.lat, world.lon, origin=origin)))
     points = np.column_stack(project(np.where(missing, 0, lat), np.where(missing, 0, lon), origin=origin))
     nearest = np.asarray(tree.query(points)[1], np.int32)
     away = haversine(lat, lon, world.lat[nearest], world.lon[nearest])

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
@@ -163,7 +163,9 @@ class PlaceFinder:
         self.world, self.radius = world, radius
         if not isinstance(world, Grid):
             self._origin = float(world.lat.mean()), float(world.lon.mean())
-            self._tree = cKDTree(np.column_stack(project(world.lat, world.lon, origin=self._origin)))
+            self._tree = scipy.spatial.cKDTree(
+                np.column_stack(project(world.lat, world.lon, origin=self._origin))
+            )
 
     def of(self, lat: Floats, lon: Floats) -> tuple[NDArray[np.int32], Mask]:
         """The place of each point, -1 for none, and which points lie outside the box (on a network: none)."""

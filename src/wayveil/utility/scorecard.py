@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
@@ -217,7 +217,7 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None, flo
     mean = float(np.mean(values))
     if len(values) < 2:
         return mean, None, None
-    half = float(student.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / sqrt(len(values)))
+    half = float(scipy.special.stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / sqrt(len(values)))
     return mean, mean - half, mean + half
 
 

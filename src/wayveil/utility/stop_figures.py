@@ -1,8 +1,8 @@
 """How busy are the stops? Visits per stop, their ranking, and how well a release keeps both."""
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts, relative_errors, sanity_bound
@@ -32,7 +32,7 @@ def busiest(counts: Counts, top: int) -> NDArray[np.int64]:
 
 def kendall_tau_b(left: NDArray[np.integer], right: NDArray[np.integer]) -> float:
     """Rank agreement in -1..1, corrected for ties (tau-b); not a number when one side is all ties."""
-    return float(kendalltau(left, right, variant="b").statistic)
+    return float(scipy.stats.kendalltau(left, right, variant="b").statistic)
 
 
 def hit_rate(true: NDArray[np.integer], private: NDArray[np.integer], top: int) -> float:

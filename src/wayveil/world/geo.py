@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import cKDTree
 
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
@@ -37,7 +37,9 @@ def pairs_within(lat: ArrayLike, lon: ArrayLike, radius_metres: float) -> NDArra
     phi, lam = np.radians(np.asarray(lat, np.float64)), np.radians(np.asarray(lon, np.float64))
     points = np.column_stack([np.cos(phi) * np.cos(lam), np.cos(phi) * np.sin(lam), np.sin(phi)])
     chord = 2 * np.sin(min(radius_metres / (2 * EARTH_RADIUS_METRES), np.pi / 2))
-    pairs: NDArray[np.int32] = cKDTree(points).query_pairs(chord, output_type="ndarray").astype(np.int32)
+    pairs: NDArray[np.int32] = (
+        scipy.spatial.cKDTree(points).query_pairs(chord, output_type="ndarray").astype(np.int32)
+    )
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 

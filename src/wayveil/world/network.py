@@ -6,9 +6,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from wayveil.arrays import AnyInts
 from wayveil.showing import show
@@ -133,13 +132,13 @@ class Network(World):
         """The routes that run on an edge, as positions in `route_ids`."""
         return self.route[self.route_indptr[edge] : self.route_indptr[edge + 1]]
 
-    def matrix(self, weight: NDArray[Any]) -> csr_array:
+    def matrix(self, weight: NDArray[Any]) -> "scipy.sparse.csr_array":
         """The adjacency matrix with one weight per edge."""
-        return csr_array((weight, self.indices, self.indptr), shape=(self.size, self.size))
+        return scipy.sparse.csr_array((weight, self.indices, self.indptr), shape=(self.size, self.size))
 
     def components(self, connection: Literal["weak", "strong"] = "weak") -> tuple[int, NDArray[np.int32]]:
         """How many components there are and which one each location belongs to."""
-        count, label = connected_components(
+        count, label = scipy.sparse.csgraph.connected_components(
             self.matrix(np.ones(self.edges)), directed=True, connection=connection
         )
         return int(count), label

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
+import scipy
 
 from wayveil.arrays import Floats, Ints
 from wayveil.world.network import Network
@@ -43,7 +42,7 @@ def line_edges(network: Network) -> LineEdges:
     )
     one, other = place[: len(edge)], place[len(edge) :]
     of_line = node // network.size
-    graph = csr_array((network.metres[edge] + 1.0, (one, other)), (len(node), len(node)))
+    graph = scipy.sparse.csr_array((network.metres[edge] + 1.0, (one, other)), (len(node), len(node)))
     first = np.flatnonzero(np.diff(of_line, prepend=-1))
     start = _farthest(graph, first, of_line)
     end = _farthest(graph, start, of_line)
@@ -63,15 +62,15 @@ def scheduled_runs(network: Network) -> Floats:
     return runs
 
 
-def _distance(graph: csr_array, start: Ints) -> Floats:
+def _distance(graph: "scipy.sparse.csr_array", start: Ints) -> Floats:
     """Metres from the start of each line, whichever way its vehicles run; lines do not touch each other."""
     if len(start) == 0:
         return np.zeros(0)
-    found = dijkstra(graph, directed=False, indices=start, min_only=True)
+    found = scipy.sparse.csgraph.dijkstra(graph, directed=False, indices=start, min_only=True)
     return np.where(np.isfinite(found), found, -1.0)
 
 
-def _farthest(graph: csr_array, start: Ints, of_line: Ints) -> Ints:
+def _farthest(graph: "scipy.sparse.csr_array", start: Ints, of_line: Ints) -> Ints:
     """The node of each line that is farthest from its start."""
     order = np.lexsort((_distance(graph, start), of_line))
     return order[np.flatnonzero(np.diff(of_line[order], append=-1))]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numba import njit
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.network_demand import NetworkDemand
@@ -91,7 +91,7 @@ def _draw_near_the_way(
     way = points[destination] - points[origin]
     at = points[origin] + rng.uniform(*settings.via_along, (len(origin), 1)) * way
     at += settings.via_aside * np.hypot(*way.T)[:, None] * rng.standard_normal(at.shape)
-    return cKDTree(points).query(at)[1].astype(np.int64)
+    return scipy.spatial.cKDTree(points).query(at)[1].astype(np.int64)
 
 
 class Legs(NamedTuple):

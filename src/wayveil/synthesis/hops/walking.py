@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import dijkstra
 
 from wayveil.synthesis.hops.likeliest import cost_of, likeliest_ways
 from wayveil.trips.trips import Trips
@@ -99,7 +99,7 @@ _Fewest = tuple[Ints, Ints, NDArray[np.int32]]
 def _fewest_moves(moves: GridMoves) -> _Fewest:
     if moves.whole:
         return moves.row, moves.column, np.empty((0, 0), np.int32)
-    steps = dijkstra(moves.grid.matrix(np.ones(moves.grid.edges)), unweighted=True)
+    steps = scipy.sparse.csgraph.dijkstra(moves.grid.matrix(np.ones(moves.grid.edges)), unweighted=True)
     return moves.row, moves.column, np.where(np.isfinite(steps), steps, 1 << 20).astype(np.int32)
 
 

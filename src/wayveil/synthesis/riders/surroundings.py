@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from wayveil.progress import track
 from wayveil.world.geo import project
@@ -42,7 +42,7 @@ def surroundings(network: Network, reach_metres: float, walking: float) -> Surro
     east, north = project(network.lat, network.lon)
     points = np.column_stack([east, north])
     zone_of = _zones(east, north)
-    tree = cKDTree(points)
+    tree = scipy.spatial.cKDTree(points)
     near, metres, seconds, longest = [], [], [], 0
     first, around, begin, zone = [0], [0], [np.zeros(1, np.int64)], []
     starts = range(0, network.size, _ROOTS_AT_ONCE)
