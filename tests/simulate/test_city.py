@@ -126,9 +126,9 @@ def test_the_same_seed_gives_the_same_riders_and_another_seed_others():
 
 
 def test_times_are_departure_plus_travel_seconds(monkeypatch):
-    whole = simulate_city(GRID, 90, seed=4, service_date=date(2021, 4, 20)).trips
+    whole = simulate_city(GRID, 90, seed=4, times=date(2021, 4, 20)).trips
     monkeypatch.setattr(city, "_TRIPS_AT_ONCE", 7)
-    in_blocks = simulate_city(GRID, 90, seed=4, service_date=date(2021, 4, 20)).trips
+    in_blocks = simulate_city(GRID, 90, seed=4, times=date(2021, 4, 20)).trips
     assert np.array_equal(whole.time, in_blocks.time)
     midnight = (date(2021, 4, 20) - date(1970, 1, 1)).days * 86_400
     assert (whole.time >= midnight).all()

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from wayveil.errors import ParameterError
-from wayveil.taps.tap_grid import grid_of_cells
+from wayveil.world.grid import Grid, Layout
 from wayveil.world.trees import travel_seconds
 
 
 def test_a_grid_covers_its_box_and_moves_at_its_speed():
-    grid = grid_of_cells("-34.70,-58.50,-34.60,-58.38", degrees=0.02, metres_per_second=10)
+    grid = Grid(Layout.of_steps("-34.70,-58.50,-34.60,-58.38", 0.02, 0.02), metres_per_second=10)
     assert grid.size == 5 * 6
     assert grid.ids[0] == "r0000c0000"
     assert np.diff(grid.indptr).min() == 3
@@ -18,4 +18,4 @@ def test_a_grid_covers_its_box_and_moves_at_its_speed():
 
 def test_a_grid_of_too_many_cells_is_refused():
     with pytest.raises(ParameterError, match="cells"):
-        grid_of_cells("-35,-59,-34,-58", degrees=0.0001)
+        Layout.of_steps("-35,-59,-34,-58", 0.0001, 0.0001)

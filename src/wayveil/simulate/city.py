@@ -42,8 +42,7 @@ def simulate_city(
     cost: Cost = "metres",
     hotspots: int | Sequence[str] | None = None,
     trips_per_rider: int = 1,
-    times: bool = True,
-    service_date: date | None = None,
+    times: bool | date = True,
     bbox: BoundingBox | str | tuple[float, float, float, float] | None = None,
 ) -> CityRiders:
     """Simulate the trips of `riders` people on one weekday; the same arguments give the same trips.
@@ -51,8 +50,8 @@ def simulate_city(
     cost             what the shortest path is short in: metres, seconds or number of stops
     hotspots         how many (drawn at random), or which by id; by default a random number of 15 to 30
     trips_per_rider  the first trip leaves home, the next returns, and so on with a new destination each time
-    times            whether visits carry times: a departure from the weekday profile plus travel seconds
-    service_date     the day of the times (default: the first day of the timeline, for undated trips)
+    times            whether visits carry times: a departure from the weekday profile plus travel seconds, on the
+                     first day of the timeline (for undated trips) or on the date that is given
     bbox             origins and destinations lie inside; paths may leave it
 
     Origins and destinations come from the largest set of stops that can all reach each other, and they differ.
@@ -64,8 +63,7 @@ def simulate_city(
     rng = np.random.default_rng(seed)
     stops = eligible_stops(network, bbox)
     attracting = _choose_hotspots(rng, network, stops, hotspots)
-    day = 0 if service_date is None else (service_date - date(1970, 1, 1)).days
-    trips = _simulate(rng, network, stops, attracting, riders, trips_per_rider, cost, day if times else None)
+    trips = _simulate(rng, network, stops, attracting, riders, trips_per_rider, cost, day_of(times))
     return CityRiders(trips, attracting)
 
 
@@ -77,25 +75,22 @@ def simulate_city_in_parts(
     cost: Cost = "metres",
     hotspots: int | Sequence[str] | None = None,
     trips_per_rider: int = 1,
-    times: bool = True,
-    service_date: date | None = None,
-    bbox: BoundingBox | str | tuple[float, float, float, float] | None = None,
+    times: bool | date = True,
     at_once: int = 500_000,
 ) -> Iterator[Trips]:
-    """The same city, for any number of trips: about `at_once` of them at a time, so that memory does not grow.
+    """Simulate any number of trips of one city, about `at_once` of them at a time, so that memory does not grow.
 
     All parts share hotspots and have riders of their own. Which riders they are depends on `at_once` too.
     """
     if trips < 1 or trips_per_rider < 1 or at_once < trips_per_rider:
         raise ParameterError(f"a simulation needs at least one trip, and one of each rider, not {trips}")
-    stops = eligible_stops(network, bbox)
+    stops = eligible_stops(network)
     attracting = _choose_hotspots(np.random.default_rng(seed), network, stops, hotspots)
-    day = None if not times else 0 if service_date is None else (service_date - date(1970, 1, 1)).days
     riders, most = -(-trips // trips_per_rider), at_once // trips_per_rider
     for part, first in enumerate(range(0, riders, most)):
         count = min(most, riders - first)
         rng = np.random.default_rng([seed, part])
-        made = _simulate(rng, network, stops, attracting, count, trips_per_rider, cost, day)
+        made = _simulate(rng, network, stops, attracting, count, trips_per_rider, cost, day_of(times))
         made = replace(made, rider=np.repeat(np.arange(first, first + count), trips_per_rider))
         left = trips - first * trips_per_rider
         yield made if left >= len(made) else made.part(0, left)
@@ -121,6 +116,13 @@ def _simulate(
         time += day * 86_400
     rider = np.repeat(np.arange(riders, dtype=np.int64), trips_per_rider)
     return Trips(paths.location, paths.offsets, network, time, rider, MADE_UP)
+
+
+def day_of(times: bool | date) -> int | None:
+    """The day of the timeline on which simulated people travel; None if their trips have no times."""
+    if isinstance(times, date):
+        return (times - date(1970, 1, 1)).days
+    return 0 if times else None
 
 
 def eligible_stops(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
-from wayveil.simulate.city import CityRiders, travel_times
+from wayveil.simulate.city import CityRiders, day_of, travel_times
 from wayveil.simulate.day import HOUR, WEEKDAY
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
@@ -59,8 +59,7 @@ def simulate_riders(
     cost: Cost = "seconds",
     demand: Attraction | None = None,
     trips_per_rider: int = 1,
-    times: bool = True,
-    service_date: date | None = None,
+    times: bool | date = True,
     bbox: BoundingBox | str | tuple[float, float, float, float] | None = None,
 ) -> CityRiders:
     """Simulate the trips of `riders` people on one weekday; the same arguments give the same trips.
@@ -95,10 +94,9 @@ def simulate_riders(
     here = np.broadcast_to(home[:, None], there.shape)
     origin, destination = np.where(outward, here, there), np.where(outward, there, here)
     paths = shortest_paths(network, stops[origin].ravel(), stops[destination].ravel(), cost)
-    time = None
-    if times:
+    time, day = None, day_of(times)
+    if day is not None:
         leaving = _draw_departures(rng, origin, outward, service, how.followed)
-        day = 0 if service_date is None else (service_date - date(1970, 1, 1)).days
         time = travel_times(network, paths.location, paths.offsets, leaving) + day * 86_400
     rider = np.repeat(np.arange(riders, dtype=np.int64), trips_per_rider)
     busiest = np.sort(stops[np.argsort(-goals, kind="stable")[:20]])

@@ -104,12 +104,6 @@ def lacks_walks(trips: Trips) -> bool:
     return walks > FEW_WALKS * fit.moves and others <= MOST_BROKEN * fit.moves
 
 
-def require_fit(trips: Trips) -> None:
-    """Refuse trips of which nobody said what a row is, where most of them would be cut short without a word."""
-    if trips.world.restricts_moves:
-        refuse_misfit(*count_lacking(trips))
-
-
 def count_lacking(trips: Trips) -> tuple[int, int]:
     """How many moves between different stops there are, and how many of them the network lacks."""
     before, here = trips.location[:-1], trips.location[1:]

@@ -7,7 +7,7 @@ cost no privacy. How many trips they changed or dropped is a fact about the raw 
 
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -128,43 +128,48 @@ class PointRules(BaseModel):
         return np.repeat(hour * HOUR, np.diff(offsets))
 
 
+class PlacedPoints(NamedTuple):
+    """Points one after the other: the place (-1: none) of each, its moment and its degrees."""
+
+    place: NDArray[np.int32]
+    time: NDArray[np.int64]
+    lat: NDArray[np.float64]
+    lon: NDArray[np.float64]
+
+
+class _Windows(NamedTuple):
+    """Seconds of a window (0: none), the longest gap, whether gaps are filled, and what becomes of longer ones."""
+
+    seconds: int
+    limit: int
+    fill: bool
+    longer: int
+
+
 def smoothed(
-    rules: PointRules,
-    place: NDArray[np.int32],
-    time: NDArray[np.int64],
-    lat: NDArray[np.float64],
-    lon: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    places: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    rules: PointRules, points: PlacedPoints, offsets: NDArray[np.int64], places: int
+) -> tuple[PlacedPoints, NDArray[np.int64]]:
     """Visits of each trip: one per window, short gaps filled, long ones cut or dropped.
 
     Points without a place (-1) are left out. Filled visits come as `UNPLACED`, with coordinates.
     """
     window = rules.window_seconds or 0
-    room = len(time)
+    room = len(points.time)
     if window and rules.fill:
-        frames = np.diff(time // window)
+        frames = np.diff(points.time // window)
         room += int(np.clip(frames, 0, rules.gap_seconds // window + 2).sum())
-    out = (np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room), np.empty(room))
-    ends = _smooth(
-        place,
-        time,
-        lat,
-        lon,
-        offsets,
-        window,
-        rules.gap_seconds,
-        rules.fill and window > 0,
-        {"keep": KEEP, "cut": CUT, "drop": DROP}[rules.longer],
-        np.zeros(places, np.int64),
-        *out,
-    )
-    return *(column[: ends[-1]] for column in out), ends
+    out = PlacedPoints(np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room), np.empty(room))
+    longer = {"keep": KEEP, "cut": CUT, "drop": DROP}[rules.longer]
+    windows = _Windows(window, rules.gap_seconds, rules.fill and window > 0, longer)
+    ends = _smooth(points, offsets, windows, np.zeros(places, np.int64), out)
+    return PlacedPoints(*(column[: ends[-1]] for column in out)), ends
 
 
 @njit(cache=True)
-def _smooth(place, time, lat, lon, offsets, window, limit, fill, longer, votes, to, at, north, east):  # type: ignore[no-untyped-def]
+def _smooth(points, offsets, windows, votes, out):  # type: ignore[no-untyped-def]
+    place, time, lat, lon = points
+    window, limit, fill, longer = windows
+    to, at, north, east = out
     ends = np.zeros(len(offsets), np.int64)
     n = 0
     for trip in range(len(offsets) - 1):

@@ -22,7 +22,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.trips.findings import Findings
 from wayveil.trips.history import PER_TRIP, History, Stability
-from wayveil.trips.point_rules import UNPLACED, PointRules, smoothed
+from wayveil.trips.point_rules import UNPLACED, PlacedPoints, PointRules, smoothed
 from wayveil.trips.point_tables import PointTable, read_point_table
 from wayveil.trips.source_points import SourcePoints
 from wayveil.trips.tables import file_marks
@@ -242,9 +242,8 @@ def _applied(
     points, location = points.take(chosen), location[chosen]
     starts = np.concatenate([[0], np.cumsum(np.diff(offsets)[good])]).astype(np.int64)
     rider = points.unit[starts[:-1]].astype(np.int64)
-    found, time, lat, lon, starts = smoothed(
-        rules, location, points.time, points.lat, points.lon, starts, places.world.size
-    )
+    placed_points = PlacedPoints(location, points.time, points.lat, points.lon)
+    (found, time, lat, lon), starts = smoothed(rules, placed_points, starts, places.world.size)
     filled = np.flatnonzero(found == UNPLACED)
     found[filled] = places.of(lat[filled], lon[filled])[0]
     placed = found >= 0

@@ -181,11 +181,6 @@ class Trips:
         """The same trips as plain sequences."""
         return replace(self, time=None)
 
-    def single_visits(self) -> "Trips":
-        """Every visit as a trip of its own, with a name of its own."""
-        rider = None if self.rider is None else np.repeat(self.rider, self.lengths)
-        return replace(self, offsets=np.arange(self.visits + 1), rider=rider, name=None)
-
     def _with_visits(self, source: NDArray[np.int64], offsets: NDArray[np.int64]) -> "Trips":
         time = None if self.time is None else self.time[source]
         return replace(self, location=self.location[source], offsets=offsets, time=time)

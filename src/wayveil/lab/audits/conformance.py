@@ -19,7 +19,7 @@ from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.likelihood import node_chances, noise_law
 from wayveil.lab.audits.recording import Subject, record
-from wayveil.lab.audits.transcript import Exchange, Flip
+from wayveil.lab.audits.transcript import Exchange, Flip, Transcript
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.gate import NoisyCounts
 from wayveil.privacy.privtree import Leaves
@@ -53,64 +53,85 @@ def conformance(subject: Subject, trips: Trips, bits: Bits, *, draws: int = 200_
     neighbouring cells of an answer, between answers of a run, between survivors of a threshold in different answers,
     and between runs.
     """
-    counted: list[Floats] = []
-    empty: list[Floats] = []
-    splits: list[Floats] = [np.empty(0)]
-    coins: list[Flip] = []
-    rare = Rare()
-    pairs: dict[str, list[Floats]] = {"next cell": [], "next question": [], "next run": []}
-    pairs |= {f"survivors {apart} questions later": [] for apart in APART}
-    earlier_run: list[Floats] = []
-    done = runs = 0
-    while (
-        done < draws
-        or runs < FEWEST_RUNS
-        or any(_too_few(pairs[name], runs) for name in ("next question", "survivors 1 questions later"))
-        or (len(splits) > 1 and runs < FEWEST_PAIRS and sum(map(len, splits)) < FEWEST_SPLITS)
-    ):
-        transcript, _ = record(subject, trips, bits, runs)
-        coins += transcript.coins
+    found = _Evidence(subject.currency, bits)
+    while found.asks_for_more(draws):
+        transcript, _ = record(subject, trips, bits, found.runs)
+        found.add(transcript)
+    return Conformance(found.done, found.p_values())
+
+
+class _Evidence:
+    """Uniform numbers of all runs so far, by what they are tested for."""
+
+    def __init__(self, currency: str, bits: Bits) -> None:
+        self.currency, self.bits = currency, bits
+        self.counted: list[Floats] = []
+        self.empty: list[Floats] = []
+        self.splits: list[Floats] = [np.empty(0)]
+        self.coins: list[Flip] = []
+        self.rare = Rare()
+        self.pairs: dict[str, list[Floats]] = {"next cell": [], "next question": [], "next run": []}
+        self.pairs |= {f"survivors {apart} questions later": [] for apart in APART}
+        self.earlier_run: list[Floats] = []
+        self.done = self.runs = 0
+
+    def asks_for_more(self, draws: int) -> bool:
+        """Whether the tests need another run."""
+        pairs = (self.pairs[name] for name in ("next question", "survivors 1 questions later"))
+        few_splits = self.runs < FEWEST_PAIRS and sum(map(len, self.splits)) < FEWEST_SPLITS
+        return (
+            self.done < draws
+            or self.runs < FEWEST_RUNS
+            or any(_too_few(each, self.runs) for each in pairs)
+            or (len(self.splits) > 1 and few_splits)
+        )
+
+    def add(self, transcript: Transcript) -> None:
+        """Take in one run."""
+        self.coins += transcript.coins
         run: list[Floats] = []
         passing: list[Floats] = []
         for exchange in transcript.exchanges:
-            large = (
-                run and exchange.question.universe > MOST_CELLS and not isinstance(exchange.answer, Leaves)
-            )
+            tree = isinstance(exchange.answer, Leaves)
+            large = run and exchange.question.universe > MOST_CELLS and not tree
             if isinstance(exchange.answer, int) or large:
                 continue  # how large a later question is depends on noise that was tested
-            cells = cells_of(exchange, subject.currency)
-            values = cells.uniforms(bits)
-            done += len(values)
-            if isinstance(exchange.answer, Leaves):
-                splits.append(values)
+            cells = cells_of(exchange, self.currency)
+            values = cells.uniforms(self.bits)
+            self.done += len(values)
+            if tree:
+                self.splits.append(values)
                 continue
-            rare.add(cells)
-            counted.append(values[cells.counted & ~cells.rare])
-            empty.append(values[~cells.counted & ~cells.rare])
-            pairs["next cell"].append(_adjacent(values[~cells.rare]))
+            self.rare.add(cells)
+            self.counted.append(values[cells.counted & ~cells.rare])
+            self.empty.append(values[~cells.counted & ~cells.rare])
+            self.pairs["next cell"].append(_adjacent(values[~cells.rare]))
             run.append(values[_drawn(exchange)])
             if exchange.question.threshold is not None:
-                passing.append(skipping_uniforms(exchange, bits))
+                passing.append(skipping_uniforms(exchange, self.bits))
         if not run:
             raise ParameterError("this mechanism asked for no counts, so there is no noise to test")
         # Every answer with the next one, as a chain of transitions; runs in disjoint pairs.
-        pairs["next question"].extend(_alongside(run[:-1], run[1:]))
-        pairs["next run"].extend(_alongside(earlier_run, run) if runs % 2 else ())
+        self.pairs["next question"].extend(_alongside(run[:-1], run[1:]))
+        self.pairs["next run"].extend(_alongside(self.earlier_run, run) if self.runs % 2 else ())
         for apart in APART:
-            pairs[f"survivors {apart} questions later"].extend(_alongside(passing[:-apart], passing[apart:]))
-        earlier_run, runs = run, runs + 1
-    p_values = {
-        "law in counted cells": uniform_p_value(np.concatenate(counted)),
-        "law in empty cells": uniform_p_value(np.concatenate(empty)),
-        "number of survivors": rare.p_value(),
-        "law of splits in a tree": uniform_p_value(np.concatenate(splits)),
-        "law of coins": coins_p_value(coins),
-    }
-    for name, found in pairs.items():
-        p_values[f"independence of the {name}"] = independence_p_value(
-            np.concatenate([np.empty((0, 2)), *found])
-        )
-    return Conformance(done, p_values)
+            later = _alongside(passing[:-apart], passing[apart:])
+            self.pairs[f"survivors {apart} questions later"].extend(later)
+        self.earlier_run, self.runs = run, self.runs + 1
+
+    def p_values(self) -> dict[str, float]:
+        """The p-value of every test."""
+        alone = {
+            "law in counted cells": uniform_p_value(np.concatenate(self.counted)),
+            "law in empty cells": uniform_p_value(np.concatenate(self.empty)),
+            "number of survivors": self.rare.p_value(),
+            "law of splits in a tree": uniform_p_value(np.concatenate(self.splits)),
+            "law of coins": coins_p_value(self.coins),
+        }
+        return alone | {
+            f"independence of the {name}": independence_p_value(np.concatenate([np.empty((0, 2)), *found]))
+            for name, found in self.pairs.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ make it again. The results compare with raw trips and are not for publication; w
 them declares the release as tuned on the data.
 """
 
-import getpass
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +21,6 @@ from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.run_cells import Examiner, Settings
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.budget import Rational
-from wayveil.privacy.ledger import Ledger
 from wayveil.progress import track
 from wayveil.trips.trips import Trips
 
@@ -40,8 +38,6 @@ def compare(
     out: str | Path | None = None,
     workers: int | None = None,
     on_cell: OnCell | None = None,
-    ledger: Ledger | None = None,
-    dataset: str = "trips",
 ) -> Comparison:
     """Make and measure all releases, beside ceiling, floor, empty release and plain Laplace answers.
 
@@ -49,10 +45,7 @@ def compare(
              repetitions adds to it. Without a folder nothing is kept and a stop loses everything.
     workers  processes (default: one per core); 1 works in this process
     on_cell  called for every cell with its status: `kept` (was there), `measured`, `refused` or `failed`
-    ledger   where the look at the raw trips is booked, for the `dataset`: free, but later datasheets tell of it
     """
-    if ledger is not None:
-        ledger.look(dataset, "compare", trips, actor=getpass.getuser())
     settings = Settings() if settings is None else settings
     cells = plan(candidates, epsilons, repetitions)
     store = None if out is None else CellStore(Path(out), trips, settings)
