@@ -162,7 +162,9 @@ def smoothed(
     longer = {"keep": KEEP, "cut": CUT, "drop": DROP}[rules.longer]
     windows = _Windows(window, rules.gap_seconds, rules.fill and window > 0, longer)
     ends = _smooth(points, offsets, windows, np.zeros(places, np.int64), out)
-    return PlacedPoints(*(column[: ends[-1]] for column in out)), ends
+    to, at, north, east = out
+    used = slice(0, ends[-1])
+    return PlacedPoints(to[used], at[used], north[used], east[used]), ends
 
 
 @njit(cache=True)

@@ -7,15 +7,14 @@ them declares the release as tuned on the data.
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from wayveil.errors import ParameterError
 from wayveil.files import whole_file, write_whole
+from wayveil.lab.cell_pool import examined
 from wayveil.lab.comparison.comparison_cells import ComparisonCell, plan
 from wayveil.lab.comparison.comparison_results import Comparison
 from wayveil.lab.comparison.run_cells import Examiner, Settings
@@ -58,7 +57,8 @@ def compare(
             tell(cell, "kept")
     todo = [cell for cell in cells if cell.key not in done]
     workers = min(workers or os.cpu_count() or 1, max(len(todo), 1))
-    for cell, table in track(_examined(trips, settings, todo, workers), "releases compared", total=len(todo)):
+    found = examined(todo, workers, _examiner, trips, settings)
+    for cell, table in track(found, "releases compared", total=len(todo)):
         if store is not None:
             store.save(cell, table)
         done[cell.key] = table
@@ -69,38 +69,8 @@ def compare(
     return comparison
 
 
-def _examined(
-    trips: Trips, settings: Settings, cells: list[ComparisonCell], workers: int
-) -> Iterator[tuple[ComparisonCell, pl.DataFrame]]:
-    """Cells in the order in which they are finished."""
-    if not cells:
-        return
-    if workers == 1:
-        examiner = Examiner(trips, settings)
-        yield from ((cell, examiner.examine(cell)) for cell in cells)
-        return
-    # Fresh processes: a fork would copy the threads' locks of the table engine, and may hang.
-    with ProcessPoolExecutor(
-        workers, get_context("spawn"), initializer=_prepare, initargs=(trips, settings)
-    ) as pool:
-        try:
-            running = {pool.submit(_examine, cell): cell for cell in cells}
-            for future in as_completed(running):
-                yield running[future], future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-_own: list[Examiner] = []
-
-
-def _prepare(trips: Trips, settings: Settings) -> None:
-    _own[:] = [Examiner(trips, settings)]
-
-
-def _examine(cell: ComparisonCell) -> pl.DataFrame:
-    return _own[0].examine(cell)
+def _examiner(trips: Trips, settings: Settings) -> Callable[[ComparisonCell], pl.DataFrame]:
+    return Examiner(trips, settings).examine
 
 
 class CellStore:

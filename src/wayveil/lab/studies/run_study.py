@@ -8,17 +8,17 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from wayveil import __version__
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.files import write_whole
+from wayveil.lab.cell_pool import examined
 from wayveil.lab.studies.all_studies import find_study
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import Setting, Study
@@ -84,8 +84,10 @@ def run_study(
     todo = [cell for cell in wanted if cell.key not in done]
     workers = min(workers or os.cpu_count() or 1, max(len(todo), 1))
     until = inf if minutes is None else time.monotonic() + 60 * minutes
-    examined = _examined(name, study, lab, todo, workers, until)
-    for cell, found in track(examined, f"cells of {name}", total=len(todo)):
+    # Other processes have a lab of their own.
+    own = (study, lab) if workers == 1 else (name, replace(lab, sources={}, _made={}))
+    results = examined(todo, workers, _examiner, *own, until=until)
+    for cell, found in track(results, f"cells of {name}", total=len(todo)):
         store.save(cell, found)
         done[cell.key] = found
     return study, Results.of([done[cell.key] for cell in cells if cell.key in done])
@@ -116,43 +118,9 @@ def examine(study: Study, cell: StudyCell) -> dict[str, Any]:
     }
 
 
-def _examined(
-    name: str, study: Study, lab: Lab, cells: list[StudyCell], workers: int, until: float
-) -> Iterator[tuple[StudyCell, dict[str, Any]]]:
-    """Cells in the order in which they are finished; those that are not begun by then are left out."""
-    if workers == 1:
-        for cell in cells:
-            if time.monotonic() >= until:
-                return
-            yield cell, examine(study, cell)
-        return
-    # Fresh processes: a fork would copy the threads' locks of the table engine, and may hang.
-    alike = replace(lab, sources={}, _made={})
-    with ProcessPoolExecutor(
-        workers, get_context("spawn"), initializer=_prepare, initargs=(name, alike)
-    ) as pool:
-        try:
-            running = {pool.submit(_examine, cell): cell for cell in cells}
-            for future in as_completed(running):
-                if time.monotonic() >= until:
-                    for other in running:
-                        other.cancel()
-                if not future.cancelled():
-                    yield running[future], future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-_own: list[Study] = []
-
-
-def _prepare(name: str, lab: Lab) -> None:
-    _own[:] = [find_study(name, lab)]
-
-
-def _examine(cell: StudyCell) -> dict[str, Any]:
-    return examine(_own[0], cell)
+def _examiner(study: Study | str, lab: Lab) -> Callable[[StudyCell], dict[str, Any]]:
+    """Examine cells of a study, or of the one that has this name in a lab."""
+    return partial(examine, find_study(study, lab) if isinstance(study, str) else study)
 
 
 class Store:

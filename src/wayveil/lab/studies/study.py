@@ -5,8 +5,9 @@ and repetition. An *exhibit* is one table or figure of the study, filled from th
 printed value has the same place in it as ours: a row (`down`) and a column (`across`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from wayveil.errors import ParameterError
@@ -41,6 +42,16 @@ def figures(values: Mapping[str, float | None], **coordinates: str) -> list[dict
     [{'length': '4', 'figure': 'F1', 'value': 0.5}]
     """
     return [{**coordinates, FIGURE: name, "value": value} for name, value in values.items()]
+
+
+def crossed(**axes: Iterable[str]) -> list[Setting]:
+    """Every combination of values of the axes, the last one fastest; a name may have _ for a blank.
+
+    >>> crossed(data=("Bus", "Metro"), taxonomy_height=("2",))
+    [{'data': 'Bus', 'taxonomy height': '2'}, {'data': 'Metro', 'taxonomy height': '2'}]
+    """
+    names = [name.replace("_", " ") for name in axes]
+    return [dict(zip(names, values, strict=True)) for values in product(*axes.values())]
 
 
 def is_number(text: str) -> bool:

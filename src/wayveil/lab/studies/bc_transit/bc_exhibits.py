@@ -5,7 +5,7 @@ from functools import partial
 
 from wayveil.lab.studies.bc_transit import bc_claims as claims
 from wayveil.lab.studies.bc_transit.about_data import about_data
-from wayveil.lab.studies.bc_transit.bc_extra_exhibits import beside
+from wayveil.lab.studies.bc_transit.bc_extra_exhibits import BESIDE
 from wayveil.lab.studies.bc_transit.bc_printed import (
     BEST_HEIGHT,
     COUNTS,
@@ -69,7 +69,7 @@ def exhibits() -> tuple[Exhibit, ...]:
             "Table 6.3", "query 4: most frequent stops, epsilon 1.25", "stops, %", TABLE_6_3, "k", at_epsilon
         ),
         _operations(),
-        *beside(),
+        *BESIDE,
     )
 
 

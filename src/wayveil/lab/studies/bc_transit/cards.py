@@ -5,7 +5,7 @@ from pathlib import Path
 from wayveil.errors import ParameterError
 from wayveil.lab.studies.bc_transit.questions import relative_error
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.study import CellOutcome, Exhibit, Part, Setting, figures
+from wayveil.lab.studies.study import CellOutcome, Exhibit, Part, Setting, crossed, figures
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
@@ -39,7 +39,7 @@ def cards_part(lab: Lab) -> Part:
     path = None
     if lab.scale == "full":
         path = lab.public_file("buenos-aires/taps.csv", "10,000 public cards of Buenos Aires (SUBE), one day")
-    settings: list[Setting] = [{"mechanism": name, "epsilon": one} for name in subjects() for one in EPSILONS]
+    settings = crossed(mechanism=subjects(), epsilon=EPSILONS)
     return Part("cards", settings if lab.scale == "full" else [], Cards(lab, path).trial, 5)
 
 

@@ -5,29 +5,23 @@ from wayveil.lab.studies.dp_loc.dp_loc_printed import COARSE, EPSILONS, FINE
 from wayveil.lab.studies.dp_loc.dp_loc_trials import DpLocTrials
 from wayveil.lab.studies.dp_loc.taxi_grids import taxi_trips
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.study import Part, Setting, Study
+from wayveil.lab.studies.study import Part, Study, crossed
 from wayveil.utility.reference import LINES
 
 GRIDS = (FINE, COARSE)
 
 
 def describe(lab: Lab) -> Study:
-    """The study, planned for a lab."""
+    """Plan the study for a lab."""
     trials = DpLocTrials(lab, taxi_trips(lab))
-    lines: list[Setting] = [{"grid": grid, "mechanism": line} for grid in GRIDS for line in LINES]
-    released: list[Setting] = [
-        {"grid": grid, "mechanism": name, "epsilon": epsilon}
-        for grid in GRIDS
-        for name in trials.subjects
-        for epsilon in EPSILONS
-    ]
+    released = crossed(grid=GRIDS, mechanism=trials.subjects, epsilon=EPSILONS)
     return Study(
         name="dp-loc",
         title="DP-Loc: taxi trips from trained networks",
         source="Lestyán, Ács, Biczók, Privacy-preserving release of mobility data: a clean-slate approach",
         parts=(
-            Part("data", [{"grid": grid} for grid in GRIDS], trials.facts),
-            Part("lines", lines, trials.line),
+            Part("data", crossed(grid=GRIDS), trials.facts),
+            Part("lines", crossed(grid=GRIDS, mechanism=LINES), trials.line),
             Part("releases", released, trials.trial, lab.pick(tiny=1, quick=1, full=5)),
         ),
         exhibits=exhibits(),

@@ -10,7 +10,7 @@ from wayveil.lab.studies.mobitrie.mobitrie_trials import BASE_COUNT, BASELINE, L
 from wayveil.lab.studies.mobitrie.rider_maps import HOTSPOTS, NO_HOTSPOTS, MobiTrieMaps
 from wayveil.lab.studies.mobitrie.tries import NO_EPSILON, ROLLING, STATIC, Tries
 from wayveil.lab.studies.mobitrie.variants import VARIANTS, static_trial
-from wayveil.lab.studies.study import Part, Setting, Study
+from wayveil.lab.studies.study import Part, Setting, Study, crossed
 
 DATA = (SMALL, LARGE, PAGES)
 SEARCHED = ("mobitrie-lt", "mobitrie")
@@ -18,30 +18,28 @@ BESIDE = ("markov", "variable-ngrams")
 
 
 def describe(lab: Lab) -> Study:
-    """The study, planned for a lab."""
+    """Plan the study for a lab."""
     data = datasets(lab)
     trials = MobiTrieTrials(data, queries=lab.pick(tiny=200, quick=2_000, full=10_000))
     tries = Tries(trials)
     maps = MobiTrieMaps(city_of(lab)[0], lab.pick(tiny=300, quick=20_000, full=100_000))
     few = lab.pick(tiny=1, quick=2, full=20)
+    example = [{"kind": ROLLING, "n": "3"}, *crossed(kind=(STATIC,), n=("2", "3", "4"))]
+    drawn = [
+        {"data": PAGES, "mechanism": BASELINE, "epsilon": NO_EPSILON},
+        *crossed(data=(PAGES,), mechanism=("mobitrie-lt",), epsilon=("0.1", "0.5", "1")),
+    ]
     parts = (
-        Part("data", [{"data": name} for name in DATA], trials.facts),
-        Part("lines", [{"data": name} for name in DATA], trials.lines),
-        Part("trials", crossed(SEARCHED), trials.trial, lab.pick(tiny=2, quick=5, full=100)),
-        Part("leak", crossed((LEAK,)), trials.trial, few),
-        Part("base count", crossed((BASE_COUNT,)), trials.trial, few),
-        Part("static", crossed(VARIANTS), partial(static_trial, trials), few),
-        Part("others", crossed(BESIDE, ("0.1", "1")), trials.trial, few),
-        Part("example", [{"kind": ROLLING, "n": "3"}, *_static_examples()], tries.example),
-        Part(
-            "tries",
-            [
-                {"data": PAGES, "mechanism": BASELINE, "epsilon": NO_EPSILON},
-                *({"data": PAGES, "mechanism": "mobitrie-lt", "epsilon": one} for one in ("0.1", "0.5", "1")),
-            ],
-            tries.private,
-        ),
-        Part("maps", [{"kind": HOTSPOTS}, {"kind": NO_HOTSPOTS}], maps.draw),
+        Part("data", crossed(data=DATA), trials.facts),
+        Part("lines", crossed(data=DATA), trials.lines),
+        Part("trials", _settings(SEARCHED), trials.trial, lab.pick(tiny=2, quick=5, full=100)),
+        Part("leak", _settings((LEAK,)), trials.trial, few),
+        Part("base count", _settings((BASE_COUNT,)), trials.trial, few),
+        Part("static", _settings(VARIANTS), partial(static_trial, trials), few),
+        Part("others", _settings(BESIDE, ("0.1", "1")), trials.trial, few),
+        Part("example", example, tries.example),
+        Part("tries", drawn, tries.private),
+        Part("maps", crossed(kind=(HOTSPOTS, NO_HOTSPOTS)), maps.draw),
     )
     return Study(
         name="mobitrie",
@@ -53,15 +51,6 @@ def describe(lab: Lab) -> Study:
     )
 
 
-def crossed(mechanisms: tuple[str, ...], epsilons: tuple[str, ...] = EPSILONS) -> list[Setting]:
+def _settings(mechanisms: tuple[str, ...], epsilons: tuple[str, ...] = EPSILONS) -> list[Setting]:
     """Every dataset, mechanism and epsilon; one dataset after the other, because each is prepared once."""
-    return [
-        {"data": name, "mechanism": mechanism, "epsilon": epsilon}
-        for name in DATA
-        for mechanism in mechanisms
-        for epsilon in epsilons
-    ]
-
-
-def _static_examples() -> list[Setting]:
-    return [{"kind": STATIC, "n": n} for n in ("2", "3", "4")]
+    return crossed(data=DATA, mechanism=mechanisms, epsilon=epsilons)

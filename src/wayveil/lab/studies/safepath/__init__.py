@@ -17,11 +17,11 @@ from wayveil.lab.studies.safepath.safepath_trials import (
     SEQPT_PUBLISHED,
     SafePathTrials,
 )
-from wayveil.lab.studies.study import Part, Study
+from wayveil.lab.studies.study import Part, Study, crossed
 
 
 def describe(lab: Lab) -> Study:
-    """The study, planned for a lab."""
+    """Plan the study for a lab."""
     data = datasets(lab)
     trials = SafePathTrials(data, queries=lab.pick(tiny=100, quick=5_000, full=40_000))
     repetitions = lab.pick(tiny=1, quick=2, full=5)
@@ -39,56 +39,21 @@ def describe(lab: Lab) -> Study:
     depths = lab.pick(tiny=("3", "4"), quick=("3", "4", "5", "6", "7"), full=("3", "4", "5", "6", "7"))
     rivals = (PUBLISHED, OURS, SEQPT, SEQPT_PUBLISHED, EVERY_CHILD, CROWDS, EMPTY)
     sets = (BUS, METRO)
+    stamps = [{"data": name, "timestamps": count} for name, printed in TABLE_3.items() for count in printed]
+    taxonomy = crossed(data=sets, taxonomy_height=tall, children=children)
+    height = crossed(data=sets, epsilon=("0.5", "1.25"), height=heights)
     parts = (
-        Part(
-            "data",
-            [{"data": name, "timestamps": stamps} for name in sets for stamps in TABLE_3[name]],
-            trials.facts,
-        ),
-        Part(
-            "taxonomy",
-            [
-                {"data": name, "taxonomy height": height, "children": count}
-                for name in sets
-                for height in tall
-                for count in children
-            ],
-            trials.taxonomy,
-            repetitions,
-        ),
-        Part(
-            "height",
-            [
-                {"data": name, "epsilon": epsilon, "height": height}
-                for name in sets
-                for epsilon in ("0.5", "1.25")
-                for height in heights
-            ],
-            trials.height,
-            repetitions,
-        ),
-        Part(
-            "rivals",
-            [{"mechanism": name, "height": height} for name in rivals for height in ("2", "3", "4", "5")],
-            trials.rivals,
-            repetitions,
-        ),
+        Part("data", stamps, trials.facts),
+        Part("taxonomy", taxonomy, trials.taxonomy, repetitions),
+        Part("height", height, trials.height, repetitions),
+        Part("rivals", crossed(mechanism=rivals, height=("2", "3", "4", "5")), trials.rivals, repetitions),
         Part(
             "ngrams",
-            [
-                {"data": METRO, "mechanism": name, "h or n": depth}
-                for name in (PUBLISHED, NGRAM)
-                for depth in depths
-            ],
+            crossed(data=(METRO,), mechanism=(PUBLISHED, NGRAM), h_or_n=depths),
             trials.ngrams,
             repetitions,
         ),
-        Part(
-            "scale",
-            [{"data": name, "timestamps": stamps} for name in sets for stamps in TABLE_3[name]],
-            trials.scale,
-            repetitions,
-        ),
+        Part("scale", stamps, trials.scale, repetitions),
     )
     return Study(
         name="safepath",

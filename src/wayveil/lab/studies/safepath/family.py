@@ -12,7 +12,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.lab import Datasets, Lab
 from wayveil.lab.studies.safepath.safepath_datasets import FEW_RIDES, MANY_RIDES
 from wayveil.lab.studies.safepath.safepath_trials import NONEMPTY, UNIFORM
-from wayveil.lab.studies.study import CellOutcome, Part, Setting, figures
+from wayveil.lab.studies.study import CellOutcome, Part, Setting, crossed, figures
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
@@ -76,39 +76,16 @@ def family_parts(lab: Lab, data: Datasets) -> tuple[Part, ...]:
         full=("2", "4", "8", "12", "16", "20", "26", "32", "40"),
     )
     trees = (PREFIX_TREE, *timed_trees(1, HOURS))
+    height = [
+        {**one, "line": f"epsilon {one['epsilon']}"}
+        for one in crossed(epsilon=("0.02", "0.05", "1"), height=heights)
+    ]
+    timed = crossed(mechanism=timed_trees(1, HALF_HOURS), epsilon=fine)
     return (
-        Part(
-            "trees",
-            [{"mechanism": name, "epsilon": epsilon} for name in trees for epsilon in epsilons],
-            family.by_epsilon,
-            repetitions,
-        ),
-        Part(
-            "tree height",
-            [
-                {"height": height, "epsilon": epsilon, "line": f"epsilon {epsilon}"}
-                for epsilon in ("0.02", "0.05", "1")
-                for height in heights
-            ],
-            family.by_height,
-            repetitions,
-        ),
-        Part(
-            "repair",
-            [{"repair": repair, "epsilon": epsilon} for repair in REPAIRS for epsilon in epsilons],
-            family.by_repair,
-            repetitions,
-        ),
-        Part(
-            "fine times",
-            [
-                {"mechanism": name, "epsilon": epsilon}
-                for name in timed_trees(1, HALF_HOURS)
-                for epsilon in fine
-            ],
-            family.with_fine_times,
-            repetitions,
-        ),
+        Part("trees", crossed(mechanism=trees, epsilon=epsilons), family.by_epsilon, repetitions),
+        Part("tree height", height, family.by_height, repetitions),
+        Part("repair", crossed(repair=REPAIRS, epsilon=epsilons), family.by_repair, repetitions),
+        Part("fine times", timed, family.with_fine_times, repetitions),
     )
 
 

@@ -4,14 +4,13 @@ from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.strap.cities import DENSE, SPARSE, cities
 from wayveil.lab.studies.strap.strap_exhibits import exhibits
 from wayveil.lab.studies.strap.strap_trials import CROWDS, EPSILONS, LINES, WITH_K, StrapTrials
-from wayveil.lab.studies.study import Part, Setting, Study
+from wayveil.lab.studies.study import Part, Setting, Study, crossed
 
 
 def describe(lab: Lab) -> Study:
-    """The study, planned for a lab."""
+    """Plan the study for a lab."""
     trials = StrapTrials(cities(lab), looked_at=lab.pick(tiny=40, quick=300, full=2_000))
     repetitions = lab.pick(tiny=1, quick=3, full=5)
-    lines: list[Setting] = [{"city": city, "mechanism": line} for city in (DENSE, SPARSE) for line in LINES]
     released: list[Setting] = [
         {"city": city, "mechanism": name, "parameter": f"{value:g}"}
         for city in (DENSE, SPARSE)
@@ -23,7 +22,7 @@ def describe(lab: Lab) -> Study:
         title="STRAP: privacy of trajectories on one scale",
         source="Singh and others, On Choosing Between Privacy Preservation Mechanisms for Mobile Trajectory Data, 2018",
         parts=(
-            Part("lines", lines, trials.line),
+            Part("lines", crossed(city=(DENSE, SPARSE), mechanism=LINES), trials.line),
             Part("releases", released, trials.trial, repetitions),
         ),
         exhibits=exhibits(),
