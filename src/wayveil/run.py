@@ -152,9 +152,17 @@ def _read(data: Any, options: dict[str, Any]) -> Rows:
     source = Source(**said)
     if frame_of(data) is not None:
         return read_frame(source, data, world)
-    plan = Plan.of(files=str(data), epsilon=options.get("epsilon", 1), **said)
+    engine = options.pop("engine", None)
+    counted: dict[str, Any] = {key: options.pop(key) for key in ("spark", "scratch") if key in options}
+    if engine is not None:
+        counted["engine"] = getattr(engine, "name", engine)
+    plan = Plan.of(files=str(data), epsilon=options.get("epsilon", 1), **said, **counted)
     options.setdefault("dataset", plan.dataset)
-    return open_rows(plan, world, files_of(plan), source.days).rows
+    read = open_rows(plan, world, files_of(plan), source.days)
+    options["engine"] = read.engine if engine is None or isinstance(engine, str) else engine
+    if isinstance(read.rows, Taps):
+        options.pop("rows", None)  # said, and done
+    return read.rows
 
 
 class _Options:

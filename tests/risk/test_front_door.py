@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import pytest
 
-from wayveil import run as run_module
 from wayveil.lab.audits import run_audits as run
 from wayveil.lab.audits.door import Door
 from wayveil.lab.audits.door_files import PairWriter, every_unit
@@ -13,6 +12,7 @@ from wayveil.lab.audits.door_variants import SOUND, TREE, VARIANTS
 from wayveil.lab.audits.run_audits import EFFORTS, jobs_at_the_door, run_audits, run_job
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.privacy.gate import Gate
+from wayveil.releases import making
 
 JOBS = {(job.variant, job.pair): job for job in jobs_at_the_door()}
 # Holes that audits see in what is built: readers and rules that look at more than one row.
@@ -44,7 +44,7 @@ def test_the_door_is_a_users_and_stays_as_it_was(tmp_path):
     pair = every_unit(PairWriter(tmp_path, small_network()))[0]
     door = Door(TREE, Fraction(1), tmp_path)
     made = door.record(pair, pair.within, seed=1)
-    assert run_module.Gate is Gate
+    assert making.Gate is Gate
     assert made.refusal is None
     assert made.spent == 1
     assert set(made.published) == {"trips", "model", "datasheet"}

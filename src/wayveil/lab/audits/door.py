@@ -7,7 +7,7 @@ for itself is one that records, or one that replays; nothing else is exchanged.
 A release that is refused before anything was asked is safe, if its neighbour is refused in the same words.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -35,10 +35,8 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import POLICY_UNITS, Ledger, Policy, open_ledger
 from wayveil.privacy.units import Unit
+from wayveil.releases import making
 from wayveil.releases.release import Release
-from wayveil.releases.tap_orders import Way
-from wayveil.taps.read import read_taps
-from wayveil.trips import read as trips_reader
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.world import World
 
@@ -54,8 +52,9 @@ class FilePair:
     within: Path
     world: World
     unit: Unit
-    way: Way | None = None  # of taps; None for files of trips
     rule: LegalityRule | None = None
+    # What a user says of the rows: `rows`, `way`, `split_gap`, `engine`, ...
+    said: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -115,7 +114,7 @@ class Door:
 
         try:
             # Not an option of `release`: whoever releases for real has no such thing either.
-            with patch.object(run_module, "Gate", listening_gate):
+            with patch.object(making, "Gate", listening_gate):
                 made = self._release(pair, path, ledger)
             run.published = published(made)
         except DivergedError:
@@ -128,18 +127,22 @@ class Door:
         return run
 
     def _release(self, pair: FilePair, path: Path, ledger: Ledger) -> Release:
-        options: dict[str, Any] = {"ledger": ledger, "dataset": DATASET, "actor": ACTOR, "seed": 1}
-        if pair.way is not None:
-            taps = read_taps(path, pair.world).taps
-            return run_module.make_release(
-                taps, self.mechanism, way=pair.way, epsilon=self.epsilon, **options
-            )
-        trips = trips_reader.read_trips(path, pair.world)
         # Who does not say what a row is may be refused for what is in the file, which stays inside (docs/promise.md).
-        options["rows"] = "calls" if pair.rule is None else None
-        return run_module.make_release(
-            trips, self.mechanism, epsilon=self.epsilon, unit=pair.unit, rule=pair.rule, **options
+        said = {"rows": "calls"} if pair.rule is None else {"rule": pair.rule}
+        made = run_module.release(
+            path,
+            self.mechanism,
+            world=pair.world,
+            unit=pair.unit,
+            epsilon=self.epsilon,
+            ledger=ledger,
+            dataset=DATASET,
+            actor=ACTOR,
+            seed=1,
+            **{**said, **pair.said},
         )
+        assert isinstance(made, Release)
+        return made
 
     def examine(self, pair: FilePair, seed: int = 0) -> Examination:
         """Record on one file and replay on the other, then the other way round."""

@@ -79,7 +79,7 @@ class PairWriter:
         for path, content in zip(files, (rows, [*rows, new]), strict=True):
             table = pl.DataFrame(content, schema=columns, orient="row")
             table.write_csv(path)
-        return FilePair(name, *files, self.world, Event(), way="counts")
+        return FilePair(name, *files, self.world, Event(), said={"rows": "taps", "way": "counts"})
 
     def _pair(
         self, name: str, unit: Unit, without: Trips, within: Trips, rule: LegalityRule | None

@@ -15,11 +15,9 @@ from unittest.mock import patch
 import numpy as np
 import polars as pl
 
-from wayveil import run as run_module
 from wayveil.counting import engines
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import RefusedError
-from wayveil.lab.audits import door as door_module
 from wayveil.lab.audits.door import FilePair, nothing_broken
 from wayveil.lab.audits.door_files import (
     ANY_MOVE,
@@ -36,17 +34,20 @@ from wayveil.lab.audits.door_files import (
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.plan import reading
 from wayveil.privacy.contributions import Contribution, Sensitivity
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Reservation
 from wayveil.privacy.units import Event, Rider, Trip, Window
 from wayveil.released.datasheet import make_datasheet
+from wayveil.releases import sheets
 from wayveil.taps import read as taps_reader
-from wayveil.trips import read as trips_reader
 from wayveil.trips import visits as visits_reader
 from wayveil.trips.history import AS_READ, UNMOVED, History
 from wayveil.trips.legality import LegalityRule
+from wayveil.trips.read import read_trips
 from wayveil.trips.trips import Trips
+from wayveil.world.world import World
 
 TREE: Mechanism = NoisyPrefixTree(height=3, false_children=1.0)
 VISITS: Mechanism = TapCounts(max_visits=60, time="60")
@@ -68,9 +69,8 @@ def _reading(change: Callable[[Trips], Trips]) -> Callable[[], AbstractContextMa
     """The reader of trips, and what is done to all of them afterwards."""
 
     def broken() -> AbstractContextManager[Any]:
-        read = trips_reader.read_trips
         return patch.object(
-            trips_reader, "read_trips", lambda *given, **options: change(read(*given, **options))
+            engines, "read_trips", lambda *given, **options: change(read_trips(*given, **options))
         )
 
     return broken
@@ -177,12 +177,12 @@ def _filling(history: History | None = None) -> Callable[[], AbstractContextMana
     def broken() -> AbstractContextManager[Any]:
         read = taps_reader.read_taps
 
-        def filled(*given: Any) -> Any:
-            found = read(*given, fill="same-bus")
+        def filled(*given: Any, **options: Any) -> Any:
+            found = read(*given, **options, fill="same-bus")
             taps = found.taps if history is None else replace(found.taps, history=history, filled=None)
             return replace(found, taps=taps)
 
-        return patch.object(door_module, "read_taps", filled)
+        return patch.object(reading, "read_taps", filled)
 
     return broken
 
@@ -240,7 +240,7 @@ def _fingerprint() -> Iterator[None]:
 
     with (
         patch.object(engines, "LocalCounter", counted),
-        patch.object(run_module, "make_datasheet", sheet),
+        patch.object(sheets, "make_datasheet", sheet),
     ):
         yield
 
@@ -261,6 +261,10 @@ class _Generating:
 
     model: Any
     make: Callable[[], Trips]
+
+    @property
+    def world(self) -> World:
+        return self.model.world
 
     def generate(self, seed: int | None = None) -> Trips:
         return self.make()
