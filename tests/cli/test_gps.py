@@ -33,23 +33,14 @@ def run(monkeypatch, capsys, tmp_path):
 def test_one_command_goes_from_points_to_release_and_report(run, tmp_path):
     simulate_taxis(2_500, drivers="wandering", seed=3).write(tmp_path / "taxis.csv")
     release, page = tmp_path / "release", tmp_path / "report.html"
-    options = [
-        "--epsilon",
-        1,
-        "--out",
-        release,
-        "--report",
-        page,
-        "--mechanism",
-        "od-hops",
-        "--ledger",
-        "none",
-    ]
-    code, words = run("gps", "release", tmp_path / "taxis.csv", "--world", BOX, *options, "-q")
+    options = ["--epsilon", 1, "--out", release, "--mechanism", "od-hops", "--ledger", "none", "-q"]
+    code, words = run("release", tmp_path / "taxis.csv", "--world", BOX, "--rows", "points", *options)
     assert code == 0, words
     assert "epsilon = 1" in words
     assert "verdict" in words
     assert not list(tmp_path.glob(".release*"))
+    code, words = run("report", release, "-o", page, "-q")
+    assert code == 0, words
     assert page.exists()
     assert (release / "datasheet.json").exists()
 
@@ -57,23 +48,12 @@ def test_one_command_goes_from_points_to_release_and_report(run, tmp_path):
 @pytest.mark.parametrize(("wish", "count"), [("7", 7), ("none", 0)])
 def test_as_many_trips_come_out_as_are_wanted(run, tmp_path, wish, count):
     simulate_taxis(1_500, seed=3).write(tmp_path / "taxis.csv")
-    common = (
-        "gps",
-        "release",
-        tmp_path / "taxis.csv",
-        "--world",
-        BOX,
-        "-e",
-        1,
-        "-m",
-        "od-hops",
-        "-q",
-        "--json",
-    )
-    out = ("--out", tmp_path / "release", "--report", tmp_path / "page.html", "--ledger", "none")
-    code, words = run(*common, *out, "--trips-out", wish)
+    points = (tmp_path / "taxis.csv", "--rows", "points", "--world", BOX)
+    common = ("release", *points, "-e", 1, "-m", "od-hops", "-q", "--json")
+    code, words = run(*common, "--out", tmp_path / "release", "--ledger", "none", "--trips-out", wish)
     assert code == 0, words
     assert f'"released_trips": {count},' in words
+    assert run("report", tmp_path / "release", "-o", tmp_path / "page.html", "-q")[0] == 0
     assert (tmp_path / "page.html").exists()
     code, words = run(*common, "--out", tmp_path / "other", "--trips-out", "few")
     assert code != 0
@@ -91,7 +71,7 @@ CASES = {
     ),
     "no latitude": ([*GOOD, f"a,1,{ON},,-122.5"], [], ("points.csv, row 3: has no lat", "remove the row")),
     "no number": ([*GOOD, f"a,1,{ON},north,-122.5"], [], ("points.csv, row 3: lat 'north'", "correct it")),
-    "no fix": ([*GOOD, f"a,1,{ON},0,0"], [], ("points.csv, row 3: is at (0, 0)", "--no-fix skip")),
+    "no fix": ([*GOOD, f"a,1,{ON},0,0"], [], ("points.csv, row 3: is at (0, 0)", "--with no_fix=skip")),
     "no time": (
         [*GOOD, "a,1,noon,37.62,-122.5"],
         [],
@@ -105,12 +85,12 @@ CASES = {
     "going back": (
         [*GOOD, "a,1,2024-05-06 07:59:00,37.62,-122.5"],
         [],
-        ("points.csv, row 3: is earlier", "--order time"),
+        ("points.csv, row 3: is earlier", "--with order=time"),
     ),
     "one second": (
         [*GOOD, "a,1,2024-05-06 08:01:00,37.8,-122.4"],
         [],
-        ("points.csv, row 3: is in the same second", "--repeated first"),
+        ("points.csv, row 3: is in the same second", "--with repeated=first"),
     ),
     "one point": (GOOD[:1], [], ("points.csv: no trip is left", "compare the box with a map")),
     "elsewhere": (
@@ -120,7 +100,7 @@ CASES = {
     ),
     "no points": ([], [], ("points.csv", "has no points")),
     "no flag": (GOOD, ["--map", "flag=occupied"], ("points.csv", "no column 'occupied'", "its columns are")),
-    "a map turned around": (GOOD, ["--map", "ts=datetime"], ("no column 'ts' of ours", "there are uid, tid")),
+    "a map turned around": (GOOD, ["--map", "ts=datetime"], ("unknown column 'ts'", "choose one of uid, tid")),
     "events": (GOOD, ["--mechanism", "dp-loc", "--unit", "event"], ("Use trip, rider or rider-day",)),
     "no delta": (GOOD, ["--mechanism", "dp-loc", "--delta", "0"], ("delta must be greater than 0",)),
     "tiny cells": (GOOD, ["--world", BOX.replace("12x12", "1")], ("take cells of at least",)),
@@ -163,10 +143,10 @@ def test_points_of_named_trips_need_no_times(run, tmp_path):
         run,
         tmp_path,
         lines,
-        ["--rule", "fastest_kmh=90"],
+        ["--with", "rules.fastest_kmh=90"],
         ("has no times, which the rule fastest_kmh needs",),
     )
-    refuse(run, tmp_path, lines, ["--split-gap", "60"], ("points.csv: has no times to split",))
+    refuse(run, tmp_path, lines, ["--with", "split_gap=60"], ("points.csv: has no times to split",))
     other = ["tid,lat,lng,ts", *(f"{line},8" for line in lines[1:])]
     refuse(
         run, tmp_path, other, [], ("no column 'datetime', but 'ts', which may be one", "--map datetime=ts")
@@ -179,7 +159,7 @@ def test_points_of_named_trips_need_no_times(run, tmp_path):
 def test_points_without_trips_a_flag_or_h3_get_a_sentence_and_cost_nothing(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h3", None)
     plain = ["uid,datetime,lat,lng", "a,2024-05-06 08:00:00,37.615,-122.50"]
-    refuse(run, tmp_path, plain, [], ("points.csv: has no column 'tid' and no 'flag'", "--split-gap 1200"))
+    refuse(run, tmp_path, plain, [], ("points.csv: has no column 'tid' and no 'flag'", "--with split_gap=1200"))
     cells = ["tid,datetime,h3", "1,2024-05-06 08:00:00,8928308280fffff"]
     refuse(run, tmp_path, cells, [], ("is not installed: pip install h3",))
 
@@ -191,7 +171,7 @@ def refuse(run, tmp_path, lines, options, sentences):
     world = [] if "--world" in options else ["--world", BOX]
     options = [] if options == ["--world"] else options
     common = ["--epsilon", 1, "--out", tmp_path / "out", "--ledger", book, "--policy-epsilon", 5, "-q"]
-    code, words = run("gps", "release", points, *world, *common, *options)
+    code, words = run("release", points, "--rows", "points", *world, *common, *options)
     assert code == 2
     assert all(sentence in words for sentence in sentences), words
     assert not (tmp_path / "out").exists()

@@ -79,12 +79,12 @@ def test_what_a_unit_has_no_use_for_is_refused_before_anything_is_spent():
     refusals = [
         (MADE, "counts", {"unit": "rider"}, "--max-taps"),
         (MADE, "counts", {"unit": "event", "max_taps": 3}, "--max-taps has no meaning for the unit 'event'"),
-        (MADE, "counts", {"unit": "window", "max_taps": 3}, "--window-hours"),
+        (MADE, "counts", {"unit": "window", "max_taps": 3}, "window_hours="),
         (
             MADE,
             "counts",
             {"unit": "rider", "max_taps": 3, "window_hours": 2},
-            "--window-hours has no meaning for the unit 'rider'",
+            "--with window_hours has no meaning for the unit 'rider'",
         ),
         (MADE, "counts", {"unit": "trip"}, "unit event"),
         (MADE, "counts", {"unit": "person"}, "unknown unit"),

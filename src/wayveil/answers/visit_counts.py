@@ -49,7 +49,7 @@ def count_visits_of(
     known = estimate_of(release, whole)
     if known is None:
         raise ParameterError(
-            "this release does not tell routes: tap-margins counts them (wayveil taps release --way counts-first)"
+            "this release does not tell routes: tap-margins counts them (wayveil release --way counts-first)"
         )
     straight = isinstance(release.model, OfTaps) and known.interval is not None
     if picks is not None:

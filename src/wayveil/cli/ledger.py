@@ -243,7 +243,7 @@ def policy(
         str | None,
         typer.Option(
             help="Set, with --data-epsilon: limit what the data of one day, week, month, year or iso-year (whole "
-            "weeks) may cost. Releases then say which days they are of, as `wayveil series run` does."
+            "weeks) may cost. Releases then say which days they are of, as `wayveil release --days` does."
         ),
     ] = None,
     data_epsilon: Annotated[

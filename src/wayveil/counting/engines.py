@@ -76,10 +76,10 @@ def engine_for(trips: Trips | TripFiles, wish: "str | Engine | None" = None) -> 
 def make_engine(name: str, *, spark: str | None = None, scratch: str | Path | None = None) -> Engine:
     """An engine by its name. `spark` is the address of a cluster, `scratch` a folder for temporary files."""
     if spark is not None and name != "spark":
-        raise ParameterError(f"--spark gives the address of a cluster, but the engine is `{name}`")
+        raise ParameterError(f"spark gives the address of a cluster, but the engine is `{name}`")
     if name == "memory":
         if scratch is not None:
-            raise ParameterError("the engine `memory` writes no temporary files; leave --scratch away")
+            raise ParameterError("the engine `memory` writes no temporary files; omit scratch")
         return MemoryEngine()
     if name == "stream":
         return StreamEngine(scratch)
@@ -87,7 +87,7 @@ def make_engine(name: str, *, spark: str | None = None, scratch: str | Path | No
         from wayveil.counting.spark import SparkEngine
 
         return SparkEngine(spark or "local[*]", scratch)
-    raise ParameterError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+    raise ParameterError(f"unknown engine {name!r}; choose one of {', '.join(ENGINES)}")
 
 
 def choose_engine(files: TripFiles, *, scratch: str | Path | None = None) -> tuple[Engine, str]:

@@ -34,7 +34,7 @@ def scratch_space(parent: str | Path | None, needed: int) -> Iterator[Path]:
     if free < needed:
         raise ParameterError(
             f"counting needs about {_in_words(needed)} of temporary space, and {place} has {_in_words(free)} left; "
-            "name a larger place with --scratch. Nothing was spent."
+            "name a larger place with --with scratch=FOLDER. Nothing was spent."
         )
     try:
         folder = Path(
@@ -42,7 +42,7 @@ def scratch_space(parent: str | Path | None, needed: int) -> Iterator[Path]:
         )  # only the owner may enter
     except OSError as error:
         raise ParameterError(
-            f"the scratch folder {place} cannot be written to ({error.strerror}); name another with --scratch"
+            f"the scratch folder {place} cannot be written to ({error.strerror}); name another with --with scratch=FOLDER"
         ) from error
     with _ended_in_order():
         try:
@@ -51,7 +51,7 @@ def scratch_space(parent: str | Path | None, needed: int) -> Iterator[Path]:
             if error.errno != 28:  # no space left on device
                 raise
             raise ScratchFullError(
-                f"the scratch folder {place} is full; name a larger place with --scratch"
+                f"the scratch folder {place} is full; name a larger place with --with scratch=FOLDER"
             ) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -76,7 +76,7 @@ def full_disk(place: Path, error: BaseException) -> BaseException:
     if not is_full(error):
         return error
     return ScratchFullError(
-        f"the scratch folder {place} is full; name a larger place with --scratch. Nothing was spent."
+        f"the scratch folder {place} is full; name a larger place with --with scratch=FOLDER. Nothing was spent."
     )
 
 

@@ -23,7 +23,7 @@ HIDDEN_CELLS = (
 )
 NO_ALIGHTINGS = (
     "these visits are taps: where people got off is not in the data, so there are no origins and destinations. Release "
-    "with --way cards --alightings to have them"
+    "with --way cards --with alightings=true to have them"
 )
 
 

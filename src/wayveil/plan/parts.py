@@ -8,7 +8,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from wayveil.errors import ParameterError
 from wayveil.exports.menu import MENU
@@ -40,11 +40,11 @@ def _said(value: Any) -> Any:
     return value
 
 
-def _amount(value: Any) -> Fraction | None:
+def _amount(value: Any, info: ValidationInfo) -> Fraction | None:
     if value is None:
         return None
     try:
-        return exact(value)
+        return exact(value, str(info.field_name))
     except ParameterError as error:
         raise ValueError(str(error)) from None
 

@@ -49,6 +49,11 @@ _PATHS = {
     "output": {"folder"},
     "machine": {"scratch"},
 }
+NO_WORLD = "say which public places the rows are of: --world (a feed, a list of places, or grid:...)"
+NO_BOX = (
+    "points need a public box of cells: add --world grid:south,west,north,east@250 (metres per cell). Choose it from a "
+    "map, never from the data: a box that was read off the points tells where somebody was"
+)
 # How many earlier releases a series follows, where nothing is said.
 FOLLOWED = 8
 
@@ -130,7 +135,7 @@ class Plan(Part):
     def filled(cls, record: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """The record of a plan with values put where their keys belong; an unknown key is refused."""
         made = {key: dict(value) if key in SECTIONS and value else value for key, value in record.items()}
-        for key, value in given.items():
+        for key, value in sorted(given.items(), key=lambda each: each[0] != "world"):  # its keys need a world
             section = home_of(key)
             if key == "world" or key in WORLD_KEYS:
                 _fill_world(made, "place" if key == "world" else key, value)
@@ -213,12 +218,10 @@ class Plan(Part):
         """The version in force on the first day of a period (the latest one that had begun), or the only one."""
         on = date.min if days is None else days.first
         found = [world for world in self.worlds if days is None or world.first <= on <= world.last]
+        if not found and days is not None:
+            raise ParameterError(f"no world of the plan is in force on {on}: add the feed of that time to [[worlds]]")
         if not found:
-            raise ParameterError(
-                "say which public places the rows are of: --world (a feed, a list of places, or grid:...)"
-                if days is None
-                else f"no world of the plan is in force on {on}: add the feed of that time to [[worlds]]"
-            )
+            raise ParameterError(NO_BOX if self.source.rows == "points" else NO_WORLD)
         return max(found, key=lambda world: world.first)
 
 

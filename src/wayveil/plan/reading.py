@@ -135,7 +135,7 @@ def point_rules(given: Mapping[str, Any]) -> PointRules:
     start = PointRules.study() if said.pop("study", False) else PointRules()
     if "holidays" in said:
         days = said["holidays"]
-        listed: Any = days.split(",") if isinstance(days, str) else days
+        listed = days if isinstance(days, list | tuple) else str(days).split(",")
         said["holidays"] = tuple(_day(day) for day in listed)
     try:
         return PointRules(**{**start.model_dump(exclude_unset=True), **said})

@@ -27,6 +27,9 @@ SAY_TRIPS = (
 )
 
 
+_OPTIONS = {"max_trips": "--max-trips", "max_taps": "--max-taps", "window_hours": "--with window_hours"}
+
+
 @dataclass(frozen=True)
 class UnitChoice:
     """Who is protected, by name or as a unit, and the bounds that go with the name; None: not said.
@@ -45,11 +48,11 @@ class UnitChoice:
 
     def refuse_unused(self, name: str, *used: str) -> None:
         """Refuse bounds that the unit has no use for."""
-        for bound in ("max_trips", "max_taps", "window_hours"):
+        for bound in _OPTIONS:
             if bound not in used and getattr(self, bound) is not None:
                 raise ParameterError(
-                    f"--{bound.replace('_', '-')} has no meaning for the unit {name!r}"
-                    + (f"; its bound is --{used[0].replace('_', '-')}" if used else "")
+                    f"{_OPTIONS[bound]} has no meaning for the unit {name!r}"
+                    + (f"; its bound is {_OPTIONS[used[0]]}" if used else "")
                 )
         if not used and self.no_rider != "refuse":
             raise ParameterError(
@@ -148,7 +151,7 @@ def _unit_of_single_taps(name: str, choice: UnitChoice) -> Unit:
     if name == "window":
         choice.refuse_unused(name, "max_taps", "window_hours")
         if choice.window_hours is None:
-            raise ParameterError("say with --window-hours how long a window is")
+            raise ParameterError("say with --with window_hours=24 how long a window is")
     else:
         choice.refuse_unused(name, "max_taps")
     most = choice.max_taps

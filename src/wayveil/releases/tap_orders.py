@@ -94,7 +94,7 @@ class TapTreatment:
             raise ParameterError(f"{option} has no meaning for the way {way!r}")
         if self.chain == "week" and isinstance(unit, RiderDay):
             raise ParameterError(
-                "a rider's week is more than a rider's day: omit --chain, or take the unit rider"
+                "a rider's week is more than a rider's day: omit chain, or take the unit rider"
             )
 
     def margins(self, taps: Taps) -> TapMargins:

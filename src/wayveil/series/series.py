@@ -13,9 +13,9 @@ from wayveil.series.status import Status, status_of
 
 
 class Series:
-    """A series, by its plan (a TOML file; `wayveil series init` writes one).
+    """A series, by its plan (a TOML file; `wayveil plan --every week` writes one).
 
-    >>> series = Series("plan.toml")                       # doctest: +SKIP
+    >>> series = Series("wayveil.toml")                    # doctest: +SKIP
     >>> series.run(["taps_2026-W01.csv"]).released         # doctest: +SKIP
     ('2026-W01',)
     """

@@ -106,7 +106,8 @@ class PointTable:
                 "points at (0, 0), which devices without a fix report",
                 np.flatnonzero((lat == 0) & (lon == 0)),
                 lambda row: (
-                    "is at (0, 0), where a device without a fix is; remove such points, or skip them (--no-fix skip)"
+                    "is at (0, 0), where a device without a fix is; remove such points, or skip them "
+                    "(--with no_fix=skip)"
                 ),
             )
 
@@ -134,7 +135,8 @@ class PointTable:
             "points earlier than the point before",
             np.sort(self.row[back]),
             lambda row: (
-                "is earlier than the point before it in its trip; sort the file, or have it sorted (--order time)"
+                "is earlier than the point before it in its trip; sort the file, or have it sorted "
+                "(--with order=time)"
             ),
         )
         again = same.copy()
@@ -148,7 +150,7 @@ class PointTable:
                 np.sort(self.row[again & moved]),
                 lambda row: (
                     "is in the same second as another point of its trip, at another place; remove one, or take the "
-                    "first (--repeated first)"
+                    "first (--with repeated=first)"
                 ),
             )
         return self.take(~again)

@@ -182,13 +182,14 @@ def _check(points: PointTable, split: Split, rules: PointRules, *, by_flag: bool
     if by_flag and points.flag is None:
         raise InputError(
             "has no column 'flag' to split by; map the column that tells whether a vehicle is occupied (--map), or "
-            "split by pauses or jumps (--split-gap, --split-metres)",
+            "split by pauses or jumps (--with split_gap=1200, --with split_metres=500)",
             file=points.file,
         )
     if points.trip is None and not by_flag and split.gap_seconds is None and split.metres is None:
         raise InputError(
-            "has no column 'tid' and no 'flag': say how points become trips, by pauses of so many seconds (--split-gap "
-            "1200) or jumps of so many metres (--split-metres), or map a column to 'tid' or 'flag' (--map)",
+            "has no column 'tid' and no 'flag': say how points become trips, by pauses of so many seconds (--with "
+            "split_gap=1200) or jumps of so many metres (--with split_metres=500), or map a column to 'tid' or 'flag' "
+            "(--map)",
             file=points.file,
         )
     if rules.needs_dates and not points.dated:

@@ -74,7 +74,7 @@ def _admit_in_data_time(line: Line, account: Account, limit: DataLimit, factor: 
     if line.days is None:
         raise LedgerError(
             f"the policy of {line.dataset} limits what the data of one {limit.span} may cost: a release must say "
-            "which days its rows are of, and a rule per row must keep others out (`wayveil series run` does both)"
+            "which days its rows are of (--days 2026-01-05/2026-01-11), and rows of other days are refused"
         )
     if limit.rho is not None and line.delta and line.rho is None:
         raise LedgerError(
