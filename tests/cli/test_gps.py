@@ -100,7 +100,7 @@ CASES = {
     ),
     "no points": ([], [], ("points.csv", "has no points")),
     "no flag": (GOOD, ["--map", "flag=occupied"], ("points.csv", "no column 'occupied'", "its columns are")),
-    "a map turned around": (GOOD, ["--map", "ts=datetime"], ("unknown column 'ts'", "choose one of uid, tid")),
+    "a map turned around": (GOOD, ["--map", "ts=datetime"], ("no column 'ts' of ours", "there are uid, tid")),
     "events": (GOOD, ["--mechanism", "dp-loc", "--unit", "event"], ("Use trip, rider or rider-day",)),
     "no delta": (GOOD, ["--mechanism", "dp-loc", "--delta", "0"], ("delta must be greater than 0",)),
     "tiny cells": (GOOD, ["--world", BOX.replace("12x12", "1")], ("take cells of at least",)),
@@ -159,7 +159,9 @@ def test_points_of_named_trips_need_no_times(run, tmp_path):
 def test_points_without_trips_a_flag_or_h3_get_a_sentence_and_cost_nothing(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h3", None)
     plain = ["uid,datetime,lat,lng", "a,2024-05-06 08:00:00,37.615,-122.50"]
-    refuse(run, tmp_path, plain, [], ("points.csv: has no column 'tid' and no 'flag'", "--with split_gap=1200"))
+    refuse(
+        run, tmp_path, plain, [], ("points.csv: has no column 'tid' and no 'flag'", "--with split_gap=1200")
+    )
     cells = ["tid,datetime,h3", "1,2024-05-06 08:00:00,8928308280fffff"]
     refuse(run, tmp_path, cells, [], ("is not installed: pip install h3",))
 

@@ -246,9 +246,9 @@ def test_auto_takes_memory_for_what_fits_and_says_why(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("make", "word"),
     [
-        (lambda: make_engine("abacus"), "no engine"),
-        (lambda: make_engine("stream", spark="local[2]"), "--spark"),
-        (lambda: make_engine("memory", scratch="/tmp"), "--scratch"),
+        (lambda: make_engine("abacus"), "unknown engine"),
+        (lambda: make_engine("stream", spark="local[2]"), "spark gives the address"),
+        (lambda: make_engine("memory", scratch="/tmp"), "omit scratch"),
         (lambda: TripFiles.at([], WORLDS["plain"]), "no file"),
     ],
 )

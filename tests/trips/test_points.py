@@ -208,8 +208,8 @@ GOOD = ("a", "2024-05-06 08:00:00", "0.005", "0.005")
         (("", "2024-05-06 08:01:00", "0.005", "0.006"), "row 2: has no tid; .*remove the row"),
         (("a", "noon", "0.005", "0.006"), "row 2: datetime 'noon' cannot be read"),
         (("a", "08:01:00", "0.005", "0.006"), "row 2: .*one form throughout"),
-        (("a", "2024-05-06 07:59:00", "0.005", "0.006"), "row 2: is earlier .*--order time"),
-        (("a", "2024-05-06 08:00:00", "0.005", "0.006"), "row 2: is in the same second .*--repeated first"),
+        (("a", "2024-05-06 07:59:00", "0.005", "0.006"), "row 2: is earlier .*--with order=time"),
+        (("a", "2024-05-06 08:00:00", "0.005", "0.006"), "row 2: is in the same second .*--with repeated=first"),
     ],
 )
 def test_a_bad_row_is_named_with_its_remedy(tmp_path, row, problem):

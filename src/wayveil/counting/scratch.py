@@ -42,7 +42,7 @@ def scratch_space(parent: str | Path | None, needed: int) -> Iterator[Path]:
         )  # only the owner may enter
     except OSError as error:
         raise ParameterError(
-            f"the scratch folder {place} cannot be written to ({error.strerror}); name another with --with scratch=FOLDER"
+            f"the scratch folder {place} cannot be written to ({error.strerror}); name another (scratch=FOLDER)"
         ) from error
     with _ended_in_order():
         try:

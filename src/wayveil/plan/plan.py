@@ -219,7 +219,9 @@ class Plan(Part):
         on = date.min if days is None else days.first
         found = [world for world in self.worlds if days is None or world.first <= on <= world.last]
         if not found and days is not None:
-            raise ParameterError(f"no world of the plan is in force on {on}: add the feed of that time to [[worlds]]")
+            raise ParameterError(
+                f"no world of the plan is in force on {on}: add the feed of that time to [[worlds]]"
+            )
         if not found:
             raise ParameterError(NO_BOX if self.source.rows == "points" else NO_WORLD)
         return max(found, key=lambda world: world.first)
