@@ -36,7 +36,7 @@ TAPS = {
     "taps.csv": (taps(), ["--unit", "rider"]),
     "other names.csv": (taps(stop_id="STATION", event_time="TIME", card_id="CARD_NUMBER"), ["--map"]),
     "anonymous.csv": (taps().drop("card_id"), []),
-    "hidden cards.csv": (taps(card_id="Card No"), ["card=Card No"]),
+    "hidden cards.csv": (taps(card_id="Card No"), ["rider_id=Card No"]),
     "coordinates.parquet": (
         taps(event_time="datetime")
         .with_columns(

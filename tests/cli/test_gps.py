@@ -100,7 +100,11 @@ CASES = {
     ),
     "no points": ([], [], ("points.csv", "has no points")),
     "no flag": (GOOD, ["--map", "flag=occupied"], ("points.csv", "no column 'occupied'", "its columns are")),
-    "a map turned around": (GOOD, ["--map", "ts=datetime"], ("no column 'ts' of ours", "there are uid, tid")),
+    "a map turned around": (
+        GOOD,
+        ["--map", "ts=datetime"],
+        ("no column 'ts' of ours", "there are trip_id, stop_id"),
+    ),
     "events": (GOOD, ["--mechanism", "dp-loc", "--unit", "event"], ("Use trip, rider or rider-day",)),
     "no delta": (GOOD, ["--mechanism", "dp-loc", "--delta", "0"], ("delta must be greater than 0",)),
     "tiny cells": (GOOD, ["--world", BOX.replace("12x12", "1")], ("take cells of at least",)),
@@ -149,18 +153,26 @@ def test_points_of_named_trips_need_no_times(run, tmp_path):
     refuse(run, tmp_path, lines, ["--with", "split_gap=60"], ("points.csv: has no times to split",))
     other = ["tid,lat,lng,ts", *(f"{line},8" for line in lines[1:])]
     refuse(
-        run, tmp_path, other, [], ("no column 'datetime', but 'ts', which may be one", "--map datetime=ts")
+        run,
+        tmp_path,
+        other,
+        [],
+        ("no column 'event_time', but 'ts', which may be one", "--map event_time=ts"),
     )
     nameless = [line.split(",", 1)[1] for line in lines]
     nameless = ["uid," + nameless[0], *("a," + line for line in nameless[1:])]
-    refuse(run, tmp_path, nameless, [], ("has no column for 'datetime'", "or name trips ('tid')"))
+    refuse(run, tmp_path, nameless, [], ("has no column for 'event_time'", "or name trips ('trip_id')"))
 
 
 def test_points_without_trips_a_flag_or_h3_get_a_sentence_and_cost_nothing(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h3", None)
     plain = ["uid,datetime,lat,lng", "a,2024-05-06 08:00:00,37.615,-122.50"]
     refuse(
-        run, tmp_path, plain, [], ("points.csv: has no column 'tid' and no 'flag'", "--with split_gap=1200")
+        run,
+        tmp_path,
+        plain,
+        [],
+        ("points.csv: has no column 'trip_id' and no 'flag'", "--with split_gap=1200"),
     )
     cells = ["tid,datetime,h3", "1,2024-05-06 08:00:00,8928308280fffff"]
     refuse(run, tmp_path, cells, [], ("is not installed: pip install h3",))

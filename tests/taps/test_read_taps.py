@@ -155,6 +155,27 @@ def test_a_column_map_comes_as_dict_or_as_toml(tmp_path):
         ColumnMap(time="when", stop="where", colour="c")
 
 
+def test_earlier_words_of_a_column_map_mean_the_words_of_today(tmp_path):
+    path = file_of(tmp_path, "2024-12-16T07:00:00,s001,77", header="when,where,who")
+    earlier = ColumnMap(time="when", stop="where", card="who")
+    assert earlier == ColumnMap(event_time="when", stop_id="where", rider_id="who")
+    assert read_taps(path, CITY, earlier).report.layout == {
+        "event_time": "when",
+        "stop_id": "where",
+        "rider_id": "who",
+    }
+    with pytest.raises(ParameterError, match="names 'event_time' twice"):
+        ColumnMap(time="when", event_time="when", stop="where")
+
+
+@pytest.mark.parametrize("rider", ["rider_id", "card_id"])
+def test_riders_of_our_own_files_are_read_under_today_s_and_the_earlier_name(tmp_path, rider):
+    path = file_of(tmp_path, "2024-12-16T07:00:00,s001,77", header=f"event_time,stop_id,{rider}")
+    taps = read_taps(path, CITY).taps
+    assert taps.card.tolist() == [0]
+    assert "rider_id" in taps.to_polars().columns
+
+
 def test_times_in_another_form_than_declared_are_counted_with_examples(tmp_path):
     rows = [*GOOD, "r0,s001,07:15:00,v1,9001,40", "r0,s001,2024-12-16T07:00:00Z,v1,9001,40"]
     path = file_of(tmp_path, *rows)

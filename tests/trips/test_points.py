@@ -178,6 +178,14 @@ def test_points_snap_to_stops_within_a_radius(tmp_path):
         read_points(path, GRID, radius=100)
 
 
+def test_our_own_words_are_read_like_those_of_scikit_mobility(tmp_path):
+    rows = [("a", "2024-05-06 08:00:00", "0.005", "0.005"), ("a", "2024-05-06 08:01:00", "0.005", "0.015")]
+    theirs = read_trips(write(tmp_path, rows), GRID)
+    ours = read_trips(write(tmp_path, rows, header="trip_id,event_time,lat,lon"), GRID)
+    assert ours.to_lists() == theirs.to_lists()
+    assert ours.time.tolist() == theirs.time.tolist()
+
+
 def test_parquet_and_mapped_columns(tmp_path):
     path = tmp_path / "p.parquet"
     pl.DataFrame(
@@ -209,7 +217,10 @@ GOOD = ("a", "2024-05-06 08:00:00", "0.005", "0.005")
         (("a", "noon", "0.005", "0.006"), "row 2: datetime 'noon' cannot be read"),
         (("a", "08:01:00", "0.005", "0.006"), "row 2: .*one form throughout"),
         (("a", "2024-05-06 07:59:00", "0.005", "0.006"), "row 2: is earlier .*--with order=time"),
-        (("a", "2024-05-06 08:00:00", "0.005", "0.006"), "row 2: is in the same second .*--with repeated=first"),
+        (
+            ("a", "2024-05-06 08:00:00", "0.005", "0.006"),
+            "row 2: is in the same second .*--with repeated=first",
+        ),
     ],
 )
 def test_a_bad_row_is_named_with_its_remedy(tmp_path, row, problem):
@@ -238,7 +249,7 @@ def test_missing_world_split_flag_and_columns_are_said(tmp_path):
         read_points(path, GRID, header=False)
     with pytest.raises(InputError, match="has 4 columns, but 3 are named"):
         read_points(path, GRID, header=False, columns=["uid", "datetime", "lat"])
-    with pytest.raises(InputError, match="no column for 'lng'"):
+    with pytest.raises(InputError, match="no column for 'lon'"):
         read_points(write(tmp_path, [("a", 1, 2)], header="uid,datetime,lat"), GRID)
     with pytest.raises(ParameterError, match="fill"):
         PointRules(window_seconds=None, fill=True)

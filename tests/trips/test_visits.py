@@ -85,10 +85,18 @@ def test_seq_need_not_be_consecutive_and_orders_numbers_not_text(tmp_path):
     assert named(trips) == ["abc"]
 
 
-def test_columns_are_mapped_from_their_names_to_ours(tmp_path):
-    trips = read(
-        tmp_path, "journey;halt;card\n1;a;k\n1;b;k\n", columns={"journey": "trip_id", "halt": "stop_id"}
-    )
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"trip_id": "journey", "stop_id": "halt"},
+        {"journey": "trip_id", "halt": "stop_id"},
+        {"tid": "journey", "stop": "halt"},
+    ],
+)
+def test_columns_are_mapped_from_our_names_to_theirs_also_turned_around_and_in_earlier_words(
+    tmp_path, columns
+):
+    trips = read(tmp_path, "journey;halt;card\n1;a;k\n1;b;k\n", columns=columns)
     assert named(trips) == ["ab"]
     assert trips.rider is None
 
@@ -223,8 +231,11 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
     ("columns", "message"),
     [
         ({"zone": "stop_id"}, "has no column 'zone' to use as 'stop_id'"),
-        ({"stop_id": "where"}, "cannot map column 'stop_id' to 'where'"),
-        ({"stop_id": "stop_id", "trip_id": "stop_id"}, "two of theirs"),
+        ({"stop_id": "zone"}, "has no column 'zone' to use as 'stop_id'"),
+        ({"where": "trip_id", "stop_id": "zone"}, "there is no column 'where' of ours"),
+        ({"zone": "stop_id", "place": "stop_id"}, "two of theirs"),
+        ({"stop_id": "zone", "trip_id": "zone"}, "one of their columns to two of ours"),
+        ({"stop_id": "stop_id", "stop": "trip_id"}, "names 'stop_id' twice"),
     ],
 )
 def test_a_column_map_that_cannot_be_is_refused(tmp_path, columns, message):

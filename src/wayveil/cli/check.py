@@ -18,8 +18,8 @@ from wayveil.cli.options import (
     present,
     remark,
 )
-from wayveil.cli.plan_options import columns_of
 from wayveil.progress import shown
+from wayveil.trips.column_names import parse_map
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def check(options: CheckOptions) -> None:
             options.file,
             options.world,
             {key: value for key, value in keys.items() if value is not None},
-            columns_of(options.mapped or []),
+            parse_map(options.mapped or []),
             options.epsilon,
             options.ledger,
         ).look()

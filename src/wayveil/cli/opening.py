@@ -36,9 +36,6 @@ def open_release(
     return Release.load(folder, open_places(world, bbox, walk_radius, date), trust=trust)
 
 
-RIDERS = ["time=event_time", "stop=stop_id", "card=rider_id"]
-
-
 @dataclass(frozen=True)
 class Look:
     """Who looks at raw rows, and where that is booked: it costs nothing, and it is seen."""
@@ -65,8 +62,6 @@ def read_raw(path: Path, release: "Release", *, look: Look) -> tuple[Any, Any]:
             trips = route_legs(trips)
         note_look(look.what, trips, path, look.ledger, look.dataset)
         return trips, None
-    # Riders made from taps are in a file of taps that calls its card a rider.
-    riders = {"rider_id"} <= set(table_header(path)) and "card_id" not in table_header(path)
-    taps = read_clean(path, release.world, None, RIDERS if riders else None)
+    taps = read_clean(path, release.world, None, None)
     note_look(look.what, taps.as_single_visits(), path, look.ledger, look.dataset)
     return raw_answers(taps)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wayveil.errors import ParameterError
+from wayveil.trips.column_names import parse_map
 
 if TYPE_CHECKING:
     from wayveil.plan.plan import Plan
@@ -73,7 +74,7 @@ class PlanOptions:
         str | None,
         _option(
             "A known layout of taps (wayveil, bc-transit, tides, sube, ...) or a TOML file; for points without a "
-            "header their columns in order (uid,datetime,lng,lat,-).",
+            "header their columns in order (rider_id,event_time,lon,lat,-).",
             panel=DATA,
         ),
     ] = None
@@ -271,20 +272,7 @@ class PlanOptions:
             return self.columns
         if self.columns is not None:
             raise ParameterError("give --columns or --map, not both")
-        return columns_of(self.mapped)
-
-
-def columns_of(mapped: list[str]) -> dict[str, str]:
-    """Read columns with other names, ours to theirs."""
-    pairs: dict[str, str] = {}
-    for word in mapped:
-        ours, equals, theirs = word.partition("=")
-        if not equals or not theirs:
-            raise ParameterError(f"--map takes ours=theirs, for example stop_id=STATION, not {word!r}")
-        if theirs.strip() in pairs.values():
-            raise ParameterError(f"--map uses the column {theirs.strip()!r} twice")
-        pairs[ours.strip()] = theirs.strip()
-    return pairs
+        return parse_map(self.mapped)
 
 
 def parse_keys(settings: list[str]) -> dict[str, Any]:

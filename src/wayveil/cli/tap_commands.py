@@ -23,7 +23,7 @@ Columns = Annotated[
 ]
 Mapped = Annotated[
     list[str] | None,
-    typer.Option("--map", help="One column, ours=theirs (time=ts); repeatable; in place of --columns."),
+    typer.Option("--map", help="One column, ours=theirs (event_time=ts); repeatable; in place of --columns."),
 ]
 RulesFile = Annotated[
     Path | None, typer.Option("--rules", help="TOML file that changes the rules of the reconstruction.")
@@ -68,15 +68,14 @@ def open_places(
 
 def layout_of(columns: str | None, mapped: list[str] | None) -> Any:
     """Columns of a tap file: a layout by name, or columns named one by one."""
+    from wayveil.taps.columns import ColumnMap
+    from wayveil.trips.column_names import parse_map
+
     if not mapped:
         return columns
     if columns is not None:
         raise ParameterError("give --columns or --map, not both")
-    pairs = [pair.partition("=") for pair in mapped]
-    for our, equals, _ in pairs:
-        if not equals:
-            raise ParameterError(f"--map takes ours=theirs, for example time=ts, not {our!r}")
-    return {our.strip(): their.strip() for our, _, their in pairs}
+    return parse_map(mapped, tuple(ColumnMap.model_fields), "event_time=ts")
 
 
 def read_clean(

@@ -138,7 +138,7 @@ def in_pieces(path: Path, columns: Mapping[str, str] | None = None) -> bool:
     """Whether a file can be counted without being held: a table of visits whose trips have ids of their own."""
     if table_suffix(path) not in TABLE_SUFFIXES or kind_of(path, columns) != VISITS:
         return False
-    return column_map(path, table_header(path), columns).get("tid") != "trip_id"
+    return column_map(path, table_header(path), columns).get("trip_id") != "tid"
 
 
 def size_of(path: Path) -> int:

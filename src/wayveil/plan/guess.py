@@ -17,7 +17,8 @@ from wayveil.privacy.ledger import KnownRowsError
 from wayveil.releases.accounts import ledger_in_reach, note_look
 from wayveil.taps.columns import PRESETS, ColumnMap, guess_layout
 from wayveil.taps.read import read_taps
-from wayveil.trips.columns import guess_columns, map_columns
+from wayveil.trips.column_names import guess_columns
+from wayveil.trips.columns import map_columns
 from wayveil.trips.files import parts_of_table
 from wayveil.trips.findings import Findings
 from wayveil.trips.network_fit import WALKABLE_METRES, lacks_walks
@@ -26,7 +27,7 @@ from wayveil.trips.pairs import REQUIRED as PAIRED
 from wayveil.trips.read import PAIRS, POINTS, VISITS, check, is_table_of_trips, kind_of
 from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
 from wayveil.trips.trips import Trips
-from wayveil.trips.visits import OPTIONAL, REQUIRED, SCIKIT_MOBILITY
+from wayveil.trips.visits import OPTIONAL, REQUIRED, column_map
 from wayveil.world.opening import open_world
 from wayveil.world.world import World
 
@@ -123,12 +124,11 @@ class Guess:
 
     def _look_at_trips(self, file: Path, header: list[str], place: World | None) -> Checked:
         """Look at trips, in whatever form they are."""
-        given = {theirs: ours for ours, theirs in self.columns.items()}
         of_trips = bool(header) and is_table_of_trips(file)
-        columns = given or (map_columns(file, place) if of_trips else {})
+        columns = self.columns or (map_columns(file, place) if of_trips else {})
         findings = check(file, place, **({"columns": columns} if columns else {}))
-        if columns and not given:
-            taken = ", ".join(f"{theirs!r} for {ours}" for theirs, ours in columns.items())
+        if columns and not self.columns:
+            taken = ", ".join(f"{theirs!r} for {ours}" for ours, theirs in columns.items())
             findings.notes.append(f"columns with other names: took {taken}; release needs --map for them")
         if findings.ok and findings.trips is not None:
             findings.notes += _say_reading(findings.kind, header, columns)
@@ -143,8 +143,7 @@ class Guess:
         )
         if kind == POINTS:
             advice.rows, advice.why = "points", "every row has a time and coordinates"
-        renamed = {ours: theirs for theirs, ours in columns.items()}
-        return self._planned(findings, advice, findings.trips, {**keys, "columns": renamed or None})
+        return self._planned(findings, advice, findings.trips, {**keys, "columns": columns or None})
 
     def _with_walks(self, findings: Findings, kind: str) -> tuple[Trips, dict[str, Any]]:
         """The trips, over a world with walks where people walk and the feed has none; and the keys that add them."""
@@ -170,7 +169,7 @@ class Guess:
     def _look_at_taps(self, file: Path, place: World | None, layout: ColumnMap) -> Checked:
         """Look at a file of boardings that says no trips: read as a release of taps would read it."""
         findings = Findings(file, "taps")
-        named = ", ".join(f"{our} is {their}" for their, our in layout.theirs().items())
+        named = ", ".join(f"{our} is {their}" for our, their in layout.columns().items())
         findings.notes.append(f"columns: {named}")
         if place is None:
             findings.notes.append(
@@ -190,12 +189,12 @@ class Guess:
             findings.notes.append(
                 f"{lost:.0%} of the rows are left out: see above why, before anything is released"
             )
-        person = [] if layout.card is not None else ["card"]
-        findings.notes += _say_unread(table_header(file), set(layout.theirs()), *person)
+        person = [] if layout.rider_id is not None else ["rider_id"]
+        findings.notes += _say_unread(table_header(file), set(layout.columns().values()), *person)
         findings.trips = read.taps.as_single_visits()
         advice = advise_taps(read.taps, float(release_epsilon(self.epsilon)))
         by_name = any(layout == preset.within(table_header(file)) for preset in PRESETS.values())
-        columns = None if by_name else {our: their for their, our in layout.theirs().items()}
+        columns = None if by_name else layout.columns()
         return self._planned(findings, advice, findings.trips, {"columns": columns, "way": advice.way})
 
     def _planned(
@@ -273,7 +272,7 @@ def tap_layout(header: list[str], columns: dict[str, str]) -> ColumnMap | None:
     ours = set(guess_columns(header)) | set(columns)
     if "trip_id" in ours or {"origin", "destination"} <= ours:
         return None
-    return guess_layout(header, {theirs: our for our, theirs in columns.items()})
+    return guess_layout(header, columns)
 
 
 def _say_reading(kind: str, header: list[str], columns: dict[str, str]) -> list[str]:
@@ -281,8 +280,8 @@ def _say_reading(kind: str, header: list[str], columns: dict[str, str]) -> list[
     if kind not in (VISITS, PAIRS) or not header:
         return []
     read = {*PAIRED, *OF_PAIRS} if kind == PAIRS else {*REQUIRED, *OPTIONAL}
-    names = {} if kind == PAIRS else SCIKIT_MOBILITY
-    ours = {name: columns.get(name, names.get(name, name)) for name in header}
+    mapped = columns if columns or kind == PAIRS else column_map("", header, None)
+    ours = {name: name for name in header} | {their: our for our, their in mapped.items()}
     said = []
     if kind == VISITS and not {"seq", "event_time"} & set(ours.values()):
         said.append(

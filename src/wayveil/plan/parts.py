@@ -6,14 +6,23 @@ Every key has one name in the whole plan, so that an option of the command line 
 import re
 from datetime import date
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from wayveil.errors import ParameterError
 from wayveil.exports.menu import MENU
 from wayveil.privacy.budget import exact, release_epsilon
 from wayveil.privacy.ledger.data_time import Days
+from wayveil.trips.column_names import our_word
 from wayveil.trips.legs import VisitKind, Ways, require_words
 
 Amount = Fraction
@@ -94,8 +103,9 @@ class Source(Part):
     no_fix: Literal["error", "skip"] = Field(
         "error", description="Points at (0, 0): an `error`, or `skip` them."
     )
-    riders: Literal["auto", "uid", "none"] = Field(
-        "auto", description="Points: `uid` names riders, or it does not; default: not if split by a flag."
+    riders: Annotated[Literal["auto", "rider_id", "none"], BeforeValidator(our_word)] = Field(
+        "auto",
+        description="Points: `rider_id` names riders, or it does not; default: not if split by a flag.",
     )
     radius: float | None = Field(
         None, gt=0, description="Points on a network: a stop within so many metres is the place."

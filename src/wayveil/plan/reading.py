@@ -16,10 +16,12 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days
+from wayveil.taps.cleaning import CleanTaps
 from wayveil.taps.columns import COLUMNS, ColumnMap, column_map
 from wayveil.taps.moments import read_moments
-from wayveil.taps.read import CleanTaps, read_taps
+from wayveil.taps.read import read_taps
 from wayveil.taps.taps import Taps
+from wayveil.trips.column_names import WORDS, our_columns
 from wayveil.trips.columns import refuse_hidden_riders
 from wayveil.trips.files import TripFiles
 from wayveil.trips.history import MARKS_NAME, PER_TRIP, History, marks_text
@@ -85,7 +87,7 @@ def open_rows(plan: Plan, world: World, files: Sequence[Path], days: Days | None
 
 
 def _open_trips(plan: Plan, world: World, file: Path, days: Days | None) -> OpenedRows:
-    columns, machine = theirs_to_ours(plan.source.columns), plan.machine
+    columns, machine = named_columns(plan.source.columns), plan.machine
     scratch = None if machine.scratch is None else plan.beside(machine.scratch)
     raw, engine, why = open_source(
         file, world, machine.engine, columns=columns or None, spark=machine.spark, scratch=scratch
@@ -105,7 +107,7 @@ def read_frame(source: Source, frame: Any, world: World) -> Trips | Taps:
         return read_taps(frame, world, source.columns, zone=source.zone, opt_out=source.opt_out).taps  # type: ignore[arg-type]
     if source.rows == "points":
         return read_plan_points(source, frame, world)
-    columns = theirs_to_ours(source.columns)
+    columns = named_columns(source.columns)
     return read_trips(frame, world, **({"columns": columns} if columns else {}))
 
 
@@ -117,7 +119,7 @@ def read_plan_points(source: Source, file: Any, world: World) -> Trips:
     return read_points(
         file,
         world,
-        columns=list(columns) if isinstance(columns, tuple) else theirs_to_ours(columns) or None,
+        columns=list(columns) if isinstance(columns, tuple) else named_columns(columns) or None,
         header=not isinstance(columns, tuple),
         split=Split(gap_seconds=source.split_gap, metres=source.split_metres),
         rules=point_rules(source.rules),
@@ -151,13 +153,13 @@ def _day(text: Any) -> date:
         raise ParameterError(f"{text!r} is not a date; write YYYY-MM-DD") from error
 
 
-def theirs_to_ours(columns: str | Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
-    """The names of a file's columns in ours, from a plan's ours = theirs."""
+def named_columns(columns: str | Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
+    """Columns that are named one by one, ours to theirs."""
     if columns is None:
         return {}
     if not isinstance(columns, Mapping):
         raise ParameterError("columns of trips are named one by one, ours = theirs")
-    return {theirs: ours for ours, theirs in columns.items()}
+    return our_columns(columns, WORDS)
 
 
 def _within(trips: Trips, days: Days | None, file: Path) -> Trips:
@@ -204,7 +206,7 @@ def _read_taps(plan: Plan, world: World, files: Sequence[Path], days: Days | Non
     tables = []
     for file in files:
         layout = _layout(plan, file)
-        table, marks = read_marked_table(file, layout.theirs(), ("time",), COLUMNS)
+        table, marks = read_marked_table(file, layout.columns(), ("event_time",), COLUMNS)
         if marks:
             table = table.with_columns(pl.lit(marks_text(History(marks=marks))).alias(MARKS_NAME))
         tables.append(table)
@@ -218,8 +220,8 @@ def _require_days_of_taps(plan: Plan, file: Path, days: Days) -> None:
     """Refuse taps of other days. Reads times only."""
     require_file(file)
     layout = _layout(plan, file)
-    times = {their: our for their, our in layout.theirs().items() if our in ("time", "date")}
-    table, _ = read_marked_table(file, times, ("time",), ("date",))
+    times = {our: their for our, their in layout.columns().items() if our in ("event_time", "service_date")}
+    table, _ = read_marked_table(file, times, ("event_time",), ("service_date",))
     moments = read_moments(table, layout)
     day = moments.wall // DAY
     first, last = ((each - _EPOCH).days for each in (days.first, days.last))
@@ -244,4 +246,4 @@ def _layout(plan: Plan, file: Path) -> ColumnMap:
         )
     said = {"zone": plan.source.zone, "opt_out": plan.source.opt_out}
     stated = {name: value for name, value in said.items() if value is not None}
-    return ColumnMap(**{**found.model_dump(), **stated}) if stated else found
+    return found.changed(**stated)

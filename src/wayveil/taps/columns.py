@@ -9,69 +9,62 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wayveil.errors import InputError, ParameterError
-from wayveil.trips.columns import candidates, plain_name
+from wayveil.trips.column_names import candidates, guess_columns, in_our_words
 
 # What a row may carry; each is the name of a column in the file, or None.
 COLUMNS = (
-    "time",
-    "date",
-    "stop",
-    "lat",
-    "lon",
-    "device",
-    "route",
-    "vehicle",
-    "bus",
-    "seats",
-    "card",
-    "transaction",
-    "action",
-    "filled",
-    "opt_out",
+    *(
+        "event_time",
+        "service_date",
+        "stop_id",
+        "lat",
+        "lon",
+        "device_id",
+        "route_id",
+        "vehicle_id",
+        "bus_number",
+    ),
+    *("seats", "rider_id", "tap_id", "action", "filled", "opt_out"),
 )
-
-# What taps have and trips do not, as it is called in the wild (see `trips.columns`).
-SAYINGS = {
-    "route": ("routeid", "route", "routename", "line", "lineid", "routeno", "routenumber"),
-    "lat": ("lat", "latitude", "stoplat"),
-    "lon": ("lon", "lng", "long", "longitude", "stoplon"),
-}
+EARLIER_RIDERS = "card_id"  # as files of our own called riders
+# A file of boardings is told by these.
+TELLING = ("event_time", "stop_id", "rider_id", "route_id", "lat", "lon")
 
 
 class ColumnMap(BaseModel):
     """The file's name for each of our columns, and how its values are written.
 
-    time         moment of the tap: date and time in one, or a clock beside `date`
-    date         service date, if it stands in a column of its own; clocks may then pass 24:00 (25:10 = 01:10 next day)
-    stop         stop id; or `lat` and `lon`, which become the nearest location; or `device`, looked up in a table
-    route, vehicle, bus, seats   what the tap was on; rows that lack vehicle data can be dropped
-    card         the rider's fare card or token
-    transaction  id of the row, which makes repeated rows recognisable
-    action       kind of transaction; only `boardings` are kept
-    opt_out      the wish not to be counted: rows that say 1, true, yes or y are left out before anything looks at them
-    missing      texts that mean "no value"
-    date_format  of the `date` column, as in strftime
-    clock        how `time` is written beside a date: as a clock (08:15, 25:10:00) or as a whole `hour`
-    form         what a `time` without `date` looks like: `dated` (a date and time with or without zone, or seconds
-                 since 1970), or only one of `local`, `zoned`, `seconds`, `clock`. Other rows are dropped
-    zone         the zone of the city (Europe/Madrid): times that name a zone are put on its clock, times that name none
-                 are on it already. Without it, every row keeps the wall time that it shows
+    event_time    moment of the tap: date and time in one, or a clock beside `service_date`
+    service_date  if it stands in a column of its own; clocks may then pass 24:00 (25:10 = 01:10 next day)
+    stop_id       stop; or `lat` and `lon`, which become the nearest location; or `device_id`, looked up in a table
+    route_id, vehicle_id, bus_number, seats   what the tap was on; rows that lack vehicle data can be dropped
+    rider_id      the rider's fare card or token
+    tap_id        id of the row, which makes repeated rows recognisable
+    action        kind of transaction; only `boardings` are kept
+    opt_out       the wish not to be counted: rows that say 1, true, yes or y are left out before anything looks at them
+    missing       texts that mean "no value"
+    date_format   of `service_date`, as in strftime
+    clock         how `event_time` is written beside a date: as a clock (08:15, 25:10:00) or as a whole `hour`
+    form          what an `event_time` without `service_date` looks like: `dated` (a date and time with or without zone,
+                  or seconds since 1970), or only one of `local`, `zoned`, `seconds`, `clock`. Other rows are dropped
+    zone          the zone of the city (Europe/Madrid): times that name a zone are put on its clock, times that name
+                  none are on it already. Without it, every row keeps the wall time that it shows
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    time: str
-    date: str | None = None
-    stop: str | None = None
+    event_time: str
+    service_date: str | None = None
+    stop_id: str | None = None
     lat: str | None = None
     lon: str | None = None
-    device: str | None = None
-    route: str | None = None
-    vehicle: str | None = None
-    bus: str | None = None
+    device_id: str | None = None
+    route_id: str | None = None
+    vehicle_id: str | None = None
+    bus_number: str | None = None
     seats: str | None = None
-    card: str | None = None
-    transaction: str | None = None
+    rider_id: str | None = None
+    tap_id: str | None = None
     action: str | None = None
     filled: str | None = None
     opt_out: str | None = None
@@ -84,7 +77,7 @@ class ColumnMap(BaseModel):
 
     def __init__(self, **values: Any) -> None:
         try:
-            super().__init__(**values)
+            super().__init__(**in_our_words(values))
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"]) or "column map"
@@ -92,78 +85,86 @@ class ColumnMap(BaseModel):
             raise ParameterError(
                 f"column map: {place}: {first['msg'].lower()}; it may have {known}"
             ) from None
-        if self.stop is None and self.device is None and (self.lat is None or self.lon is None):
-            raise ParameterError("a column map needs a place: `stop`, or `lat` and `lon`, or `device`")
+        if self.stop_id is None and self.device_id is None and (self.lat is None or self.lon is None):
+            raise ParameterError("a column map needs a place: `stop_id`, or `lat` and `lon`, or `device_id`")
         if self.zone is not None:
             _check_zone(self.zone)
 
-    def theirs(self) -> dict[str, str]:
-        """Their name to ours, for the columns that are mapped."""
-        pairs = ((getattr(self, name), name) for name in COLUMNS)
-        return {their: our for their, our in pairs if their is not None}
+    def columns(self) -> dict[str, str]:
+        """Our name to theirs, for the columns that are mapped."""
+        pairs = ((name, getattr(self, name)) for name in COLUMNS)
+        return {our: their for our, their in pairs if their is not None}
+
+    def changed(self, **values: Any) -> "ColumnMap":
+        """The same map with other values, checked like the first ones."""
+        return ColumnMap(**{**self.model_dump(), **values}) if values else self
 
     def within(self, header: Sequence[str]) -> "ColumnMap":
         """The same map without optional columns that a file does not have; time and place must be there."""
-        needed = {"time", "date", "lat", "lon"} | ({"stop"} if self.device not in header else set())
-        absent = {
-            name: None for their, name in self.theirs().items() if their not in header and name not in needed
+        needed = {"event_time", "service_date", "lat", "lon"}
+        if self.device_id not in header:
+            needed.add("stop_id")
+        changed: dict[str, str | None] = {
+            our: None for our, their in self.columns().items() if their not in header and our not in needed
         }
-        return self.model_copy(update=absent)
+        if self.rider_id == "rider_id" and "rider_id" in changed and EARLIER_RIDERS in header:
+            changed["rider_id"] = EARLIER_RIDERS
+        return self.model_copy(update=changed)
 
 
 PRESETS: dict[str, ColumnMap] = {
     "wayveil": ColumnMap(
-        time="event_time",
-        stop="stop_id",
-        route="route_id",
-        vehicle="vehicle_id",
+        event_time="event_time",
+        stop_id="stop_id",
+        route_id="route_id",
+        vehicle_id="vehicle_id",
         seats="seats",
-        card="card_id",
-        transaction="tap_id",
+        rider_id="rider_id",
+        tap_id="tap_id",
         filled="filled",
     ),
     "bc-transit": ColumnMap(
-        time="ts",
-        stop="stopId",
-        route="routeName",
-        vehicle="vehicle",
-        bus="bus_number",
+        event_time="ts",
+        stop_id="stopId",
+        route_id="routeName",
+        vehicle_id="vehicle",
+        bus_number="bus_number",
         seats="seats",
         missing=("", "Default", "NA", "NaN", "null"),
     ),
     "tides": ColumnMap(
-        time="event_timestamp",
-        stop="stop_id",
-        device="device_id",
-        vehicle="vehicle_id",
-        card="token_id",
-        transaction="transaction_id",
+        event_time="event_timestamp",
+        stop_id="stop_id",
+        device_id="device_id",
+        vehicle_id="vehicle_id",
+        rider_id="token_id",
+        tap_id="transaction_id",
         action="fare_action",
         boardings=("Enter", "Transfer entrance"),
     ),
     "tides-draft": ColumnMap(
-        time="timestamp",
-        date="date",
-        stop="stop_id",
-        device="device_id",
-        vehicle="vehicle_id",
-        transaction="transaction_id",
+        event_time="timestamp",
+        service_date="date",
+        stop_id="stop_id",
+        device_id="device_id",
+        vehicle_id="vehicle_id",
+        tap_id="transaction_id",
         action="fare_action",
         boardings=("Enter", "Transfer entrance"),
     ),
     "sube": ColumnMap(
-        time="hora",
-        date="fecha",
+        event_time="hora",
+        service_date="fecha",
         lat="lat",
         lon="lon",
-        route="id_linea",
-        vehicle="interno_bus",
-        card="id_tarjeta",
-        transaction="id",
+        route_id="id_linea",
+        vehicle_id="interno_bus",
+        rider_id="id_tarjeta",
+        tap_id="id",
         date_format="%d/%m/%Y",
         clock="hour",
     ),
-    "scikit-mobility": ColumnMap(time="datetime", lat="lat", lon="lng", card="uid"),
+    "scikit-mobility": ColumnMap(event_time="datetime", lat="lat", lon="lng", rider_id="uid"),
 }
 
 
@@ -185,31 +186,23 @@ def column_map(
 def guess_layout(header: Sequence[str], columns: Mapping[str, str] | None = None) -> ColumnMap | None:
     """The layout of a table of taps, by its columns or by what they are often called; None where none can be told.
 
-    `columns` are their names to those of trips (stop_id, event_time, rider_id), where somebody has said them.
+    `columns` maps ours to theirs, where somebody has said them.
     """
     known = None if columns else _preset_of(header)
-    if known is not None and (known.card is not None or not candidates(header, "rider_id")):
+    if known is not None and (known.rider_id is not None or not candidates(header, "rider_id")):
         return known
-    named: dict[str, str] = {} if known is None else {our: their for their, our in known.theirs().items()}
-    if "date" in named:
+    named = {} if known is None else known.columns()
+    if "service_date" in named:
         return known  # a clock beside a date is more than names can say
-    said = {ours: theirs for theirs, ours in (columns or {}).items()}
-    for ours, of_trips in (("time", "event_time"), ("stop", "stop_id"), ("card", "rider_id")):
-        told = [said[of_trips]] if of_trips in said else candidates(header, of_trips)
-        if told:
-            named.setdefault(ours, told[0])
-    for ours, names in SAYINGS.items():
-        told = [name for name in header if plain_name(name) in names]
-        if told:
-            named.setdefault(ours, told[0])
-    located = "stop" in named or {"lat", "lon"} <= set(named)
-    return ColumnMap(**named) if "time" in named and located else None
+    named = {**guess_columns(header, TELLING), **(columns or {}), **named}
+    located = "stop_id" in named or {"lat", "lon"} <= set(named)
+    return ColumnMap(**named) if "event_time" in named and located else None
 
 
 def _preset_of(header: Sequence[str]) -> ColumnMap | None:
     for preset in PRESETS.values():
-        places = (preset.stop, preset.lat) if preset.device not in header else (preset.device,)
-        needed = [preset.time, *([preset.date] if preset.date else [])]
+        places = (preset.stop_id, preset.lat) if preset.device_id not in header else (preset.device_id,)
+        needed = [preset.event_time, *([preset.service_date] if preset.service_date else [])]
         if all(name in header for name in needed) and any(name in header for name in places):
             return preset.within(header)
     return None
@@ -221,7 +214,7 @@ def _guessed(header: Sequence[str], file: Path | str) -> ColumnMap:
         return found
     raise InputError(
         f"no known layout fits its columns {', '.join(map(repr, header))}; known are "
-        f"{', '.join(PRESETS)}. Say which column is which, for example --map time=ts --map stop=stopId",
+        f"{', '.join(PRESETS)}. Say which column is which, for example --map event_time=ts --map stop_id=stopId",
         file=file,
     )
 

@@ -49,7 +49,8 @@ def read_moments(table: pl.DataFrame, columns: ColumnMap) -> Moments:
     Without a declared zone, a row's wall time is the one that it shows. With one, times that name their own zone are
     put on its clock, and times that name none are taken to be on it.
     """
-    made = _in_one_column(table["time"], columns) if columns.date is None else _beside_a_date(table, columns)
+    one = columns.service_date is None
+    made = _in_one_column(table["event_time"], columns) if one else _beside_a_date(table, columns)
     if columns.zone is None or made.offset is None:
         return made
     zoned = made.offset != NO_OFFSET
@@ -85,7 +86,7 @@ def _in_one_column(column: pl.Series, columns: ColumnMap) -> Moments:
 
 
 def _beside_a_date(table: pl.DataFrame, columns: ColumnMap) -> Moments:
-    date, clock = table["date"].cast(pl.String), table["time"].cast(pl.String)
+    date, clock = table["service_date"].cast(pl.String), table["event_time"].cast(pl.String)
     day = date.str.to_date(columns.date_format, strict=False).cast(pl.Int64)
     if columns.clock == "hour":
         hour = clock.str.extract(r"^(\d{1,2})(?:\.0)?$").cast(pl.Int64)

@@ -66,7 +66,7 @@ class CleaningReport:
 
     def lines(self) -> list[str]:
         """For people."""
-        layout = ", ".join(f"{our} = {their}" for their, our in self.layout.items())
+        layout = ", ".join(f"{our} = {their}" for our, their in self.layout.items())
         head = f"{self.file}: {self.rows_in:,} rows in, {self.rows_out:,} taps out ({layout})"
         return [head, *(str(rule) for rule in self.rules)]
 

@@ -35,9 +35,9 @@ class MatchedPlaces:
         cls, text: Mapping[str, pl.Series], world: World, everywhere: World | None, reach: float | None
     ) -> "MatchedPlaces":
         """By stop id where there is one, else by coordinates, at most `reach` metres away (None: see `reach_of`)."""
-        if "stop" not in text:
+        if "stop_id" not in text:
             return _by_coordinates(text, world, reach_of(world) if reach is None else reach)
-        stop = text["stop"]
+        stop = text["stop_id"]
         location = find_stops(stop.fill_null(""), world)
         missing = stop.is_null().to_numpy()
         location = np.where(missing, -1, location).astype(np.int32)

@@ -103,7 +103,7 @@ class Taps:
         return facts
 
     def to_polars(self) -> "pl.DataFrame":
-        """One row per tap, as `read_taps` reads them: stop_id, event_time, route_id, vehicle_id, card_id, ..."""
+        """One row per tap, as `read_taps` reads them: stop_id, event_time, route_id, vehicle_id, rider_id, ..."""
         from wayveil.taps.write import marked_taps_table
 
         return marked_taps_table(self)

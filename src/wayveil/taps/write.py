@@ -11,7 +11,7 @@ from wayveil.trips.tables import write_table
 
 
 def write_taps(taps: Taps, path: str | Path) -> None:
-    """Write stop_id, event_time, route_id, vehicle_id, seats, card_id, filled (those there are) to .parquet or .csv.
+    """Write stop_id, event_time, route_id, vehicle_id, seats, rider_id, filled (those there are) to .parquet or .csv.
 
     Every tap has a number, `tap_id`: two that are equal in all else (as hourly times make them) stay two when read.
     Cards and vehicles are written as numbers; a card still links the taps of a person, so the file is as sensitive as
@@ -36,7 +36,7 @@ def taps_table(taps: Taps) -> pl.DataFrame:
     }
     if taps.route is not None:
         columns["route_id"] = _named(taps.world.route_ids, taps.route)  # type: ignore[attr-defined]
-    for name, values in (("vehicle_id", taps.vehicle), ("card_id", taps.card)):
+    for name, values in (("vehicle_id", taps.vehicle), ("rider_id", taps.card)):
         if values is not None:
             columns[name] = pl.select(pl.when(pl.Series(values >= 0)).then(pl.Series(values))).to_series()
     if taps.seats is not None:

@@ -1,10 +1,11 @@
-"""What other tools call our columns, so that a file can be told from its header, and a map be suggested."""
+"""Suggest which column of a table is which of ours, by its header and by the world."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 
-from wayveil.errors import InputError, ParameterError
+from wayveil.errors import InputError
+from wayveil.trips.column_names import candidates, guess_columns
 from wayveil.trips.frames import Source
 from wayveil.trips.matching import find_stops
 from wayveil.trips.tables import TABLE_SUFFIXES, first_rows, table_header, table_suffix
@@ -14,73 +15,9 @@ PLACES = ("stop_id", "origin", "destination")
 # So many rows tell which of two columns has the ids of the world.
 LOOKED_AT = 1_000
 
-# Our name first; then what is seen in the wild, without capitals, spaces, dashes and underscores.
-SAYINGS: dict[str, tuple[str, ...]] = {
-    "trip_id": (
-        *("tripid", "journeyid", "trip", "journey", "tripno", "tid", "tripnumber", "rideid", "rentalid"),
-        *("journeyno", "journeynumber"),
-    ),
-    "stop_id": (
-        *("stopid", "stop", "stationid", "station", "locationid", "location", "placeid", "stopcode"),
-        *("stationcode", "stopno", "stopnumber", "stopname", "stationname"),
-    ),
-    "seq": ("seq", "sequence", "stopsequence", "order", "position", "visitno"),
-    "event_time": (
-        *("eventtime", "time", "timestamp", "datetime", "ts", "arrivaltime", "eventtimestamp", "taptime"),
-        *("transactiontime", "transactiondatetime", "boardingtime", "validationtime"),
-    ),
-    "rider_id": (
-        *("riderid", "rider", "uid", "userid", "user", "userhash", "personid", "person", "customerid"),
-        *("customer", "passengerid", "passenger", "memberid", "accountid", "account", "subscriberid"),
-        *("cardid", "card", "cardno", "cardnum", "cardnumber", "cardhash", "cardserial", "cardserialnumber"),
-        *("cardtoken", "smartcard", "smartcardid", "farecard", "farecardid"),
-        *("tokenid", "token", "idtarjeta", "tarjeta"),
-    ),
-    "origin": (
-        *("origin", "originid", "from", "fromstop", "fromstopid", "fromstation", "fromstationid"),
-        *("startstationid", "startstation", "startstationname", "startterminal", "startstop", "startstopid"),
-        *("boardstop", "boardstopid", "boarding", "boardingstop", "boardingstopid", "boardingstation"),
-        *("originstop", "originstopid", "originstation", "originstationid", "originname"),
-        *("entrystation", "entrystationid", "entrystop", "pulocationid"),
-    ),
-    "destination": (
-        *("destination", "destinationid", "to", "tostop", "tostopid", "tostation", "tostationid"),
-        *("endstationid", "endstation", "endstationname", "endterminal", "endstop", "endstopid"),
-        *("alightstop", "alightstopid", "alighting", "alightingstop", "alightingstopid", "alightingstation"),
-        *("destinationstop", "destinationstopid", "destinationstation", "destinationstationid"),
-        *("destinationname", "exitstation", "exitstationid", "exitstop", "dolocationid"),
-    ),
-    "start": (
-        *("start", "starttime", "startedat", "startdate", "startdatetime", "entrytime", "departure"),
-        *("boardtime", "boardingtime", "origintime", "pickupdatetime", "tpeppickupdatetime"),
-    ),
-    "end": (
-        *("end", "endtime", "endedat", "enddate", "enddatetime", "exittime", "arrival"),
-        *("alighttime", "alightingtime", "destinationtime", "dropoffdatetime", "tpepdropoffdatetime"),
-    ),
-}
-
-
-def plain_name(name: str) -> str:
-    """A column's name without capitals, spaces, dashes and underscores."""
-    return "".join(letter for letter in name.lower() if letter.isalnum())
-
-
-def candidates(header: Sequence[str], ours: str) -> list[str]:
-    """Every column of a header that may be ours; ours alone where it is there by its own name."""
-    if ours in header:
-        return [ours]
-    return [name for name in header if plain_name(name) in SAYINGS[ours]]
-
-
-def guess_columns(header: Sequence[str]) -> dict[str, str]:
-    """Our name to theirs, for every column of a header that we can tell; the first of several counts."""
-    found = {ours: candidates(header, ours) for ours in SAYINGS}
-    return {ours: names[0] for ours, names in found.items() if names}
-
 
 def map_columns(source: Source, world: World | None = None) -> dict[str, str]:
-    """Their names to ours, for columns of a table of trips that go by another name.
+    """Map ours to theirs for the columns of a table of trips that go by another name.
 
     Where several columns may name the same places, those count whose values the world knows best.
     """
@@ -96,7 +33,7 @@ def map_columns(source: Source, world: World | None = None) -> dict[str, str]:
         several = candidates(header, ours) if ours in PLACES else []
         if world is not None and len(several) > 1:
             guessed[ours] = _best_known(source, several, world)
-    return {theirs: ours for ours, theirs in guessed.items() if ours in wanted and theirs != ours}
+    return {ours: theirs for ours, theirs in guessed.items() if ours in wanted and theirs != ours}
 
 
 def _best_known(source: Source, names: list[str], world: World) -> str:
@@ -107,33 +44,16 @@ def _best_known(source: Source, names: list[str], world: World) -> str:
 
 
 def refuse_hidden_riders(path: Path, columns: Mapping[str, str]) -> None:
-    """Riders under a name that is not read would silently lose their protection as riders.
+    """Refuse riders under a name that is not read: they would silently lose their protection as riders.
 
-    `columns` are their names to ours, as they were said: whoever has said which column is the rider is not asked.
+    `columns` maps ours to theirs, as it was said: whoever has said which column is the rider is not asked.
     """
-    if table_suffix(path) not in TABLE_SUFFIXES or "rider_id" in columns.values():
+    if table_suffix(path) not in TABLE_SUFFIXES or "rider_id" in columns:
         return
     theirs = guess_columns(table_header(path)).get("rider_id", "rider_id")
-    if theirs not in ("rider_id", "uid") and theirs not in columns:
+    if theirs not in ("rider_id", "uid") and theirs not in columns.values():
         raise InputError(
             f"has a column {theirs!r} that looks like riders: say --map {quote(f'rider_id={theirs}')}, or --unit trip. "
             "Nothing was spent",
             file=path,
         )
-
-
-def parse_map(
-    given: Sequence[str], known: Collection[str] = tuple(SAYINGS), example: str = "stop_id=STATION"
-) -> Mapping[str, str]:
-    """The words of --map (ours=theirs) as their names to ours."""
-    found: dict[str, str] = {}
-    for word in given:
-        ours, equals, theirs = word.partition("=")
-        if not equals or not theirs:
-            raise ParameterError(f"--map takes ours=theirs, for example {example}, not {word!r}")
-        if ours not in known:
-            raise ParameterError(f"--map: there is no column {ours!r} of ours; there are {', '.join(known)}")
-        if theirs in found:
-            raise ParameterError(f"--map uses the column {theirs!r} twice")
-        found[theirs] = ours
-    return found

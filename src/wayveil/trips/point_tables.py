@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
-from wayveil.trips.columns import candidates
+from wayveil.trips.column_names import SCIKIT_MOBILITY, candidates, our_columns, our_word
 from wayveil.trips.findings import Findings
 from wayveil.trips.ids import coded_ids
 from wayveil.trips.ordering import null_rows
@@ -26,19 +26,19 @@ from wayveil.trips.tables import (
 from wayveil.trips.times import Form, Times, read_times
 from wayveil.world.geo import haversine
 
-COLUMNS = ("uid", "tid", "datetime", "lat", "lng", "flag", "h3")
+COLUMNS = ("rider_id", "trip_id", "event_time", "lat", "lon", "flag", "h3")
 UNUSED = "-"
-_NUMBERS = ("lat", "lng")
+_NUMBERS = ("lat", "lon")
 _OCCUPIED = ("1", "true", "t", "yes", "y", "occupied", "m")
 # Columns that tell a file of points by its header: either of these.
-RECOGNISED = ({"datetime", "lat", "lng"}, {"tid", "lat", "lng"})
+RECOGNISED = ({"datetime", "lat", "lng"}, {"tid", "lat", "lng"}, {"trip_id", "lat", "lon"})
 
 
 @dataclass(frozen=True, eq=False)
 class PointTable:
-    """Points in some order: `unit` (code of uid), `trip` (code of tid), seconds, degrees, occupied, row of the file.
+    """Points in some order: `unit` (code of rider_id), `trip` (code of trip_id), seconds, degrees, occupied, row.
 
-    `unit_ids` is the uid behind each code, None where the file has none.
+    `unit_ids` is the rider_id behind each code, None where the file has none.
 
     `first` marks the first point of each run of one unit and trip. Where the file has no times (`timed`), seconds only
     number the points.
@@ -162,14 +162,17 @@ def read_point_table(
     """The points in the order of the file. Rows without a usable time or place are reported."""
     require_file(path)
     with step(f"Reading {path.name}"):
-        table = _read(path, _theirs(path, columns, header=header), header=header)
+        ours = _theirs(path, columns, header=header)
+        table = _read(path, ours, header=header)
+    # Errors call a column as the file does.
+    called = {our: their if header else our for their, our in ours.items()}
     if table.height == 0:
         raise InputError("has no points in it", file=path)
-    wall, dated, usable = _moments(table, findings)
-    lat, lon = _coordinates(table, findings)
-    (ids, unit), (_, trip) = (_codes(table, name, findings) for name in ("uid", "tid"))
+    wall, dated, usable = _moments(table, called, findings)
+    lat, lon = _coordinates(table, called, findings)
+    (ids, unit), (_, trip) = (_codes(table, name, called, findings) for name in ("rider_id", "trip_id"))
     if unit is None and trip is None:
-        raise InputError("has neither 'uid' nor 'tid': map a column to one of them", file=path)
+        raise InputError("has neither 'rider_id' nor 'trip_id': map a column to one of them", file=path)
     points = PointTable(
         path,
         np.zeros(table.height, np.int32) if unit is None else unit,
@@ -181,25 +184,27 @@ def read_point_table(
         np.arange(table.height),
         ids,
         dated,
-        "datetime" in table.columns,
+        "event_time" in table.columns,
     )
     return points.take(usable)
 
 
-def _moments(table: pl.DataFrame, findings: Findings) -> tuple[NDArray[np.int64], bool, NDArray[np.bool_]]:
+def _moments(
+    table: pl.DataFrame, called: Mapping[str, str], findings: Findings
+) -> tuple[NDArray[np.int64], bool, NDArray[np.bool_]]:
     """The wall clock of each point, whether it has dates, and where it is usable; else the places in the file.
 
     A zone that changes on the way is taken as it stands.
     """
     usable = np.ones(table.height, bool)
-    if "datetime" not in table.columns:
+    if "event_time" not in table.columns:
         return np.arange(table.height), False, usable
-    times = read_times(table["datetime"])
-    wrong, text = times.wrong_rows(), table["datetime"]
+    times = read_times(table["event_time"])
+    wrong, text = times.wrong_rows(), table["event_time"]
     findings.rows(
-        "points without a usable datetime",
+        f"points without a usable {called['event_time']}",
         wrong,
-        lambda row: _say_time(times, row, text[row]),
+        lambda row: _say_time(times, row, text[row], called["event_time"]),
     )
     usable[wrong] = False
     return times.wall, times.expected != Form.CLOCK, usable
@@ -210,57 +215,62 @@ def _theirs(path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, he
     if not header:
         if columns is None or isinstance(columns, Mapping):
             raise ParameterError(
-                "a file without a header needs the names of its columns in order, like uid,datetime,lng,lat,flag,-"
+                "a file without a header needs the names of its columns in order, like "
+                "rider_id,event_time,lon,lat,flag,-"
             )
         there = _names_without_header(path)
         if len(columns) != len(there):
             raise InputError(
                 f"has {len(there)} columns, but {len(columns)} are named; write - for unused ones", file=path
             )
-        named = {their: our for their, our in zip(there, columns, strict=True) if our != UNUSED}
-    elif columns is None:
-        named = {name: name for name in table_header(path) if name in COLUMNS}
-    elif isinstance(columns, Mapping):
-        present = set(table_header(path))
-        for their in columns:
-            if their not in present:
-                raise InputError(
-                    f"has no column {their!r}; its columns are {', '.join(sorted(present))}", file=path
-                )
-        ours = set(columns.values())
-        named = {name: name for name in present if name in COLUMNS and name not in ours} | dict(columns)
+        named = {their: our_word(our) for their, our in zip(there, columns, strict=True) if our != UNUSED}
+    elif columns is None or isinstance(columns, Mapping):
+        named = _names_in_header(path, our_columns(columns, COLUMNS))
     else:
         raise ParameterError(
-            "columns of a file with a header are mapped theirs=ours; a list is for files without one"
+            "columns of a file with a header are mapped ours=theirs; a list is for files without one"
         )
-    unknown = set(named.values()) - set(COLUMNS)
-    if unknown:
+    ours = set(named.values())
+    if unknown := ours - set(COLUMNS):
         raise ParameterError(
             f"points have no column {min(unknown)!r}; they have {', '.join(COLUMNS)}, and - for others"
         )
-    if len(set(named.values())) < len(named):
+    if len(ours) < len(named):
         raise ParameterError("the columns give one of ours twice")
-    missing = [] if {"datetime", "tid"} & set(named.values()) else ["datetime"]
-    if "h3" not in named.values():
-        missing += [name for name in _NUMBERS if name not in named.values()]
+    missing = [] if {"event_time", "trip_id"} & ours else ["event_time"]
+    if "h3" not in ours:
+        missing += [name for name in _NUMBERS if name not in ours]
     if missing:
-        remedy = "map one to it" if missing != ["datetime"] else "map one to it, or name trips ('tid')"
+        remedy = "map one to it" if missing != ["event_time"] else "map one to it, or name trips ('trip_id')"
         raise InputError(f"has no column for {' and '.join(map(repr, missing))}; {remedy}", file=path)
-    if header and "datetime" not in named.values():
+    if header and "event_time" not in ours:
         _refuse_hidden_times(path, set(named))
     return named
 
 
+def _names_in_header(path: Path, mapped: Mapping[str, str]) -> dict[str, str]:
+    """Our name of each used column, by theirs: as mapped, under our names, or under those of scikit-mobility."""
+    present = table_header(path)
+    for their in mapped.values():
+        if their not in present:
+            raise InputError(
+                f"has no column {their!r}; its columns are {', '.join(sorted(present))}", file=path
+            )
+    spoken = {our: their for their, our in SCIKIT_MOBILITY.items() if their in present}
+    named = {**spoken, **{name: name for name in COLUMNS if name in present}, **mapped}
+    return {their: our for our, their in named.items() if their not in mapped.values() or our in mapped}
+
+
 def _refuse_hidden_times(path: Path, read: set[str]) -> None:
-    """Points may have no times; but times under another name are not passed over without a word."""
+    """Refuse to pass over times under another name, where points seem to have none."""
     names = table_header(path)
     hidden = {name for name in names if "time" in name.lower() or "date" in name.lower()}
     hidden |= set(candidates(names, "event_time"))
     for name in names:
         if name in hidden - read:
             raise InputError(
-                f"has no column 'datetime', but {name!r}, which may be one: map it (--map datetime={name}), or leave "
-                f"it out of the file",
+                f"has no column 'event_time', but {name!r}, which may be one: map it (--map event_time={name}), or "
+                f"leave it out of the file",
                 file=path,
             )
 
@@ -295,7 +305,9 @@ def _read(path: Path, named: dict[str, str], *, header: bool) -> pl.DataFrame:
     return table.rename(named)
 
 
-def _coordinates(table: pl.DataFrame, findings: Findings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _coordinates(
+    table: pl.DataFrame, called: Mapping[str, str], findings: Findings
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if "h3" in table.columns and "lat" not in table.columns:
         return _of_h3(table["h3"], findings)
     found = []
@@ -304,9 +316,9 @@ def _coordinates(table: pl.DataFrame, findings: Findings) -> tuple[NDArray[np.fl
         text = column.cast(pl.String) if column.dtype == pl.Categorical else column
         number = text.cast(pl.Float64, strict=False)
         findings.rows(
-            f"points without a usable {name}",
+            f"points without a usable {called[name]}",
             null_rows(number),
-            lambda row, name=name, text=text: _say_number(name, text[row]),  # type: ignore[misc]
+            lambda row, name=called[name], text=text: _say_number(name, text[row]),  # type: ignore[misc]
         )
         found.append(number.fill_null(float("nan")).to_numpy())
     return found[0], found[1]
@@ -318,10 +330,10 @@ def _say_number(name: str, value: object) -> str:
     return f"{name} {value!r} is not a number of degrees, like 22.5; correct it, or remove the row"
 
 
-def _say_time(times: Times, row: int, value: object) -> str:
+def _say_time(times: Times, row: int, value: object, name: str) -> str:
     if times.form[row] == Form.MISSING:
-        return "has no datetime; give it one, or remove the row"
-    return times.say(row, value).replace("event_time", "datetime")
+        return f"has no {name}; give it one, or remove the row"
+    return times.say(row, value).replace("event_time", name)
 
 
 def _of_h3(column: pl.Series, findings: Findings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -329,7 +341,7 @@ def _of_h3(column: pl.Series, findings: Findings) -> tuple[NDArray[np.float64], 
         import h3
     except ImportError as error:
         raise ParameterError(
-            "cells of H3 are read with the package h3, which is not installed: pip install h3, or give lat and lng"
+            "cells of H3 are read with the package h3, which is not installed: pip install h3, or give lat and lon"
         ) from error
     text = column if column.dtype == pl.Categorical else column.cast(pl.String).cast(pl.Categorical)
     distinct, code = distinct_values(text)
@@ -347,16 +359,16 @@ def _of_h3(column: pl.Series, findings: Findings) -> tuple[NDArray[np.float64], 
 
 
 def _codes(
-    table: pl.DataFrame, name: str, findings: Findings
+    table: pl.DataFrame, name: str, called: Mapping[str, str], findings: Findings
 ) -> tuple[pl.Series | None, NDArray[np.int32] | None]:
     """The distinct ids of a column and, per row, the position of its id; what stands for no id is reported."""
     if name not in table.columns:
         return None, None
     ids, code = distinct_values(coded_ids(table[name]))
     findings.rows(
-        f"points without {name}",
+        f"points without {called[name]}",
         np.flatnonzero(code < 0),
-        lambda row: f"has no {name}; give it one, or remove the row",
+        lambda row: f"has no {called[name]}; give it one, or remove the row",
     )
     return ids, code
 

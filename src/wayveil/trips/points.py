@@ -1,7 +1,7 @@
 """GPS points to trips: rows of (who, when, where) become visits to the cells of a grid, or to stops nearby.
 
-Columns have the names of scikit-mobility (`uid`, `tid`, `datetime`, `lat`, `lng`) or are mapped to them; `flag` says
-whether a vehicle is occupied, `h3` stands in for coordinates. Points become trips by `tid`, by runs of the flag, by
+Columns are `rider_id`, `trip_id`, `event_time`, `lat`, `lon` (or called as in scikit-mobility, or mapped); `flag` says
+whether a vehicle is occupied, `h3` stands in for coordinates. Points become trips by `trip_id`, by runs of the flag, by
 gaps of time or by distance; then `PointRules` treats every trip by itself. Points of named trips may have no times:
 then they stand in the order of the file, and what needs times is left out.
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
+from wayveil.trips.column_names import our_word
 from wayveil.trips.findings import Findings
 from wayveil.trips.history import PER_TRIP, History, Stability
 from wayveil.trips.point_rules import UNPLACED, PlacedPoints, PointRules, smoothed
@@ -39,7 +40,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Split:
-    """Where one trip ends and the next begins, beside `tid`.
+    """Where one trip ends and the next begins, beside `trip_id`.
 
     flag          runs of occupied points, where there is a column `flag` (None: if there is one)
     gap_seconds   a longer pause ends a trip
@@ -59,13 +60,14 @@ class Split:
     def stability(self, *, named: bool, by_flag: bool) -> Stability:
         """How far one trip more, or one point more, can move the trips that come out of the split and the rules.
 
-        A trip named by `tid` stays one trip, of which one point can change everything. If it is split further, there
-        is no telling how many trips it becomes.
+        A trip named by `trip_id` stays one trip, of which one point can change everything. If it is split further,
+        there is no telling how many trips it becomes.
 
-        Without names, a trip is a stretch of points of one `uid`, with none of its other points between them. Whether
-        a point begins a trip hangs on that point and the one before it. So a stretch that comes in between the points
-        p and q changes what ends in p and what begins with q, and nothing else. Pauses: where p and q were one trip,
-        they stay one (one out, one in); where they were two, the stretch can join them (two out, one in): 3 at most.
+        Without names, a trip is a stretch of points of one `rider_id`, with none of its other points between them.
+        Whether a point begins a trip hangs on that point and the one before it. So a stretch that comes in between the
+        points p and q changes what ends in p and what begins with q, and nothing else. Pauses: where p and q were one
+        trip, they stay one (one out, one in); where they were two, the stretch can join them (two out, one in): 3 at
+        most.
         Jumps and flags: the stretch can also part p and q, and a point in the same second can take the place of p or
         of q, so that up to two trips on either side and the stretch itself change: 5 at most.
         Attacked by tests/privacy/test_point_stability.py.
@@ -93,17 +95,17 @@ def read_tracks(
     order: Literal["auto", "time", "file"] = "auto",
     repeated: Literal["error", "first"] = "error",
     no_fix: Literal["error", "skip"] = "error",
-    riders: Literal["auto", "uid", "none"] = "auto",
+    riders: Literal["auto", "rider_id", "none"] = "auto",
     findings: Findings | None = None,
 ) -> tuple[Trips, Tracks]:
     """Read GPS points as trips over a grid, or over the stops of a network within `radius` metres; and as the points
     that these trips were made of (one per window, none merged), as sensitive as the file.
 
-    `columns` maps the file's names to ours, or names the columns of a file without a header one after the other (`-`:
+    `columns` maps our names to the file's, or names the columns of a file without a header one after the other (`-`:
     not used). `order`: points of a trip are put in order of `time`, or must be so in the `file` (`auto`: must be so
-    where `tid` names trips, put so elsewhere). Of points in the same second at different places the `first` counts, or
-    they are an error. `no_fix`: a point at (0, 0) is an error or skipped. `uid` is a rider unless occupied runs of a
-    vehicle are the trips: then who rode is unknown, and the unit to protect is the trip.
+    where `trip_id` names trips, put so elsewhere). Of points in the same second at different places the `first` counts,
+    or they are an error. `no_fix`: a point at (0, 0) is an error or skipped. `rider_id` is a rider unless occupied runs
+    of a vehicle are the trips: then who rode is unknown, and the unit to protect is the trip.
     """
     path = Path(path)
     split, rules = Split() if split is None else split, PointRules() if rules is None else rules
@@ -136,9 +138,10 @@ def read_tracks(
             "the rules drop",
             file=path,
         )
-    with_riders = riders == "uid" or (riders == "auto" and not by_flag)
-    if riders == "uid" and not points.named:
-        raise InputError("has no column 'uid' to know riders by", file=path)
+    known = our_word(riders) == "rider_id"
+    if known and not points.named:
+        raise InputError("has no column 'rider_id' to know riders by", file=path)
+    with_riders = known or (riders == "auto" and not by_flag)
     if not (with_riders and points.named):
         trips = replace(trips, rider=None, rider_ids=None)
     return replace(trips, source=source), tracks
@@ -187,9 +190,9 @@ def _check(points: PointTable, split: Split, rules: PointRules, *, by_flag: bool
         )
     if points.trip is None and not by_flag and split.gap_seconds is None and split.metres is None:
         raise InputError(
-            "has no column 'tid' and no 'flag': say how points become trips, by pauses of so many seconds (--with "
-            "split_gap=1200) or jumps of so many metres (--with split_metres=500), or map a column to 'tid' or 'flag' "
-            "(--map)",
+            "has no column 'trip_id' and no 'flag': say how points become trips, by pauses of so many seconds "
+            "(--with split_gap=1200) or jumps of so many metres (--with split_metres=500), or map a column to "
+            "'trip_id' or 'flag' (--map)",
             file=points.file,
         )
     if rules.needs_dates and not points.dated:
@@ -203,7 +206,7 @@ def _check_swapped(points: PointTable, outside: Mask, places: PlaceFinder, path:
     """A file with latitude and longitude swapped lies outside any box, unless the box is swapped too."""
     if len(outside) and outside.mean() > 0.5 and not places.of(points.lon, points.lat)[1].mean() > 0.5:
         raise InputError(
-            "has latitude and longitude swapped: map its columns to 'lat' and 'lng' again", file=path
+            "has latitude and longitude swapped: map its columns to 'lat' and 'lon' again", file=path
         )
 
 

@@ -1,12 +1,12 @@
 """One door for every file or frame of trips: `read_trips` to use it, `check` to hear what is wrong with it."""
 
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from wayveil.errors import InputError, ParameterError, WayveilError
-from wayveil.trips.columns import guess_columns
+from wayveil.trips.column_names import OF_TRIPS, guess_columns, our_columns
 from wayveil.trips.findings import Findings
 from wayveil.trips.frames import Source, frame_of, source_name
 from wayveil.trips.matched import is_matched, read_matched
@@ -101,9 +101,8 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
         header = set(table_header(path)) if suffix != ".zip" else set()
     except InputError:
         header = set()
-    named = {(columns or {}).get(name, name) for name in header}
     kind = _table_kind(sorted(header), columns)
-    return kind if kind == PAIRS or named.issuperset(REQUIRED) else SEQUENCES
+    return kind if kind == PAIRS or _named(header, columns).issuperset(REQUIRED) else SEQUENCES
 
 
 def is_table_of_trips(path: Path) -> bool:
@@ -111,9 +110,15 @@ def is_table_of_trips(path: Path) -> bool:
     return table_suffix(path) in TABLE_SUFFIXES and kind_of(path) in (VISITS, PAIRS)
 
 
-def _table_kind(header: Sequence[str], columns: Mapping[str, str] | None) -> str:
-    named = {(columns or {}).get(name, name) for name in header}
+def _table_kind(header: Collection[str], columns: Mapping[str, str] | None) -> str:
+    named = _named(header, columns)
     return PAIRS if named.issuperset(PAIR_COLUMNS) and "stop_id" not in named else VISITS
+
+
+def _named(header: Collection[str], columns: Mapping[str, str] | None) -> set[str]:
+    """The names of a header, with ours in place of those that are mapped."""
+    ours = our_columns(columns, OF_TRIPS)
+    return (set(header) - set(ours.values())) | {our for our, their in ours.items() if their in header}
 
 
 def _lists_places(path: Path) -> bool:

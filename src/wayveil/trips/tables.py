@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file
 from wayveil.progress import step
+from wayveil.trips.column_names import our_columns
 from wayveil.trips.frames import Source, frame_of, source_name
 from wayveil.trips.history import GOOD, MARKS_NAME, History, marks_in, marks_of, marks_text
 
@@ -33,7 +34,7 @@ def read_table(
 ) -> pl.DataFrame:
     """The wanted columns of a parquet or csv file, or of a frame, under our names; text columns come as categories.
 
-    `columns` maps their names to ours. Categories hold 44 million ids in 4 bytes each and let every
+    `columns` maps our names to theirs. Categories hold 44 million ids in 4 bytes each and let every
     distinct value be parsed once.
     """
     return read_marked_table(source, columns, required, optional)[0]
@@ -48,7 +49,7 @@ def read_marked_table(
         require_file(Path(source))
     with step(f"Reading {name.name if isinstance(name, Path) else name}"):
         header = table_header(source)
-        theirs = their_names(name, header, columns or {}, [*required, *optional])
+        theirs = their_names(name, header, columns, [*required, *optional])
         missing = [repr(column) for column in required if column not in theirs]
         if missing:
             raise InputError(
@@ -56,7 +57,7 @@ def read_marked_table(
                 f"{_say_headless(header)}",
                 file=name,
             )
-        wanted = list(theirs.values()) + [MARKS_NAME] * (MARKS_NAME in header)
+        wanted = [*dict.fromkeys(theirs.values()), *[MARKS_NAME] * (MARKS_NAME in header)]
         table = _read(Path(source), wanted) if frame is None else tidy_columns(frame.read(wanted), name)
         table = table.head(_height_without_trailing_blanks(table))
         marks = _metadata_marks(name) if isinstance(name, Path) else frozenset()
@@ -194,23 +195,17 @@ def separator_of(path: Path, *, spaces: bool = False) -> str:
 
 
 def their_names(
-    path: Path | str, header: Sequence[str], columns: Mapping[str, str], wanted: Sequence[str]
+    path: Path | str, header: Sequence[str], columns: Mapping[str, str] | None, wanted: Sequence[str]
 ) -> dict[str, str]:
     """Our name to theirs, for the wanted columns that the file has."""
-    for their, our in columns.items():
-        if our not in wanted:
-            raise ParameterError(
-                f"cannot map column {their!r} to {our!r}; the columns of visits are {', '.join(wanted)}"
-            )
+    mapped = our_columns(columns, wanted)
+    for our, their in mapped.items():
         if their not in header:
             raise InputError(
                 f"has no column {their!r} to use as {our!r}; its columns are {_listed(header)}",
                 file=path,
             )
-    if len(set(columns.values())) < len(columns):
-        raise ParameterError("the column map gives one of our columns two of theirs")
-    named = {our: our for our in wanted if our in header and our not in columns}
-    return named | {our: their for their, our in columns.items()}
+    return {our: our for our in wanted if our in header and our not in mapped.values()} | mapped
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file, whole_folder
 from wayveil.progress import meter, step
+from wayveil.trips.column_names import SCIKIT_MOBILITY, our_columns
 from wayveil.trips.findings import Findings
 from wayveil.trips.frames import Source, source_name
 from wayveil.trips.history import MARKS_NAME, PER_TRIP, History, marks_text
@@ -48,7 +49,6 @@ from wayveil.world.world import World
 
 REQUIRED = ("trip_id", "stop_id")
 OPTIONAL = ("seq", "event_time", "rider_id")
-SCIKIT_MOBILITY = {"uid": "rider_id", "tid": "trip_id", "datetime": "event_time"}
 
 # 99:59:59 is the last clock time that GTFS can write; later seconds are dates.
 _CLOCK_END = 100 * 3_600
@@ -66,7 +66,7 @@ def read_visits(
 ) -> Trips:
     """Read trips over a world from a file or a frame; they keep the order in which it first names them.
 
-    `columns` maps the file's names to ours. A trip with a stop that the world lacks is an error or is dropped
+    `columns` maps our names to the file's. A trip with a stop that the world lacks is an error or is dropped
     (`on_unknown`); consecutive visits to one stop are kept or merged (`repeats`): both are rules per trip, which
     the trips remember (`Trips.history`), because units of visits have to pay for them. A universe taken from the
     trips themselves (`universe_from_data`) is for experiments only: it marks everything made from it as not private.
@@ -79,7 +79,7 @@ def read_visits(
         require_file(name)
     columns = column_map(name, table_header(source), columns)
     table, marks = read_marked_table(source, columns, REQUIRED, OPTIONAL)
-    if columns.get("tid") == "trip_id" and "rider_id" in table.columns:
+    if columns.get("trip_id") == "tid" and "rider_id" in table.columns:
         table = table.with_columns(trip_id=_trips_of_each_rider(table))
     history = reading_history(on_unknown, repeats, marks)
     with step("Ordering visits"):
@@ -171,11 +171,12 @@ def write_parts(
     return written
 
 
-def column_map(name: Path | str, header: list[str], given: Mapping[str, str] | None) -> Mapping[str, str]:
-    """The columns as given, or, where ours are not there, as scikit-mobility calls them."""
+def column_map(name: Path | str, header: list[str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """Map ours to theirs as given, or, where ours are not there, as scikit-mobility calls them."""
     if given:
-        return given
-    known = {their: our for their, our in SCIKIT_MOBILITY.items() if their in header and our not in header}
+        return our_columns(given, (*REQUIRED, *OPTIONAL))
+    wanted = {*REQUIRED, *OPTIONAL} - set(header)
+    known = {our: their for their, our in SCIKIT_MOBILITY.items() if their in header and our in wanted}
     if "stop_id" not in header and {"lat"} & set(header) and {"lng", "lon"} & set(header):
         raise InputError(
             "has points (lat, lng) and no stop_id; visits need a location of the world in every row. Give points a "

@@ -92,7 +92,7 @@ def clean(
             city,
             layout_of(columns, mapped),
             fill=table,
-            repeated=repeated,  # type: ignore[arg-type]
+            repeated=repeated,
             devices=devices,
             everywhere=everywhere,
             period=None if first_day is None else _period(first_day, days or DAYS),
@@ -193,7 +193,7 @@ def _filling(file: Path, fill: str) -> Any:
     from wayveil.trips.tables import require_file, table_header
 
     require_file(file)
-    return "none" if PRESETS["wayveil"].time in table_header(file) else fill
+    return "none" if PRESETS["wayveil"].event_time in table_header(file) else fill
 
 
 def _period(first_day: str, days: int) -> tuple[datetime.date, datetime.date]:
