@@ -37,6 +37,7 @@ def demo(
     from wayveil.simulate.feed import write_city
     from wayveil.trips.visits import write_visits
     from wayveil.utility.scorecard import score
+    from wayveil.world.network import Network
 
     budget = release_epsilon(epsilon)
     _start_afresh(out)
@@ -56,7 +57,9 @@ def demo(
     )
     with shown(not quiet and not as_json):
         write_city(out / "city.zip", seed=seed)
-        trips = simulate_city(open_plan_world(plan), riders, seed=seed, trips_per_rider=2).trips
+        city = open_plan_world(plan)
+        assert isinstance(city, Network)  # a feed is one
+        trips = simulate_city(city, riders, seed=seed, trips_per_rider=2).trips
         write_visits(trips, out / "raw-trips.parquet", riders=True)
         write_plan(plan, out / NAME)
         private = run(plan)
