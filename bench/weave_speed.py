@@ -23,8 +23,8 @@ import numpy as np
 
 from bench.weave import city
 from wayveil.counting.local import LocalCounter
-from wayveil.mechanisms.weave.departure_times import make_time_bins
 from wayveil.mechanisms.weave.weave import PARTS, Weave
+from wayveil.mechanisms.weave.weaving import make_time_bins
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip

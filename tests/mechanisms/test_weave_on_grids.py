@@ -7,10 +7,9 @@ import numpy as np
 
 from wayveil.counting.blocks import walks_of
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.drive_steps import find_corner_share
+from wayveil.mechanisms.weave.demand import GridDemand, NetworkDemand, _find_slots, _sharpen
 from wayveil.mechanisms.weave.driven_support import DrivenWays
-from wayveil.mechanisms.weave.grid_demand import GridDemand, _find_slots, _sharpen
-from wayveil.mechanisms.weave.network_demand import NetworkDemand
+from wayveil.mechanisms.weave.drives import find_corner_share
 from wayveil.mechanisms.weave.shares import Shares
 from wayveil.mechanisms.weave.support_fit import read_blocks
 from wayveil.privacy.units import Trip

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from wayveil.mechanisms.weave.drive_steps import add_corners, draw_clips, find_corner_share, step_back
+from wayveil.mechanisms.weave.drives import add_corners, draw_clips, find_corner_share, step_back
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_corners import find_corners
 from wayveil.world.walk_blocks import Walks

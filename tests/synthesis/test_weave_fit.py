@@ -11,9 +11,8 @@ from scipy.optimize import minimize
 
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.audits.tiny_worlds import small_network
-from wayveil.mechanisms.weave.descent import minimise
 from wayveil.mechanisms.weave.settings import SolverSettings
-from wayveil.mechanisms.weave.shared_ways import find_stretches, grow_forest
+from wayveil.mechanisms.weave.shared_ways import find_stretches, grow_forest, minimise
 from wayveil.mechanisms.weave.weight_fit import Features, fit_weights
 from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks

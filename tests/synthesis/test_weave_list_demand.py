@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.list_demand import estimate_visits
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.list_support import estimate_visits
 from wayveil.mechanisms.weave.settings import Generation
 
 

@@ -3,9 +3,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.move_chain import MoveChain
-from wayveil.mechanisms.weave.move_table import MoveTable, clean_moves, guess_moves
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.moves import MoveChain, MoveTable, clean_moves, guess_moves
 from wayveil.mechanisms.weave.settings import Generation, ListSettings
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.walk_blocks import Block

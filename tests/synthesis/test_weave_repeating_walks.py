@@ -5,11 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.move_chain import MoveRows
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.list_support import Lengths
+from wayveil.mechanisms.weave.moves import MoveRows
 from wayveil.mechanisms.weave.repeating_walks import RepeatFactors, WalkPlan
 from wayveil.mechanisms.weave.settings import Generation, ListSettings
-from wayveil.mechanisms.weave.visit_lengths import Lengths
 from wayveil.world.repeats import BACK, NEW, REMEMBERED, STAY, VISIT_KINDS, classify_visits, count_contexts
 from wayveil.world.walk_blocks import length_edges
 

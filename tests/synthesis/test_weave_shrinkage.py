@@ -1,7 +1,7 @@
 import numpy as np
 
+from wayveil.mechanisms.weave.estimates import group_alike, keep_likely_counts, shrink_counts
 from wayveil.mechanisms.weave.settings import ShrinkageSettings
-from wayveil.mechanisms.weave.shrinkage import group_alike, keep_likely_counts, shrink_counts
 from wayveil.synthesis.projection import onto_total
 
 SETTINGS = ShrinkageSettings()

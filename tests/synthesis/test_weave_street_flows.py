@@ -1,8 +1,8 @@
 import numpy as np
 
-from wayveil.mechanisms.weave.cell_estimates import CellEstimates
+from wayveil.mechanisms.weave.drives import Streets, estimate_flows
+from wayveil.mechanisms.weave.estimates import CellEstimates
 from wayveil.mechanisms.weave.settings import StreetSettings
-from wayveil.mechanisms.weave.street_flows import Streets, estimate_flows
 from wayveil.world.grid import Grid
 
 SETTINGS = StreetSettings()

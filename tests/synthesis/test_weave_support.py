@@ -7,13 +7,21 @@ import pytest
 
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.departure_times import add_times
-from wayveil.mechanisms.weave.network_demand import NetworkDemand, estimate_places
-from wayveil.mechanisms.weave.routed_support import ROUTE_CHOICES, draw_routes, guess_choices
-from wayveil.mechanisms.weave.routes import LINES, METRES, SECONDS, Costs, find_routes
+from wayveil.mechanisms.weave.demand import NetworkDemand, estimate_places
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.routes import (
+    LINES,
+    METRES,
+    ROUTE_CHOICES,
+    SECONDS,
+    Costs,
+    draw_routes,
+    find_routes,
+    guess_choices,
+)
 from wayveil.mechanisms.weave.settings import EndSettings
 from wayveil.mechanisms.weave.support_fit import read_blocks
+from wayveil.mechanisms.weave.weaving import add_times
 from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.public_knowledge import floor
 from wayveil.trips.trips import Trips

@@ -1,18 +1,24 @@
 """Weave: from noisy blocks of counts to trips. Draw many plausible ones, weight them to explain the counts, resample.
 
-Where to begin: `weave` says what is asked (with `shares`, `resolution`, `repeated_questions`), `measurements` holds
-what was bought, `weaving` makes trips of it, `settings` has every constant.
-
-on_network   the algorithm on a network      network_demand, routes, routed_support
-             on a grid, also                 grid_demand, drive_lengths, driven_support
-on_list      the algorithm on a plain list   list_demand, visit_lengths, move_table, move_chain, repeating_walks,
-                                             walked_support, shrinkage
-both         what they share                 cell_estimates, demand, support, support_fit, weight_fit,
-                                             shared_ways, descent, departure_times
-
-`expected_error` says how far off the result will be.
+what is asked      weave, shares, resolution      what was bought    noisy_blocks, estimates, measurements
+what is drawn      demand, routes, drives, driven_support on networks and grids; moves, repeating_walks, list_support
+                   on plain lists
+how it is fitted   support_fit, weight_fit, shared_ways
+how trips come out weaving; expected_error says how far off they will be; settings has every constant
 """
 
-from wayveil.mechanisms.weave.weave import Weave
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wayveil.mechanisms.weave.weave import Weave
 
 __all__ = ["Weave"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the mechanism when it is asked for: whoever only weaves loads neither counts nor noise."""
+    if name != "Weave":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from wayveil.mechanisms.weave.weave import Weave
+
+    return Weave

@@ -18,14 +18,18 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.mechanisms.weave.drive_lengths import DriveLengths, clear_lengths
-from wayveil.mechanisms.weave.drive_steps import add_corners, draw_clips, find_corner_share, step_back
-from wayveil.mechanisms.weave.network_demand import NetworkDemand
-from wayveil.mechanisms.weave.routed_support import METRES_PERTURBED, Legs, join_legs, route_legs
-from wayveil.mechanisms.weave.routes import Costs
+from wayveil.mechanisms.weave.demand import NetworkDemand
+from wayveil.mechanisms.weave.drives import (
+    DriveLengths,
+    add_corners,
+    clear_lengths,
+    draw_clips,
+    find_corner_share,
+    step_back,
+)
+from wayveil.mechanisms.weave.routes import METRES_PERTURBED, Costs, Legs, join_legs, route_legs
 from wayveil.mechanisms.weave.settings import DriveSettings, Generation
-from wayveil.mechanisms.weave.support import Support, select_walks
-from wayveil.mechanisms.weave.support_fit import FittedSupport
+from wayveil.mechanisms.weave.support_fit import FittedSupport, Support, select_walks
 from wayveil.world.grid import Grid
 from wayveil.world.grid_corners import find_corners
 from wayveil.world.walk_blocks import LONGEST, Walks

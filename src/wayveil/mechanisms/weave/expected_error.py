@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats
-from wayveil.mechanisms.weave.departure_times import make_time_bins
-from wayveil.mechanisms.weave.measurements import Measurements, NoisyBlock
+from wayveil.mechanisms.weave.noisy_blocks import NoisyBlock, NoisyBlocks
 from wayveil.mechanisms.weave.settings import ErrorSettings
+from wayveil.mechanisms.weave.weaving import make_time_bins, weave
 from wayveil.mechanisms.weave.weight_fit import Features, find_norms
 from wayveil.progress import step
 from wayveil.synthesis.model import ExpectedError, Replica
@@ -51,25 +51,26 @@ class CellSums:
     riders: Floats
 
 
-def expected_errors(measured: Measurements, released: Trips, seed: int | None = None) -> list[ExpectedError]:
+def expected_errors(measured: NoisyBlocks, released: Trips, seed: int | None = None) -> list[ExpectedError]:
     """How far the released trips are expected to be off, by kind of question. Takes about as long as weaving."""
     return compare_weavings(measured, released, weave_again(measured, released, seed), seed)
 
 
-def weave_again(measured: Measurements, released: Trips, seed: int | None = None) -> Replica:
+def weave_again(measured: NoisyBlocks, released: Trips, seed: int | None = None) -> Replica:
     """What would have been released if the released trips were the truth."""
     rng = np.random.default_rng(seed)
     with step("weaving again, to see how far off that is"):
         model = _measure_again(measured, len(released), count_trips(measured, released), rng)
-        return Replica(model, model.generate(int(rng.integers(1 << 62))))
+        again = np.random.default_rng(int(rng.integers(1 << 62)))
+        return Replica(model, weave(model, again).sample(model.trips, again))
 
 
 def compare_weavings(
-    measured: Measurements, released: Trips, replica: Replica, seed: int | None = None
+    measured: NoisyBlocks, released: Trips, replica: Replica, seed: int | None = None
 ) -> list[ExpectedError]:
     """How far off the released trips are expected to be, by kind of question, from a second weaving."""
     rng = np.random.default_rng(seed)
-    assert isinstance(replica.model, Measurements)  # Weave makes no other
+    assert isinstance(replica.model, NoisyBlocks)  # Weave makes no other
     truth, again = count_trips(measured, released), count_trips(measured, replica.trips)
     # The number of trips is the noisy one itself: off by what Laplace or Gaussian noise is on average.
     number = sqrt(measured.variance * (2 / pi if measured.gaussian else 1 / 2))
@@ -88,7 +89,7 @@ def compare_weavings(
     return found
 
 
-def count_trips(measured: Measurements, trips: Trips) -> dict[str, CellSums]:
+def count_trips(measured: NoisyBlocks, trips: Trips) -> dict[str, CellSums]:
     """Trips in the cells of every block that was asked for."""
     times = measured.resolution.times
     bins = (
@@ -111,8 +112,8 @@ def count_trips(measured: Measurements, trips: Trips) -> dict[str, CellSums]:
 
 
 def _measure_again(
-    measured: Measurements, trips: int, truth: dict[str, CellSums], rng: np.random.Generator
-) -> Measurements:
+    measured: NoisyBlocks, trips: int, truth: dict[str, CellSums], rng: np.random.Generator
+) -> NoisyBlocks:
     """What would have been measured if the truth were this."""
 
     def add_noise(exact: Floats, variance: float) -> NDArray[np.int64]:

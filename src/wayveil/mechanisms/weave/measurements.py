@@ -1,117 +1,24 @@
-"""`Measurements`: everything that Weave bought, as one table that may be published, and the trips woven from it.
-
-Whoever has the table can draw as many trips as they like, as often as they like: the guarantee covers all of it.
-"""
+"""The model of a Weave release: what was measured, and the trips that are woven from it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from math import sqrt
+from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
-from wayveil.arrays import Floats, Ints
 from wayveil.errors import InputError
-from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.settings import Generation
+from wayveil.mechanisms.weave.expected_error import compare_weavings, weave_again
+from wayveil.mechanisms.weave.noisy_blocks import NoisyBlocks
 from wayveil.mechanisms.weave.weaving import Woven, weave
-from wayveil.synthesis.counted import AllCounted
-from wayveil.synthesis.following import Known, follow
-from wayveil.synthesis.model import ExpectedError, Model, Replica
+from wayveil.synthesis.model import ExpectedError, Replica
 from wayveil.trips.trips import Trips
-from wayveil.world.walk_blocks import Resolution, WalkBlocks, length_edges
-from wayveil.world.world import World
-from wayveil.world.zones import Geography
-
-TOTAL, SCALE, LEAF, SETTING = "trips", "scale", "leaf", "setting"
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyBlock:
-    """Noisy counts of one block: `whole` is what one trip counts, `variance` that of the noise of a count."""
+class Measurements(NoisyBlocks):
+    """Noisy counts that can be woven into trips, as often as one likes."""
 
-    counts: Ints
-    whole: int
-    variance: float
-
-    def in_trips(self) -> CellEstimates:
-        """The counts in trips."""
-        return CellEstimates(self.counts / self.whole, sqrt(self.variance) / self.whole)
-
-    def known(self) -> Known:
-        """The same for a filter over weeks."""
-        variance = np.full(len(self.counts), self.variance / self.whole**2)
-        return Known(self.counts / self.whole, variance, np.zeros(len(self.counts)))
-
-    def same_as(self, other: "NoisyBlock") -> bool:
-        """Whether both hold the same numbers."""
-        facts = (self.whole, self.variance) == (other.whole, other.variance)
-        return facts and np.array_equal(self.counts, other.counts)
-
-
-@dataclass(frozen=True, eq=False)
-class Measurements(Model):
-    """Noisy counts and public facts, nothing else.
-
-    total    noisy number of trips, and `variance` that of its noise
-    scale    noise scale that the whole budget would give one count; total / scale is the strength of the signal
-    leaves   first pair code of each leaf of the partition of origin-destination pairs
-    noisy    noisy blocks by name
-    settings how trips are made of them
-    earlier  the blocks of earlier releases that have the same cells, the oldest first, which the numbers follow
-    """
-
-    world: World
-    resolution: Resolution
-    total: int
-    scale: float
-    leaves: Ints
-    noisy: dict[str, NoisyBlock]
-    settings: Generation
-    variance: float
-    earlier: tuple[dict[str, NoisyBlock], ...] = ()
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both would draw the same trips: equal numbers, equal settings, and the same public world."""
-        return (
-            isinstance(other, Measurements)
-            and self.settings == other.settings
-            and self.table().equals(other.table())
-            and self.world.fingerprint() == other.world.fingerprint()
-            and len(self.earlier) == len(other.earlier)
-            and all(
-                mine.keys() == theirs.keys() and all(mine[name].same_as(theirs[name]) for name in mine)
-                for mine, theirs in zip(self.earlier, other.earlier, strict=True)
-            )
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def trips(self) -> int:
-        """The noisy number of trips, or so many as are needed to make a release at all."""
-        return max(self.total, self.settings.fewest_trips)
-
-    @property
-    def signal(self) -> float:
-        """Trips per unit of noise: n x epsilon, where the unit is one trip."""
-        return self.trips / self.scale
-
-    @property
-    def gaussian(self) -> bool:
-        """Whether the noise is Gaussian (the budget was in rho), not Laplace."""
-        return bool(self.resolution.euclidean)
-
-    def believe(self, name: str) -> CellEstimates:
-        """The cells of a block in trips, as far as earlier releases go along with this one's noisy counts."""
-        before = [week[name].known() for week in self.earlier if name in week]
-        if not before:
-            return self.noisy[name].in_trips()
-        return CellEstimates.of_known(follow([*before, self.noisy[name].known()]))
-
-    def blocks(self) -> WalkBlocks:
-        return WalkBlocks(Geography(self.world), self.resolution, self.leaves)
+    __hash__ = None
 
     def weave(self, seed: int | None = None) -> Woven:
         """Draw a support and fit it; the result can be sampled again and again, and knows how well it fits."""
@@ -128,42 +35,12 @@ class Measurements(Model):
         """So many private trips, or as many as the noisy total says."""
         return self.generate(seed, trips=trips)
 
-    def counted(self, kind: str) -> AllCounted | None:
-        """Trips in all, and by origin, destination or number of visits, as far as that was asked.
-
-        Edges and moves were asked of trips that spread a weight of one over them: how many trips pass there does not
-        follow from it.
-        """
-        if kind == "total":
-            return self._with_noise(np.array([float(self.total)]), self.variance)
-        block = self.noisy.get(
-            {"boardings": "origin", "alightings": "destination", "lengths": "length"}.get(kind, "")
-        )
-        if block is None:
-            return None
-        value = block.in_trips().value
-        if kind != "lengths":
-            return self._with_noise(value, block.variance)
-        # Lengths were asked by distance; bins of one length each come first, and wider ones tell no single length.
-        by_distance = value.reshape(self.resolution.distances, -1)
-        single = int(np.argmax(np.diff(length_edges(self.resolution.growth)) > 1))
-        shown = np.concatenate([[np.nan], by_distance[:, :single].sum(axis=0)])
-        return self._with_noise(shown, block.variance, len(by_distance))
-
-    def _with_noise(self, value: Floats, variance: float, many: int = 1) -> AllCounted:
-        """Sums of so many counts with noise of this variance each; Laplace noise has a fourth cumulant of 3 v^2."""
-        return AllCounted(value, many * variance, 0.0 if self.gaussian else many * 3 * variance**2)
-
     def replicate(self, trips: Trips, seed: int) -> Replica:
         """Measured and woven once more, as if the released trips were the truth."""
-        from wayveil.mechanisms.weave.expected_error import weave_again
-
         return weave_again(self, trips, seed)
 
     def expected_errors(self, trips: Trips, again: Replica) -> list[ExpectedError]:
-        """How far off the released trips are expected to be, from those that were woven once more."""
-        from wayveil.mechanisms.weave.expected_error import compare_weavings
-
+        """Say how far off the released trips are expected to be, from those that were woven once more."""
         return compare_weavings(self, trips, again, seed=0)
 
     def pieces(self, seed: int | None = None, *, trips: int, at_once: int) -> Iterator[Trips]:
@@ -174,58 +51,6 @@ class Measurements(Model):
             for first in range(0, trips, at_once):
                 yield woven.sample(min(at_once, trips - first), rng)
 
-    def table(self) -> pl.DataFrame:
-        """One row per cell: block, cell, noisy count, what a trip counts, variance of the noise.
-
-        Rows of the block `setting` hold the resolution, rows of the block `leaf` the partition of pairs; the row
-        `scale` has the noise scale of the whole budget in the place of a variance.
-        """
-        parts = [_rows(TOTAL, np.array([self.total]), 1, self.variance)]
-        parts.append(_rows(SCALE, np.zeros(1, np.int64), 1, self.scale))
-        look = asdict(self.resolution)
-        parts += [_rows(f"{SETTING} {name}", np.array([value]), 1, 0.0) for name, value in look.items()]
-        parts.append(_rows(LEAF, self.leaves, 1, 0.0))
-        parts += [_rows(name, part.counts, part.whole, part.variance) for name, part in self.noisy.items()]
-        return pl.concat(parts)
-
-    @classmethod
-    def of_table(
-        cls, table: pl.DataFrame, world: World, settings: Generation | None = None
-    ) -> "Measurements":
-        """What `table` wrote, over the world that it was measured in."""
-        try:
-            parts = {
-                str(key[0]): part.sort("cell")
-                for key, part in table.partition_by("block", as_dict=True).items()
-            }
-            look = {
-                name.removeprefix(f"{SETTING} "): int(part["noisy_count"][0])
-                for name, part in parts.items()
-                if name.startswith(f"{SETTING} ")
-            }
-            noisy = {
-                name: NoisyBlock(
-                    part["noisy_count"].to_numpy(), int(part["whole"][0]), float(part["variance"][0])
-                )
-                for name, part in parts.items()
-                if name not in (TOTAL, SCALE, LEAF) and not name.startswith(f"{SETTING} ")
-            }
-            total = parts[TOTAL]
-            return cls(
-                world,
-                Resolution(**look),
-                int(total["noisy_count"][0]),
-                float(parts[SCALE]["variance"][0]),
-                parts[LEAF]["noisy_count"].to_numpy(),
-                noisy,
-                settings or Generation(),
-                float(total["variance"][0]),
-            )
-        except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
-            raise InputError(
-                f"this table does not hold the measurements of a Weave release ({error})"
-            ) from error
-
 
 @contextmanager
 def _whole_model() -> Iterator[None]:
@@ -234,16 +59,3 @@ def _whole_model() -> Iterator[None]:
         yield
     except (KeyError, IndexError, ZeroDivisionError) as error:
         raise InputError(f"the model was changed, or is not whole: {error} is missing or wrong") from error
-
-
-def _rows(block: str, counts: Ints, whole: int, variance: float) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "block": [block] * len(counts),
-            "cell": np.arange(len(counts)),
-            "noisy_count": np.asarray(counts, np.int64),
-            "whole": np.full(len(counts), whole, np.int64),
-            "variance": np.full(len(counts), variance),
-        },
-        schema_overrides={"block": pl.String, "cell": pl.Int64},
-    )

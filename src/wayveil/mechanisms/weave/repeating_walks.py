@@ -12,8 +12,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.mechanisms.weave.cell_estimates import CellEstimates
-from wayveil.mechanisms.weave.move_chain import MoveRows
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.moves import MoveRows
 from wayveil.mechanisms.weave.settings import ListSettings
 from wayveil.world.repeats import (
     AGAIN,

@@ -1,10 +1,6 @@
-"""What walks have in common: those that end alike share that stretch, so that it is looked at once for all of them.
+"""What many trips share, found once for the fit; and the descent that finds their weights."""
 
-Trips of a support follow trees of shortest ways. Read from their ends they are a forest, with a tree for every
-destination, which has far fewer nodes than the trips have visits. A node stands for a whole rest of a walk: its own
-stop, then those of its parent, and so on to the destination.
-"""
-
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +8,95 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
+from wayveil.mechanisms.weave.settings import SolverSettings
 from wayveil.world.walk_blocks import Block, Walks
+
+
+def minimise(
+    function: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    iterations: int,
+    tolerance: float,
+    settings: SolverSettings,
+) -> tuple[Floats, int]:
+    """A point near the minimum, and the steps it took; `function` gives value and gradient.
+
+    Stops after so many steps, or when two steps in a row gain less than `tolerance` each.
+    """
+    point = start
+    value, slope = function(point)
+    moves, turns = (np.empty((settings.memory, len(start))) for _ in range(2))
+    bends = np.empty(settings.memory)
+    known, idle = 0, 0
+    for step in range(iterations):
+        direction = _point_downhill(slope, moves, turns, bends, known)
+        descent = dot(direction, slope)
+        if descent >= 0:  # rounding has spoilt the memory
+            known = 0
+            direction, descent = -slope, -dot(slope, slope)
+        if descent == 0:
+            return point, step
+        length = 1.0 if known else min(1.0, 1.0 / float(np.sqrt(dot(slope, slope))))
+        while True:
+            there = point + length * direction
+            new_value, new_slope = function(there)
+            if new_value <= value + settings.enough * length * descent:
+                break
+            length *= 0.5
+            if length < settings.shortest:
+                return point, step
+        known = _remember(there - point, new_slope - slope, moves, turns, bends, known)
+        idle = idle + 1 if value - new_value <= tolerance else 0
+        point, value, slope = there, new_value, new_slope
+        if idle == 2:
+            return point, step + 1
+    return point, iterations
+
+
+def _remember(move: Floats, turn: Floats, moves: Floats, turns: Floats, bends: Floats, known: int) -> int:
+    """Keep a step, how it turned the slope, and the inner product of both, the newest in row `known` modulo the memory;
+    returns the new `known`.
+    """
+    bend = dot(move, turn)
+    if bend <= 1e-14 * dot(turn, turn):
+        return known
+    row = known % len(moves)
+    moves[row], turns[row], bends[row] = move, turn, bend
+    return known + 1
+
+
+# Sums in any order: several numbers at a time, which rounds differently and nothing else.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def dot(one: Floats, other: Floats) -> float:
+    """The inner product, on one core."""
+    total = 0.0
+    for i in range(len(one)):
+        total += one[i] * other[i]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _point_downhill(slope: Floats, moves: Floats, turns: Floats, bends: Floats, known: int) -> Floats:
+    """Minus the slope divided by the curvature, as far as the last steps tell (two-loop recursion)."""
+    out = -slope
+    rows = min(known, len(moves))
+    factor = np.empty(rows)
+    for back in range(rows):
+        row = (known - 1 - back) % len(moves)
+        factor[back] = dot(moves[row], out) / bends[row]
+        for i in range(len(out)):
+            out[i] -= factor[back] * turns[row, i]
+    if rows:
+        row = (known - 1) % len(moves)
+        scale = bends[row] / dot(turns[row], turns[row])
+        for i in range(len(out)):
+            out[i] *= scale
+    for back in range(rows - 1, -1, -1):
+        row = (known - 1 - back) % len(moves)
+        change = factor[back] - dot(turns[row], out) / bends[row]
+        for i in range(len(out)):
+            out[i] += change * moves[row, i]
+    return out
 
 
 class Forest(NamedTuple):

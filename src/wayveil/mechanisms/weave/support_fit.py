@@ -1,20 +1,33 @@
-"""`Target`: what a support should explain; and the fit of a support to it, with or without a network."""
+"""A support of plausible trips, and weights for it that explain the noisy blocks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wayveil.arrays import Floats
-from wayveil.mechanisms.weave.cell_estimates import CellEstimates
+from wayveil.arrays import Floats, Ints
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.noisy_blocks import NoisyBlocks
 from wayveil.mechanisms.weave.settings import Generation
-from wayveil.mechanisms.weave.support import Support
 from wayveil.mechanisms.weave.weight_fit import Features, FittedWeights, fit_weights
-from wayveil.world.walk_blocks import Block, WalkBlocks
+from wayveil.world.walk_blocks import Block, WalkBlocks, Walks
 
-if TYPE_CHECKING:
-    from wayveil.mechanisms.weave.measurements import Measurements
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Walks, and the number of the way in which each was made: of choosing a route, or of walking over a list."""
+
+    walks: Walks
+    kind: Ints
+
+
+def select_walks(location: NDArray[np.int32], offsets: Ints, chosen: Ints) -> tuple[NDArray[np.int32], Ints]:
+    """Some of the walks that lie end to end."""
+    lengths = np.diff(offsets)[chosen]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return location[np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], lengths)], ends
+
 
 # The variance that the misfit of each cell of a block may have, given its estimates and what even weights put there.
 Allowance = Callable[[str, CellEstimates, Floats], Floats]
@@ -118,7 +131,7 @@ def count_support(total: float, settings: Generation) -> int:
     return int(np.clip(settings.support * total, settings.least, settings.most))
 
 
-def read_blocks(measured: "Measurements") -> tuple[WalkBlocks, dict[str, Block], dict[str, CellEstimates]]:
+def read_blocks(measured: NoisyBlocks) -> tuple[WalkBlocks, dict[str, Block], dict[str, CellEstimates]]:
     """The public blocks of measurements; those that were asked for, by name; and what is believed of their cells."""
     blocks = measured.blocks()
     asked = {name: block for name, block in blocks.all().items() if name in measured.noisy}

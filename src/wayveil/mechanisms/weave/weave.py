@@ -32,16 +32,19 @@ from wayveil.arrays import Ints
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.weave.departure_times import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
-from wayveil.mechanisms.weave.measurements import Measurements, NoisyBlock
-from wayveil.mechanisms.weave.repeated_questions import (
+from wayveil.mechanisms.weave.measurements import Measurements
+from wayveil.mechanisms.weave.noisy_blocks import NoisyBlock
+from wayveil.mechanisms.weave.resolution import (
+    LookingRules,
     blocks_alike,
+    choose_resolution,
+    drop_useless,
     require_same_looks,
     weigh_as_before,
 )
-from wayveil.mechanisms.weave.resolution import LookingRules, choose_resolution, drop_useless
 from wayveil.mechanisms.weave.settings import Generation
 from wayveil.mechanisms.weave.shares import Shares
+from wayveil.mechanisms.weave.weaving import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.synthesis.model import Model

@@ -22,16 +22,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.mechanisms.weave.descent import dot, minimise
 from wayveil.mechanisms.weave.settings import SolverSettings
 from wayveil.mechanisms.weave.shared_ways import (
     Forest,
     Stretches,
     add_stretch_scores,
     add_stretch_totals,
+    dot,
     find_stretches,
     grow_forest,
     look_up_cells,
+    minimise,
 )
 from wayveil.world.block_weights import count_parts, measure_norms
 from wayveil.world.walk_blocks import Block, Walks

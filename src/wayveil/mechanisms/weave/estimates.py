@@ -1,16 +1,47 @@
-"""What noisy counts are worth: means given the noise and what all counts together say about how counts differ.
+"""Estimates of noisy cells: how far noise reaches, and counts shrunk towards what the others let expect."""
 
-Counts of one group of cells are thought to come from a mixture of exponential laws whose weights are learnt from the
-noisy counts themselves (empirical Bayes, by expectation maximisation); for Laplace noise all integrals are closed. A
-count that stands out among its likes is believed; one that noise would often make is worth what its likes are on
-average.
-"""
+from dataclasses import dataclass
+from math import log, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.settings import ShrinkageSettings
+from wayveil.synthesis.following import Known
 from wayveil.synthesis.projection import onto_total
+
+
+@dataclass(frozen=True, eq=False)
+class CellEstimates:
+    """One value per cell of a block, in trips, all with this standard deviation.
+
+    each   that of every cell, where earlier releases tell more of some cells than of others; `deviation` is then the
+           root of the mean square
+    """
+
+    value: NDArray[np.float64]
+    deviation: float
+    each: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_known(cls, known: Known) -> "CellEstimates":
+        """Cells whose variances differ."""
+        return cls(known.value, float(np.sqrt(known.variance.mean())), np.sqrt(known.variance))
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Of every cell."""
+        return np.full(len(self.value), self.deviation**2) if self.each is None else self.each**2
+
+    @property
+    def scale(self) -> float:
+        """The scale of Laplace noise with this deviation."""
+        return self.deviation / sqrt(2)
+
+    def reach(self, false_cells: float) -> NDArray[np.float64]:
+        """What noise alone exceeds in so few cells: the more cells, the farther its largest value lies out."""
+        return np.sqrt(self.variance / 2) * max(log(len(self.value) / (2 * false_cells)), 1.0)
 
 
 def group_alike(expected: Floats, settings: ShrinkageSettings) -> Ints:
