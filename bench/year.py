@@ -1,7 +1,7 @@
 """The simulated year of docs/year.md: what its releases say week by week, beside what happened.
 
     wayveil lab simulate year FEED --out year --new-route 14
-    wayveil series run year/plan.toml year/taps/*.parquet
+    wayveil release year/wayveil.toml year/taps/*.parquet
     python -m bench.year year [docs/figures/year-weeks.svg]
 
 Per week: boardings in all, and at the stops that the new route serves alone, released and true (of simulated people, so
