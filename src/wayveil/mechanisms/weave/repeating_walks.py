@@ -70,6 +70,17 @@ class _Planned(NamedTuple):
     offsets: Ints
 
 
+class _Memory(NamedTuple):
+    """Where walks were: the walk that was last at each place, and at which of its visits; the places of this walk, in
+    order, and their weights as its next visit.
+    """
+
+    seen_by: Ints
+    last: Ints
+    seen: Ints
+    weight: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class RepeatFactors:
     """Factors by class of lengths, context and kind of visit; `memory` visits are remembered, of 2^`bits` classes."""
@@ -178,15 +189,40 @@ def _name_repeat(lag, at_origin):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _draw_visit(rows, memory, known, at, new, total, tries, rng):  # type: ignore[no-untyped-def]
+    """Draw the next place of a walk by weight. `at` is the walk, where it is, and the place to take if none is left."""
+    seen_by, _, seen, weight = memory
+    walk, here, chosen = at
+    drawn = rng.random() * total
+    if drawn < new:
+        # Of what the row offers only what is new, so that as many visits are new as should be.
+        for _ in range(tries):
+            chosen = _draw_place(rows, here, rng)
+            if seen_by[chosen] != walk:
+                break
+        return chosen
+    drawn -= new
+    for i in range(known):
+        if weight[i] > 0.0:
+            chosen = seen[i]
+            drawn -= weight[i]
+            if drawn < 0.0:
+                break
+    return chosen
+
+
+@njit(cache=True)
 def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyped-def]
     """Draw all planned walks into `location`, and add to `mass` how likely each kind of visit was."""
     origin, returns, length_class, offsets = planned
     places = len(rows.end)
-    seen_by = np.full(places, -1, np.int64)
-    last = np.zeros(places, np.int64)
-    seen = np.empty(places, np.int64)
+    seen_by, last, seen = (
+        np.full(places, -1, np.int64),
+        np.zeros(places, np.int64),
+        np.empty(places, np.int64),
+    )
     weight = np.empty(places)
-    kind = np.empty(places, np.int64)
+    memory = _Memory(seen_by, last, seen, weight)
     by_kind = np.empty(VISIT_KINDS)
     for j in range(len(origin)):
         length = offsets[j + 1] - offsets[j]
@@ -196,7 +232,7 @@ def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyp
         seen_by[origin[j]], last[origin[j]] = j, 0
         kinds = BEGIN
         for step in range(1, length):
-            here = location[place + step - 1]
+            here = np.int64(location[place + step - 1])
             context = 0
             if repeats.memory == 1:
                 context = kinds % REMEMBERED
@@ -208,35 +244,21 @@ def _walk(rows, repeats, planned, location, mass, rng):  # type: ignore[no-untyp
             for i in range(known):
                 chance = _find_chance(rows, here, seen[i])
                 old += chance
-                kind[i] = _name_repeat(step - last[seen[i]], seen[i] == origin[j])
-                weight[i] = chance * tilt[kind[i]]
-                by_kind[kind[i]] += weight[i]
+                kind = _name_repeat(step - last[seen[i]], seen[i] == origin[j])
+                weight[i] = chance * tilt[kind]
+                by_kind[kind] += weight[i]
             if known < places:
                 by_kind[NEW] = max(1.0 - old, 1e-9) * tilt[NEW]
             total = by_kind.sum()
             for k in range(VISIT_KINDS):
                 mass[length_class[j], context, k] += by_kind[k] / (total * (length - 1))
-            chosen, how = here, STAY
-            final = step == length - 1
+            chosen, final = here, step == length - 1
             if final and returns[j] == 1:
                 chosen = origin[j]
             else:
                 for _ in range(repeats.end_tries):
-                    drawn = rng.random() * total
-                    if drawn < by_kind[NEW]:
-                        # Of what the row offers only what is new, so that as many visits are new as should be.
-                        for _ in range(repeats.new_tries):
-                            chosen = _draw_place(rows, here, rng)
-                            if seen_by[chosen] != j:
-                                break
-                    else:
-                        drawn -= by_kind[NEW]
-                        for i in range(known):
-                            if weight[i] > 0.0:
-                                chosen = seen[i]
-                                drawn -= weight[i]
-                                if drawn < 0.0:
-                                    break
+                    at = (j, here, chosen)
+                    chosen = _draw_visit(rows, memory, known, at, by_kind[NEW], total, repeats.new_tries, rng)
                     if not final:
                         break
                     if (returns[j] < 0 or chosen != origin[j]) and rng.random() < rows.end[chosen]:
