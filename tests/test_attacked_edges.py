@@ -138,7 +138,7 @@ def test_9_a_look_at_the_raw_trips_is_written_down(wayveil, place):
     (place / "home").mkdir()
     introduce(wayveil, "home/ledger", "trips.csv", 10)
     assert release(wayveil, "trips.csv", "r1", ledger="home/ledger")[0] == 0
-    assert wayveil("score", "trips.csv", "r1", "--world", "stops.txt", "--queries", 50, "--quiet")[0] == 0
+    assert wayveil("score", "trips.csv", "r1", "--queries", 50, "--quiet")[0] == 0
     lines = json.loads(wayveil("ledger", "show", "home/ledger", "--lines", "--json")[1])
     assert any("look" in line.values() for line in lines)
 

@@ -10,7 +10,7 @@ from wayveil.cli import _register, app
 from wayveil.cli.moved import MOVED
 
 MOST_COMMANDS = 16
-MOST_OPTIONS = 216
+MOST_OPTIONS = 200
 GROUPS = ["Start", "Every week", "Hand on", "Inside only", "Officer", "Lab"]
 
 

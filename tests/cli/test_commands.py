@@ -96,17 +96,15 @@ def test_release_score_report_verify(wayveil, city, tmp_path):
     assert code == 0
     assert "epsilon = 1" in facts["guarantee"]
     assert json.loads((out / "datasheet.json").read_text())["mechanism"]["parameters"]["height"] == 4
-    code, printed, _ = wayveil(
-        "score", city / "trips.parquet", out, "--world", city / "city.zip", "--queries", 200, "--json"
-    )
+    code, printed, _ = wayveil("score", city / "trips.parquet", out, "--queries", 200, "--json")
     assert code == 0
     assert "simulated trips" in json.loads(printed)["notice"]
     page = tmp_path / "report.html"
-    assert wayveil("report", out, "--world", city / "city.zip", "--out", page, "--quiet")[0] == 0
+    assert wayveil("report", out, "--out", page, "--quiet")[0] == 0
     assert "INTERNAL" not in page.read_text()
     inside = tmp_path / "internal.html"
     raw = ("--raw", city / "trips.parquet", "--queries", 200, "--quiet")
-    assert wayveil("report", out, "--world", city / "city.zip", "--out", inside, *raw)[0] == 0
+    assert wayveil("report", out, "--out", inside, *raw)[0] == 0
     assert "INTERNAL" in inside.read_text()
     assert wayveil("verify", out)[0] == 0
     code, _, err = wayveil("verify", out, "--key", "0" * 32)
@@ -114,12 +112,9 @@ def test_release_score_report_verify(wayveil, city, tmp_path):
     code, text, _ = wayveil("ledger", "verify", tmp_path / "ledger", "--release", out)
     assert (code, "chain holds" in text) == (0, True)
     table = tmp_path / "od.csv"
-    assert (
-        wayveil("export", out, "--world", city / "city.zip", "--format", "od", "--out", table, "--anyway")[0]
-        == 0
-    )
+    assert wayveil("export", out, "--format", "od", "--out", table, "--anyway")[0] == 0
     assert pl.read_csv(table)["trips"].sum() == facts["released_trips"]
-    code, _, err = wayveil("export", out, "--world", city / "city.zip", "--format", "xml", "--out", table)
+    code, _, err = wayveil("export", out, "--format", "xml", "--out", table)
     assert (code, "xml" in err) == (2, True)
     (out / "trips.parquet").write_bytes(b"changed")
     code, _, err = wayveil("verify", out)

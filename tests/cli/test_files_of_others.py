@@ -64,13 +64,10 @@ def test_a_file_of_boardings_leads_to_the_command_that_releases_taps(wayveil, tm
     assert "Next: wayveil verify" in " ".join(err.split())
     folder = command[command.index("--out") + 1]
     assert wayveil("verify", folder)[0] == 0
-    code, out, _ = wayveil("ask", folder, "stops", "--world", "ring.npz", "--json", "--anyway")
+    code, out, _ = wayveil("ask", folder, "stops", "--json", "--anyway")
     assert (code, len(json.loads(out))) == (0, RING.size)
-    assert wayveil("report", folder, "--world", "ring.npz", "--quiet")[0] == 0
-    assert (
-        wayveil("export", folder, "--world", "ring.npz", "--format", "registry", "--out", "record.json")[0]
-        == 0
-    )
+    assert wayveil("report", folder, "--quiet")[0] == 0
+    assert wayveil("export", folder, "--format", "registry", "--out", "record.json")[0] == 0
 
 
 def test_riders_under_any_usual_name_are_found_or_asked_for(wayveil, tmp_path):
@@ -117,7 +114,7 @@ def test_of_two_columns_with_places_the_one_that_the_world_knows_counts(wayveil,
     assert "--map origin=start_station --map destination=end_station" in command
     words = ("--mechanism", "noisy-prefix-tree", "--quiet")
     assert wayveil(*shlex.split(command)[1:], *words)[0] == 0
-    shown = wayveil("ask", "release-bikes", "boardings", "--world", "stations.csv", "--anyway")[1]
+    shown = wayveil("ask", "release-bikes", "boardings", "--anyway")[1]
     assert "stop id" in shown
     assert shown.count(A) == 1  # the name is the id: told once
 
@@ -250,7 +247,7 @@ def test_a_sheet_of_all_answers_leaves_out_what_is_noise_unless_it_is_wanted(way
         "out",
     )
     assert wayveil("taps", "release", "taps.csv", *words, "--quiet")[0] == 0
-    asked = ("ask", "out", "all", "--world", "ring.npz")
+    asked = ("ask", "out", "all")
     code, shown, said = wayveil(*asked)
     assert (code, "most-used" in shown) == (0, False)
     assert "no better than silence" in " ".join(said.split())

@@ -232,7 +232,7 @@ def test_no_ledger_is_made_for_a_look(wayveil, place):
     sheet = json.loads((place / "r1" / "datasheet.json").read_text())
     said = sheet["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]
     assert "No ledger was asked" in said
-    assert wayveil("score", "trips.parquet", "r1", "--world", "stops.txt", "--queries", 50, "--quiet")[0] == 0
+    assert wayveil("score", "trips.parquet", "r1", "--queries", 50, "--quiet")[0] == 0
     assert not (place / "home" / "ledger").exists()
 
 

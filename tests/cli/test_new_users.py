@@ -250,16 +250,16 @@ def test_what_check_recommends_leads_to_a_release_that_answers(wayveil, tmp_path
     sheet = json.loads((tmp_path / folder / "datasheet.json").read_text())
     assert (sheet["visits"], sheet["rows"]["row"]) == (kind, kind)
     assert wayveil("verify", folder)[0] == 0
-    code, out, _ = wayveil("ask", folder, "stops", "--world", "ring.npz", "--json")
+    code, out, _ = wayveil("ask", folder, "stops", "--json")
     assert (code, json.loads(out)[0]["stop"] in RING.names) == (0, True)
     beside = ("--raw", name, "--json", "--anyway")
-    code, out, err = wayveil("ask", folder, "boardings", "--world", "ring.npz", *beside)
+    code, out, err = wayveil("ask", folder, "boardings", *beside)
     assert (code, err) == (0, "")
     assert sum(row["raw"] for row in json.loads(out)) >= 400
-    assert wayveil("report", folder, "--world", "ring.npz", "--quiet")[0] == 0
+    assert wayveil("report", folder, "--quiet")[0] == 0
     # Where people who tapped got off is not known.
     wanted = "registry" if kind == "taps" else "od"
-    words = ("export", folder, "--world", "ring.npz", "--format", wanted, "--out", "flows.csv")
+    words = ("export", folder, "--format", wanted, "--out", "flows.csv")
     assert wayveil(*words)[::2] == (0, "")
 
 
@@ -293,7 +293,7 @@ def test_check_names_the_dataset_under_which_the_ledger_knows_the_same_people(wa
 
 
 def test_a_folder_that_is_not_there_is_called_so(wayveil):
-    code, _, err = wayveil("ask", "nowhere", "boardings", "--world", "ring.npz")
+    code, _, err = wayveil("ask", "nowhere", "boardings")
     assert (code, "no such folder" in err) == (2, True)
 
 

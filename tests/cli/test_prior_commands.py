@@ -49,7 +49,7 @@ def test_taps_follow_the_folders_that_are_named(run, tmp_path):
     tap_release(run, 2, "--prior", "week0", "--prior", "week1")
     inputs = json.loads((tmp_path / "week2" / "datasheet.json").read_text())["public_inputs"]
     assert [each["title"] for each in inputs if each["name"] == "prior"] == ["taps0.csv", "taps1.csv"]
-    said = run("trend", "week0", "week2", "-w", "places.txt", "--question", "hours", "--json")
+    said = run("ask", "week0", "week2", "hours", "--json")
     assert len(json.loads(said.output)) == 24
 
 

@@ -40,7 +40,7 @@ def place(tmp_path_factory):
 
 
 def scored(place, *more):
-    files = (place / "trips.parquet", place / "release", "-w", place / "city.npz")
+    files = (place / "trips.parquet", place / "release")
     return json.loads(invoke("score", *files, "--queries", 100, "--json", *more))
 
 
@@ -64,12 +64,12 @@ def test_every_visit_boards_where_the_release_is_one_of_taps(place, tmp_path, mo
     counted = ("-m", "tap-counts", "--set", "max_visits=4", "--epsilon", 4, "--ledger", "none")
     invoke("release", trips, *city, *counted, "-o", tmp_path / "counts")
     write_taps(simulate_taps(CITY, 200, seed=1).taps, taps)
-    invoke("score", trips, place / "release", *city)
-    invoke("score", trips, tmp_path / "counts", *city)
-    invoke("score", taps, tmp_path / "counts", *city)
+    invoke("score", trips, place / "release", "-q")
+    invoke("score", trips, tmp_path / "counts", "-q")
+    invoke("score", taps, tmp_path / "counts", "-q")
     page = ("-o", tmp_path / "internal.html")
-    invoke("report", tmp_path / "counts", *city, *page, "--raw", taps)
-    invoke("report", tmp_path / "counts", *city, *page, "--raw", trips)
+    invoke("report", tmp_path / "counts", "-q", *page, "--raw", taps)
+    invoke("report", tmp_path / "counts", "-q", *page, "--raw", trips)
     assert [each[0] for each in asked] == [False, True, True, True, True]
     assert [each[1] == asked[0][1] for each in asked] == [True, True, False, False, True]
 
@@ -82,7 +82,7 @@ def test_the_help_teaches_how_to_read_the_figures():
 
 def test_a_published_report_has_its_pictures_beside_it_and_nothing_raw(place, tmp_path):
     page = tmp_path / "report.html"
-    facts = json.loads(invoke("report", place / "release", "-w", place / "city.npz", "-o", page, "--json"))
+    facts = json.loads(invoke("report", place / "release", "-o", page, "--json"))
     assert facts["for"] == "publication"
     links = re.findall(r'href="([^"#][^"]*)"', page.read_text())
     assert {"report-figures/map-private.csv", "report-figures/lengths.csv"} <= set(links)
@@ -115,8 +115,6 @@ def test_the_internal_report_takes_all_figures_and_a_comparison(place, tmp_path)
             "lab",
             "report",
             place / "release",
-            "-w",
-            place / "city.npz",
             "--raw",
             place / "trips.parquet",
             "--full",
@@ -133,10 +131,10 @@ def test_the_internal_report_takes_all_figures_and_a_comparison(place, tmp_path)
 
 def test_a_comparison_without_raw_trips_is_refused(place, tmp_path):
     with pytest.raises(ParameterError, match="internal report"):
-        invoke("lab", "report", place / "release", "-w", place / "city.npz", "--comparison", tmp_path)
+        invoke("lab", "report", place / "release", "--comparison", tmp_path)
     with pytest.raises(InputError, match="results of a comparison"):
         invoke(
-            *("lab", "report", place / "release", "-w", place / "city.npz", "--raw", place / "trips.parquet"),
+            *("lab", "report", place / "release", "--raw", place / "trips.parquet"),
             *("--comparison", tmp_path, "--queries", 50, "-o", tmp_path / "r.html", "-q"),
         )
 

@@ -74,7 +74,7 @@ def test_counts_with_routes_protect_riders_and_answer_by_route_and_hour(place):
     release(place, "riders", *common, "--unit", "rider", "--max-taps", 4, "--opt-out", "no_thanks")
     sheet = json.loads((place / "riders" / "datasheet.json").read_text())
     assert sheet["guarantee"]["unit"] == "rider"
-    asked = ("ask", place / "riders", "boardings", "-w", place / "city.npz", "--json", "--anyway")
+    asked = ("ask", place / "riders", "boardings", "--json", "--anyway")
     (row,) = json.loads(invoke(*asked, "--route", "r1", "--weekdays", "--between", "07:00", "09:00"))
     assert row["low"] <= row["answer"] <= row["high"]
     assert "at most 4 of a rider" in row["note"]

@@ -171,7 +171,7 @@ def test_the_command_and_the_page_say_what_changed(tmp_path):
     runner = CliRunner()
     page, table = tmp_path / "trend.html", tmp_path / "trend.csv"
     for out in (page, table):
-        ran = runner.invoke(app, ["trend", *folders, "-w", str(places), "-o", str(out), "-q"])
+        ran = runner.invoke(app, ["ask", *folders, "stops", "-o", str(out), "-q"])
         assert ran.exit_code == 0, ran.output
     assert "s005" in ran.output
     text = page.read_text()
@@ -180,7 +180,7 @@ def test_the_command_and_the_page_say_what_changed(tmp_path):
     assert (tmp_path / "charts" / "change-stops.csv").exists()
     rows = pl.read_csv(table)
     assert rows.filter(pl.col("stop_id") == "s005")["verdict"].item() == MORE
-    ran = runner.invoke(app, ["trend", *folders, "-w", str(places), "-o", "trend.doc"])
+    ran = runner.invoke(app, ["ask", *folders, "stops", "-o", "trend.doc"])
     assert ran.exit_code != 0
 
 

@@ -36,7 +36,7 @@ def test_a_saved_trie_is_written_as_it_was_released(tmp_path):
 def test_the_command_line_writes_it_too(tmp_path, monkeypatch, capsys):
     made, folder = saved(MobiTrie(), tmp_path / "out")
     (tmp_path / "stops.txt").write_text("a\nb\nc\n")
-    words = ["export", folder, "--world", tmp_path / "stops.txt", "--format", "trie"]
+    words = ["export", folder, "--format", "trie"]
     monkeypatch.setattr("sys.argv", ["wayveil", *map(str, words), "--out", str(tmp_path / "trie.json")])
     with pytest.raises(SystemExit) as stopped:
         main()

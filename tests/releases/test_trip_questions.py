@@ -10,12 +10,14 @@ from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.verdicts import Verdict
+from wayveil.answers.asked import Asked
 from wayveil.answers.districts import read_districts
 from wayveil.answers.questions import say_question
 from wayveil.answers.trip_questions import answer_trips
 from wayveil.errors import InputError, ParameterError, RefusedError
 from wayveil.privacy.bits import SeededBits
 from wayveil.trips.trips import Trips
+from wayveil.utility.raw_answers import RawAnswers
 from wayveil.world.network_lines import line_edges
 
 # Two lines meet at stops 0 and 3.
@@ -27,8 +29,9 @@ SHEET = {"guarantee": {"epsilon": "1", "unit": "trip", "bounds": {}}}
 EIGHT = 8 * 3_600
 
 
-def asked(question, trips=TRIPS, **options):
-    return answer_trips(bare_release(trips, SHEET), question, **options)
+def asked(question, trips=TRIPS, raw=None, bits=None, **options):
+    add = None if raw is None else RawAnswers(raw, bits=bits).add_trips
+    return answer_trips(bare_release(trips, SHEET), Asked.of(question, **options), add=add)
 
 
 def rows(question, *keys, **options):
@@ -178,8 +181,8 @@ def test_tap_ins_never_stand_for_trips():
     assert "tap-ins" in say_question("stops", taps=True)
     tapped = bare_release(TRIPS, taps=True)
     with pytest.raises(ParameterError, match="got off"):
-        answer_trips(tapped, "alightings")
-    assert answer_trips(tapped, "boardings").table["answer"].sum() == TRIPS.visits
+        answer_trips(tapped, Asked("alightings"))
+    assert answer_trips(tapped, Asked("boardings")).table["answer"].sum() == TRIPS.visits
 
 
 def test_changes_that_the_error_of_the_release_may_make_are_refused_or_marked():

@@ -61,21 +61,21 @@ def refused(folder, out, command):
     return str(done.exception)
 
 
-ATTACK = ["risk", "@release", "--raw", "@raw.csv", "--world", "@city.npz"]
+ATTACK = ["risk", "@release", "--raw", "@raw.csv"]
 
 
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["risk", "@plain", "--raw", "@plain.csv", "--world", "@plain.txt"], "no coordinates"),
+        (["risk", "@plain", "--raw", "@plain.csv"], "no coordinates"),
         ([*ATTACK, "--holdout", "@same-riders.csv"], "riders with .*raw.csv"),
         ([*ATTACK, "--holdout", "@same-trips.csv"], "trip ids with .*raw.csv"),
-        (["risk", "@release", "--raw", "@few.csv", "--world", "@city.npz"], "19 riders"),
+        (["risk", "@release", "--raw", "@few.csv"], "19 riders"),
         ([*ATTACK, "--holdout", "@others.csv", "--targets", "19"], "fewer than 20"),
         (["lab", *ATTACK, "--p", "1.5"], r"0\.\.1, not 1\.5"),
         (["lab", *ATTACK, "--p", "-0.1"], r"0\.\.1, not -0\.1"),
-        ([*ATTACK[:-1], "@plain.txt"], "another world|different world|not the world"),
-        (["risk", "@release", "--raw", "@timeless.csv", "--world", "@city.npz", "--hours"], "carry none"),
+        ([*ATTACK, "--world", "@plain.txt"], "another world|different world|not the world"),
+        (["risk", "@release", "--raw", "@timeless.csv", "--hours"], "carry none"),
     ],
 )
 def test_risk_says_why_and_writes_nothing(files, tmp_path, command, sentence):
@@ -107,7 +107,7 @@ def test_anonymise_says_why_and_writes_nothing(files, tmp_path, trips, world, me
 def test_a_report_points_to_its_risk_page_or_is_not_written_at_all(files, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
-    report = ["report", "@release", "--world", "@city.npz", "--raw", "@raw.csv", "--risk", "--json"]
+    report = ["report", "@release", "--raw", "@raw.csv", "--risk", "--json"]
     report += ["--ledger", str(tmp_path / "ledger"), "--out", str(out / "r.html"), "--holdout"]
     assert "shares" in refused(files, out, [*report, "@same-riders.csv"])
     words = [str(files / word[1:]) if word.startswith("@") else word for word in [*report, "@others.csv"]]

@@ -14,6 +14,7 @@ from tap_releases import release_taps
 from wayveil.accuracy.judging import judge
 from wayveil.answers.answer_sheet import answer_sheet
 from wayveil.answers.answers import top_patterns
+from wayveil.answers.asked import Asked
 from wayveil.answers.visit_counts import COUNTED, route_boardings
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
@@ -143,7 +144,7 @@ def test_longer_patterns_have_bars_too_where_they_are_known_to_hold():
 
 def test_plain_laplace_stands_beside_and_marks_the_answer_internal():
     one = asked(NoisyPrefixTree(height=3, successors="all"))
-    answer = RawAnswers(RAW, bits=SeededBits(1))(one, "pairs", top=5)
+    answer = RawAnswers(RAW, bits=SeededBits(1))(one, Asked("pairs", top=5))
     assert answer.internal
     assert "Not for publication" in answer.note
     grams = np.stack([CITY.index_of(answer.table[name]) for name in ("stop_1", "stop_2")], axis=1)
@@ -157,7 +158,7 @@ def test_plain_laplace_noise_covers_the_unit_of_the_release(unit, scale):
     cut = np.bincount(RAW.cut(3).location, minlength=8)
     noise = np.concatenate(
         [
-            RawAnswers(RAW, bits=SeededBits(seed))(one, "stops")
+            RawAnswers(RAW, bits=SeededBits(seed))(one, Asked("stops"))
             .table.sort("stop_id")["plain_laplace"]
             .to_numpy()
             - cut
@@ -184,7 +185,7 @@ def test_counted_routes_are_answered_from_their_counts_and_load_is_per_scheduled
     made = release_taps(TAPS, "counts-first", epsilon=3, first_day=date(2024, 12, 15), days=6, seed=1)
     one = made
     true = np.bincount(TAPS.route, minlength=2)
-    routes = RawAnswers(RAW, true.astype(float))(one, "routes").table.sort("route_id")
+    routes = RawAnswers(RAW, true.astype(float))(one, Asked("routes")).table.sort("route_id")
     assert np.abs(routes["answer"].to_numpy() - true).max() < 60
     assert (routes["high"] > routes["answer"]).all()
     load = one.ask("load", seats=10).table.sort("route_id")
@@ -207,7 +208,7 @@ def test_plain_tap_counts_have_bars_from_their_spends():
     assert made.datasheet["guarantee"]["unit"] == Event().name
     one = made
     for question in ("total", "stops", "hours", "stop-hours"):
-        table = RawAnswers(RAW)(one, question).table
+        table = RawAnswers(RAW)(one, Asked(question)).table
         assert table["high"].null_count() == 0
         assert {"raw", "plain_laplace"} <= set(table.columns)
     assert one.ask("pairs").table.height == 0
@@ -256,7 +257,7 @@ def test_weave_on_taps_is_refused_and_the_right_mechanism_named():
 @pytest.mark.parametrize("unit", [Points(length=2), Window(seconds=DAY, max_visits=2)])
 def test_releases_for_units_of_visits_answer_beside_raw_taps(unit):
     made = release(SINGLE, TapCounts(), epsilon=4, unit=unit, rule=ANY_MOVE, bits=SeededBits(3), seed=1)
-    answer = RawAnswers(SINGLE)(made, "stops")
+    answer = RawAnswers(SINGLE)(made, Asked("stops"))
     assert answer.table["raw"].sum() == len(TAPS)
     assert answer_sheet(made).table.height > 0
 

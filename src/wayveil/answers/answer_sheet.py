@@ -1,25 +1,20 @@
 """All answers of a release on one sheet, each beside what the plain Laplace mechanism has for the same epsilon."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import Answer, answer_question
+from wayveil.answers.asked import NOTHING_RAN, Asked, Ran, Seats
 from wayveil.answers.plain_laplace import plain_half_width
-from wayveil.answers.questions import QUESTIONS
-from wayveil.answers.seats import SEATS, Seats
+from wayveil.answers.questions import KIND_OF, QUESTIONS
 from wayveil.errors import ParameterError, RefusedError
 
 # Lists of all stops and cells are left to their own questions.
+Answering = Callable[[JudgedRelease, Asked], Answer]
 ON_THE_SHEET = ("total", "hours", "most-used", "least-used", "routes", "load", "pairs", "triples")
-
-
-class Answering(Protocol):
-    """A way to answer one question."""
-
-    def __call__(self, release: JudgedRelease, question: str, *, top: int, seats: Seats) -> Answer: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +38,23 @@ def answer_sheet(
     *,
     questions: tuple[str, ...] = ON_THE_SHEET,
     top: int = 20,
-    seats: Seats = SEATS,
+    seats: Seats | None = None,
     answering: Answering = answer_question,
+    anyway: bool = True,
 ) -> AnswerSheet:
     """Answer all questions that can be answered; `top` limits every list but that of hours. Costs nothing.
 
-    `answering` is another way to answer one question, for sheets that set more beside.
+    `answering` is another way to answer one question, for sheets that set more beside. Unless they are wanted
+    `anyway`, numbers that the verdict of the release calls noise are left unanswered.
     """
     parts, notes, unanswered = [], {}, {}
     plain = plain_half_width(release.datasheet)
     internal = False
     for question in questions:
+        asked = Asked(question, top=top, ran=Ran(seats=seats) if question == "load" else NOTHING_RAN)
         try:
-            answer = answering(release, question, top=top, seats=seats)
+            release.accuracy.refuse_noise(KIND_OF[question], anyway=anyway)
+            answer = answering(release, asked)
         except (ParameterError, RefusedError) as error:
             unanswered[question] = str(error)
             continue

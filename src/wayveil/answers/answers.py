@@ -12,12 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.delay import Delays, count_delay
-from wayveil.answers.filters import NO_FILTERS, Filters
+from wayveil.answers.asked import Asked
+from wayveil.answers.delay import count_delay
 from wayveil.answers.load import count_load
-from wayveil.answers.questions import QUESTIONS
-from wayveil.answers.seats import SEATS, Seats, Service
-from wayveil.answers.trip_periods import Period
+from wayveil.answers.questions import KIND_OF, QUESTIONS
 from wayveil.answers.visit_counts import count_routes, count_visits_of, say_bars
 from wayveil.errors import ParameterError
 from wayveil.synthesis.estimates import Estimate, Key, Runs
@@ -33,19 +31,6 @@ GROUPED: Final[dict[str, tuple[Key, ...]]] = {
     "least-used": ("stop",),
     "hours": ("hour",),
     "stop-hours": ("stop", "hour"),
-}
-KIND_OF: Final = {
-    "total": "visits",
-    "stops": "stops",
-    "most-used": "stops",
-    "least-used": "stops",
-    "hours": "hours",
-    "stop-hours": "stop-hours",
-    "pairs": "edges",
-    "triples": "triples",
-    "routes": "stops",
-    "load": "stops",
-    "delay": "stop-hours",
 }
 HIDDEN: Final = (
     "{count:,} more stops have no tap-in in this release: fewer than it can tell from none. Which of them is used "
@@ -67,37 +52,21 @@ class Answer:
     title: str = ""
 
 
-def answer_question(
-    release: JudgedRelease,
-    question: str,
-    *,
-    top: int = 20,
-    seats: Seats = SEATS,
-    filters: Filters = NO_FILTERS,
-    by: tuple[Period, ...] = (),
-    service: Service | None = None,
-    delays: Delays | None = None,
-) -> Answer:
-    """Answer one of QUESTIONS; `top` limits lists.
-
-    `filters` say which taps are asked for, `by` adds hours, days or weekdays to what is counted. `load` divides by the
-    seats of a `service`; without one by all runs of the network, of `seats` each. `delay` needs `delays`.
-    """
+def answer_question(release: JudgedRelease, asked: Asked) -> Answer:
+    """Answer a question about visits, of all of them or of those that are asked for."""
+    question = asked.question
     if question not in QUESTIONS:
         raise ParameterError(f"unknown question {question!r}; choose one of {', '.join(QUESTIONS)}")
-    if service is not None and question != "load":
-        raise ParameterError(f"a timetable is for load and line-load, not for {question!r}")
-    if delays is not None and question != "delay":
-        raise ParameterError(f"delays are for the question delay, not for {question!r}")
     if question in ("pairs", "triples"):
-        filters.refuse_others(question, (), "it counts whole trips")
-        _refuse_by(question, by)
+        asked.filters.refuse_others(question, (), "it counts whole trips")
+        if asked.by:
+            raise ParameterError(f"{question!r} is not counted by {', '.join(asked.by)}")
     if question == "load":
-        keys, found, note = count_load(release, seats, filters, by, service)
+        keys, found, note = count_load(release, asked)
     elif question == "delay":
-        keys, found, note = count_delay(release, filters, by, delays)
+        keys, found, note = count_delay(release, asked)
     else:
-        keys, found, note = _count(release, question, top, filters, by)
+        keys, found, note = _count(release, asked)
     table = pl.DataFrame(
         {**keys, **with_bars(found, whole=question not in ("load", "delay"), below=question == "delay")}
     )
@@ -106,7 +75,7 @@ def answer_question(
         hidden = table.filter(pl.col("answer") == 0).height
         table = table.filter(pl.col("answer") > 0)
         note = f"{note} {HIDDEN.format(count=hidden)}" if hidden else note
-    return Answer(question, sort_rows(question, table, top), _with_verdict(release, question, note))
+    return Answer(question, sort_rows(question, table, asked.top), _with_verdict(release, question, note))
 
 
 def sort_rows(question: str, table: pl.DataFrame, top: int) -> pl.DataFrame:
@@ -118,23 +87,16 @@ def sort_rows(question: str, table: pl.DataFrame, top: int) -> pl.DataFrame:
     return table
 
 
-def _count(
-    release: JudgedRelease, question: str, top: int, filters: Filters, by: tuple[Period, ...]
-) -> tuple[dict[str, Any], Estimate, str]:
+def _count(release: JudgedRelease, asked: Asked) -> tuple[dict[str, Any], Estimate, str]:
     world, counted = release.world, isinstance(release.model, OfTaps)
-    if question in ("pairs", "triples"):
-        grams = top_patterns(release.trips, 2 if question == "pairs" else 3, top)
+    if asked.question in ("pairs", "triples"):
+        grams = top_patterns(release.trips, 2 if asked.question == "pairs" else 3, asked.top)
         found = release.estimate(Runs(grams))
         assert found is not None  # trips always tell their runs
         return gram_keys(world, grams), found, MADE_UP if counted else say_bars(found)
-    if question == "routes":
-        return count_routes(release, filters, by)
-    return count_visits_of(release, GROUPED[question], filters, by)
-
-
-def _refuse_by(question: str, by: tuple[Period, ...]) -> None:
-    if by:
-        raise ParameterError(f"{question!r} is not counted by {', '.join(by)}")
+    if asked.question == "routes":
+        return count_routes(release, asked.filters, asked.by)
+    return count_visits_of(release, GROUPED[asked.question], asked.filters, asked.by)
 
 
 def _with_verdict(release: JudgedRelease, question: str, note: str) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.filters import PLACES, Filters
-from wayveil.answers.trip_periods import Period
+from wayveil.answers.asked import Asked
+from wayveil.answers.filters import PLACES
 from wayveil.answers.visit_counts import ask_for, estimate_of, say_bars
 from wayveil.arrays import Floats
 from wayveil.errors import InputError, ParameterError
@@ -38,22 +38,21 @@ class Delays:
         return self.minutes.shape[1] == HOURS
 
 
-def count_delay(
-    release: JudgedRelease, filters: Filters, by: tuple[Period, ...], delays: Delays | None
-) -> tuple[dict[str, Any], Estimate, str]:
-    """The mean over boardings, of all of them or by hour."""
-    if delays is None:
+def count_delay(release: JudgedRelease, asked: Asked) -> tuple[dict[str, Any], Estimate, str]:
+    """Average over boardings, of all of them or by hour."""
+    if asked.delays is None:
         raise ParameterError("say how late vehicles were: --delays with TIDES stop_visits or GTFS-realtime")
+    filters, by, delays = asked.filters, asked.by, read_delays(asked.delays, release.world)
     filters.refuse_others("delay", ("between", *PLACES), "delays are known by stop and hour")
     if set(by) - {"hour"} or (by and not delays.hourly):
         raise ParameterError("delay is given in all or, where the delays have hours, by hour")
     if "between" in filters.given and not delays.hourly:
         raise ParameterError("GTFS-realtime is read without hours: leave --between away")
     per: tuple[Key, ...] = ("stop", "hour") if delays.hourly else ("stop",)
-    asked = ask_for(release, per, filters, ())
-    known = estimate_of(release, asked)
+    question = ask_for(release, per, filters, ())
+    known = estimate_of(release, question)
     assert known is not None  # trips tell stops, and hours or an error
-    stops, hours = asked.axis("stop", release.world.size), asked.axis("hour", HOURS)
+    stops, hours = question.axis("stop", release.world.size), question.axis("hour", HOURS)
     late = delays.minutes[np.ix_(stops, hours)] if delays.hourly else delays.minutes[stops]
     shape = late.shape
     boarded = np.maximum(known.values, 0).reshape(shape)

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.filters import TIMES, Filters
-from wayveil.answers.seats import Seats, Service, seats_per_row
-from wayveil.answers.trip_periods import Period
+from wayveil.answers.asked import Asked, Seats
+from wayveil.answers.filters import TIMES
+from wayveil.answers.seats import SEATS, find_service, seats_per_row
 from wayveil.answers.visit_counts import ask_for, count_routes, network_of, sizes_of
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
@@ -25,23 +25,23 @@ RAN: Final = (
 )
 
 
-def count_load(
-    release: JudgedRelease, seats: Seats, filters: Filters, by: tuple[Period, ...], service: Service | None
-) -> tuple[dict[str, Any], Estimate, str]:
+def count_load(release: JudgedRelease, asked: Asked) -> tuple[dict[str, Any], Estimate, str]:
     """Tap-ins per seat, with the columns that name the rows and the numbers that were divided."""
+    filters, by = asked.filters, asked.by
     filters.refuse_others("load", (*TIMES, "route"), "seats are those of whole routes")
-    if service is None:
-        if filters.given or by:
-            raise ParameterError(
-                "load of some hours or days needs to know what ran then: give the feed with --timetable"
-            )
-        keys, flow, note = count_routes(release, filters, by)
-        return keys, flow.over(all_seats(network_of(release.world), seats)), f"{note} {ALL_RUNS}"
+    service = find_service(release, asked.ran)
+    if service is None and (filters.given or by):
+        raise ParameterError(
+            "load of some hours or days needs to know what ran then: give the feed with --timetable"
+        )
     keys, flow, note = count_routes(release, filters, by)
-    asked = ask_for(release, ("route",), filters, by)
+    if service is None:
+        seats = all_seats(network_of(release.world), asked.ran.seats)
+        return keys, flow.over(seats), f"{note} {ALL_RUNS}"
+    question = ask_for(release, ("route",), filters, by)
     rows = service.by_route()
-    columns = {key: rows[key].to_numpy() for key in asked.keys}
-    at, size = asked.rows(columns, sizes_of(release))
+    columns = {key: rows[key].to_numpy() for key in question.keys}
+    at, size = question.rows(columns, sizes_of(release))
     ran = seats_per_row(rows, at, size)
     boardings = np.maximum(np.rint(flow.values), 0)
     beside = {
@@ -51,8 +51,9 @@ def count_load(
     return {**keys, **beside}, flow.over(ran), f"{note} {RAN}"
 
 
-def all_seats(network: Network, seats: Seats) -> Floats:
+def all_seats(network: Network, seats: Seats | None) -> Floats:
     """Seats of all runs of each route in the feed; at least one, so that a route without a run has a load."""
+    seats = SEATS if seats is None else seats
     if not str(seats).strip().isdigit():
         raise ParameterError("seats by route or run belong to a timetable: give the feed with --timetable")
     return np.maximum(scheduled_runs(network) * int(str(seats)), 1)

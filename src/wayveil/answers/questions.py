@@ -1,18 +1,8 @@
-"""The questions that a release answers, one line each. Light, so that the help of a command can show them."""
+"""The questions that a release answers, each in one line. Light, so that the help of a command can show them."""
 
 from typing import Final
 
-TRIP_QUESTIONS: Final = {
-    "boardings": "trips that begin at each stop",
-    "alightings": "trips that end at each stop",
-    "through": "trips that pass each stop, begin or end there",
-    "journeys": "trips from one stop to another",
-    "districts": "trips from one district to another",
-    "transfers": "trips that change lines at each stop",
-    "line-load": "trips on the busiest stretch of each line in each direction",
-    "durations": "trips by their minutes on the public timetable",
-    "distances": "trips by their kilometres along the public network",
-}
+# About visits; where every visit boards, they are tap-ins.
 QUESTIONS: Final = {
     "total": "tap-ins in all",
     "stops": "tap-ins per stop",
@@ -26,12 +16,54 @@ QUESTIONS: Final = {
     "load": "tap-ins per seat that ran, of each route",
     "delay": "minutes that a passenger's vehicle was late, on average",
 }
+TRIP_QUESTIONS: Final = {
+    "boardings": "trips that begin at each stop",
+    "alightings": "trips that end at each stop",
+    "through": "trips that pass each stop, begin or end there",
+    "journeys": "trips from one stop to another",
+    "districts": "trips from one district to another",
+    "transfers": "trips that change lines at each stop",
+    "line-load": "trips on the busiest stretch of each line in each direction",
+    "durations": "trips by their minutes on the public timetable",
+    "distances": "trips by their kilometres along the public network",
+}
 ALL: Final = "all"
+# Questions to several releases: their rows are the same in every release, or can be matched by their names.
+TREND_QUESTIONS: Final = (
+    *("total", "stops", "hours", "stop-hours", "routes"),
+    *("boardings", "alightings", "journeys"),
+)
+# Widths of the classes in which durations (minutes) and distances (kilometres) are listed.
+CLASS: Final = {"durations": 10, "distances": 2}
+UNIT: Final = {"durations": "minutes", "distances": "km"}
+WITH_SEATS: Final = ("load", "line-load")
+# The kind of question (see `synthesis.tallies`) on which the release has a verdict.
+KIND_OF: Final = {
+    "total": "visits",
+    "stops": "stops",
+    "most-used": "stops",
+    "least-used": "stops",
+    "hours": "hours",
+    "stop-hours": "stop-hours",
+    "pairs": "edges",
+    "triples": "triples",
+    "routes": "stops",
+    "load": "stops",
+    "delay": "stop-hours",
+}
 
 
 def say_question(question: str, *, taps: bool) -> str:
-    """Say what is counted: a visit is a tap-in where the release is of taps."""
+    """Put a question about visits in words: they are tap-ins only where every visit boards."""
     return QUESTIONS[question] if taps else QUESTIONS[question].replace("tap-ins", "visits")
+
+
+def say_trip_question(question: str, over: float | None) -> str:
+    """Put a question about trips in words, with its limit."""
+    if over is None or question not in CLASS:
+        return TRIP_QUESTIONS[question]
+    longer = "take longer" if question == "durations" else "are longer"
+    return f"share of trips that {longer} than {over:g} {UNIT[question]}"
 
 
 def explain_questions() -> str:
@@ -39,4 +71,5 @@ def explain_questions() -> str:
     lines = [f"- {name}: {what}" for name, what in TRIP_QUESTIONS.items()]
     lines += [f"- {name}: {say_question(name, taps=False)}" for name in QUESTIONS]
     lines.append(f"- {ALL}: every question about visits, on one sheet")
-    return "\n".join(["What is asked. A visit is a tap-in where the release is of taps.", *lines])
+    head = "What is asked. A visit is a tap-in where the release is of taps. To several releases: "
+    return "\n".join([f"{head}{', '.join(TREND_QUESTIONS)}.", *lines])

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.answers.asked import Ran, Seats
 from wayveil.answers.filters import EPOCH, days_of
 from wayveil.answers.trip_periods import is_dated
 from wayveil.arrays import Floats
@@ -21,7 +22,6 @@ from wayveil.world.gtfs.timetable import Timetable, read_timetable
 from wayveil.world.network import Network
 
 SEATS: Final = 38
-Seats = int | str | Path | pl.DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,34 +68,29 @@ class Service:
         return pl.concat(parts)
 
 
-def find_service(
-    release: JudgedRelease,
-    timetable: str | Path,
-    *,
-    seats: Seats = SEATS,
-    timetable_date: str | date | None = None,
-    days: int | None = None,
-) -> Service:
-    """The service of the days of a release.
+def find_service(release: JudgedRelease, ran: Ran) -> Service | None:
+    """Find the service of the days of a release; None where no timetable is given.
 
     A day that the calendars of the feed do not cover is refused, unless `timetable_date` says whose runs every day
     had. A release without dates needs that too, and on how many `days` its people were counted.
     """
+    if ran.timetable is None:
+        return None
     if not isinstance(release.world, Network) or len(release.world.route_ids) == 0:
         raise ParameterError("this world has no routes; open the release with its GTFS feed")
-    table = read_timetable(timetable, release.world)
-    same = None if timetable_date is None else (parse_date(timetable_date) - EPOCH).days
+    table = read_timetable(ran.timetable, release.world)
+    same = None if ran.timetable_date is None else (parse_date(ran.timetable_date) - EPOCH).days
     if same is not None and not table.covers(same):
         raise ParameterError(_not_covered(same, table))
     dated = isinstance(release.model, OfDays) or is_dated(release.trips)
     if not dated:
-        if days is None or same is None:
+        if ran.days is None or same is None:
             raise ParameterError(
                 "this release has no dates: say with --timetable-date whose runs every day had, and with --days on how "
                 "many days its people were counted"
             )
-        return Service(table, release.world, ((same, same),) * days, _seats_of(table, seats))
-    if days is not None:
+        return Service(table, release.world, ((same, same),) * ran.days, _seats_of(table, ran.seats))
+    if ran.days is not None:
         raise ParameterError("--days is for releases without dates; this one knows its days")
     counted = days_of(release)
     for day in counted if same is None else []:
@@ -107,12 +102,13 @@ def find_service(
         table,
         release.world,
         tuple((day, day if same is None else same) for day in counted),
-        _seats_of(table, seats),
+        _seats_of(table, ran.seats),
     )
 
 
-def _seats_of(timetable: Timetable, seats: Seats) -> Floats:
+def _seats_of(timetable: Timetable, seats: Seats | None) -> Floats:
     """Seats of every trip: a number, or a table with `seats` by `route_id` or `trip_id`."""
+    seats = SEATS if seats is None else seats
     if isinstance(seats, str) and seats.strip().isdigit():
         seats = int(seats)
     if isinstance(seats, int):

@@ -17,8 +17,9 @@ import numpy as np
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.answers import GROUPED, KIND_OF, answer_question
-from wayveil.answers.questions import TRIP_QUESTIONS, say_question
+from wayveil.answers.answers import GROUPED, answer_question
+from wayveil.answers.asked import Asked
+from wayveil.answers.questions import KIND_OF, TREND_QUESTIONS, TRIP_QUESTIONS, say_question
 from wayveil.answers.ranks import rank_ranges
 from wayveil.answers.trip_questions import answer_trips, trip_kind
 from wayveil.arrays import Floats
@@ -30,8 +31,6 @@ from wayveil.synthesis.model import Estimates, Follows, OfTaps
 from wayveil.synthesis.noise_sums import NORMAL_95
 
 MORE, LESS, SAME, UNKNOWN = "more", "less", "no change that noise could not make", "not known"
-# Questions whose rows are the same in every release of a world, or can be matched by their names.
-ASKED: Final = ("total", "stops", "hours", "stop-hours", "routes", "boardings", "alightings", "journeys")
 RANKED: Final = ("stops", "routes", "boardings", "alightings")
 # Chance that any of the changes that are named is noise, among those named.
 FALSE = 0.05
@@ -92,8 +91,8 @@ def find_trend(releases: Sequence[JudgedRelease], question: str = "stops", *, an
         raise ParameterError("a trend needs two releases or more")
     if len({each.model.fingerprint() for each in releases}) < len(releases):
         raise ParameterError("the same release was given twice: there is no change between it and itself")
-    if question not in ASKED:
-        raise ParameterError(f"there is no trend of {question!r}; there are {', '.join(ASKED)}")
+    if question not in TREND_QUESTIONS:
+        raise ParameterError(f"there is no trend of {question!r}; there are {', '.join(TREND_QUESTIONS)}")
     if question in TRIP_QUESTIONS and all(isinstance(each.model, OfTaps) for each in releases):
         raise ParameterError(
             "these releases counted single taps: ask for total, stops, hours, stop-hours or routes"
@@ -137,9 +136,9 @@ def name_releases(releases: Sequence[JudgedRelease]) -> tuple[str, ...]:
 def _answer(release: JudgedRelease, question: str) -> pl.DataFrame:
     """Keys, answer, low and high, as numbers that may be negative where noise is."""
     if question in TRIP_QUESTIONS:
-        return _as_numbers(answer_trips(release, question, top=MOST_PAIRS).table)
+        return _as_numbers(answer_trips(release, Asked(question, top=MOST_PAIRS)).table)
     alone = replace(release, model=release.model.alone()) if isinstance(release.model, Follows) else release
-    table = _as_numbers(answer_question(alone, question).table)
+    table = _as_numbers(answer_question(alone, Asked(question)).table)
     per: tuple[Key, ...] = ("route",) if question == "routes" else GROUPED[question]
     known = alone.model.estimate(Visits(per), alone.trips) if isinstance(alone.model, Estimates) else None
     if known is None or known.low is None or known.high is None:

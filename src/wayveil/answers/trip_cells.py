@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wayveil.answers.districts import Districts
 from wayveil.answers.filters import NO_FILTERS, Filters
+from wayveil.answers.questions import CLASS
 from wayveil.answers.seats import Service
 from wayveil.answers.visit_counts import network_of
 from wayveil.arrays import Floats, Ints
@@ -17,15 +18,11 @@ from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths
 
-# Widths of the classes in which durations (minutes) and distances (kilometres) are listed.
-CLASS = {"durations": 10, "distances": 2}
-UNIT = {"durations": "minutes", "distances": "km"}
-
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """What the caller adds to a question: districts, a limit in minutes or kilometres, filters, the service that ran;
-    and whether visits are taps."""
+class TripQuestion:
+    """A question about trips in the numbers of a release: districts, a limit in minutes or kilometres, filters, the
+    service that ran; and whether visits are taps."""
 
     question: str
     districts: Districts | None = None
@@ -43,30 +40,30 @@ class TripCells:
     visit: Ints
 
 
-def _boardings(trips: Trips, asked: Asked) -> TripCells:
+def _boardings(trips: Trips, asked: TripQuestion) -> TripCells:
     if asked.taps:
         return TripCells(trips.location.astype(np.int64), np.arange(trips.visits))
     first = trips.offsets[:-1][trips.lengths > 0]
     return TripCells(trips.location[first].astype(np.int64), first)
 
 
-def _alightings(trips: Trips, asked: Asked) -> TripCells:
+def _alightings(trips: Trips, asked: TripQuestion) -> TripCells:
     _, last = _ends(trips, asked)
     return TripCells(trips.location[last].astype(np.int64), last)
 
 
-def _through(trips: Trips, asked: Asked) -> TripCells:
+def _through(trips: Trips, asked: TripQuestion) -> TripCells:
     """Every stop of a trip once, at its first visit there."""
     _, visit = np.unique(trips.trip_of_visit() * trips.world.size + trips.location, return_index=True)
     return TripCells(trips.location[visit].astype(np.int64), visit)
 
 
-def _journeys(trips: Trips, asked: Asked) -> TripCells:
+def _journeys(trips: Trips, asked: TripQuestion) -> TripCells:
     first, last = _ends(trips, asked)
     return TripCells(trips.location[first].astype(np.int64) * trips.world.size + trips.location[last], first)
 
 
-def _districts(trips: Trips, asked: Asked) -> TripCells:
+def _districts(trips: Trips, asked: TripQuestion) -> TripCells:
     assert asked.districts is not None
     first, last = _ends(trips, asked)
     of_place = asked.districts.of_place
@@ -74,7 +71,7 @@ def _districts(trips: Trips, asked: Asked) -> TripCells:
     return TripCells(pair, first)
 
 
-def _transfers(trips: Trips, asked: Asked) -> TripCells:
+def _transfers(trips: Trips, asked: TripQuestion) -> TripCells:
     """A trip changes lines at a stop if no line runs on both stretches around it; once per stop and trip."""
     network = ways_of(trips)
     visit, edge = _edges(trips, network)
@@ -88,12 +85,12 @@ def _transfers(trips: Trips, asked: Asked) -> TripCells:
     return TripCells(trips.location[at[once]].astype(np.int64), at[once])
 
 
-def _line_load(trips: Trips, asked: Asked) -> TripCells:
+def _line_load(trips: Trips, asked: TripQuestion) -> TripCells:
     visit, edge = _edges(trips, ways_of(trips))
     return TripCells(edge, visit)
 
 
-def _sizes(trips: Trips, asked: Asked) -> TripCells:
+def _sizes(trips: Trips, asked: TripQuestion) -> TripCells:
     """Durations or distances: the class of each trip, or whether it is above the limit."""
     network = ways_of(trips)
     full = trips.take(trips.lengths > 0)
@@ -104,7 +101,7 @@ def _sizes(trips: Trips, asked: Asked) -> TripCells:
     return TripCells(cell.astype(np.int64), trips.offsets[:-1][trips.lengths > 0])
 
 
-CELLS: Final[dict[str, Callable[[Trips, Asked], TripCells]]] = {
+CELLS: Final[dict[str, Callable[[Trips, TripQuestion], TripCells]]] = {
     "boardings": _boardings,
     "alightings": _alightings,
     "through": _through,
@@ -119,7 +116,7 @@ CELLS: Final[dict[str, Callable[[Trips, Asked], TripCells]]] = {
 ONCE: Final = ("boardings", "alightings", "journeys", "districts", "durations", "distances")
 
 
-def _ends(trips: Trips, asked: Asked) -> tuple[Ints, Ints]:
+def _ends(trips: Trips, asked: TripQuestion) -> tuple[Ints, Ints]:
     """The first and the last visit of each trip that has any."""
     if asked.taps:
         raise ParameterError("these visits are boardings: where people got off is not in the data")

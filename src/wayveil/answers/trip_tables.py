@@ -5,14 +5,15 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from wayveil.answers.trip_cells import CLASS, UNIT, Asked, ways_of
+from wayveil.answers.questions import CLASS, UNIT
+from wayveil.answers.trip_cells import TripQuestion, ways_of
 from wayveil.answers.trip_periods import WEEKDAYS, Period
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.network_lines import line_edges
 
 
-def make_table(asked: Asked, trips: Trips, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:
+def make_table(asked: TripQuestion, trips: Trips, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:
     """Full cells as rows that people read: ids with names, and the number as `answer`."""
     world, cell = trips.world, counts["cell"].to_numpy()
     when: dict[str, Any] = {} if by is None else {by: counts["period"]}
@@ -50,7 +51,7 @@ def make_table(asked: Asked, trips: Trips, counts: pl.DataFrame, by: Period | No
 _TEXT: Final[dict[str, Any]] = dict.fromkeys(("stop_id", "stop", "from", "to", "from_id", "to_id"), pl.String)
 
 
-def _size_table(asked: Asked, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:
+def _size_table(asked: TripQuestion, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:
     when = [] if by is None else [pl.col("period").alias(by)]
     if asked.over is None:
         width, unit = CLASS[asked.question], UNIT[asked.question]
@@ -74,7 +75,9 @@ def _size_table(asked: Asked, counts: pl.DataFrame, by: Period | None) -> pl.Dat
     )
 
 
-def _line_table(network: Network, counts: pl.DataFrame, by: Period | None, asked: Asked) -> pl.DataFrame:
+def _line_table(
+    network: Network, counts: pl.DataFrame, by: Period | None, asked: TripQuestion
+) -> pl.DataFrame:
     """The busiest edge of each line in each direction (and period)."""
     lines = line_edges(network)
     shares = pl.DataFrame(
@@ -106,7 +109,7 @@ def _line_table(network: Network, counts: pl.DataFrame, by: Period | None, asked
 
 
 def _beside_seats(
-    table: pl.DataFrame, peak: pl.DataFrame, network: Network, asked: Asked, by: Period | None
+    table: pl.DataFrame, peak: pl.DataFrame, network: Network, asked: TripQuestion, by: Period | None
 ) -> pl.DataFrame:
     """The seats of the line that ran over the busiest stretch in these days and hours, and trips per seat."""
     assert asked.service is not None

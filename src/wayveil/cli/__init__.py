@@ -68,14 +68,14 @@ def _main(
 @cache
 def _register() -> None:
     """Give the app its commands, once a process: an app that is run again must not have each of them twice."""
-    from wayveil.cli import demo, ledger, plan, releases, risk, trend
+    from wayveil.cli import demo, ledger, plan, releases, risk
     from wayveil.cli.ask import ask
     from wayveil.cli.check import check
     from wayveil.cli.release import release_rows
 
     panels: dict[str, tuple[Callable[..., None], ...]] = {
         "Start": (demo.demo, check, plan.plan, release_rows, ask, releases.report),
-        "Every week": (plan.status, trend.trend),
+        "Every week": (plan.status,),
         "Hand on": (releases.export, releases.verify),
         "Inside only": (releases.score, risk.risk),
     }

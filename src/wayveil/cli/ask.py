@@ -1,73 +1,61 @@
-"""`ask`: an agency's questions, answered from a release."""
+"""`ask`: questions to a release, and to several of them: what changed."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.answers.questions import ALL, QUESTIONS, TRIP_QUESTIONS, explain_questions
-from wayveil.cli.opening import Look, Trust, open_release, read_raw
-from wayveil.cli.options import (
-    Anyway,
-    AsJson,
-    BoundingBox,
-    DatasetName,
-    LedgerPlace,
-    Quiet,
-    ServiceDate,
-    WalkRadius,
-    present_rows,
-    remark,
-)
-from wayveil.cli.tap_commands import OptionalWorld
+from wayveil.answers.questions import ALL, QUESTIONS, TRIP_QUESTIONS
+from wayveil.cli.nouns import Spoken, grouped
+from wayveil.cli.opening import HeldWorld, Inside, open_release, read_raw
+from wayveil.cli.options import Anyway, present_rows, remark
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from wayveil.releases.release import Release
+
 WHICH = "Which part of it"
 ADDED = "What a question needs"
 
 
-def ask(
-    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
-    question: Annotated[
-        str,
-        typer.Argument(help=explain_questions()),
-    ],
-    world: OptionalWorld = None,
-    top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20,
+@dataclass(frozen=True)
+class Part:
+    """Options that say which part of a release is asked about."""
+
     by: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=WHICH,
             help="A row for every `hour`, `day` or `weekday`; of taps also for several: `day,hour`.",
         ),
-    ] = None,
+    ] = None
     between: Annotated[
         tuple[str, str] | None,
         typer.Option(rich_help_panel=WHICH, help="Two times of the day: --between 07:00 09:00."),
-    ] = None,
+    ] = None
     weekdays: Annotated[
         bool, typer.Option("--weekdays", rich_help_panel=WHICH, help="Monday to Friday only.")
-    ] = False,
+    ] = False
     on: Annotated[
         list[str] | None,
         typer.Option(rich_help_panel=WHICH, help="A date (2024-12-16) or a weekday (Monday); repeatable."),
-    ] = None,
+    ] = None
     route: Annotated[
         list[str] | None,
         typer.Option(rich_help_panel=WHICH, help="Id or name of a route; repeatable. Taps, and line-load."),
-    ] = None,
-    stop: Annotated[
+    ] = None
+    stops: Annotated[
         list[str] | None,
-        typer.Option(rich_help_panel=WHICH, help="Id of a stop, such as a hub; repeatable."),
-    ] = None,
+        typer.Option("--stop", rich_help_panel=WHICH, help="Id of a stop, such as a hub; repeatable."),
+    ] = None
     district: Annotated[
         list[str] | None,
         typer.Option(rich_help_panel=WHICH, help="Name of a district of --districts; repeatable."),
-    ] = None,
+    ] = None
     districts: Annotated[
         Path | None,
         typer.Option(
@@ -75,29 +63,34 @@ def ask(
             help="Which stop lies in which district: a csv with stop_id and district, or a GeoJSON of named areas. "
             "For the question districts, and for --district.",
         ),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Options that some questions need."""
+
     over: Annotated[
         float | None,
         typer.Option(
             rich_help_panel=ADDED,
             help="The share of trips above so many minutes (`durations`) or kilometres (`distances`).",
         ),
-    ] = None,
+    ] = None
     timetable: Annotated[
         Path | None,
         typer.Option(
             rich_help_panel=ADDED,
-            help="For `load` and `line-load`: the GTFS feed that says what ran on these days and hours. It may be "
-            "another one than --world, such as that of one day.",
+            help="For `load` and `line-load`: the GTFS feed that says what ran on these days and hours.",
         ),
-    ] = None,
+    ] = None
     timetable_date: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=ADDED,
             help="With --timetable: the day whose runs every day had, where its calendars do not cover them.",
         ),
-    ] = None,
+    ] = None
     days: Annotated[
         int | None,
         typer.Option(
@@ -105,38 +98,53 @@ def ask(
             rich_help_panel=ADDED,
             help="With --timetable, for releases without dates: on how many days people were counted.",
         ),
-    ] = None,
+    ] = None
     seats: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=ADDED,
-            help="For `load` and `line-load`: seats of a vehicle (38 if nothing is said), or a csv with seats by "
-            "route_id or trip_id.",
+            help="For `load` and `line-load`: seats of a vehicle (38 by default), or a csv with seats by route_id or "
+            "trip_id.",
         ),
-    ] = None,
+    ] = None
     delays: Annotated[
         Path | None,
         typer.Option(
             rich_help_panel=ADDED,
             help="For `delay`: TIDES stop_visits (csv, parquet), or GTFS-realtime trip updates (.pb).",
         ),
-    ] = None,
-    raw: Annotated[
-        Path | None,
-        typer.Option(help="Clean taps (with cards) or trips: adds true and plain Laplace answers. Internal."),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Options that say what becomes of the answer."""
+
+    top: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 20
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the whole table here (.csv, .parquet).")
-    ] = None,
-    bbox: BoundingBox = None,
-    date: ServiceDate = None,
-    walk_radius: WalkRadius = None,
-    anyway: Anyway = False,
-    trust: Trust = None,
-    ledger: LedgerPlace = None,
-    dataset: DatasetName = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write the whole table (.csv, .parquet, .json); of several releases also a page of pictures (.html).",
+        ),
+    ] = None
+    anyway: Anyway = False
+
+
+@grouped
+def ask(
+    releases: Annotated[
+        list[Path],
+        typer.Argument(help="The folder of a release; or of several, the oldest first: what changed."),
+    ],
+    question: Annotated[str, typer.Argument(help=explain_questions())],
+    part: Part,
+    needs: Needs,
+    listing: Listing,
+    inside: Inside,
+    spoken: Spoken,
+    world: HeldWorld = None,
 ) -> None:
     """Answer an agency's question from a release, with error bars that cost no budget.
 
@@ -145,85 +153,134 @@ def ask(
     `ask R load --route 14 --between 08:00 09:00 --timetable feed.zip`. A filter that a question cannot use is refused.
     Where no interval is known, the answer says so.
 
-        wayveil ask release/ boardings --world city.zip
+    To two releases or more: what changed from the first to the last, with intervals from the noise of both. A change is
+    named only where it stands out among all numbers; of the others it is said that noise could have made them.
+
+        wayveil ask release/ boardings
+        wayveil ask week1/ week5/ boardings --out changes.html
     """
+    if question not in (*TRIP_QUESTIONS, *QUESTIONS, ALL):
+        known = ", ".join((*TRIP_QUESTIONS, *QUESTIONS, ALL))
+        raise ParameterError(f"unknown question {question!r}; choose one of {known}")
+    added = {name: value for group in (part, needs) for name, value in vars(group).items() if value}
+    several = len(releases) > 1
+    for name in (*added, *(["raw"] if inside.raw is not None else [])):
+        if several:
+            raise ParameterError(f"--{name.replace('_', '-')} belongs to one release, not to several")
+        if question == ALL and name not in ("seats", "raw"):
+            raise ParameterError(f"--{name.replace('_', '-')} belongs to one question, not to all")
+    _check_out(listing.out, page=several)
+    with shown(not spoken.silent):
+        opened = [open_release(folder, world) for folder in releases]
+        found = (
+            _compare(opened, question, listing)
+            if several
+            else _answer(opened[0], question, added, listing, inside)
+        )
+        if listing.out is not None and listing.out.suffix != ".html":
+            _write(found.noted, listing.out)
+    found.present(listing.top, spoken)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """An answer as people see it.
+
+    table  what a person is shown, `noted` what leaves in a file or for a program: it says the same as the terminal
+    whole  whether a person is shown all rows
+    """
+
+    title: str
+    table: "pl.DataFrame"
+    noted: "pl.DataFrame"
+    notes: list[str]
+    whole: bool = False
+
+    def present(self, top: int, spoken: Spoken) -> None:
+        """Show it to a person, or to a machine."""
+        if spoken.as_json:
+            present_rows(self.noted.to_dicts(), as_json=True)
+            return
+        rows = self.table if self.whole else self.table.head(top)
+        present_rows([_short(row) for row in _told_once(rows).to_dicts()], as_json=False, title=self.title)
+        if rows.height < self.table.height:
+            more = self.table.height - rows.height
+            remark(f"{more:,} more rows: --top, or all of them with --out.", quiet=spoken.quiet)
+        for note in self.notes:
+            remark(note, quiet=spoken.quiet)
+
+
+def _answer(
+    release: "Release", question: str, added: dict[str, Any], listing: Listing, inside: Inside
+) -> Found:
+    """One release, asked one question or all."""
     import polars as pl
 
-    from wayveil.answers.answer_sheet import answer_sheet
-    from wayveil.answers.answers import answer_question
-    from wayveil.answers.asking import ask_release, refusing_noise
-    from wayveil.answers.seats import SEATS
-    from wayveil.answers.spreadsheets import write_csv
-    from wayveil.utility.raw_answers import RawAnswers
+    from wayveil.answers.asked import Asked
+    from wayveil.answers.asking import ask_release
 
-    known = (*TRIP_QUESTIONS, *QUESTIONS, ALL)
-    if question not in known:
-        raise ParameterError(f"unknown question {question!r}; choose one of {', '.join(known)}")
-    added: dict[str, Any] = {
-        "over": over,
-        "by": by,
-        "between": between,
-        "weekdays": weekdays or None,
-        "on": on or None,
-        "route": route or None,
-        "stops": stop or None,
-        "district": district or None,
-        "districts": districts,
-        "timetable": timetable,
-        "timetable_date": timetable_date,
-        "days": days,
-        "delays": delays,
-    }
-    added = {name: value for name, value in added.items() if value is not None}
-    if question == "all" and added:
-        raise ParameterError(f"--{next(iter(added)).replace('_', '-')} belongs to one question, not to all")
-    with shown(not quiet and not as_json):
-        asked = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
-        seen: tuple[Any, Any] = (None, None)
-        if raw is not None:
-            seen = read_raw(raw, asked, look=Look("ask", ledger, dataset))
-        beside = None if raw is None else RawAnswers(*seen)
-        if question == "all":
-            answering = beside or answer_question
-            sheet = answer_sheet(
-                asked,
-                top=top,
-                seats=SEATS if seats is None else seats,
-                answering=answering if anyway else refusing_noise(answering),
-            )
-            table, title = sheet.table, "answers"
-            notes = list(dict.fromkeys([*sheet.notes.values(), *sheet.unanswered.values()]))
-        else:
-            answer = ask_release(
-                asked,
-                question,
-                top=top,
-                seats=seats,
-                anyway=anyway,
-                raw=seen[0],
-                beside=beside,
-                **added,
-            )
-            table, notes, title = answer.table, [answer.note], answer.title
-    # What leaves in a file or for a program says the same as the terminal.
-    noted = table.with_columns(note=pl.lit(" ".join(notes)))
-    if question == "all":
-        noted = table.with_columns(note=pl.col("question").replace_strict(sheet.notes, default=""))
-    if out is not None:
-        noted.write_parquet(out) if out.suffix == ".parquet" else write_csv(noted, out)
-    shortened = as_json or question in ("all", "hours")
-    rows = noted if as_json else table if shortened else table.head(top)
-    shown_rows = rows.to_dicts() if as_json else [_short(row) for row in _told_once(rows).to_dicts()]
-    present_rows(shown_rows, as_json=as_json, title=title)
-    if not as_json:
-        if rows.height < table.height:
-            remark(
-                f"{table.height - rows.height:,} more rows: --top, or all of them with --out.", quiet=quiet
-            )
-        if not asked.datasheet["private"]:
-            remark(asked.datasheet["guarantee"]["sentence"], quiet=quiet)
-        for note in notes:
-            remark(note, quiet=quiet)
+    beside = None
+    if inside.raw is not None:
+        from wayveil.utility.raw_answers import RawAnswers
+
+        beside = RawAnswers(*read_raw(inside.raw, release, "ask", inside.ledger))
+    warned = [] if release.datasheet["private"] else [release.datasheet["guarantee"]["sentence"]]
+    if question == ALL:
+        from wayveil.answers.answer_sheet import answer_sheet
+        from wayveil.answers.answers import answer_question
+
+        sheet = answer_sheet(
+            release,
+            top=listing.top,
+            seats=added.get("seats"),
+            answering=beside or answer_question,
+            anyway=listing.anyway,
+        )
+        noted = sheet.table.with_columns(note=pl.col("question").replace_strict(sheet.notes, default=""))
+        notes = list(dict.fromkeys([*sheet.notes.values(), *sheet.unanswered.values()]))
+        return Found("answers", sheet.table, noted, [*warned, *notes], whole=True)
+    asked = Asked.of(question, top=listing.top, **added)
+    answer = ask_release(release, asked, anyway=listing.anyway, beside=beside)
+    noted = answer.table.with_columns(note=pl.lit(answer.note))
+    return Found(answer.title, answer.table, noted, [*warned, answer.note], whole=question == "hours")
+
+
+def _compare(releases: "list[Release]", question: str, listing: Listing) -> Found:
+    """Several releases: what changed from the first to the last."""
+    import polars as pl
+
+    from wayveil.answers.trends import find_trend
+
+    trend = find_trend(releases, question, anyway=listing.anyway)
+    if listing.out is not None and listing.out.suffix == ".html":
+        from wayveil.report.trend_page import write_trend_page
+
+        write_trend_page(listing.out, releases, anyway=listing.anyway)
+    # People are whole; files have the numbers as they are.
+    table = trend.changed if trend.changed.height else trend.table
+    table = table.drop("before_low", "before_high", "after_low", "after_high")
+    table = table.with_columns(pl.selectors.float().round(0).cast(pl.Int64, strict=False))
+    title = f"{question}, from {trend.names[0]} to {trend.names[-1]}"
+    return Found(title, table, trend.table.with_columns(note=pl.lit(trend.note)), [trend.words, trend.note])
+
+
+def _check_out(out: Path | None, *, page: bool) -> None:
+    known = [".csv", ".parquet", ".json", *([".html"] if page else [])]
+    if out is not None and out.suffix not in known:
+        hint = "; a page of one release is made by `wayveil report`" if out.suffix == ".html" else ""
+        said = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise ParameterError(f"--out takes {said}, not {out.suffix or out.name!r}{hint}")
+
+
+def _write(table: "pl.DataFrame", out: Path) -> None:
+    from wayveil.answers.spreadsheets import write_csv
+
+    if out.suffix == ".parquet":
+        table.write_parquet(out)
+    elif out.suffix == ".json":
+        table.write_json(out)
+    else:
+        write_csv(table, out)
 
 
 def _told_once(table: "pl.DataFrame") -> "pl.DataFrame":
@@ -245,8 +302,3 @@ def _short(row: dict[str, Any]) -> dict[str, Any]:
         else f"{value:.3g}"
         for key, value in row.items()
     }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(ask)

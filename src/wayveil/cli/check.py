@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from wayveil.cli.nouns import takes
+from wayveil.cli.nouns import grouped
 from wayveil.cli.options import (
     AsJson,
     BoundingBox,
@@ -47,7 +47,7 @@ class CheckOptions:
     as_json: AsJson = False
 
 
-@takes(CheckOptions)
+@grouped
 def check(options: CheckOptions) -> None:
     """Say what a file is, what is wrong with it, and how to release it. Spends nothing. INTERNAL: keep it inside.
 

@@ -28,6 +28,7 @@ MOVED = {
     "taps riders": "lab riders",
     "taps simulate": "lab simulate taps",
     "taps units": "lab units",
+    "trend": "ask",
     "world": "lab world",
 }
 

@@ -6,62 +6,87 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.tap_commands import open_places, raw_answers, read_clean
+from wayveil.cli.options import LedgerPlace
 
 if TYPE_CHECKING:
     from wayveil.releases.release import Release
+    from wayveil.taps.taps import Taps
 
-Trust = Annotated[
-    str | None,
+ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
+HeldWorld = Annotated[
+    Path | None,
     typer.Option(
-        help="Fingerprint of the data holder's key, as you got it from the data holder, or `any`. Needed once per key."
+        "--world",
+        "-w",
+        hidden=True,
+        help="Only for releases of the format before, which do not hold their world: the feed, saved network or list.",
     ),
 ]
 
 
-def open_release(
-    folder: Path,
-    world: Path | None,
-    *,
-    bbox: str | None = None,
-    date: str | None = None,
-    walk_radius: float | None = None,
-    trust: str | None = None,
-) -> "Release":
-    """The release in a folder, checked and whole, over its world."""
-    from wayveil.released.verification import verify_release
+@dataclass(frozen=True)
+class Inside:
+    """Raw rows that stand beside a release, and where that look at them is booked: free of charge, and seen."""
+
+    raw: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel="Inside only",
+            help="The raw trips (or clean taps): they and the errors stand beside. NOT for publication.",
+        ),
+    ] = None
+    ledger: LedgerPlace = None
+
+
+def open_release(folder: Path, world: Path | None = None) -> "Release":
+    """Open the release in a folder, checked and whole."""
     from wayveil.releases.release import Release
 
-    verify_release(folder, trust=trust)  # before a large feed is read
-    return Release.load(folder, open_places(world, bbox, walk_radius, date), trust=trust)
+    if world is None:
+        return Release.load(folder)
+    from wayveil.released.verification import verify_release
+    from wayveil.world.opening import open_world
+
+    verify_release(folder)  # before a large feed is read
+    return Release.load(folder, open_world(world))
 
 
-@dataclass(frozen=True)
-class Look:
-    """Who looks at raw rows, and where that is booked: it costs nothing, and it is seen."""
+def read_raw(path: Path, release: "Release", what: str, ledger: str | None) -> tuple[Any, Any]:
+    """Read the raw trips behind a release, and taps per route where they tell it; the look is booked.
 
-    what: str
-    ledger: str | None
-    dataset: str | None
-
-
-def read_raw(path: Path, release: "Release", *, look: Look) -> tuple[Any, Any]:
-    """The raw trips behind a release, and taps per route where they tell it: from a file of trips, or of taps."""
+    Whoever compares inside the house need not say again what the columns and the dataset are called.
+    """
     from wayveil.releases.accounts import note_look
+    from wayveil.taps.read import read_taps
     from wayveil.trips.columns import map_columns
     from wayveil.trips.legs import route_legs
     from wayveil.trips.read import is_table_of_trips, read_trips
     from wayveil.trips.tables import require_file, table_header, table_suffix
 
     require_file(path)
+    dataset = str(release.datasheet["deployment"]["basic"]["name"])
     if not release.visits_are_taps or table_suffix(path) is None or "trip_id" in table_header(path):
-        # Whoever compares inside the house need not say again what the columns are called.
         columns = map_columns(path, release.world) if is_table_of_trips(path) else {}
         trips = read_trips(path, release.world, **({"columns": columns} if columns else {}))
         if release.datasheet.get("rows", {}).get("ways") == "routed":
             trips = route_legs(trips)
-        note_look(look.what, trips, path, look.ledger, look.dataset)
+        note_look(what, trips, path, ledger, dataset)
         return trips, None
-    taps = read_clean(path, release.world, None, None)
-    note_look(look.what, taps.as_single_visits(), path, look.ledger, look.dataset)
-    return raw_answers(taps)
+    taps = read_taps(path, release.world).taps
+    note_look(what, taps.as_single_visits(), path, ledger, dataset)
+    return _chained(taps)
+
+
+def _chained(taps: "Taps") -> tuple[Any, Any]:
+    """Sequences of taps, and taps per route where the taps tell it."""
+    import numpy as np
+
+    from wayveil.taps.chains import sequences
+    from wayveil.world.network import Network
+
+    routes = None
+    if taps.route is not None and isinstance(taps.world, Network):
+        known = taps.route[taps.route >= 0]
+        routes = np.bincount(known, minlength=len(taps.world.route_ids)).astype(np.float64)
+    trips = taps.as_single_visits() if taps.card is None else sequences(taps, taps.card, "day")
+    return trips, routes

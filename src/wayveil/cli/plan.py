@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.nouns import takes
+from wayveil.cli.nouns import grouped
 from wayveil.cli.options import AsJson, present, present_rows
 from wayveil.cli.plan_options import PlanOptions
 from wayveil.errors import ParameterError
@@ -35,7 +35,7 @@ class WriteOptions(PlanOptions):
     as_json: AsJson = False
 
 
-@takes(WriteOptions)
+@grouped
 def plan(options: WriteOptions) -> None:
     """Write a plan from options, or check one and say what it costs. No row is read, nothing is spent.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.nouns import takes
+from wayveil.cli.nouns import grouped
 from wayveil.cli.options import AsJson, Quiet, present, present_release, remark
 from wayveil.cli.plan_options import PlanOptions
 from wayveil.errors import WayveilError
@@ -43,7 +43,7 @@ class ReleaseOptions(PlanOptions):
     as_json: AsJson = False
 
 
-@takes(ReleaseOptions)
+@grouped
 def release_rows(options: ReleaseOptions) -> None:
     """Release rows under differential privacy: private trips, model, signed datasheet, in one folder.
 

@@ -1,27 +1,17 @@
 """Commands about releases that are made: `score`, `report`, `export`, `verify`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.opening import Look, Trust, open_release, read_raw
-from wayveil.cli.options import (
-    Anyway,
-    AsJson,
-    BoundingBox,
-    DatasetName,
-    LedgerPlace,
-    Quiet,
-    ServiceDate,
-    WalkRadius,
-    present,
-    remark,
-)
+from wayveil.cli.nouns import Spoken, grouped
+from wayveil.cli.opening import HeldWorld, Inside, ReleaseFolder, open_release, read_raw
+from wayveil.cli.options import Anyway, AsJson, LedgerPlace, present, remark
 from wayveil.cli.risk import attack_beside
-from wayveil.cli.tap_commands import OptionalWorld
 from wayveil.errors import ParameterError
-from wayveil.exports.menu import MENU, menu_text
+from wayveil.exports.menu import menu_text
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
@@ -32,7 +22,6 @@ if TYPE_CHECKING:
     from wayveil.trips.trips import Trips
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]
-ReleaseFolder = Annotated[Path, typer.Argument(help="The folder of a release.")]
 Queries = Annotated[int, typer.Option(min=1, help="Count queries of each workload.")]
 # Enough for errors to a thirtieth of themselves, in less time than the release took; `score` asks forty times as many.
 REPORT_QUERIES = 1_000
@@ -46,21 +35,16 @@ Full = Annotated[
 ]
 
 
+@grouped
 def score(
     trips: RawFile,
     release: ReleaseFolder,
+    spoken: Spoken,
     full: Full = False,
-    world: OptionalWorld = None,
-    bbox: BoundingBox = None,
-    date: ServiceDate = None,
-    walk_radius: WalkRadius = None,
-    trust: Trust = None,
     queries: Queries = 40_000,
     seed: Annotated[int, typer.Option(help="Seed of the queries and reference lines.")] = 0,
     ledger: LedgerPlace = None,
-    dataset: DatasetName = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    world: HeldWorld = None,
 ) -> None:
     """Compare a release with the raw trips. NOT for publication.
 
@@ -70,47 +54,46 @@ def score(
     does well is easy. Read the error of *non-empty* count queries first. docs/metrics.md defines every figure. The
     look at the raw trips is booked in the ledger in reach, free of charge.
 
-        wayveil score trips.csv release/ --world city.zip
+        wayveil score trips.csv release/
     """
     from wayveil.utility.scorecard import score as score_release
 
-    with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
-        raw, _ = read_raw(trips, private, look=Look("score", ledger, dataset))
+    with shown(not spoken.silent):
+        private = open_release(release, world)
+        raw, _ = read_raw(trips, private, "score", ledger)
         card = score_release(raw, private, suite="full" if full else "core", queries=queries, seed=seed)
-    typer.echo(card.to_json() if as_json else str(card))
+    typer.echo(card.to_json() if spoken.as_json else str(card))
     if not full:
-        remark("The short list; --full asks every question that fits the data.", quiet=quiet or as_json)
+        remark("The short list; --full asks every question that fits the data.", quiet=spoken.silent)
 
 
-def report(
-    release: ReleaseFolder,
-    world: OptionalWorld = None,
-    raw: Annotated[
-        Path | None, typer.Option(help="The raw trips: adds the comparison and makes the report internal.")
-    ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The HTML file; its pictures and their csv go beside it.")
-    ] = Path("report.html"),
-    full: Full = False,
+@dataclass(frozen=True)
+class Attacked:
+    """Options of the attacks beside an internal report."""
+
     risk: Annotated[
         bool,
         typer.Option(
             "--risk", help="With --raw: attack the release and write a page on it beside the report."
         ),
-    ] = False,
+    ] = False
     holdout: Annotated[
         Path | None, typer.Option(help="With --risk: trips of people who are not in the data.")
-    ] = None,
-    bbox: BoundingBox = None,
-    date: ServiceDate = None,
-    walk_radius: WalkRadius = None,
-    trust: Trust = None,
+    ] = None
+
+
+@grouped
+def report(
+    release: ReleaseFolder,
+    inside: Inside,
+    attacked: Attacked,
+    spoken: Spoken,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The HTML file; its pictures and their csv go beside it.")
+    ] = Path("report.html"),
+    full: Full = False,
     queries: Queries = REPORT_QUERIES,
-    ledger: LedgerPlace = None,
-    dataset: DatasetName = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    world: HeldWorld = None,
 ) -> None:
     """Write a self-contained HTML report, and beside it every picture as SVG with its numbers as csv.
 
@@ -118,26 +101,27 @@ def report(
     patterns, the datasheet. With --raw it is for internal eyes: all of that beside the raw trips, and the errors; the
     look at the raw trips is booked in the ledger in reach.
 
-        wayveil report release/ --world city.zip --out report.html
+        wayveil report release/ --out report.html
     """
     from wayveil.report.report_page import write_report
 
-    if (risk or holdout is not None) and not (risk and raw is not None):
+    raw = inside.raw
+    if (attacked.risk or attacked.holdout is not None) and not (attacked.risk and raw is not None):
         raise ParameterError("attacks start from the raw trips and are internal: give --raw and --risk")
-    with shown(not quiet and not as_json):
-        private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
+    with shown(not spoken.silent):
+        private = open_release(release, world)
         if raw is None:
             write_report(out, release=private, audience="public")
             facts = {"for": "publication"}
         else:
-            trips, _ = read_raw(raw, private, look=Look("report", ledger, dataset))
+            trips, _ = read_raw(raw, private, "report", inside.ledger)
             further, facts = [], {"for": "internal eyes only"}
-            if risk:  # first, so that a hold-out that is refused leaves nothing behind
-                further.append(attack_beside(out, private, raw, trips, holdout))
+            if attacked.risk:  # first, so that a hold-out that is refused leaves nothing behind
+                further.append(attack_beside(out, private, raw, trips, attacked.holdout))
                 facts = {"risk": str(out.with_name(further[0].target)), **facts}
             write_internal(out, private, trips, further, full=full, queries=queries)
     figures = str(out.with_name(f"{out.stem}-figures"))
-    present({"report": str(out), "figures": figures, **facts}, as_json=as_json)
+    present({"report": str(out), "figures": figures, **facts}, as_json=spoken.as_json)
 
 
 def write_internal(
@@ -194,23 +178,11 @@ def export(
     kind: Annotated[str, typer.Option("--format", "-f", help=menu_text())] = "od",
     put_on: Annotated[
         str | None,
-        typer.Option(
-            help="A date, YYYY-MM-DD, for released trips that have none, in formats with dates. Default: that of "
-            "--date."
-        ),
+        typer.Option(help="A date, YYYY-MM-DD, for released trips that have none, in formats with dates."),
     ] = None,
-    feed: Annotated[
-        Path | None,
-        typer.Option(
-            help="GTFS feed whose runs gtfs-ride names. Default: --world, if that is a feed and not a saved network."
-        ),
-    ] = None,
+    feed: Annotated[Path | None, typer.Option(help="GTFS feed whose runs gtfs-ride names.")] = None,
     anyway: Anyway = False,
-    world: OptionalWorld = None,
-    bbox: BoundingBox = None,
-    date: ServiceDate = None,
-    walk_radius: WalkRadius = None,
-    trust: Trust = None,
+    world: HeldWorld = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a release in a format that other tools read. Costs nothing: the release is already private.
@@ -219,18 +191,12 @@ def export(
     gtfs-ride, od-month) want them, and most releases have times of day only: --put-on gives them one. docs/exports.md
     says what each format holds.
 
-        wayveil export release/ --world city.zip --format od --out od.csv
+        wayveil export release/ --format od --out od.csv
     """
-    from wayveil.answers.trip_periods import is_dated
     from wayveil.exports.parts import verdict_on
     from wayveil.exports.write import export as write
 
-    private = open_release(release, world, bbox=bbox, date=date, walk_radius=walk_radius, trust=trust)
-    entry = MENU.get(kind)
-    if entry is not None and entry.feed and feed is None and world is not None and world.suffix != ".npz":
-        feed = world
-    if entry is not None and entry.dated and put_on is None and not is_dated(private.whole.trips):
-        put_on = date
+    private = open_release(release, world)
     files = write(private, kind, out, anyway=anyway, put_on=put_on, feed=feed)
     verdict = verdict_on(private, kind)
     facts = {"format": kind, "written_to": [str(file) for file in files]}

@@ -1,12 +1,14 @@
 """`wayveil risk`: attack one's own release, for internal eyes."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.opening import Trust, open_release
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile, remark
+from wayveil.cli.nouns import Spoken, grouped
+from wayveil.cli.opening import HeldWorld, ReleaseFolder, open_release
+from wayveil.cli.options import remark
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
@@ -23,52 +25,58 @@ Holdout = Annotated[
         "no risk: what the same attack reaches on anybody is then unknown."
     ),
 ]
-Targets = Annotated[int, typer.Option(help="People attacked on each side at most.")]
-Metres = Annotated[float, typer.Option(help="A released trip closer than this is a link.")]
-Hours = Annotated[
-    bool | None,
-    typer.Option(help="Whether the attacker knows hours; default: where raw and release carry times."),
-]
-KnownSeed = Annotated[int, typer.Option("--seed", help="Seed of what the attacker happens to know.")]
-FiguresOut = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Also write the figures to this JSON file.")
-]
-RiskPage = Annotated[
-    Path | None, typer.Option("--page", help="Also write the risk page of the internal report (HTML).")
-]
 
 
+@dataclass(frozen=True)
+class Attacker:
+    """Options of the attacker."""
+
+    targets: Annotated[int, typer.Option(help="People attacked on each side at most.")] = 2_000
+    metres: Annotated[float, typer.Option(help="A released trip closer than this is a link.")] = 100.0
+    hours: Annotated[
+        bool | None,
+        typer.Option(help="Whether the attacker knows hours; default: where raw and release carry times."),
+    ] = None
+    seed: Annotated[int, typer.Option(help="Seed of what the attacker happens to know.")] = 0
+
+
+@dataclass(frozen=True)
+class Written:
+    """Options that say what is written of the attacks."""
+
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also write the figures to this JSON file.")
+    ] = None
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Also write the risk page of the internal report (HTML).")
+    ] = None
+
+
+@grouped
 def risk(
-    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
+    release: ReleaseFolder,
     raw: RawTrips,
-    world: WorldFile,
+    attacker: Attacker,
+    written: Written,
+    spoken: Spoken,
     holdout: Holdout = None,
-    targets: Targets = 2_000,
-    metres: Metres = 100.0,
-    hours: Hours = None,
-    seed: KnownSeed = 0,
-    out: FiguresOut = None,
-    page: RiskPage = None,
-    bbox: BoundingBox = None,
-    trust: Trust = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    world: HeldWorld = None,
 ) -> None:
     """Attack a release: can somebody be singled out, linked, inferred, or told to be in the data? NOT for publication.
 
     Every attack is run on people in the data and on people who are not (--holdout), and the risk is what the first
     have to fear beyond the second. docs/risk.md explains every figure.
 
-        wayveil risk release/ --raw trips.csv --world city.zip --holdout others.csv
+        wayveil risk release/ --raw trips.csv --holdout others.csv
     """
     from wayveil.attacks.assess import RiskSettings
     from wayveil.attacks.assess import risk as attack
 
-    settings = RiskSettings(targets=targets, metres=metres, hours=hours, seed=seed)
-    with shown(not quiet and not as_json):
-        made = open_release(release, world, bbox=bbox, trust=trust)
+    settings = RiskSettings(**vars(attacker))
+    with shown(not spoken.silent):
+        made = open_release(release, world)
         found = attack(made, *read_sides(raw, holdout, made.trips), settings=settings)
-    present_risk(found, out, page, as_json=as_json, quiet=quiet)
+    present_risk(found, written, spoken)
 
 
 def read_sides(raw: Path, holdout: Path | None, released: "Trips") -> "tuple[Trips, Trips | None]":
@@ -80,18 +88,16 @@ def read_sides(raw: Path, holdout: Path | None, released: "Trips") -> "tuple[Tri
     return trips, None if holdout is None else read_holdout(holdout, raw, trips, released.world)
 
 
-def present_risk(
-    found: "RiskReport", out: Path | None, page: Path | None, *, as_json: bool, quiet: bool
-) -> None:
+def present_risk(found: "RiskReport", written: Written, spoken: Spoken) -> None:
     """Write the figures and the page that are wanted, and show what was found."""
     from wayveil.report.risk_page import write_risk_page
 
-    if out is not None:
-        out.write_text(found.to_json())
-    if page is not None:
-        write_risk_page(page, found)
-    typer.echo(found.to_json() if as_json else str(found))
-    remark("For internal eyes; docs/risk.md says how to read it.", quiet=quiet or as_json)
+    if written.out is not None:
+        written.out.write_text(found.to_json())
+    if written.page is not None:
+        write_risk_page(written.page, found)
+    typer.echo(found.to_json() if spoken.as_json else str(found))
+    remark("For internal eyes; docs/risk.md says how to read it.", quiet=spoken.silent)
 
 
 def attack_beside(

@@ -91,21 +91,6 @@ def read_clean(
     return read_taps(file, city, layout_of(columns, mapped), zone=zone, opt_out=opt_out).taps
 
 
-def raw_answers(taps: "Taps") -> tuple[Any, Any]:
-    """Sequences of taps, and taps per route where the taps tell it."""
-    import numpy as np
-
-    from wayveil.taps.chains import sequences
-    from wayveil.world.network import Network
-
-    routes = None
-    if taps.route is not None and isinstance(taps.world, Network):
-        known = taps.route[taps.route >= 0]
-        routes = np.bincount(known, minlength=len(taps.world.route_ids)).astype(np.float64)
-    trips = taps.as_single_visits() if taps.card is None else sequences(taps, taps.card, "day")
-    return trips, routes
-
-
 def day_of(text: str) -> datetime.date:
     """A day that was written as YYYY-MM-DD."""
     try:

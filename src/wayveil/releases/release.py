@@ -6,6 +6,7 @@ from typing import Any
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import Answer
+from wayveil.answers.asked import Asked
 from wayveil.answers.asking import ask_release
 from wayveil.released.verification import MANIFEST, hash_file
 from wayveil.releases.store import load_parts, save_release
@@ -20,12 +21,12 @@ class Release(JudgedRelease):
     def ask(self, question: str, *, anyway: bool = True, **additions: Any) -> Answer:
         """Answer a question about trips (`wayveil.answers.trip_questions`) or taps (`.answers`); costs nothing.
 
-        What may be added is what `wayveil.answers.asking.ask_release` takes: `top`; `by` (hour, day, weekday, or a
+        What may be added is what `wayveil.answers.asked.Asked.of` takes: `top`; `by` (hour, day, weekday, or a
         list such as "day,hour"); `between=("07:00", "09:00")`, `weekdays`, `on`, `route`, `stops`, `district` with
         `districts` (csv or frame: stop_id, district; or a GeoJSON of areas); `over` (minutes or kilometres);
         `timetable` and `seats` for load; `delays`. What a question has no use for is refused.
         """
-        return ask_release(self, question, anyway=anyway, **additions)
+        return ask_release(self, Asked.of(question, **additions), anyway=anyway)
 
     def save(self, folder: str | Path, *, key: str | Path | None = None) -> Path:
         """Write and sign the release as one folder that appears whole or not at all; then commit to the ledger."""

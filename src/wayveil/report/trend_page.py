@@ -6,13 +6,14 @@ from pathlib import Path
 from markupsafe import Markup
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.trends import ASKED, Trend, find_trend, name_releases
+from wayveil.answers.questions import TREND_QUESTIONS
+from wayveil.answers.trends import Trend, find_trend, name_releases
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.report.page_files import environment, write_page
 from wayveil.report.trend_pictures import change_chart, course_chart
 
 # Cells of a stop and an hour are too many for a page; they go into a table of their own (--out).
-ON_PAGE = tuple(question for question in ASKED if question != "stop-hours")
+ON_PAGE = tuple(question for question in TREND_QUESTIONS if question != "stop-hours")
 MOST_ROWS = 20
 
 

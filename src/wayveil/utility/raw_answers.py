@@ -9,9 +9,13 @@ from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import GROUPED, Answer, answer_question
+from wayveil.answers.asked import Asked
 from wayveil.answers.load import all_seats
 from wayveil.answers.plain_laplace import plain_answer, plain_unit
-from wayveil.answers.seats import SEATS, Seats
+from wayveil.answers.trip_cells import ONCE, TripQuestion
+from wayveil.answers.trip_periods import Period
+from wayveil.answers.trip_questions import count_cells
+from wayveil.answers.trip_tables import make_table
 from wayveil.answers.visit_counts import network_of, route_boardings
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.synthesis.estimates import Runs, Visits, count_runs, count_visits
@@ -33,23 +37,65 @@ class RawAnswers:
     routes: NDArray[np.float64] | None = None
     bits: Bits | None = None
 
-    def __call__(
-        self, release: JudgedRelease, question: str, *, top: int = 20, seats: Seats = SEATS
-    ) -> Answer:
-        """The answer with the columns `raw` and `plain_laplace`, whose noise has all of epsilon for this question."""
+    def __call__(self, release: JudgedRelease, asked: Asked) -> Answer:
+        """Answer a question about visits with the columns `raw` and `plain_laplace`, whose noise has all of epsilon."""
         check_comparable(self.raw, release.trips)
-        answer = answer_question(release, question, top=top, seats=seats)
-        beside = self._beside(release, question, answer.table, seats)
+        answer = answer_question(release, asked)
+        beside = self._beside(release, asked, answer.table)
         table = answer.table.with_columns(**{name: pl.Series(column) for name, column in beside.items()})
-        return Answer(question, table, f"{answer.note} {NOTICE}", internal=True)
+        return Answer(asked.question, table, f"{answer.note} {NOTICE}", internal=True)
 
-    def _beside(
-        self, release: JudgedRelease, question: str, shown: pl.DataFrame, seats: Seats
-    ) -> dict[str, NDArray[Any]]:
+    def add_trips(
+        self, release: JudgedRelease, asked: TripQuestion, table: pl.DataFrame, by: Period | None
+    ) -> pl.DataFrame:
+        """Add the raw answer to a question about trips, and the one that plain Laplace noise gives if it has any."""
+        raw = self.raw
+        sides = {"raw": count_cells(asked, raw, by)}
+        noisy = self._plain_trips(release, asked, by)
+        if noisy is not None:
+            sides["plain_laplace"] = noisy
+        keys = [name for name in table.columns if name != "answer"]
+        for name, counts in sides.items():
+            other = make_table(asked, raw, counts, by).rename({"answer": name})
+            if asked.question == "line-load":
+                # The busiest stretch may be another one; what is compared is how full the line gets.
+                other = other.drop("from", "to")
+            on = [key for key in keys if key in other.columns]
+            table = table.join(other, on=on, how="full" if on == keys else "left", coalesce=True)
+        return table.with_columns(pl.col("answer", *sides).fill_null(0))
+
+    def _plain_trips(
+        self, release: JudgedRelease, asked: TripQuestion, by: Period | None
+    ) -> pl.DataFrame | None:
+        """Counts with all of epsilon as plain Laplace noise, on the cells that the release or the raw trips have.
+
+        None where the price is not in epsilon, or where single visits are protected: one of them moves the ends of a
+        trip.
+        """
+        raw = self.raw
+        if release.datasheet["guarantee"].get("epsilon") is None:
+            return None
+        unit, cap = plain_unit(release.datasheet, with_riders=raw.rider is not None)
+        if cap is None and not (asked.taps and asked.question == "boardings"):
+            return None
+        bits = secure_bits() if self.bits is None else self.bits
+        counted = unit.bound(raw if cap is None else raw.cut(cap), bits)
+        cells = ["cell"] if by is None else ["cell", "period"]
+        sides = [count_cells(asked, side, by).select(cells) for side in (release.trips, raw)]
+        known = pl.concat(sides).unique().sort(cells)
+        exact = known.join(count_cells(asked, counted, by), on=cells, how="left")
+        exact = exact.with_columns(pl.col("n").fill_null(0))
+        per_trip = 1 if asked.question in ONCE and cap is not None else cap
+        values = exact["n"].to_numpy().astype(float)
+        noisy = plain_answer(release.datasheet, unit, per_trip, values, self.bits)
+        return exact.with_columns(n=pl.Series(noisy))
+
+    def _beside(self, release: JudgedRelease, asked: Asked, shown: pl.DataFrame) -> dict[str, NDArray[Any]]:
+        question = asked.question
         raw, world = self.raw, release.world
         unit, cap = plain_unit(release.datasheet, with_riders=raw.rider is not None)
         if question in ("routes", "load"):
-            return self._routes(release, shown, seats if question == "load" else None)
+            return self._routes(release, shown, asked)
         if question in ("pairs", "triples"):
             grams = np.stack(
                 [world.index_of(shown[name]) for name in shown.columns if name[:5] == "stop_"], axis=1
@@ -71,14 +117,14 @@ class RawAnswers:
         plain = plain_answer(release.datasheet, unit, cap, count(counted), self.bits)
         return {"raw": count(raw)[place], "plain_laplace": plain[place]}
 
-    def _routes(
-        self, release: JudgedRelease, shown: pl.DataFrame, seats: Seats | None
-    ) -> dict[str, NDArray[Any]]:
+    def _routes(self, release: JudgedRelease, shown: pl.DataFrame, asked: Asked) -> dict[str, NDArray[Any]]:
         network = network_of(release.world)
         unit, cap = plain_unit(release.datasheet, with_riders=self.raw.rider is not None)
         order = {name: at for at, name in enumerate(network.route_ids.tolist())}
         place = np.array([order[name] for name in shown["route_id"]], np.int64)
-        places = np.ones(len(network.route_ids)) if seats is None else all_seats(network, seats)
+        places = np.ones(len(network.route_ids))
+        if asked.question == "load":
+            places = all_seats(network, asked.ran.seats)
         true = route_boardings(self.raw, network) if self.routes is None else self.routes
         beside: dict[str, NDArray[Any]] = {"raw": (true / places)[place]}
         if self.routes is not None and cap is None:

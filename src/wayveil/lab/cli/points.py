@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from wayveil.cli.nouns import takes
+from wayveil.cli.nouns import grouped
 from wayveil.cli.options import AsJson, Quiet, present
 from wayveil.cli.plan_options import PlanOptions
 from wayveil.errors import ParameterError
@@ -24,7 +24,7 @@ class TripsOptions(PlanOptions):
     as_json: AsJson = False
 
 
-@takes(TripsOptions)
+@grouped
 def trips(options: TripsOptions) -> None:
     """Read points as trips and write these, as raw as the points: for internal eyes.
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.opening import Look, Trust, open_release, read_raw
-from wayveil.cli.options import AsJson, DatasetName, LedgerPlace, Quiet, present
-from wayveil.cli.releases import REPORT_QUERIES, Full, Queries, ReleaseFolder, write_internal
+from wayveil.cli.nouns import Spoken, grouped
+from wayveil.cli.opening import Inside, ReleaseFolder, open_release, read_raw
+from wayveil.cli.options import present
+from wayveil.cli.releases import REPORT_QUERIES, Attacked, Full, Queries, write_internal
 from wayveil.cli.risk import attack_beside
-from wayveil.cli.tap_commands import OptionalWorld
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
@@ -17,43 +17,39 @@ if TYPE_CHECKING:
     from wayveil.report.further import FurtherSection
 
 
+@grouped
 def report(
     release: ReleaseFolder,
     comparison: Annotated[Path, typer.Option(help="Folder that `wayveil lab compare` wrote.")],
-    raw: Annotated[Path | None, typer.Option(help="The raw trips, which the report shows beside.")] = None,
-    world: OptionalWorld = None,
+    inside: Inside,
+    attacked: Attacked,
+    spoken: Spoken,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file.")] = Path("internal.html"),
     full: Full = False,
-    risk: Annotated[bool, typer.Option("--risk", help="Attack the release too, on a page beside.")] = False,
-    holdout: Annotated[Path | None, typer.Option(help="With --risk: trips of other people.")] = None,
-    trust: Trust = None,
     queries: Queries = REPORT_QUERIES,
-    ledger: LedgerPlace = None,
-    dataset: DatasetName = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
 ) -> None:
     """Write the internal report with a section on other mechanisms and budgets. NOT for publication.
 
-    wayveil lab report release/ --raw trips.csv --world city.zip --comparison compared/ --out internal.html
+    wayveil lab report release/ --raw trips.csv --comparison compared/ --out internal.html
     """
     from wayveil.lab.comparison.comparison_results import Comparison
     from wayveil.lab.comparison.section import ComparisonSection
 
+    raw = inside.raw
     if raw is None:
         raise ParameterError(
             "a comparison was made from raw trips and goes into the internal report: give --raw too"
         )
-    if holdout is not None and not risk:
+    if attacked.holdout is not None and not attacked.risk:
         raise ParameterError("--holdout is for attacks: add --risk")
-    with shown(not quiet and not as_json):
-        private = open_release(release, world, trust=trust)
-        trips, _ = read_raw(raw, private, look=Look("report", ledger, dataset))
+    with shown(not spoken.silent):
+        private = open_release(release)
+        trips, _ = read_raw(raw, private, "report", inside.ledger)
         further: list[FurtherSection] = [ComparisonSection.of(Comparison.load(comparison))]
-        if risk:
-            further.append(attack_beside(out, private, raw, trips, holdout))
+        if attacked.risk:
+            further.append(attack_beside(out, private, raw, trips, attacked.holdout))
         write_internal(out, private, trips, further, full=full, queries=queries)
-    present({"report": str(out), "for": "internal eyes only"}, as_json=as_json)
+    present({"report": str(out), "for": "internal eyes only"}, as_json=spoken.as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -5,39 +5,28 @@ from typing import Annotated, Any
 
 import typer
 
-from wayveil.cli.opening import Trust, open_release
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, WorldFile
-from wayveil.cli.risk import (
-    FiguresOut,
-    Holdout,
-    Hours,
-    KnownSeed,
-    Metres,
-    RawTrips,
-    RiskPage,
-    Targets,
-    present_risk,
-    read_sides,
-)
+from wayveil.cli.nouns import Spoken, grouped
+from wayveil.cli.opening import open_release
+from wayveil.cli.risk import Attacker, Holdout, RawTrips, Written, present_risk, read_sides
+from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 
+@grouped
 def risk(
     release: Annotated[Path, typer.Argument(help="The folder of a release, or what `anonymise` wrote.")],
     raw: RawTrips,
-    world: WorldFile,
+    attacker: Attacker,
+    written: Written,
+    spoken: Spoken,
     holdout: Holdout = None,
-    targets: Targets = 2_000,
-    metres: Metres = 100.0,
-    hours: Hours = None,
+    world: Annotated[
+        Path | None,
+        typer.Option(
+            "--world", "-w", help="The public places of what `anonymise` wrote; a release has its own."
+        ),
+    ] = None,
     p: Annotated[float, typer.Option("--p", help="Chance that STRAP's adversary knows a visit.")] = 0.3,
-    seed: KnownSeed = 0,
-    out: FiguresOut = None,
-    page: RiskPage = None,
-    bbox: BoundingBox = None,
-    trust: Trust = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
 ) -> None:
     """Attack a release as `wayveil risk` does, and put STRAP (cells of 500 m and 1 km) beside. NOT for publication.
 
@@ -48,16 +37,20 @@ def risk(
     from wayveil.lab.syntactic.method import is_syntactic, load_syntactic
     from wayveil.world.opening import open_world
 
-    settings, strap = RiskSettings(targets=targets, metres=metres, hours=hours, seed=seed), StrapBeside(p=p)
-    with shown(not quiet and not as_json):
+    with shown(not spoken.silent):
         made: Any
-        if is_syntactic(release):
-            made = load_syntactic(release, open_world(world, bbox=bbox))
+        if not is_syntactic(release):
+            made = open_release(release, world)
+        elif world is None:
+            raise ParameterError(
+                "what `anonymise` wrote holds no world: say which places it is over with --world"
+            )
         else:
-            made = open_release(release, world, bbox=bbox, trust=trust)
+            made = load_syntactic(release, open_world(world))
         sides = read_sides(raw, holdout, made.trips)
-        found = risk_and_strap(made, *sides, settings=settings, strap=strap)
-    present_risk(found, out, page, as_json=as_json, quiet=quiet)
+        settings = RiskSettings(**vars(attacker))
+        found = risk_and_strap(made, *sides, settings=settings, strap=StrapBeside(p=p))
+    present_risk(found, written, spoken)
 
 
 def register(app: typer.Typer) -> None:

@@ -5,6 +5,7 @@ Noise follows from the setting and the repetition; releases never leave the proc
 
 import numpy as np
 
+from wayveil.answers.asked import Asked
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.bc_transit.bc_datasets import PERIOD, SEED, BcTransitDatasets, crowded
 from wayveil.lab.studies.bc_transit.bc_printed import (
@@ -180,7 +181,7 @@ class BcTransitTrials:
         for question in ("total", "stops", "hours", "stop-hours"):
             if question.endswith("hours") and made.trips.time is None:
                 continue
-            table, bound = RawAnswers(raw)(made, question).table, sanity_bound(raw)
+            table, bound = RawAnswers(raw)(made, Asked(question)).table, sanity_bound(raw)
             true = table["raw"].to_numpy()
             values[f"{question}, %"] = 100 * relative_error(true, table["answer"], bound)
             values[f"{question}, plain Laplace, %"] = 100 * relative_error(
