@@ -58,9 +58,7 @@ def release_of_taps():
         history=AS_READ,
     )
     margins = TapMargins(first_day="2022-01-08", days=1)
-    return make_release(
-        Boardings(RING).of(taps), margins, epsilon=8, unit=Event(), visits="taps", bits=SeededBits(1)
-    )
+    return make_release(Boardings(RING).of(taps), margins, epsilon=8, unit=Event(), bits=SeededBits(1))
 
 
 def as_before(folder):
