@@ -112,6 +112,21 @@ def siphash_pair(key, first, second):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def hash_words(key, words):  # type: ignore[no-untyped-def]
+    """SipHash-2-4 of the eight bytes of each word."""
+    out = np.empty(words.size, np.uint64)
+    for i in range(words.size):
+        v0, v1, v2, v3 = _start(key)
+        for word in (words[i], np.uint64(8 << 56)):
+            v3 ^= word
+            v0, v1, v2, v3 = _rounds(v0, v1, v2, v3, 2)
+            v0 ^= word
+        v0, v1, v2, v3 = _rounds(v0, v1, v2 ^ np.uint64(0xFF), v3, 4)
+        out[i] = v0 ^ v1 ^ v2 ^ v3
+    return out
+
+
+@njit(cache=True, nogil=True)
 def _keyed(key, name, item):  # type: ignore[no-untyped-def]
     out = np.empty(name.size, np.uint64)
     for i in range(name.size):

@@ -20,6 +20,7 @@ import numpy as np
 
 from wayveil import run as run_module
 from wayveil.errors import WayveilError
+from wayveil.lab.audits.disguises import DISGUISES, KEY, datasets, outcome
 from wayveil.lab.audits.door import ACTOR, DATASET, nothing_broken
 from wayveil.lab.audits.door_files import ANY_MOVE
 from wayveil.lab.audits.door_variants import TREE
@@ -43,8 +44,9 @@ from wayveil.privacy.ledger import (
     open_ledger,
 )
 from wayveil.privacy.ledger.conversion import BookedUnit
-from wayveil.privacy.ledger.fingerprint import Fingerprint
+from wayveil.privacy.ledger.fingerprint import Fingerprint, fingerprint
 from wayveil.privacy.ledger.terms import Terms
+from wayveil.privacy.ledger.traits import Traits
 from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit
 from wayveil.releases import making, paid
 from wayveil.releases.paid import Paid, resume_release
@@ -242,6 +244,24 @@ def _days_believed() -> Iterator[None]:
         yield
 
 
+def play_disguises(folder: Path, bits: Bits) -> Examination:
+    """Bring the same people under another name in every disguise that the ledger says it sees through."""
+    found = Examination()
+    for kind, trips in datasets().items():
+        known = fingerprint(trips, KEY)
+        for disguise in DISGUISES:
+            found.questions += 1
+            passed = outcome(disguise, known, trips) is None
+            if disguise.caught and passed:
+                found.problems.append(f"{kind} in disguise get a budget of their own: {disguise.name}")
+    return found
+
+
+def _plain_eyes() -> AbstractContextManager[Any]:
+    """Only what is equal is compared: ids, times and places as they stand there."""
+    return patch.object(Traits, "likeness", lambda self, new: None)
+
+
 def play_edits(folder: Path, bits: Bits) -> Examination:
     """Change what a stopped run keeps, and have it finished, signed and committed."""
     found, ledger, out = Examination(), _ledger(folder), folder / "out"
@@ -292,6 +312,7 @@ GAMES = (
     CONVERSIONS,
     LedgerGame("a prior that nobody paid for", play_priors),
     LedgerGame("the same rows as those of other days", play_days),
+    LedgerGame("the same people in disguise", play_disguises),
     LedgerGame("a datasheet edited before it is signed", play_edits),
 )
 BROKEN_GAMES = (
@@ -299,6 +320,7 @@ BROKEN_GAMES = (
     LedgerGame("a swap of trips charged like one trip", play_conversions, _one_trip_covers_two),
     LedgerGame("priors that are free whoever paid", play_priors, _prior_for_nothing),
     LedgerGame("days that are believed", play_days, _days_believed),
+    LedgerGame("people known by what stands there", play_disguises, _plain_eyes),
     LedgerGame("what waits taken as it lies there", play_edits, _unsealed),
 )
 

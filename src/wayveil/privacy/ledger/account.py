@@ -97,7 +97,6 @@ class Account:
     expired: int = 0
     expired_spent: Fraction = ZERO
     contents: dict[str, Fingerprint] = field(default_factory=dict)
-    people: Fingerprint | None = None
     looks: list[Line] = field(default_factory=list)
     data_time: DataTimeSums | None = None
     _unsummed: list[Held] = field(default_factory=list)
@@ -191,14 +190,13 @@ class Account:
     def take_in(self, content: Fingerprint) -> None:
         """These rows belong to the dataset from now on."""
         self.contents[content.name] = content
-        self.people = content if self.people is None else self.people.merged(content)
 
     def likeness(self, new: Fingerprint) -> str | None:
-        """In words, why these rows are of people in this dataset; None if nothing shows it."""
+        """Say in words why these rows are of people in this dataset; None if nothing shows it."""
         for content in self.contents.values():
             if any(content.totals.get(of) == total for of, total in new.totals.items()):
                 return "the trips are the same"
-        return None if self.people is None else self.people.likeness(new)
+        return next(filter(None, (content.likeness(new) for content in self.contents.values())), None)
 
     def remaining_in_period(self, now: datetime) -> Fraction | None:
         policy = self.policy

@@ -67,7 +67,7 @@ class Book:
         if line.kind == "policy":
             Policy.from_payload(line.payload)
         elif line.kind == "content":
-            self._admit_content(line, replaying)
+            self._admit_content(line)
         elif line.kind == "look":
             self._content_of(line)
         elif line.kind == "reserve":
@@ -87,13 +87,11 @@ class Book:
             known.require_days(line.days)
         admit_reservation(line, account, self.clock(line.time), replaying)
 
-    def _admit_content(self, line: Line, replaying: bool) -> None:
-        """Rows of people who are known under another name belong there, unless somebody says otherwise."""
+    def _admit_content(self, line: Line) -> None:
+        """Rows belong to a dataset once. Whether others know them is asked before (`refuse_known`)."""
         new = self._content_of(line) or self.contents[line.payload["content"]]
         if new.name in self.account(line.dataset).contents:
             raise LedgerError(f"these rows are booked for {line.dataset} already")
-        if not replaying and not line.payload.get("new_people"):
-            self.refuse_known(line.dataset, new)
 
     def refuse_known(self, dataset: str, new: Fingerprint) -> None:
         """Raise if these rows are of people in another dataset, with its name and the way on."""

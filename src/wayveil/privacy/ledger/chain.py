@@ -78,9 +78,13 @@ class Chain:
         *,
         dataset: str | None = None,
         reservation: str | None = None,
+        check: Callable[[Book], None] = lambda book: None,
         **fields: Any,
     ) -> Line:
-        """Write one line if the book admits it. The book takes it over only after it is safely stored."""
+        """Write one line if the book admits it. The book takes it over only after it is safely stored.
+
+        `check` may refuse it too, by what the book says right before.
+        """
         with self._lock:
             with self._broken_named(), self._storage.transaction(write=True) as session:
                 upgrade(session)
@@ -95,6 +99,7 @@ class Chain:
                     reservation=reservation,
                     **fields,
                 )
+                check(book)
                 book.admit(line)
                 session.append(line.sequence, line.text, line.hash)
                 session.change_fact("head", str(line.head))

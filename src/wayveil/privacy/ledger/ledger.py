@@ -15,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from wayveil.privacy.budget import Rational, exact
+from wayveil.privacy.ledger.book import Book
 from wayveil.privacy.ledger.chain import Chain, Clock
 from wayveil.privacy.ledger.composition import Composition, Cost, compose
 from wayveil.privacy.ledger.conversion import BookedUnit
@@ -147,8 +148,13 @@ class Ledger(Chain):
         with self._reading() as book:
             if found.name in book.account(dataset).contents:
                 return found.name
-        confirmed = {"new_people": True} if new_people else {}
-        self._append_rows("content", actor, dataset, found, {"key": key, **confirmed})
+        payload: dict[str, Any] = {"key": key, **({"new_people": True} if new_people else {})}
+
+        def refuse_known(book: Book) -> None:  # by the rows at hand: a line does not hold all of them
+            if not new_people:
+                book.refuse_known(dataset, found)
+
+        self._append_rows("content", actor, dataset, found, payload, check=refuse_known)
         return found.name
 
     def refuse_known(self, dataset: str, trips: "Trips | Fingerprint") -> None:
