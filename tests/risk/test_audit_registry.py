@@ -15,7 +15,7 @@ from wayveil.lab.audits.reach import reach_table
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanisms
-from wayveil.releases.choices import choose_unit
+from wayveil.releases.choices import UnitChoice, choose_unit
 from wayveil.run import make_release as release
 
 
@@ -52,8 +52,13 @@ def test_plans_hold_together(name):
 def units_of_the_command_line():
     """The names that `--unit` takes, as its own refusal lists them."""
     with pytest.raises(ParameterError) as refusal:
-        choose_unit("tea", audit_plan("markov").pairs[0].without, 1)
-    return set(str(refusal.value).partition("there are ")[2].split(", "))
+        choose_unit(UnitChoice("tea", 1), audit_plan("markov").pairs[0].without)
+    return set(str(refusal.value).partition("choose one of ")[2].split(", "))
+
+
+def named_unit(name, raw):
+    """A unit by its name; of riders, two trips count."""
+    return choose_unit(UnitChoice(name, 2 if name.startswith("rider") else None), raw)
 
 
 @pytest.mark.parametrize("name", sorted(audit_plans()))
@@ -65,7 +70,7 @@ def test_every_unit_of_the_command_line_is_attacked_or_refused(name):
     for unit, words in plan.unfit:
         raw = plan.pairs[0].without
         with pytest.raises(WayveilError, match=words):
-            release(raw, plan.mechanism, epsilon=plan.epsilon, unit=choose_unit(unit, raw, 2))
+            release(raw, plan.mechanism, epsilon=plan.epsilon, unit=named_unit(unit, raw))
 
 
 def test_every_unit_of_the_command_line_goes_through_the_front_door(tmp_path):

@@ -99,7 +99,7 @@ def _majority() -> AbstractContextManager[Any]:
     """Times in the form that most rows use stay, the others go."""
 
     def kept(table: pl.DataFrame) -> pl.DataFrame:
-        zoned = table["time"].cast(pl.String).str.contains(r"[+Z]").to_numpy()
+        zoned = table["event_time"].cast(pl.String).str.contains(r"[+Z]").to_numpy()
         return table.filter(pl.Series(zoned == (2 * zoned.sum() > len(zoned))))
 
     return _table(taps_reader, kept)
