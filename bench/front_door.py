@@ -156,7 +156,7 @@ def legs(folder: Path) -> list[dict]:
         errors: dict[tuple[str, str], list[float]] = {}
         for seed in range(SEEDS):
             for kind, given in (("calls", calls), ("legs", pairs)):
-                made = release(given, epsilon=1, unit=Trip(), visits=kind, bits=SeededBits(seed), seed=seed)
+                made = release(given, epsilon=1, unit=Trip(), rows=kind, bits=SeededBits(seed), seed=seed)
                 for truth, trips in truths.items():
                     found = score(trips, made)["count_query_error/non-empty"].value
                     errors.setdefault((kind, truth), []).append(found)

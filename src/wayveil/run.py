@@ -10,7 +10,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.plan.file_names import NamePattern
 from wayveil.plan.files import plan_text, read_plan
-from wayveil.plan.ordering import order_rows, price_of, statement_of
+from wayveil.plan.ordering import order_rows, plan_mechanism, price_of, statement_of
 from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
 from wayveil.plan.reading import files_of, open_plan_world, open_rows, read_frame, require_days
@@ -43,6 +43,7 @@ DEFAULT_LEDGER = "default"
 
 def run(plan: Plan, *, say: Callable[[str], None] = lambda _: None) -> Release:
     """Follow a plan to its folder. A run that was stopped after it was paid for is finished without spending again."""
+    plan_mechanism(plan)  # a wrong word is said before a large feed is read
     out, paid = plan.home, Paid(plan.home, plan=plan_text(plan))
     if paid.saved:
         commit_saved(paid, _ledger_place(plan))

@@ -174,11 +174,11 @@ def test_one_point_too_fast_is_charged_as_the_whole_trip_that_it_drops(tmp_path)
         epsilon=1,
         unit=Event(),
         bits=SeededBits(1),
-        visits="calls",
+        rows="calls",
     ).datasheet
     assert {spend["sensitivity"] for spend in sheet["spends"]} == {2 * 40}
     with pytest.raises(ParameterError, match="nothing bounds how many"):
-        release(trips[0], TapCounts(time="60"), epsilon=1, unit=Event(), bits=SeededBits(1), visits="calls")
+        release(trips[0], TapCounts(time="60"), epsilon=1, unit=Event(), bits=SeededBits(1), rows="calls")
 
 
 def test_a_window_takes_no_points(tmp_path):

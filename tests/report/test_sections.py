@@ -26,6 +26,7 @@ from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.public_knowledge import random_routes
 from wayveil.synthesis.tallies import KINDS
+from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import score
 from wayveil.world.world import World
@@ -63,7 +64,7 @@ def trie():
 @pytest.fixture(scope="module")
 def tap_trips():
     single = TAPS.as_single_visits()
-    return Trips(single.location, single.offsets, RING, TAPS.time)
+    return Trips(single.location, single.offsets, RING, TAPS.time, history=AS_READ)
 
 
 @pytest.fixture(scope="module")
