@@ -208,7 +208,7 @@ def _made(world: World, taps: bool, seed: int) -> Trips:
     if taps:
         made = simulate_taps(world, TAPS, seed=seed, first_day=MONDAY, days=7).taps.as_single_visits()
     else:
-        made = simulate_city(world, RIDERS, seed=seed, trips_per_rider=2, service_date=MONDAY).trips
+        made = simulate_city(world, RIDERS, seed=seed, trips_per_rider=2, times=MONDAY).trips
     return replace(made, rider_ids=_ids(made, lambda rider: f"{rider}"))
 
 
