@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from privacy.ledger_tools import FakeClock
 from wayveil.errors import BudgetExceededError, ParameterError
-from wayveil.privacy.ledger import Ledger, LedgerError, Policy, open_ledger
+from wayveil.privacy.ledger import Ledger, LedgerError, LineFacts, Policy, open_ledger
 from wayveil.privacy.ledger.book import Book
 from wayveil.privacy.ledger.lines import Kind, Line
 
@@ -24,7 +24,8 @@ def ledger(place: str, clock: FakeClock) -> Ledger:
 
 
 def reserve(ledger: Ledger, epsilon: object = 1, delta: object = 0, actor: str = "ana", **more: object):
-    return ledger.reserve(TAPS, epsilon, delta, actor=actor, mechanism="prefix tree", **more)
+    facts = LineFacts(**more)
+    return ledger.reserve(TAPS, epsilon, delta, actor=actor, mechanism="prefix tree", facts=facts)
 
 
 def test_a_release_walks_from_reserve_to_commit_and_every_step_is_a_line(ledger: Ledger) -> None:

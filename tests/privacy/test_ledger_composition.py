@@ -8,7 +8,7 @@ import pytest
 from mpmath import binomial, exp, mp, mpf
 
 from wayveil.errors import ParameterError, WayveilError
-from wayveil.privacy.ledger import Cost, Policy, compose, open_ledger
+from wayveil.privacy.ledger import Cost, LineFacts, Policy, compose, open_ledger
 
 pytest.importorskip(
     "dp_accounting", reason="dp-accounting is not installed: pip install 'wayveil[accounting]'"
@@ -104,7 +104,7 @@ def test_the_ledger_composes_what_counts_as_spent(tmp_path: Path) -> None:
     ledger.set_policy("taps", Policy(5, total_delta="1e-5"), actor="officer")
     for _ in range(4):
         ledger.reserve("taps", "1/2", actor="ana", mechanism="prefix tree")
-    ledger.reserve("taps", 1, "1e-7", rho="1/50", actor="ana", mechanism="gaussian")
+    ledger.reserve("taps", 1, "1e-7", actor="ana", mechanism="gaussian", facts=LineFacts(rho="1/50"))
     ledger.reserve("taps", 2, actor="ana", mechanism="prefix tree").cancel("wrong file")
     together = ledger.composition("taps", "1e-6")
     assert together.releases == 5

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from privacy.ledger_tools import Burglar
-from wayveil.privacy.ledger import BrokenLedgerError, Ledger, LedgerError, Policy, open_ledger
+from wayveil.privacy.ledger import BrokenLedgerError, Ledger, LedgerError, LineFacts, Policy, open_ledger
 from wayveil.privacy.ledger.fingerprint import fingerprint
 from wayveil.privacy.ledger.hashing import sip_hash
 from wayveil.privacy.ledger.samples import SIZE, Sample, overlap
@@ -60,7 +60,7 @@ def test_siphash_is_the_published_one() -> None:
 def test_the_same_people_under_another_name_are_refused_with_the_way_on(ledger: Ledger) -> None:
     ledger.set_policy("A", Policy(1, unit="rider"), actor="officer")
     rows = ledger.take_in("A", people(0, 500), actor="ana")
-    ledger.reserve("A", 1, actor="ana", mechanism="tree", unit=Rider(2), content=rows)
+    ledger.reserve("A", 1, actor="ana", mechanism="tree", unit=Rider(2), facts=LineFacts(content=rows))
     with pytest.raises(
         LedgerError, match=r"known as 'A'.* the trips are the same.*--dataset A.*--new-people"
     ):
@@ -204,7 +204,7 @@ def test_a_release_pays_for_rows_that_are_booked(quick: Ledger) -> None:
     quick.set_policy("B", Policy(1, unit="rider"), actor="officer")
     rows = quick.take_in("A", people(0, 5000), actor="ana")
     with pytest.raises(LedgerError, match="never booked for B"):
-        quick.reserve("B", 1, actor="ana", mechanism="tree", unit=Rider(2), content=rows)
+        quick.reserve("B", 1, actor="ana", mechanism="tree", unit=Rider(2), facts=LineFacts(content=rows))
 
 
 def test_looks_are_found_by_name_and_by_rows(ledger: Ledger) -> None:

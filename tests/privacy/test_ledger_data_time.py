@@ -7,7 +7,7 @@ import pytest
 
 from privacy.ledger_tools import FakeClock
 from wayveil.errors import BudgetExceededError, ParameterError
-from wayveil.privacy.ledger import DataLimit, Days, Ledger, LedgerError, Policy, open_ledger
+from wayveil.privacy.ledger import DataLimit, Days, Ledger, LedgerError, LineFacts, Policy, open_ledger
 from wayveil.privacy.ledger.data_time import label, span_of, spans_in
 from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit, Window
 from wayveil.privacy.zcdp import epsilon_of, rho_for
@@ -32,8 +32,11 @@ def limited(ledger: Ledger, unit: str, limit: DataLimit, **stated: int) -> None:
     ledger.set_policy(TAPS, Policy(None, unit=unit, data=limit, **stated), actor="officer")
 
 
-def reserve(ledger: Ledger, unit: Unit, days: Days | None, epsilon: object = 1, **more: object):
-    return ledger.reserve(TAPS, epsilon, actor="ana", mechanism="counts", unit=unit, days=days, **more)
+def reserve(
+    ledger: Ledger, unit: Unit, days: Days | None, epsilon: object = 1, rho: object = None, **more: object
+):
+    facts = LineFacts(days=days, rho=rho)
+    return ledger.reserve(TAPS, epsilon, actor="ana", mechanism="counts", unit=unit, facts=facts, **more)
 
 
 def test_weeks_and_years_are_those_of_the_calendar() -> None:

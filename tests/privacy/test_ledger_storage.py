@@ -12,13 +12,21 @@ from pathlib import Path
 import pytest
 
 from wayveil.errors import WayveilError
-from wayveil.privacy.ledger import BrokenLedgerError, Ledger, LedgerError, Policy, open_ledger, storage
+from wayveil.privacy.ledger import (
+    BrokenLedgerError,
+    Ledger,
+    LedgerError,
+    LineFacts,
+    Policy,
+    open_ledger,
+    storage,
+)
 
 pytest_plugins = ["privacy.ledger_places"]
 
 
 def reserve(ledger: Ledger) -> None:
-    ledger.reserve("taps", "1/7", actor="ana", mechanism="prefix tree", purpose="x" * 500)
+    ledger.reserve("taps", "1/7", actor="ana", mechanism="prefix tree", facts=LineFacts("x" * 500))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from privacy.ledger_tools import Burglar, FakeClock
 from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.bits import SeededBits
-from wayveil.privacy.ledger import Ledger, LedgerError, Policy, open_ledger
+from wayveil.privacy.ledger import Ledger, LedgerError, LineFacts, Policy, open_ledger
 from wayveil.privacy.ledger.conversion import POLICY_UNITS, BookedUnit, Stated, steps
 from wayveil.privacy.ledger.lines import Line, canonical, digest
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit, Window
@@ -31,7 +31,7 @@ def quick(tmp_path, clock: FakeClock) -> Ledger:
 
 
 def reserve(ledger: Ledger, unit: Unit | None, epsilon: object = 1, **more: object):
-    return ledger.reserve(TAPS, epsilon, actor="ana", mechanism="tree", unit=unit, **more)
+    return ledger.reserve(TAPS, epsilon, actor="ana", mechanism="tree", unit=unit, facts=LineFacts(**more))
 
 
 def test_lines_carry_the_unit_and_its_bounds(ledger: Ledger) -> None:

@@ -9,7 +9,7 @@ import pytest
 from releases.small_counts import CITY, KEEP, TAPS
 from wayveil.errors import BudgetExceededError, ParameterError, WayveilError
 from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.privacy.ledger import DataLimit, Days, LedgerError, Policy, open_ledger
+from wayveil.privacy.ledger import DataLimit, Days, LedgerError, LineFacts, Policy, open_ledger
 from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Window
 from wayveil.run import make_release
 from wayveil.trips.history import AS_READ
@@ -104,6 +104,10 @@ def test_units_of_trips_can(ledger, unit):
 def test_the_ledger_itself_holds_days_against_the_rows_it_knows(ledger):
     rows = ledger.take_in(TAPS, taps_on(0), actor="ana")
     with pytest.raises(LedgerError, match="their own times"):
-        ledger.reserve(TAPS, 1, actor="ana", mechanism="counts", unit=Event(), content=rows, days=day(1))
-    ledger.reserve(TAPS, 1, actor="ana", mechanism="counts", unit=Event(), content=rows, days=day(0))
+        ledger.reserve(
+            TAPS, 1, actor="ana", mechanism="counts", unit=Event(), facts=LineFacts(content=rows, days=day(1))
+        )
+    ledger.reserve(
+        TAPS, 1, actor="ana", mechanism="counts", unit=Event(), facts=LineFacts(content=rows, days=day(0))
+    )
     assert ledger.verify().ok

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from wayveil.errors import RefusedError
-from wayveil.privacy.ledger import Days, Ledger, LedgerError, Line, Reservation
+from wayveil.privacy.ledger import Days, Ledger, LedgerError, Line, LineFacts, Reservation
 from wayveil.privacy.ledger.terms import Terms
 from wayveil.released.datasheet import Datasheet
 from wayveil.released.released_trips import ReleasedTrips
@@ -49,12 +49,14 @@ def adopt(folder: Path, ledger: Ledger, dataset: str, actor: str) -> Reservation
         terms.delta,
         actor=actor,
         mechanism=terms.mechanism,
-        purpose="made without this ledger",
-        rho=datasheet["guarantee"].get("rho"),
         unit=terms.unit,
-        private=terms.private,
-        days=_days(datasheet),
-        asked=terms.asked,
+        facts=LineFacts(
+            purpose="made without this ledger",
+            rho=datasheet["guarantee"].get("rho"),
+            private=terms.private,
+            days=_days(datasheet),
+            asked=terms.asked,
+        ),
     )
     reservation.start()
     reservation.commit(print_, {"folder": folder.name}, terms)

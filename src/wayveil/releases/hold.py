@@ -9,7 +9,7 @@ from typing import Any
 
 from wayveil.errors import BudgetExceededError, ParameterError, RefusedError, plain
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.ledger import Days, Ledger, LedgerError, Policy, Reservation
+from wayveil.privacy.ledger import Days, Ledger, LedgerError, LineFacts, Policy, Reservation
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
 from wayveil.privacy.units import Unit
 from wayveil.releases.accounts import init_command, missing_policy
@@ -127,13 +127,15 @@ class Hold:
             self.budget.delta,
             actor=booking.actor,
             mechanism=self.mechanism,
-            purpose=booking.purpose,
-            rho=self.budget.total if self.budget.currency == "rho" else None,
             unit=self.unit,
-            private=self.private,
-            content=content,
-            days=booking.days,
-            asked=self.asked,
+            facts=LineFacts(
+                purpose=booking.purpose,
+                rho=self.budget.total if self.budget.currency == "rho" else None,
+                private=self.private,
+                content=content,
+                days=booking.days,
+                asked=self.asked,
+            ),
             again=self.again,
         )
         self.looks = len(ledger.looks(booking.dataset, content))

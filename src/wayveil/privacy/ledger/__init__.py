@@ -3,7 +3,8 @@
     ledger = open_ledger("trips.ledger")                    # or postgresql://...
     ledger.set_policy("taps 2026", Policy(4, unit="rider"), actor="officer")
     rows = ledger.take_in("taps 2026", trips, actor="analyst")   # refused if known under another name
-    reservation = ledger.reserve("taps 2026", 1, unit=Rider(2), content=rows, actor="analyst", mechanism="a tree")
+    about = LineFacts(content=rows)
+    reservation = ledger.reserve("taps 2026", 1, unit=Rider(2), actor="analyst", mechanism="a tree", facts=about)
     reservation.start()                                     # right before the first noise
     reservation.commit(release_hash)                        # after publishing
 
@@ -23,7 +24,7 @@ from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.ledger.ledger import Ledger, open_ledger
 from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, KnownRowsError, LedgerError, Line
 from wayveil.privacy.ledger.policy import Policy
-from wayveil.privacy.ledger.reservation import Reservation
+from wayveil.privacy.ledger.reservation import LineFacts, Reservation
 from wayveil.privacy.ledger.statements import DatasetSummary, OpenReservation, Verification
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Line",
+    "LineFacts",
     "OpenReservation",
     "Policy",
     "Reservation",

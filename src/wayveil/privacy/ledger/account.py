@@ -116,8 +116,8 @@ class Account:
             first = next((held.line for held in self.held if held.line.private), line)
             return 1 if _unit_name(first) == _unit_name(line) else None
         policy, unit = self.policy, line.unit
-        if unit is None and policy.earlier_unit is not None:
-            unit = {"name": policy.earlier_unit, "bounds": {"max_trips": 1}}
+        if unit is None and policy.stated.earlier_unit is not None:
+            unit = {"name": policy.stated.earlier_unit, "bounds": {"max_trips": 1}}
         if policy.unit is None or unit is None:
             return 1 if policy.unit is None and unit is None else None
         days = None if line.days is None else len(line.days)

@@ -62,17 +62,22 @@ _KNOWN = (*POLICY_UNITS, "points", "window")
 
 @dataclass(frozen=True)
 class Stated:
-    """What the data holder says about the data: at most so many days, trips and visits of one rider, or in one day."""
+    """What the data holder says about the data: at most so many days, trips and visits of one rider, or in one day; and
+    the unit of lines that an earlier version wrote without one.
+    """
 
     days_per_rider: int | None = None
     trips_per_rider: int | None = None
     visits_per_rider: int | None = None
     trips_per_day: int | None = None
     visits_per_day: int | None = None
+    earlier_unit: str | None = None
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value is not None and (type(value) is not int or not 1 <= value <= 10**9):
+            if name == "earlier_unit":
+                check_policy_unit(name, value)
+            elif value is not None and (type(value) is not int or not 1 <= value <= 10**9):
                 raise ParameterError(f"{name} must be a whole number of 1 or more, not {value!r}")
 
     def within(self, days: int | None) -> tuple[int | None, int | None, int | None]:
@@ -84,6 +89,12 @@ class Stated:
             known = [total] if days is None or daily is None else [total, days * daily]
             found.append(min((number for number in known if number is not None), default=None))
         return found[0], found[1], found[2]
+
+
+def check_policy_unit(name: str, unit: str | None) -> None:
+    """Refuse a unit that no policy can have."""
+    if unit is not None and unit not in POLICY_UNITS:
+        raise ParameterError(f"{name} must be one of {', '.join(POLICY_UNITS)}, not {unit!r}")
 
 
 @dataclass(frozen=True)

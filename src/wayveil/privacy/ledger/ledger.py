@@ -7,7 +7,6 @@ whole reservation and never creates budget.
 """
 
 import secrets
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +24,7 @@ from wayveil.privacy.ledger.facts import SCHEMA, key_bytes, new_key
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
 from wayveil.privacy.ledger.lines import Head, LedgerError, Line, canonical, digest, moment_text
 from wayveil.privacy.ledger.policy import Policy, exact_or_zero
-from wayveil.privacy.ledger.reservation import Reservation
+from wayveil.privacy.ledger.reservation import LineFacts, Reservation
 from wayveil.privacy.ledger.statements import (
     Booked,
     DatasetSummary,
@@ -91,34 +90,22 @@ class Ledger(Chain):
         *,
         actor: str,
         mechanism: str,
-        purpose: str = "",
-        rho: Rational | None = None,
         unit: Unit | BookedUnit | None = None,
-        private: bool = True,
-        content: str | None = None,
-        days: Days | None = None,
-        asked: Mapping[str, Any] | None = None,
+        facts: LineFacts | None = None,
         again: bool = False,
     ) -> Reservation:
         """Set budget aside, or refuse with the requested, the remaining and the missing amount.
 
-        A run that is accounted in zCDP names its `rho` beside the (epsilon, delta) that it is charged as. `unit` is
-        whom the run protects; `private` is false for one that protects nobody, which is recorded and in no sum;
-        `content` names the rows, as `take_in` returned them; `days` says which days of data they are of; `asked` is
-        what is asked of them (see `terms`). With `again`, the reservation of a run that died and was for exactly the
-        same is taken up, if there is one: only for a run that draws the very same noise.
+        `unit` is whom the run protects. With `again`, the reservation of a run that died and was for exactly the same
+        is taken up, if there is one: only for a run that draws the very same noise.
         """
         refuse_without_guarantee(mechanism)
-        payload = {"content": content, "days": None if days is None else str(days), "asked": asked}
         fields: dict[str, Any] = {
             "epsilon": exact_or_zero(epsilon, "epsilon"),
             "delta": exact_or_zero(delta, "delta"),
-            "rho": None if rho is None else exact(rho, "rho"),
             "mechanism": mechanism,
-            "purpose": purpose,
             "unit": None if unit is None else BookedUnit.of(unit).payload(),
-            "private": private,
-            "payload": {name: said for name, said in payload.items() if said is not None} or None,
+            **(LineFacts() if facts is None else facts).fields(),
         }
         if again:
             with self._reading() as book:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.budget import Rational, exact
-from wayveil.privacy.ledger.conversion import POLICY_UNITS, Stated
+from wayveil.privacy.ledger.conversion import Stated, check_policy_unit
 from wayveil.privacy.ledger.data_limit import DataLimit
 
 
@@ -25,13 +25,12 @@ class Policy:
     unit                whose loss is limited: rider, rider-day, trip or event. Releases in other units are
                         converted where that is sound and refused where it is not (see `conversion`). A policy
                         without a unit, as earlier versions wrote them, admits no release that has one
-    days_per_rider, trips_per_rider, visits_per_rider, trips_per_day, visits_per_day
-                        what the data holder states about the data, for conversions
     data                what one unit may lose from the data of one day, week, month or year of data time
                         (see `data_limit`). Releases then say which days their rows are of
-    earlier_unit        the unit of lines that an earlier version wrote without one, as the data holder states it;
-                        without it they cannot be added up, and nothing more may be spent
     not_private         whether releases without a guarantee may be made of this dataset at all; they are never summed
+    stated              what the data holder states about the data, for conversions: days_per_rider, trips_per_rider,
+                        visits_per_rider, trips_per_day, visits_per_day; and the earlier_unit of lines that an earlier
+                        version wrote without one, without which they cannot be added up, and nothing more may be spent
     """
 
     total_epsilon: Fraction | None
@@ -40,10 +39,9 @@ class Policy:
     actors: tuple[str, ...] | None
     total_delta: Fraction
     unit: str | None = None
-    stated: Stated = field(default_factory=Stated)
-    earlier_unit: str | None = None
     not_private: bool = False
     data: DataLimit | None = None
+    stated: Stated = field(default_factory=Stated)
 
     def __init__(
         self,
@@ -53,14 +51,9 @@ class Policy:
         actors: tuple[str, ...] | list[str] | None = None,
         total_delta: Rational = 0,
         unit: str | None = None,
-        days_per_rider: int | None = None,
-        trips_per_rider: int | None = None,
-        visits_per_rider: int | None = None,
-        earlier_unit: str | None = None,
         not_private: bool = False,
         data: DataLimit | dict[str, Any] | None = None,
-        trips_per_day: int | None = None,
-        visits_per_day: int | None = None,
+        **stated: Any,
     ) -> None:
         if total_epsilon is None and data is None:
             raise ParameterError("a policy limits what is spent in all, or per span of data time, or both")
@@ -75,10 +68,9 @@ class Policy:
             actors is not None and not all(isinstance(a, str) and a for a in actors)
         ):
             raise ParameterError("actors must be a list of names; leave it out to let everybody spend")
-        for name, named in {"unit": unit, "earlier_unit": earlier_unit}.items():
-            if named is not None and named not in POLICY_UNITS:
-                raise ParameterError(f"{name} must be one of {', '.join(POLICY_UNITS)}, not {named!r}")
-        if earlier_unit is not None and unit is None:
+        check_policy_unit("unit", unit)
+        said = Stated(**stated)
+        if said.earlier_unit is not None and unit is None:
             raise ParameterError("a policy that says the unit of earlier lines must name its own unit too")
         if type(not_private) is not bool:
             raise ParameterError(f"not_private is true or false, not {not_private!r}")
@@ -92,10 +84,7 @@ class Policy:
             "actors": None if actors is None else tuple(actors),
             "total_delta": exact_or_zero(total_delta, "total_delta"),
             "unit": unit,
-            "stated": Stated(
-                days_per_rider, trips_per_rider, visits_per_rider, trips_per_day, visits_per_day
-            ),
-            "earlier_unit": earlier_unit,
+            "stated": said,
             "not_private": not_private,
             "data": limit,
         }.items():
@@ -113,7 +102,6 @@ class Policy:
         later = {
             "unit": self.unit,
             **vars(self.stated),
-            "earlier_unit": self.earlier_unit,
             "not_private": self.not_private or None,
             "data": None if self.data is None else self.data.payload(),
         }
