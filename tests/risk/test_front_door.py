@@ -7,7 +7,9 @@ import pytest
 
 from wayveil.lab.audits import run_audits as run
 from wayveil.lab.audits.door import Door
+from wayveil.lab.audits.door_audit import broken_releases, sound_releases, spark_is_there
 from wayveil.lab.audits.door_files import PairWriter, every_unit
+from wayveil.lab.audits.door_reading import ROW_VARIANTS, SOUND_ON_SPARK, SOUND_ROWS, SPARK_VARIANTS
 from wayveil.lab.audits.door_variants import SOUND, TREE, VARIANTS
 from wayveil.lab.audits.run_audits import EFFORTS, jobs_at_the_door, run_audits, run_job
 from wayveil.lab.audits.tiny_worlds import small_network
@@ -22,22 +24,38 @@ def found(variant, pair):
     return run_job(JOBS[variant, pair], effort=EFFORTS["fast"], seed=1)
 
 
-@pytest.mark.parametrize("name", [variant.name for variant in VARIANTS])
+@pytest.mark.parametrize("name", [variant.name for variant in (*VARIANTS, *ROW_VARIANTS)])
 def test_a_mistake_around_a_sound_mechanism_is_caught(name):
     row = found(name, name)
     assert row.raised, row
     assert "error" not in row.detail
 
 
-@pytest.mark.parametrize("name", [variant.name for variant in SOUND])
+@pytest.mark.parametrize("name", [variant.name for variant in (*SOUND, *SOUND_ROWS)])
 def test_the_way_from_a_file_to_a_release_holds(name):
     row = found("as built", name)
     assert not row.raised, row.detail
 
 
+@pytest.mark.audit
+@pytest.mark.xdist_group("spark")
+@pytest.mark.skipif(not spark_is_there(), reason="Spark is not installed")
+def test_the_way_over_spark_holds_and_its_mistake_is_caught():
+    assert not found("as built", SOUND_ON_SPARK[0].name).raised
+    assert found(SPARK_VARIANTS[0].name, SPARK_VARIANTS[0].name).raised
+
+
+def test_every_kind_of_row_is_released_as_built():
+    for variant in SOUND_ROWS:
+        row = found("as built", variant.name)
+        assert " 0 questions" not in f" {row.detail}", "a pair that is refused shows nothing"
+
+
 def test_there_are_enough_mistakes():
     assert len(VARIANTS) >= 14
     assert len({variant.name for variant in (*SOUND, *VARIANTS)}) == len(SOUND) + len(VARIANTS)
+    everything = (*sound_releases(), *broken_releases())
+    assert len({variant.name for variant in everything}) == len(everything)
 
 
 def test_the_door_is_a_users_and_stays_as_it_was(tmp_path):

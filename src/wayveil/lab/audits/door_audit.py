@@ -6,8 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from wayveil.counting.spark_session import SparkError, check_address
 from wayveil.lab.audits.door import Door
 from wayveil.lab.audits.door_files import PairWriter, every_unit
+from wayveil.lab.audits.door_reading import ROW_VARIANTS, SOUND_ON_SPARK, SOUND_ROWS, SPARK_VARIANTS
 from wayveil.lab.audits.door_variants import EPSILON, SOUND, VARIANTS, DoorVariant
 from wayveil.lab.audits.grey_box import Examination
 from wayveil.lab.audits.plan_registry import AuditPlan
@@ -57,9 +59,28 @@ def variant_at_the_door(name: str, bits: Bits) -> tuple[Examination, Fraction, s
         return found, EPSILON, pair.name
 
 
+def sound_releases() -> tuple[DoorVariant, ...]:
+    """What must hold as built, for every kind of row; on Spark where it is installed."""
+    return (*SOUND, *SOUND_ROWS, *(SOUND_ON_SPARK if spark_is_there() else ()))
+
+
+def broken_releases() -> tuple[DoorVariant, ...]:
+    """The mistakes, each of which must be caught."""
+    return (*VARIANTS, *ROW_VARIANTS, *(SPARK_VARIANTS if spark_is_there() else ()))
+
+
+def spark_is_there() -> bool:
+    """Whether files can be counted on Spark here."""
+    try:
+        check_address("local[2]")
+    except SparkError:
+        return False
+    return True
+
+
 def door_variant(name: str) -> DoorVariant:
     """A variant by its name."""
-    return next(variant for variant in (*SOUND, *VARIANTS) if variant.name == name)
+    return next(variant for variant in (*sound_releases(), *broken_releases()) if variant.name == name)
 
 
 @contextmanager

@@ -75,7 +75,7 @@ class PairWriter:
     def taps(self, name: str, rows: list[TapRow], new: TapRow) -> FilePair:
         """A file of taps, and one tap more: their times, stops and, where there are any, buses."""
         columns = ["event_time", "stop_id", "vehicle_id"][: len(new)]
-        files = self._files("taps.csv")
+        files = self.new_files("taps.csv")
         for path, content in zip(files, (rows, [*rows, new]), strict=True):
             table = pl.DataFrame(content, schema=columns, orient="row")
             table.write_csv(path)
@@ -84,12 +84,13 @@ class PairWriter:
     def _pair(
         self, name: str, unit: Unit, without: Trips, within: Trips, rule: LegalityRule | None
     ) -> FilePair:
-        files = self._files("visits.csv" if self._made % 2 else "visits.parquet")
+        files = self.new_files("visits.csv" if self._made % 2 else "visits.parquet")
         for path, trips in zip(files, (without, within), strict=True):
             write_visits(trips, path, riders=True)
         return FilePair(name, *files, self.world, unit, rule=rule)
 
-    def _files(self, name: str) -> tuple[Path, Path]:
+    def new_files(self, name: str) -> tuple[Path, Path]:
+        """Two files of one name in folders of their own."""
         self._made += 1
         folders = [self.folder / f"{self._made}-{side}" for side in ("without", "within")]
         for folder in folders:

@@ -65,7 +65,7 @@ class DoorVariant:
     gate: type[Gate] = Gate
 
 
-def _reading(change: Callable[[Trips], Trips]) -> Callable[[], AbstractContextManager[Any]]:
+def changed_reading(change: Callable[[Trips], Trips]) -> Callable[[], AbstractContextManager[Any]]:
     """The reader of trips, and what is done to all of them afterwards."""
 
     def broken() -> AbstractContextManager[Any]:
@@ -307,11 +307,13 @@ EARLY, OUTSIDE = _named("somebody long before the others"), _named("moves outsid
 VARIANTS = (
     DoorVariant("a reader that drops repeated rows", _deduplicating, same_visits),
     DoorVariant("times in the form of the majority", _majority, two_forms_of_time, VISITS),
-    DoorVariant("time counted from the first visit in the file", _reading(_from_first_moment), EARLY, VISITS),
-    DoorVariant("every second trip of a file with many", _reading(_thinned), BUSY),
-    DoorVariant("rare stops left out before the noise", _reading(_rare_suppressed), rare_stop, VISITS),
-    DoorVariant("trips without an id, each a rider", _reading(_each_its_own_rider), many_without_id),
-    DoorVariant("no id taken for an id", _reading(_nobody_is_a_rider), many_without_id),
+    DoorVariant(
+        "time counted from the first visit in the file", changed_reading(_from_first_moment), EARLY, VISITS
+    ),
+    DoorVariant("every second trip of a file with many", changed_reading(_thinned), BUSY),
+    DoorVariant("rare stops left out before the noise", changed_reading(_rare_suppressed), rare_stop, VISITS),
+    DoorVariant("trips without an id, each a rider", changed_reading(_each_its_own_rider), many_without_id),
+    DoorVariant("no id taken for an id", changed_reading(_nobody_is_a_rider), many_without_id),
     DoorVariant("a rule after bounding", nothing_broken, _impossible_visit, VISITS, _CutAfterwards),
     DoorVariant("a rule that nobody pays for", nothing_broken, _cut_by_a_visit, VISITS, UnchargedGate),
     DoorVariant(

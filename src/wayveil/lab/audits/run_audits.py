@@ -17,8 +17,13 @@ from wayveil.lab.audits.audit_table import AS_BUILT, AuditRow, AuditTable, Measu
 from wayveil.lab.audits.block_games import block_games
 from wayveil.lab.audits.conformance import conformance
 from wayveil.lab.audits.distinguish import Attack, runs_to_show
-from wayveil.lab.audits.door_audit import RELEASE, plan_at_the_door, variant_at_the_door
-from wayveil.lab.audits.door_variants import SOUND, VARIANTS
+from wayveil.lab.audits.door_audit import (
+    RELEASE,
+    broken_releases,
+    plan_at_the_door,
+    sound_releases,
+    variant_at_the_door,
+)
 from wayveil.lab.audits.grey_box import Examination, examine
 from wayveil.lab.audits.ledger_games import BROKEN_GAMES, GAMES, LEDGER, play_game
 from wayveil.lab.audits.ledger_games import EPSILON as PLAYED_FOR
@@ -130,9 +135,9 @@ def _broken_jobs(plan: AuditPlan, effort: Effort) -> Iterator[Job]:
 
 def jobs_at_the_door() -> Iterator[Job]:
     """What must hold for files of any kind, then the mistakes that can be made on the way from a file to a release."""
-    for sound in SOUND:
+    for sound in sound_releases():
         yield Job(RELEASE, DOOR, pair=sound.name)
-    for variant in VARIANTS:
+    for variant in broken_releases():
         yield Job(RELEASE, DOOR, variant.name, variant.name)
     for game in GAMES:
         yield Job(RELEASE, LEDGER, pair=game.name)
