@@ -44,7 +44,7 @@ from wayveil.privacy.ledger import (
     open_ledger,
 )
 from wayveil.privacy.ledger.conversion import BookedUnit
-from wayveil.privacy.ledger.fingerprint import Fingerprint, fingerprint
+from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter, fingerprint
 from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.ledger.traits import Traits
 from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit
@@ -53,11 +53,13 @@ from wayveil.releases.paid import Paid, resume_release
 from wayveil.releases.release import Release
 from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid
 
 EPSILON, DELTA = Fraction(4), Fraction(1, 1000)
 TRAINED = DpLoc(weakest=0, training_steps=3, batch=1000, most_drawn=Fraction(1, 2), hidden=8, clip=0.05)
 CHANCES = 4
 
+POINTS = TapCounts(max_visits=9, time="60")
 FIRST = date(2026, 1, 5)
 WORLD = plain_world()
 COUNTS = TapCounts()
@@ -262,6 +264,44 @@ def _plain_eyes() -> AbstractContextManager[Any]:
     return patch.object(Traits, "likeness", lambda self, new: None)
 
 
+def play_grids(folder: Path, bits: Bits) -> Examination:
+    """Release GPS points over one grid, and the same points over another as those of other people."""
+    found, ledger = Examination(), _ledger(folder)
+    ledger.set_policy("others", Policy(1000, unit="event"), actor=ACTOR)
+    points = folder / "points.csv"
+    rows = [
+        (trip, 600 * trip + 30 * i, (i + 1) / 600, (trip + 1) / 600) for trip in range(9) for i in range(9)
+    ]
+    points.write_text("\n".join(["tid,datetime,lat,lng", *(",".join(map(str, row)) for row in rows)]))
+    made = 0
+    for metres, name in ((250, DATASET), (300, "others")):
+        found.questions += 1
+        world = Grid.of_metres("0,0,0.02,0.02", metres)
+        with suppress(LedgerError):
+            run_module.release(
+                points,
+                POINTS,
+                world=world,
+                rows="points",
+                epsilon=1,
+                unit=Trip(),
+                ledger=ledger,
+                dataset=name,
+            )
+            made += 1
+    if made != 1:
+        found.problems.append(f"the same points were released {made} times over two grids, not once")
+    return found
+
+
+def _known_by_cells() -> AbstractContextManager[Any]:
+    """Points are known by the cells that they were put into."""
+    honest = Fingerprinter.of
+    return patch.object(
+        Fingerprinter, "of", lambda self, trips: honest(self, replace(trips, source=None, time=None))
+    )
+
+
 def play_edits(folder: Path, bits: Bits) -> Examination:
     """Change what a stopped run keeps, and have it finished, signed and committed."""
     found, ledger, out = Examination(), _ledger(folder), folder / "out"
@@ -313,6 +353,7 @@ GAMES = (
     LedgerGame("a prior that nobody paid for", play_priors),
     LedgerGame("the same rows as those of other days", play_days),
     LedgerGame("the same people in disguise", play_disguises),
+    LedgerGame("the same points on another grid", play_grids),
     LedgerGame("a datasheet edited before it is signed", play_edits),
 )
 BROKEN_GAMES = (
@@ -321,6 +362,7 @@ BROKEN_GAMES = (
     LedgerGame("priors that are free whoever paid", play_priors, _prior_for_nothing),
     LedgerGame("days that are believed", play_days, _days_believed),
     LedgerGame("people known by what stands there", play_disguises, _plain_eyes),
+    LedgerGame("points known by their cells", play_grids, _known_by_cells),
     LedgerGame("what waits taken as it lies there", play_edits, _unsealed),
 )
 
