@@ -33,8 +33,3 @@ def audit(
     typer.echo(table.to_json() if as_json else str(table))
     if not table.ok:
         raise typer.Exit(1)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(audit)

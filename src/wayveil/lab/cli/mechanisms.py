@@ -57,8 +57,3 @@ def _wrapped(text: str, indent: int = 0) -> str:
         )
         for each in paragraphs
     )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(mechanisms)

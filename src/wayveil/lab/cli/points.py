@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from wayveil.cli.nouns import grouped
-from wayveil.cli.options import AsJson, Quiet, present
+from wayveil.cli.nouns import Spoken, grouped
+from wayveil.cli.options import present
 from wayveil.cli.plan_options import PlanOptions
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
@@ -20,12 +20,10 @@ class TripsOptions(PlanOptions):
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where the trips go (.parquet or .csv).")
     ] = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 @grouped
-def trips(options: TripsOptions) -> None:
+def trips(options: TripsOptions, spoken: Spoken) -> None:
     """Read points as trips and write these, as raw as the points: for internal eyes.
 
     wayveil lab trips points.csv --world grid:37.60,-122.52,37.81,-122.35@250 --out trips.parquet
@@ -36,13 +34,8 @@ def trips(options: TripsOptions) -> None:
 
     if options.out is None:
         raise ParameterError("say with --out where the trips go")
-    with shown(not options.quiet and not options.as_json):
+    with shown(not spoken.silent):
         plan = Plan.of(**{"epsilon": 1, "rows": "points", **options.values()})
         made = read_plan_points(plan.source, files_of(plan)[0], open_plan_world(plan))
         write_visits(made, options.out, riders=made.rider is not None)
-    present({**made.describe(), "written_to": str(options.out)}, as_json=options.as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(trips)
+    present({**made.describe(), "written_to": str(options.out)}, as_json=spoken.as_json)

@@ -50,8 +50,3 @@ def report(
             further.append(attack_beside(out, private, raw, trips, attacked.holdout))
         write_internal(out, private, trips, further, full=full, queries=queries)
     present({"report": str(out), "for": "internal eyes only"}, as_json=spoken.as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(report)

@@ -51,8 +51,3 @@ def risk(
         settings = RiskSettings(**vars(attacker))
         found = risk_and_strap(made, *sides, settings=settings, strap=StrapBeside(p=p))
     present_risk(found, written, spoken)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(risk)

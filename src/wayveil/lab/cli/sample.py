@@ -32,8 +32,3 @@ def sample(
         drawn = draw(open_release(release, world), trips, seed=seed)
         write_visits(drawn, out)
     present({"trips": len(drawn), "written_to": str(out)}, as_json=as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(sample)

@@ -1,15 +1,15 @@
 """`wayveil lab simulate riders`: riders where none may be had."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wayveil.cli.nouns import Spoken, grouped
 from wayveil.cli.options import (
-    AsJson,
     BoundingBox,
-    Quiet,
     ServiceDate,
     Stations,
     WalkRadius,
@@ -46,25 +46,28 @@ _KNOW = {
 }
 
 
-def riders(
-    feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")],
+@dataclass(frozen=True, kw_only=True)
+class RiderOptions:
+    """What `riders` takes."""
+
+    feed: Annotated[Path, typer.Argument(help="GTFS zip or folder, or saved network.")]
     out: Annotated[
         Path,
         typer.Option(
             "--out", "-o", help="Where the trips go: .parquet or .csv, or a new folder with --trips."
         ),
-    ],
-    riders: Annotated[int, typer.Option(min=1, help="How many riders.")] = 10_000,
+    ]
+    riders: Annotated[int, typer.Option(min=1, help="How many riders.")] = 10_000
     trips: Annotated[
         int | None,
         typer.Option(
             min=1,
             help="How many trips instead, as Parquet parts in a folder: any number, in the same memory.",
         ),
-    ] = None,
-    trips_per_rider: Annotated[
-        int | None, typer.Option(min=1, help="Trips of each rider. Default: 1.")
-    ] = None,
+    ] = None
+    trips_per_rider: Annotated[int | None, typer.Option(min=1, help="Trips of each rider. Default: 1.")] = (
+        None
+    )
     like: Annotated[
         Like | None,
         typer.Option(
@@ -73,16 +76,16 @@ def riders(
             "board whichever good line comes first, and have habits. `week`: one trip is the taps of a rider's week. "
             "Default: city; study with --trips, which makes no other."
         ),
-    ] = None,
-    lines: Annotated[bool, typer.Option("--lines", help="Short for --like lines.")] = False,
-    week: Annotated[bool, typer.Option("--week", help="Short for --like week.")] = False,
+    ] = None
+    lines: Annotated[bool, typer.Option("--lines", help="Short for --like lines.")] = False
+    week: Annotated[bool, typer.Option("--week", help="Short for --like week.")] = False
     cost: Annotated[
         str | None,
         typer.Option(
             help="What riders minimise: metres, seconds, stops, or a weighted sum such as metres+20*seconds. "
             "Default: seconds; metres for --like study."
         ),
-    ] = None,
+    ] = None
     hotspots: Annotated[
         str | None,
         typer.Option(
@@ -90,16 +93,17 @@ def riders(
             "per line, or the csv of an earlier simulation). Default: 15 to 30 at random. They are written beside "
             "the trips, and `wayveil lab map --hotspots` draws them as stars."
         ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same riders.")] = 0,
-    times: Annotated[bool, typer.Option(help="Give every visit a time of day.")] = True,
-    bbox: BoundingBox = None,
-    date: ServiceDate = None,
-    walk_radius: WalkRadius = None,
-    stations: Stations = True,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    seed: Annotated[int, typer.Option(help="The same seed makes the same riders.")] = 0
+    times: Annotated[bool, typer.Option(help="Give every visit a time of day.")] = True
+    bbox: BoundingBox = None
+    date: ServiceDate = None
+    walk_radius: WalkRadius = None
+    stations: Stations = True
+
+
+@grouped
+def riders(options: RiderOptions, spoken: Spoken) -> None:
     """Make riders where none may be had: on public ways, at the hours of a day with two peaks.
 
     Riders of a `city` walk up to 200 m between the stops of a feed, unless --walk-radius says another distance.
@@ -112,48 +116,60 @@ def riders(
     from wayveil.world.network import Network
     from wayveil.world.opening import open_world
 
-    kind = _kind(like, lines, week, trips)
+    kind = _kind(options.like, options.lines, options.week, options.trips)
     _refuse_unknown(
         kind,
         {
-            "--cost": cost,
-            "--hotspots": hotspots,
-            "--trips": trips,
-            "--trips-per-rider": trips_per_rider,
-            "--no-times": None if times else True,
+            "--cost": options.cost,
+            "--hotspots": options.hotspots,
+            "--trips": options.trips,
+            "--trips-per-rider": options.trips_per_rider,
+            "--no-times": None if options.times else True,
         },
     )
-    way = None if cost is None else _cost(cost)
-    drawn = None if hotspots is None else _hotspots(hotspots)
-    is_feed = feed.is_dir() or feed.suffix.lower() == ".zip"
-    walk = WALK_METRES if walk_radius is None and kind is Like.CITY and is_feed else walk_radius
-    with shown(not quiet and not as_json):
-        city = open_world(feed, bbox=bbox, service_date=date, stations=stations, walk_radius_metres=walk)
+    way = None if options.cost is None else _cost(options.cost)
+    drawn = None if options.hotspots is None else _hotspots(options.hotspots)
+    is_feed = options.feed.is_dir() or options.feed.suffix.lower() == ".zip"
+    walk = (
+        WALK_METRES if options.walk_radius is None and kind is Like.CITY and is_feed else options.walk_radius
+    )
+    with shown(not spoken.silent):
+        city = open_world(
+            options.feed,
+            bbox=options.bbox,
+            service_date=options.date,
+            stations=options.stations,
+            walk_radius_metres=walk,
+        )
         if not isinstance(city, Network):
             raise ParameterError("riders are simulated on a network; give a GTFS feed or a saved network")
-        if trips is not None:
+        if options.trips is not None:
             parts = simulate_city_in_parts(
                 city,
-                trips,
-                seed=seed,
+                options.trips,
+                seed=options.seed,
                 cost=way or "metres",
                 hotspots=drawn,
-                trips_per_rider=trips_per_rider or 1,
-                times=times,
+                trips_per_rider=options.trips_per_rider or 1,
+                times=options.times,
             )
-            written = write_parts(parts, out, riders=True, total=trips)
-            present({**written, "written_to": str(out)}, as_json=as_json)
+            written = write_parts(parts, options.out, riders=True, total=options.trips)
+            present({**written, "written_to": str(options.out)}, as_json=spoken.as_json)
             return
-        made = _simulate(kind, city, riders, seed, way, drawn, trips_per_rider or 1, times)
-        write_visits(made.trips, out, riders=True)
-        facts: dict[str, object] = {**made.trips.describe(), "written_to": str(out)}
+        made = _simulate(
+            kind, city, options.riders, options.seed, way, drawn, options.trips_per_rider or 1, options.times
+        )
+        write_visits(made.trips, options.out, riders=True)
+        facts: dict[str, object] = {**made.trips.describe(), "written_to": str(options.out)}
         if kind is Like.STUDY:
             facts["hotspots"] = len(made.hotspots)
-            facts["hotspots_written_to"] = str(write_hotspots(hotspots_beside(out), city, made.hotspots))
-    present(facts, as_json=as_json)
+            facts["hotspots_written_to"] = str(
+                write_hotspots(hotspots_beside(options.out), city, made.hotspots)
+            )
+    present(facts, as_json=spoken.as_json)
     if walk is not None:
         said = f"Riders walk up to {walk:g} m between stops: give --walk-radius {walk:g} where you open this world."
-        remark(said, quiet=quiet or as_json)
+        remark(said, quiet=spoken.silent)
 
 
 def _kind(like: Like | None, lines: bool, week: bool, trips: int | None) -> Like:

@@ -1,18 +1,18 @@
 """Commands about raw taps: `clean`, `riders` and `units`."""
 
 import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from wayveil.cli.nouns import Spoken, grouped
 from wayveil.cli.options import (
-    AsJson,
     BoundingBox,
     DatasetName,
     Epsilon,
     LedgerPlace,
-    Quiet,
     WalkRadius,
     present,
     present_rows,
@@ -37,35 +37,39 @@ from wayveil.lab.cli.simulate import Seed
 from wayveil.progress import shown
 
 
-def clean(
-    file: TapFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Clean taps (.parquet or .csv).")],
-    world: OptionalWorld = None,
-    columns: Columns = None,
-    mapped: Mapped = None,
+@dataclass(frozen=True, kw_only=True)
+class CleanOptions:
+    """What `clean` takes."""
+
+    file: TapFile
+    out: Annotated[Path, typer.Option("--out", "-o", help="Clean taps (.parquet or .csv).")]
+    world: OptionalWorld = None
+    columns: Columns = None
+    mapped: Mapped = None
     fill: Annotated[
         str,
         typer.Option(
             help="Gaps in stop and route: `none`, `same-bus` (looks at other rows: only for --way study), or a public "
             "vehicle table (csv, parquet)."
         ),
-    ] = "none",
-    repeated: Annotated[str, typer.Option(help="Exact repetitions of rows: auto, drop or keep.")] = "auto",
-    devices: Annotated[Path | None, typer.Option(help="TIDES devices table: stops of gates.")] = None,
+    ] = "none"
+    repeated: Annotated[str, typer.Option(help="Exact repetitions of rows: auto, drop or keep.")] = "auto"
+    devices: Annotated[Path | None, typer.Option(help="TIDES devices table: stops of gates.")] = None
     date: Annotated[
         str | None,
         typer.Option(help="A day of the period, YYYY-MM-DD: stops without service then are inactive."),
-    ] = None,
-    first_day: Annotated[str | None, typer.Option(help="First day of the period, YYYY-MM-DD.")] = None,
+    ] = None
+    first_day: Annotated[str | None, typer.Option(help="First day of the period, YYYY-MM-DD.")] = None
     days: Annotated[
         int | None, typer.Option(min=1, help="Days of the period, with --first-day. Default: 6.")
-    ] = None,
-    zone: Zone = None,
-    opt_out: OptOut = None,
-    bbox: BoundingBox = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    zone: Zone = None
+    opt_out: OptOut = None
+    bbox: BoundingBox = None
+
+
+@grouped
+def clean(options: CleanOptions, spoken: Spoken) -> None:
     """Read a vendor's tap file, clean it rule by rule, and say how many rows each rule touched.
 
     wayveil lab clean vendor.csv --world city.zip --out taps.parquet
@@ -75,53 +79,59 @@ def clean(
     from wayveil.taps.write import write_taps
     from wayveil.world.opening import open_world
 
-    if days is not None and first_day is None:
+    if options.days is not None and options.first_day is None:
         raise ParameterError("--days says how long the period is: say with --first-day when it begins")
-    if date is not None and world is None:
+    if options.date is not None and options.world is None:
         raise ParameterError("--date is a day of the timetable: give the feed with --world")
-    with shown(not quiet and not as_json):
+    with shown(not spoken.silent):
         everywhere = None
-        if date is not None and world is not None:
-            everywhere = open_world(world, bbox=bbox)
-            city = open_world(world, bbox=bbox, service_date=date)
+        if options.date is not None and options.world is not None:
+            everywhere = open_world(options.world, bbox=options.bbox)
+            city = open_world(options.world, bbox=options.bbox, service_date=options.date)
         else:
-            city = open_places(world, bbox)
-        table: Any = fill if fill in ("none", "same-bus") else VehicleTable.of_file(fill)
-        made = read_taps(
-            file,
-            city,
-            layout_of(columns, mapped),
-            fill=table,
-            repeated=repeated,
-            devices=devices,
-            everywhere=everywhere,
-            period=None if first_day is None else _period(first_day, days or DAYS),
-            zone=zone,
-            opt_out=opt_out,
+            city = open_places(options.world, options.bbox)
+        table: Any = (
+            options.fill if options.fill in ("none", "same-bus") else VehicleTable.of_file(options.fill)
         )
-        write_taps(made.taps, out)
-    if as_json:
-        present({**made.report.as_dict(), "written_to": str(out)}, as_json=True)
+        made = read_taps(
+            options.file,
+            city,
+            layout_of(options.columns, options.mapped),
+            fill=table,
+            repeated=options.repeated,
+            devices=options.devices,
+            everywhere=everywhere,
+            period=None if options.first_day is None else _period(options.first_day, options.days or DAYS),
+            zone=options.zone,
+            opt_out=options.opt_out,
+        )
+        write_taps(made.taps, options.out)
+    if spoken.as_json:
+        present({**made.report.as_dict(), "written_to": str(options.out)}, as_json=True)
         return
     for line in made.report.lines():
         typer.echo(line)
-    remark("These counts are exact facts about the raw data: keep them inside.", quiet=quiet)
+    remark("These counts are exact facts about the raw data: keep them inside.", quiet=spoken.quiet)
 
 
-def riders(
-    file: TapFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Riders, one row per tap (.parquet or .csv).")],
-    world: OptionalWorld = None,
-    columns: Columns = None,
-    mapped: Mapped = None,
-    fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `wayveil lab clean`.")] = "same-bus",
-    rules: RulesFile = None,
-    seed: Seed = 0,
-    zone: Zone = None,
-    walk_radius: WalkRadius = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class RiderOptions:
+    """What `riders` takes."""
+
+    file: TapFile
+    out: Annotated[Path, typer.Option("--out", "-o", help="Riders, one row per tap (.parquet or .csv).")]
+    world: OptionalWorld = None
+    columns: Columns = None
+    mapped: Mapped = None
+    fill: Annotated[str, typer.Option(help="`none` or `same-bus`, as in `wayveil lab clean`.")] = "same-bus"
+    rules: RulesFile = None
+    seed: Seed = 0
+    zone: Zone = None
+    walk_radius: WalkRadius = None
+
+
+@grouped
+def riders(options: RiderOptions, spoken: Spoken) -> None:
     """Give anonymous taps to riders by their roles. The result is as sensitive as the taps.
 
     It is marked `reconstructed`, and no private release takes it: one tap more can change every rider.
@@ -133,27 +143,39 @@ def riders(
     from wayveil.taps.read import read_taps
     from wayveil.trips.tables import write_table
 
-    with shown(not quiet and not as_json):
-        city = open_places(world, walk_radius=walk_radius)
-        read = read_taps(file, city, layout_of(columns, mapped), fill=_filling(file, fill), zone=zone)
-        made = reconstruct_riders(read.taps, None if rules is None else read_rider_rules(rules), seed=seed)
-        write_table(made.table(), out, made.history)
-    present({**made.describe(), "written_to": str(out)}, as_json=as_json)
+    with shown(not spoken.silent):
+        city = open_places(options.world, walk_radius=options.walk_radius)
+        read = read_taps(
+            options.file,
+            city,
+            layout_of(options.columns, options.mapped),
+            fill=_filling(options.file, options.fill),
+            zone=options.zone,
+        )
+        made = reconstruct_riders(
+            read.taps, None if options.rules is None else read_rider_rules(options.rules), seed=options.seed
+        )
+        write_table(made.table(), options.out, made.history)
+    present({**made.describe(), "written_to": str(options.out)}, as_json=spoken.as_json)
 
 
-def units(
-    file: TapFile,
-    epsilon: Epsilon,
-    world: OptionalWorld = None,
-    columns: Columns = None,
-    mapped: Mapped = None,
-    zone: Zone = None,
-    opt_out: OptOut = None,
-    ledger: LedgerPlace = None,
-    dataset: DatasetName = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class UnitOptions:
+    """What `units` takes."""
+
+    file: TapFile
+    epsilon: Epsilon
+    world: OptionalWorld = None
+    columns: Columns = None
+    mapped: Mapped = None
+    zone: Zone = None
+    opt_out: OptOut = None
+    ledger: LedgerPlace = None
+    dataset: DatasetName = None
+
+
+@grouped
+def units(options: UnitOptions, spoken: Spoken) -> None:
     """Who should be protected: how many taps people have decides. Exact facts about the raw taps: keep them inside.
 
     For every unit and bound: the share of the taps that would be counted, the noise of a count that has all of epsilon,
@@ -166,10 +188,17 @@ def units(
     from wayveil.privacy.budget import release_epsilon
     from wayveil.releases.accounts import note_look
 
-    with shown(not quiet and not as_json):
-        taps = read_clean(file, open_places(world), columns, mapped, zone, opt_out)
-        advice = advise_units(taps, float(release_epsilon(epsilon)))
-        note_look("taps units", taps.as_single_visits(), file, ledger, dataset)
+    with shown(not spoken.silent):
+        taps = read_clean(
+            options.file,
+            open_places(options.world),
+            options.columns,
+            options.mapped,
+            options.zone,
+            options.opt_out,
+        )
+        advice = advise_units(taps, float(release_epsilon(options.epsilon)))
+        note_look("taps units", taps.as_single_visits(), options.file, options.ledger, options.dataset)
     rows = [
         {
             "unit": one.unit,
@@ -180,11 +209,11 @@ def units(
         }
         for one in advice
     ]
-    present_rows(rows, as_json=as_json, title="who is protected")
-    if not as_json:
+    present_rows(rows, as_json=spoken.as_json, title="who is protected")
+    if not spoken.as_json:
         for sentence in say_unit(advice, taps):
-            remark(sentence, quiet=quiet)
-        remark("These are exact facts about the raw data: keep them inside.", quiet=quiet)
+            remark(sentence, quiet=spoken.quiet)
+        remark("These are exact facts about the raw data: keep them inside.", quiet=spoken.quiet)
 
 
 def _filling(file: Path, fill: str) -> Any:
@@ -199,9 +228,3 @@ def _filling(file: Path, fill: str) -> Any:
 def _period(first_day: str, days: int) -> tuple[datetime.date, datetime.date]:
     first = day_of(first_day)
     return first, datetime.date.fromordinal(first.toordinal() + days - 1)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (clean, riders, units):
-        app.command()(command)
