@@ -57,12 +57,12 @@ def test_the_product_works_where_the_lab_is_deleted(without_lab):
         ("demo", "--riders", 2_000, "-q"),
         ("check", raw, *city, "-q"),
         (
-            *("release", raw, *city, "-e", 2, "-m", "markov", "--max-trips", 2, "--visits", "calls"),
+            *("release", raw, *city, "-e", 2, "-m", "markov", "--max-trips", 2, "--rows", "calls"),
             *("--ledger", "none", "--out", "mine", "-q"),
         ),
-        ("ask", "mine", "stops", *city, "--anyway", "-q"),
-        ("report", "mine", *city, "-q"),
-        ("export", "mine", *city, "--format", "od", "--out", "od.csv", "--anyway"),
+        ("ask", "mine", "stops", "--anyway", "-q"),
+        ("report", "mine", "-q"),
+        ("export", "mine", "--format", "od", "--out", "od.csv", "--anyway"),
         ("verify", "mine"),
     ):
         done = without_lab(*words)
