@@ -91,7 +91,7 @@ def release(folder: Path, trips: int, engine: str, name: str) -> Row:
     from wayveil.mechanisms.weave import Weave
     from wayveil.privacy.units import Rider
     from wayveil.run import make_release as release
-    from wayveil.trips.files import TripFiles
+    from wayveil.trips.trip_files import TripFiles
     from wayveil.world.opening import open_world
 
     world = open_world(folder / "city.npz")

@@ -22,7 +22,7 @@ _HOMES = {
     "read_gtfs": "wayveil.world.gtfs",
     "open_world": "wayveil.world.opening",
     "Trips": "wayveil.trips.trips",
-    "TripFiles": "wayveil.trips.files",
+    "TripFiles": "wayveil.trips.trip_files",
     "read_trips": "wayveil.trips.read",
     "write_visits": "wayveil.trips.visits",
     "Taps": "wayveil.taps.taps",

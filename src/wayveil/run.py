@@ -29,8 +29,8 @@ from wayveil.releases.sheets import Statement
 from wayveil.releases.tap_orders import TapTreatment, order_taps
 from wayveil.series.run import Outcome, run_series
 from wayveil.taps.taps import Taps
-from wayveil.trips.files import TripFiles
 from wayveil.trips.frames import frame_of
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.opening import open_world
 from wayveil.world.world import World

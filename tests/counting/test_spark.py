@@ -31,9 +31,9 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider
 from wayveil.run import make_release as release
-from wayveil.trips.files import TripFiles
 from wayveil.trips.ids import BLANKS, known_ids, spark_id
 from wayveil.trips.legality import LegalityRule
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.visits import read_visits
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'wayveil[spark]'")

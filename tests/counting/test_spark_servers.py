@@ -18,7 +18,7 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider
 from wayveil.run import make_release as release
-from wayveil.trips.files import TripFiles
+from wayveil.trips.trip_files import TripFiles
 
 pyspark = pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'wayveil[spark]'")
 pytestmark = [

@@ -30,7 +30,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider, Trip
 from wayveil.run import make_release as release
-from wayveil.trips.files import TripFiles
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.visits import read_visits
 
 

@@ -20,8 +20,8 @@ from wayveil.privacy.ledger.fingerprint import Fingerprinter, fingerprint
 from wayveil.privacy.units import Event, Rider, Trip
 from wayveil.run import make_release as release
 from wayveil.simulate.city import simulate_city
-from wayveil.trips.files import TripFiles
 from wayveil.trips.legality import LegalityRule
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.visits import read_visits, write_visits
 
 CITY = WORLDS["network"]

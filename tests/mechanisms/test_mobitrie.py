@@ -15,7 +15,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.units import Rider, Trip
-from wayveil.synthesis.trie import NothingAcceptedError
+from wayveil.synthesis.trie_model import NothingAcceptedError
 from wayveil.trips.trips import Trips
 
 WORLDS = {"list": small_list(), "network": small_network()}

@@ -21,10 +21,10 @@ from wayveil.simulate.fare_boxes import simulate_taps, write_vendor_file
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.taps.read import read_taps
 from wayveil.taps.write import write_taps
-from wayveil.trips.files import TripFiles
 from wayveil.trips.history import MARKS, History
 from wayveil.trips.read import read_trips
 from wayveil.trips.tables import write_table
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.visits import write_visits
 from wayveil.world.grid import Grid, Layout
 

@@ -27,9 +27,7 @@ from wayveil.lab.studies.bc_transit.bc_printed import (
     TABLE_6_2,
     TABLE_6_3,
 )
-from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
-from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
-from wayveil.lab.studies.bc_transit.questions import (
+from wayveil.lab.studies.bc_transit.bc_questions import (
     HOURS,
     LEAST,
     MOST,
@@ -38,6 +36,8 @@ from wayveil.lab.studies.bc_transit.questions import (
     TOTAL,
     at_peaks,
 )
+from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
+from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
 from wayveil.lab.studies.docs import main, written
 from wayveil.lab.studies.figure_verdicts import number
 from wayveil.lab.studies.lab import Lab

@@ -13,7 +13,7 @@ from wayveil.lab.studies.curves import NOT_MEASURED, falls, grows
 from wayveil.lab.studies.figure_verdicts import judge, reaches
 from wayveil.lab.studies.lab import Lab, StudySource
 from wayveil.lab.studies.run_study import run_study
-from wayveil.lab.studies.study import CellOutcome, Claim, Exhibit, Part, Study, figures
+from wayveil.lab.studies.study import CellOutcome, Claim, Exhibit, Study, StudyPart, figures
 from wayveil.lab.studies.study_page import study_page
 from wayveil.lab.studies.study_results import Results, summarise
 
@@ -52,7 +52,7 @@ def toy(lab, mechanisms=("ours", "refusing")):
         "toy",
         "A toy",
         "somebody, 2020",
-        (Part("runs", settings, measure, 2),),
+        (StudyPart("runs", settings, measure, 2),),
         (shown, lines, words, gone, every, beside),
         "It is smaller.",
     )

@@ -12,7 +12,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Trip
 from wayveil.synthesis.ngram_model import NgramTable
-from wayveil.synthesis.trie import Trie
+from wayveil.synthesis.trie_model import Trie
 from wayveil.trips.windows import window_starts
 from wayveil.world.world import World
 

@@ -75,7 +75,7 @@ class WorstOff:
         )
 
 
-class Figure(Protocol):
+class FurtherFigure(Protocol):
     """A figure that stands beside the attacks: plain data for machines, one line for people."""
 
     def describe(self) -> dict[str, Any]: ...
@@ -87,7 +87,7 @@ class FurtherFigures:
 
     name: str
     lead: str
-    figures: tuple[Figure, ...]
+    figures: tuple[FurtherFigure, ...]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ ADDED = "What a question needs"
 
 
 @dataclass(frozen=True)
-class Part:
+class AskedPart:
     """Options that say which part of a release is asked about."""
 
     by: Annotated[
@@ -139,7 +139,7 @@ def ask(
         typer.Argument(help="The folder of a release; or of several, the oldest first: what changed."),
     ],
     question: Annotated[str, typer.Argument(help=explain_questions())],
-    part: Part,
+    part: AskedPart,
     needs: Needs,
     listing: Listing,
     inside: Inside,

@@ -15,9 +15,9 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger.fingerprint import Fingerprinter
 from wayveil.progress import step
-from wayveil.trips.files import TripFiles, trip_parts
 from wayveil.trips.read import VISITS, kind_of, read_trips
 from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix
+from wayveil.trips.trip_files import TripFiles, trip_parts
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import column_map, read_visits
 from wayveil.world.world import World

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from wayveil.counting.scratch import full_disk
 from wayveil.errors import InputError
 from wayveil.progress import step
-from wayveil.trips.files import TripFiles
 from wayveil.trips.ids import coded_ids, duckdb_id
 from wayveil.trips.tables import separator_of, tidy_columns
 from wayveil.trips.times import Form, read_times
+from wayveil.trips.trip_files import TripFiles
 
 # Rows read at a time, and values looked at to find how times are written.
 ROWS = 1 << 21

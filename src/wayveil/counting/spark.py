@@ -28,7 +28,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.ledger.fingerprint import Fingerprinter
 from wayveil.progress import step
-from wayveil.trips.files import TripFiles
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

@@ -10,11 +10,11 @@ import polars as pl
 from wayveil.counting.file_pieces import ROW, UNIT, time_form
 from wayveil.counting.spark_tasks import FILE
 from wayveil.errors import InputError
-from wayveil.trips.files import TripFiles
 from wayveil.trips.ids import spark_id
 from wayveil.trips.matching import find_stops, unknown_stop
 from wayveil.trips.tables import separator_of
 from wayveil.trips.times import Form
+from wayveil.trips.trip_files import TripFiles
 
 BLOCK = "block of the file"
 

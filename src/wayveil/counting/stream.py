@@ -39,8 +39,8 @@ from wayveil.privacy.gate import Gate, SparseCounts
 from wayveil.privacy.ledger.fingerprint import Fingerprinter
 from wayveil.privacy.units import Rider, Unit, Window
 from wayveil.progress import meter
-from wayveil.trips.files import TripFiles
 from wayveil.trips.identity import Words
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 
 # Visits of a written piece and of one that is counted; trips that walk a tree go on alike more often in a large piece.

@@ -41,7 +41,7 @@ from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
 from wayveil.privacy.repeat import Stopping, rounds_needed
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramTable
-from wayveil.synthesis.trie import Trie
+from wayveil.synthesis.trie_model import Trie
 from wayveil.world.marked_ngrams import MarkedNgrams
 
 # A search draws again and again, and keeps all of a draw at once.

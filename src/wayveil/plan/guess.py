@@ -19,13 +19,13 @@ from wayveil.taps.columns import PRESETS, ColumnMap, guess_layout
 from wayveil.taps.read import read_taps
 from wayveil.trips.column_names import guess_columns
 from wayveil.trips.columns import map_columns
-from wayveil.trips.files import parts_of_table
 from wayveil.trips.findings import Findings
 from wayveil.trips.network_fit import WALKABLE_METRES, lacks_walks
 from wayveil.trips.pairs import OPTIONAL as OF_PAIRS
 from wayveil.trips.pairs import REQUIRED as PAIRED
 from wayveil.trips.read import PAIRS, POINTS, VISITS, check, is_table_of_trips, kind_of
 from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
+from wayveil.trips.trip_files import parts_of_table
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import OPTIONAL, REQUIRED, column_map
 from wayveil.world.opening import open_world

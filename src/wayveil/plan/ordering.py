@@ -22,7 +22,7 @@ from wayveil.releases.tap_orders import TapTreatment, order_taps
 from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.sensitive import SensitiveStops
 from wayveil.taps.taps import Taps
-from wayveil.trips.files import TripFiles
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 
 

@@ -23,12 +23,12 @@ from wayveil.taps.read import read_taps
 from wayveil.taps.taps import Taps
 from wayveil.trips.column_names import WORDS, our_columns
 from wayveil.trips.columns import refuse_hidden_riders
-from wayveil.trips.files import TripFiles
 from wayveil.trips.history import MARKS_NAME, PER_TRIP, History, marks_text
 from wayveil.trips.point_rules import PointRules
 from wayveil.trips.points import Split, read_points
 from wayveil.trips.read import POINTS, kind_of, read_trips
 from wayveil.trips.tables import read_marked_table, require_file, table_header
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.opening import open_world
 from wayveil.world.timebins import DAY

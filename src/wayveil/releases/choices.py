@@ -11,7 +11,7 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit, Window, WithoutId
-from wayveil.trips.files import TripFiles
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import HOUR
 from wayveil.world.world import World

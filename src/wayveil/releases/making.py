@@ -23,7 +23,7 @@ from wayveil.releases.priors import Prior, read_priors, unsound_priors
 from wayveil.releases.release import Release
 from wayveil.releases.sheets import Statement, write_sheet
 from wayveil.synthesis.drawing import Wanted
-from wayveil.trips.files import TripFiles
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 
 

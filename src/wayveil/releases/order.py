@@ -11,9 +11,9 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.units import Unit
 from wayveil.releases.choices import UnitChoice, choose_mechanism, choose_unit
 from wayveil.releases.hidden_stops import Hidden
-from wayveil.trips.files import TripFiles
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind, Ways, counted_world, default_ways, require_words
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Mask
 from wayveil.errors import InputError, ParameterError
+from wayveil.taps.cleaning_report import CleaningReport
 from wayveil.taps.columns import ColumnMap
 from wayveil.taps.moments import read_moments
-from wayveil.taps.report import CleaningReport
 from wayveil.taps.tap_places import MatchedPlaces
 from wayveil.taps.taps import Taps
 from wayveil.taps.vehicles import VehicleTable, from_same_bus

@@ -14,7 +14,6 @@ from wayveil.progress import step
 from wayveil.trips.column_names import SCIKIT_MOBILITY, candidates, our_columns, our_word
 from wayveil.trips.findings import Findings
 from wayveil.trips.ids import coded_ids
-from wayveil.trips.ordering import null_rows
 from wayveil.trips.tables import (
     distinct_values,
     readable,
@@ -24,6 +23,7 @@ from wayveil.trips.tables import (
     table_suffix,
 )
 from wayveil.trips.times import Form, Times, read_times
+from wayveil.trips.visit_order import null_rows
 from wayveil.world.geo import haversine
 
 COLUMNS = ("rider_id", "trip_id", "event_time", "lat", "lon", "flag", "h3")

@@ -33,7 +33,6 @@ from wayveil.trips.matching import (
     reading_history,
     universe_of,
 )
-from wayveil.trips.ordering import VisitOrder, runs_of
 from wayveil.trips.tables import (
     TABLE_SUFFIXES,
     distinct_values,
@@ -44,6 +43,7 @@ from wayveil.trips.tables import (
 )
 from wayveil.trips.times import Form, impossible_years, read_times, say_year
 from wayveil.trips.trips import Trips
+from wayveil.trips.visit_order import VisitOrder, runs_of
 from wayveil.trips.visit_rows import visit_rows
 from wayveil.world.world import World
 

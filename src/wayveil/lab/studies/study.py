@@ -81,7 +81,7 @@ def tabled(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dict[
 
 
 @dataclass(frozen=True)
-class Part:
+class StudyPart:
     """An experiment. `measure` is called once for every setting and repetition (from 0), in any order and process."""
 
     name: str
@@ -166,7 +166,7 @@ class Study:
     name: str
     title: str
     source: str
-    parts: tuple[Part, ...]
+    parts: tuple[StudyPart, ...]
     exhibits: tuple[Exhibit, ...]
     stand_in: str = ""
 
@@ -181,6 +181,6 @@ class Study:
                     f"{exhibit.label} of {self.name} shows parts that are not there: {absent}"
                 )
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> StudyPart:
         """The part of this name."""
         return next(part for part in self.parts if part.name == name)

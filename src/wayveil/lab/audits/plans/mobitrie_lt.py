@@ -11,7 +11,7 @@ from wayveil.lab.audits.recording import Subject
 from wayveil.mechanisms.mobitrie import MobiTrieSearch
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.gate import Gate
-from wayveil.synthesis.trie import Trie
+from wayveil.synthesis.trie_model import Trie
 from wayveil.world.marked_ngrams import MarkedNgrams
 
 

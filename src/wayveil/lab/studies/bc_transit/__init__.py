@@ -17,7 +17,7 @@ from wayveil.lab.studies.bc_transit.bc_trials import LAPLACE, NOTHING, BcTransit
 from wayveil.lab.studies.bc_transit.cards import cards_exhibit, cards_part
 from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.study import Part, Study, crossed
+from wayveil.lab.studies.study import Study, StudyPart, crossed
 
 WAYS = ("cards, NPT", "cards, PPDP", "counts-first", "counts", "study, NPT", "study, PPDP")
 
@@ -36,7 +36,7 @@ def describe(lab: Lab) -> Study:
     )
 
 
-def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[Part, ...]:
+def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[StudyPart, ...]:
     repetitions = lab.pick(tiny=1, quick=2, full=5)
     epsilons = lab.pick(tiny=("0.5", "1.25", "2"), quick=("0.5", "1.25", "2"), full=EPSILONS)
     ends = (epsilons[0], epsilons[-1])
@@ -56,13 +56,13 @@ def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[Part, ...]:
     ]
     leak = crossed(mechanism=SEEN, height=(STUDY_HEIGHT,), epsilon=epsilons)
     return (
-        Part("data", [{"source": "taps"}], trials.facts),
-        Part("links", crossed(reconstruction=RECONSTRUCTIONS), trials.links),
-        Part("thin", [{"source": "weeks"}], trials.thin),
-        Part("references", references, trials.references, repetitions),
-        Part("queries", queries, trials.queries_of, repetitions),
-        Part("leak", leak, trials.queries_of, repetitions),
-        Part("crowding", crowding, trials.queries_of, repetitions),
-        Part("ways", crossed(way=WAYS, epsilon=ends), trials.ways),
+        StudyPart("data", [{"source": "taps"}], trials.facts),
+        StudyPart("links", crossed(reconstruction=RECONSTRUCTIONS), trials.links),
+        StudyPart("thin", [{"source": "weeks"}], trials.thin),
+        StudyPart("references", references, trials.references, repetitions),
+        StudyPart("queries", queries, trials.queries_of, repetitions),
+        StudyPart("leak", leak, trials.queries_of, repetitions),
+        StudyPart("crowding", crowding, trials.queries_of, repetitions),
+        StudyPart("ways", crossed(way=WAYS, epsilon=ends), trials.ways),
         cards_part(lab),
     )

@@ -12,8 +12,8 @@ from wayveil.lab.studies.bc_transit.bc_printed import (
     STUDY_HEIGHT,
     TOTAL_BELOW,
 )
+from wayveil.lab.studies.bc_transit.bc_questions import ARE, ARE_TAPS, HOURS, PER_STOP_TAPS, TOTAL
 from wayveil.lab.studies.bc_transit.bc_trials import LAPLACE, NOTHING
-from wayveil.lab.studies.bc_transit.questions import ARE, ARE_TAPS, HOURS, PER_STOP_TAPS, TOTAL
 from wayveil.lab.studies.curves import Curve, Said, always_less, span
 from wayveil.lab.studies.study_results import Results
 

@@ -22,7 +22,7 @@ from wayveil.lab.studies.bc_transit.bc_printed import (
     TABLE_6_3,
     TOTAL_BELOW,
 )
-from wayveil.lab.studies.bc_transit.questions import (
+from wayveil.lab.studies.bc_transit.bc_questions import (
     ARE,
     ARE_TAPS,
     HOURS,

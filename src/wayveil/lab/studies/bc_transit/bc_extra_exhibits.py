@@ -1,6 +1,6 @@
 """Tables that the study does not have: they stand beside its own, and say how much those mean."""
 
-from wayveil.lab.studies.bc_transit.questions import ARE, ARE_TAPS, PER_STOP_TAPS, PER_STOP_TRIPS, TOTAL
+from wayveil.lab.studies.bc_transit.bc_questions import ARE, ARE_TAPS, PER_STOP_TAPS, PER_STOP_TRIPS, TOTAL
 from wayveil.lab.studies.study import Exhibit
 
 BESIDE = (

@@ -23,8 +23,8 @@ from wayveil.lab.studies.bc_transit.bc_printed import (
     STUDY_HEIGHT,
     TAPS,
 )
+from wayveil.lab.studies.bc_transit.bc_questions import Examined, relative_error
 from wayveil.lab.studies.bc_transit.links import judge_links
-from wayveil.lab.studies.bc_transit.questions import Examined, relative_error
 from wayveil.lab.studies.observed_gate import ObservedOnlyGate
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms import ppdp

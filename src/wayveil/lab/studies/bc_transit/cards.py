@@ -4,9 +4,9 @@ from pathlib import Path
 
 from wayveil.answers.asked import Asked
 from wayveil.errors import ParameterError
-from wayveil.lab.studies.bc_transit.questions import relative_error
+from wayveil.lab.studies.bc_transit.bc_questions import relative_error
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.study import CellOutcome, Exhibit, Part, Setting, crossed, figures
+from wayveil.lab.studies.study import CellOutcome, Exhibit, Setting, StudyPart, crossed, figures
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
@@ -35,13 +35,13 @@ def subjects() -> dict[str, Mechanism]:
     }
 
 
-def cards_part(lab: Lab) -> Part:
+def cards_part(lab: Lab) -> StudyPart:
     """Run at full scale only: the cards are public data."""
     path = None
     if lab.scale == "full":
         path = lab.public_file("buenos-aires/taps.csv", "10,000 public cards of Buenos Aires (SUBE), one day")
     settings = crossed(mechanism=subjects(), epsilon=EPSILONS)
-    return Part("cards", settings if lab.scale == "full" else [], Cards(lab, path).trial, 5)
+    return StudyPart("cards", settings if lab.scale == "full" else [], Cards(lab, path).trial, 5)
 
 
 def cards_exhibit() -> Exhibit:

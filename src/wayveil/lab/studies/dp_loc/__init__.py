@@ -5,7 +5,7 @@ from wayveil.lab.studies.dp_loc.dp_loc_printed import COARSE, EPSILONS, FINE
 from wayveil.lab.studies.dp_loc.dp_loc_trials import DpLocTrials
 from wayveil.lab.studies.dp_loc.taxi_grids import taxi_trips
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.study import Part, Study, crossed
+from wayveil.lab.studies.study import Study, StudyPart, crossed
 from wayveil.utility.reference import LINES
 
 GRIDS = (FINE, COARSE)
@@ -20,9 +20,9 @@ def describe(lab: Lab) -> Study:
         title="DP-Loc: taxi trips from trained networks",
         source="Lestyán, Ács, Biczók, Privacy-preserving release of mobility data: a clean-slate approach",
         parts=(
-            Part("data", crossed(grid=GRIDS), trials.facts),
-            Part("lines", crossed(grid=GRIDS, mechanism=LINES), trials.line),
-            Part("releases", released, trials.trial, lab.pick(tiny=1, quick=1, full=5)),
+            StudyPart("data", crossed(grid=GRIDS), trials.facts),
+            StudyPart("lines", crossed(grid=GRIDS, mechanism=LINES), trials.line),
+            StudyPart("releases", released, trials.trial, lab.pick(tiny=1, quick=1, full=5)),
         ),
         exhibits=exhibits(),
         stand_in="San Francisco's taxis of 2009 are not among our data: simulated taxis drive in the same box, so no "

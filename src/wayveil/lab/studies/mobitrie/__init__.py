@@ -10,7 +10,7 @@ from wayveil.lab.studies.mobitrie.mobitrie_trials import BASE_COUNT, BASELINE, L
 from wayveil.lab.studies.mobitrie.rider_maps import HOTSPOTS, NO_HOTSPOTS, MobiTrieMaps
 from wayveil.lab.studies.mobitrie.tries import NO_EPSILON, ROLLING, STATIC, Tries
 from wayveil.lab.studies.mobitrie.variants import VARIANTS, static_trial
-from wayveil.lab.studies.study import Part, Setting, Study, crossed
+from wayveil.lab.studies.study import Setting, Study, StudyPart, crossed
 
 DATA = (SMALL, LARGE, PAGES)
 SEARCHED = ("mobitrie-lt", "mobitrie")
@@ -30,16 +30,16 @@ def describe(lab: Lab) -> Study:
         *crossed(data=(PAGES,), mechanism=("mobitrie-lt",), epsilon=("0.1", "0.5", "1")),
     ]
     parts = (
-        Part("data", crossed(data=DATA), trials.facts),
-        Part("lines", crossed(data=DATA), trials.lines),
-        Part("trials", _settings(SEARCHED), trials.trial, lab.pick(tiny=2, quick=5, full=100)),
-        Part("leak", _settings((LEAK,)), trials.trial, few),
-        Part("base count", _settings((BASE_COUNT,)), trials.trial, few),
-        Part("static", _settings(VARIANTS), partial(static_trial, trials), few),
-        Part("others", _settings(BESIDE, ("0.1", "1")), trials.trial, few),
-        Part("example", example, tries.example),
-        Part("tries", drawn, tries.private),
-        Part("maps", crossed(kind=(HOTSPOTS, NO_HOTSPOTS)), maps.draw),
+        StudyPart("data", crossed(data=DATA), trials.facts),
+        StudyPart("lines", crossed(data=DATA), trials.lines),
+        StudyPart("trials", _settings(SEARCHED), trials.trial, lab.pick(tiny=2, quick=5, full=100)),
+        StudyPart("leak", _settings((LEAK,)), trials.trial, few),
+        StudyPart("base count", _settings((BASE_COUNT,)), trials.trial, few),
+        StudyPart("static", _settings(VARIANTS), partial(static_trial, trials), few),
+        StudyPart("others", _settings(BESIDE, ("0.1", "1")), trials.trial, few),
+        StudyPart("example", example, tries.example),
+        StudyPart("tries", drawn, tries.private),
+        StudyPart("maps", crossed(kind=(HOTSPOTS, NO_HOTSPOTS)), maps.draw),
     )
     return Study(
         name="mobitrie",

@@ -17,7 +17,7 @@ from wayveil.lab.studies.safepath.safepath_trials import (
     SEQPT_PUBLISHED,
     SafePathTrials,
 )
-from wayveil.lab.studies.study import Part, Study, crossed
+from wayveil.lab.studies.study import Study, StudyPart, crossed
 
 
 def describe(lab: Lab) -> Study:
@@ -43,17 +43,19 @@ def describe(lab: Lab) -> Study:
     taxonomy = crossed(data=sets, taxonomy_height=tall, children=children)
     height = crossed(data=sets, epsilon=("0.5", "1.25"), height=heights)
     parts = (
-        Part("data", stamps, trials.facts),
-        Part("taxonomy", taxonomy, trials.taxonomy, repetitions),
-        Part("height", height, trials.height, repetitions),
-        Part("rivals", crossed(mechanism=rivals, height=("2", "3", "4", "5")), trials.rivals, repetitions),
-        Part(
+        StudyPart("data", stamps, trials.facts),
+        StudyPart("taxonomy", taxonomy, trials.taxonomy, repetitions),
+        StudyPart("height", height, trials.height, repetitions),
+        StudyPart(
+            "rivals", crossed(mechanism=rivals, height=("2", "3", "4", "5")), trials.rivals, repetitions
+        ),
+        StudyPart(
             "ngrams",
             crossed(data=(METRO,), mechanism=(PUBLISHED, NGRAM), h_or_n=depths),
             trials.ngrams,
             repetitions,
         ),
-        Part("scale", stamps, trials.scale, repetitions),
+        StudyPart("scale", stamps, trials.scale, repetitions),
     )
     return Study(
         name="safepath",

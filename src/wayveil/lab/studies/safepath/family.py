@@ -12,7 +12,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.lab import Datasets, Lab
 from wayveil.lab.studies.safepath.safepath_datasets import FEW_RIDES, MANY_RIDES
 from wayveil.lab.studies.safepath.safepath_trials import NONEMPTY, UNIFORM
-from wayveil.lab.studies.study import CellOutcome, Part, Setting, crossed, figures
+from wayveil.lab.studies.study import CellOutcome, Setting, StudyPart, crossed, figures
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
@@ -62,7 +62,7 @@ def timed_trees(height: int, bins: str) -> dict[str, Mechanism]:
     }
 
 
-def family_parts(lab: Lab, data: Datasets) -> tuple[Part, ...]:
+def family_parts(lab: Lab, data: Datasets) -> tuple[StudyPart, ...]:
     """Against epsilon, against height, by the way that counts are repaired, and with finer times."""
     family = Family(data, queries=lab.pick(tiny=100, quick=4_000, full=4_000))
     repetitions = lab.pick(tiny=1, quick=2, full=3)
@@ -82,10 +82,10 @@ def family_parts(lab: Lab, data: Datasets) -> tuple[Part, ...]:
     ]
     timed = crossed(mechanism=timed_trees(1, HALF_HOURS), epsilon=fine)
     return (
-        Part("trees", crossed(mechanism=trees, epsilon=epsilons), family.by_epsilon, repetitions),
-        Part("tree height", height, family.by_height, repetitions),
-        Part("repair", crossed(repair=REPAIRS, epsilon=epsilons), family.by_repair, repetitions),
-        Part("fine times", timed, family.with_fine_times, repetitions),
+        StudyPart("trees", crossed(mechanism=trees, epsilon=epsilons), family.by_epsilon, repetitions),
+        StudyPart("tree height", height, family.by_height, repetitions),
+        StudyPart("repair", crossed(repair=REPAIRS, epsilon=epsilons), family.by_repair, repetitions),
+        StudyPart("fine times", timed, family.with_fine_times, repetitions),
     )
 
 

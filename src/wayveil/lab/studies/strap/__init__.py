@@ -4,7 +4,7 @@ from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.strap.cities import DENSE, SPARSE, cities
 from wayveil.lab.studies.strap.strap_exhibits import exhibits
 from wayveil.lab.studies.strap.strap_trials import CROWDS, EPSILONS, LINES, WITH_K, StrapTrials
-from wayveil.lab.studies.study import Part, Setting, Study, crossed
+from wayveil.lab.studies.study import Setting, Study, StudyPart, crossed
 
 
 def describe(lab: Lab) -> Study:
@@ -22,8 +22,8 @@ def describe(lab: Lab) -> Study:
         title="STRAP: privacy of trajectories on one scale",
         source="Singh and others, On Choosing Between Privacy Preservation Mechanisms for Mobile Trajectory Data, 2018",
         parts=(
-            Part("lines", crossed(city=(DENSE, SPARSE), mechanism=LINES), trials.line),
-            Part("releases", released, trials.trial, repetitions),
+            StudyPart("lines", crossed(city=(DENSE, SPARSE), mechanism=LINES), trials.line),
+            StudyPart("releases", released, trials.trial, repetitions),
         ),
         exhibits=exhibits(),
         stand_in="The study's walkers around Lake Geneva (MDC) need a licence, and its taxis of San Francisco (EPFL) "
