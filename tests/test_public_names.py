@@ -127,3 +127,10 @@ def test_researchers_names_are_in_the_lab():
     assert not set(wv.lab.__all__) & set(wv.__all__)
     with pytest.raises(AttributeError, match="nothing"):
         wv.lab.nothing  # noqa: B018
+
+
+def test_names_are_loaded_without_what_only_some_runs_need():
+    heavy = "{'scipy.stats', 'scipy.optimize', 'scipy.spatial', 'duckdb', 'matplotlib', 'rich', 'typer'}"
+    code = f"import sys, wayveil as wv; wv.release, wv.read_gtfs, wv.Weave; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -69,7 +69,7 @@ def test_pairs_that_share_a_trip_are_one_journey():
 def test_a_release_of_trips_that_nobody_named_is_refused_where_they_do_not_fit():
     legs = Trips.of_lists([[0, 3]] * 50, RING)
     assert fit_moves(legs).lacking == {"skips": 50}
-    with pytest.raises(ParameterError, match="--visits legs"):
+    with pytest.raises(ParameterError, match="--rows legs"):
         release(legs, "noisy-prefix-tree", epsilon=1, unit="trip")
 
 

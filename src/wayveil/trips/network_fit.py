@@ -120,7 +120,7 @@ def refuse_misfit(moves: int, lacking: int) -> None:
     if share > MOST_BROKEN:
         raise ParameterError(
             f"{_percent(share)} of the moves in these trips are not in the network, so most trips would be cut "
-            "short. Say what a row is: --visits legs (where people board and alight), pairs, taps (boardings only), or "
+            "short. Say what a row is: --rows legs (where people board and alight), pairs, taps (boardings only), or "
             "calls (every stop passed; trips are then cut before the first such move). `wayveil check` looks closer. "
             "This sentence is about the raw trips: keep it inside. Nothing was spent"
         )
