@@ -17,7 +17,7 @@ from wayveil.answers.answers import top_patterns
 from wayveil.answers.asked import Asked
 from wayveil.answers.visit_counts import COUNTED, route_boardings
 from wayveil.counting.local import LocalCounter
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, WayveilError
 from wayveil.exports.station_activities import station_activities
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -236,12 +236,10 @@ def test_stops_below_the_thresholds_are_not_called_the_least_used():
     ("way", "given"),
     [
         ("counts", {"alightings": True}),
-        ("cards", {"first_day": date(2024, 12, 15)}),
         ("counts", {"rules": RiderRules()}),
         ("counts", {"max_trips": 3}),
         ("counts-first", {"max_trips": 3}),
         ("counts", {"period": "week"}),
-        ("cards", {"days": 6}),
     ],
 )
 def test_options_that_a_way_does_not_use_are_refused(way, given):
@@ -266,11 +264,12 @@ def test_releases_for_units_of_visits_answer_beside_raw_taps(unit):
 def test_a_period_in_which_no_tap_can_lie_is_refused_before_the_spend(first_day, tmp_path):
     ledger = open_ledger(tmp_path / "ledger.db")
     ledger.set_policy("taps", Policy(2, unit="event"), "kim")
-    with pytest.raises(ParameterError, match="no tap"):
-        release_taps(
-            TAPS, "counts-first", epsilon=1, first_day=first_day, days=6, ledger=ledger, dataset="taps"
-        )
+    for way in ("counts-first", "counts"):
+        with pytest.raises(WayveilError, match="said to be of .*Nothing was spent"):
+            release_taps(TAPS, way, epsilon=1, first_day=first_day, days=6, ledger=ledger, dataset="taps")
     assert ledger.remaining("taps") == 2
+    with pytest.raises(ParameterError, match="no tap"):
+        release_taps(TAPS, "counts-first", epsilon=1, first_day=first_day, days=6)
 
 
 @pytest.mark.parametrize("name", MEASURES)
