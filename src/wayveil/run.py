@@ -15,6 +15,7 @@ from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
 from wayveil.plan.reading import files_of, open_plan_world, open_rows, read_frame, require_days
 from wayveil.privacy.ledger import Ledger
+from wayveil.released.datasheet_making import Statement
 from wayveil.releases.accounts import open_account, opened_ledger
 from wayveil.releases.choices import UnitChoice
 from wayveil.releases.hold import Booking
@@ -25,7 +26,6 @@ from wayveil.releases.preflight import claimed
 from wayveil.releases.price import Price
 from wayveil.releases.priors import open_prior
 from wayveil.releases.release import Release
-from wayveil.releases.sheets import Statement
 from wayveil.releases.tap_orders import TapTreatment, order_taps
 from wayveil.series.run import Outcome, run_series
 from wayveil.taps.taps import Taps

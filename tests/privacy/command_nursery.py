@@ -17,12 +17,12 @@ from wayveil.cli import _register, app
 from wayveil.errors import WayveilError
 from wayveil.mechanisms.registry import mechanisms
 from wayveil.released import datasheet_page
-from wayveil.releases import accounts, store
+from wayveil.releases import accounts, saving
 from wayveil.trips import read
 from wayveil.world import opening
 
 # What the command imports when it runs: loaded once, here, and not by every child.
-LOADED = (accounts, datasheet_page, store, read, opening)
+LOADED = (accounts, datasheet_page, saving, read, opening)
 NO_STEPS = 0
 
 TRIPS = "trip_id,stop_id\n" + "".join(f"{trip},{stop}\n" for trip in range(30) for stop in "abc"[trip % 3 :])

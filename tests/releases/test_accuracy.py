@@ -10,8 +10,8 @@ import pytest
 
 from ring_networks import ring_of_stops
 from wayveil.accuracy.accuracy import ALL_NOISE, Accuracy
-from wayveil.accuracy.bands import find_bands
 from wayveil.accuracy.distances import KindEvidence, judge_kind
+from wayveil.accuracy.find_bands import find_bands
 from wayveil.accuracy.judging import judge
 from wayveil.accuracy.replicas import budget_of, draw_replicas, mechanism_of, unit_of
 from wayveil.accuracy.verdicts import give_verdict
@@ -129,7 +129,7 @@ def test_only_what_the_mechanism_holds_has_intervals(trie):
 
 def test_accuracy_is_signed_and_found_once(trie, tmp_path, monkeypatch):
     folder = trie.save(tmp_path / "release")
-    monkeypatch.setattr("wayveil.accuracy.judged.judge", lambda *_: pytest.fail("was made again"))
+    monkeypatch.setattr("wayveil.accuracy.judging.judge", lambda *_: pytest.fail("was made again"))
     loaded = Release.load(folder, trie.world)
     assert loaded.accuracy.record() == trie.accuracy.record()
     record = json.loads((folder / "accuracy.json").read_text())

@@ -1,31 +1,13 @@
-"""From replicas to intervals: where the truth lies when a release shows such a number.
+"""`Bands`: where the truth lies when a release shows such a number."""
 
-In a replica the truth is known: it is the release. Every cell of a kind of question is one pair (what the replica
-shows, what was true), and a number that a release shows is as far from its truth as cells of replicas that show about
-the same. So an interval is read off the pairs with similar numbers, in units of the root of the number, with the bias
-that they have: a cell just over a threshold is mostly luck, and its interval reaches down to nothing.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
-import scipy
 
 from wayveil.arrays import Floats
 from wayveil.synthesis.noise_sums import NORMAL_95
-from wayveil.synthesis.tallies import Tally
-
-# So many pairs tell the tails of their law by themselves; fewer are taken for normal.
-ENOUGH = 80
-MOST_GROUPS = 30
-FEWEST = 4  # below, nothing is said
-OUTSIDE = 0.025  # on either side of an interval
-# A release is smoother than the truth: its replicas miss less of it than it misses of the truth. Set on the simulated
-# towns of the coverage bench, on which nothing is judged.
-CAUTION = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,59 +54,3 @@ class Bands:
         if self.unlisted is not None:
             low, high = np.where(values > 0, low, 0.0), np.where(values > 0, high, self.unlisted)
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
-
-
-def find_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
-    """Intervals from what replicas show of the truth; None where replicas show too little."""
-    pairs = [np.stack(replica.beside(truth)) for replica in replicas]
-    if not pairs:
-        return None
-    shown, true = np.concatenate(pairs, axis=1)
-    seen = shown > 0
-    if seen.sum() < FEWEST:
-        return None
-    missed = true[~seen]
-    unlisted = float(np.quantile(missed, 1 - OUTSIDE)) if len(missed) else None
-    order = np.argsort(shown[seen], kind="stable")
-    number = shown[seen][order]
-    off = ((true - shown)[seen] / np.sqrt(shown[seen] + 1))[order]
-    groups = _groups(number)
-    ends = np.array([_ends(off[group]) for group in groups])
-    middle = ends.mean(axis=1, keepdims=True)
-    ends = middle + CAUTION * (ends - middle)
-    centres = np.array([np.median(number[group]) for group in groups])
-    return Bands(centres, ends[:, 0], ends[:, 1], unlisted)
-
-
-def _groups(number: Floats) -> list[slice]:
-    """Groups of about as many ascending numbers each; many cells may show the same small number, and stay together."""
-    many = max(1, min(MOST_GROUPS, len(number) // ENOUGH))
-    cuts = np.unique(np.searchsorted(number, number[np.arange(many) * len(number) // many]))
-    return [slice(*pair) for pair in zip(cuts, [*cuts[1:], len(number)], strict=True)]
-
-
-def find_sum_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
-    """The interval of a number that is the sum of these cells: few replicas, but many parts, tell how far off it is.
-
-    Errors of parts that are independent add up in squares, errors that they share add up as they are.
-    """
-    total = float(truth.values.sum())
-    parts = []
-    for replica in replicas:
-        off = np.subtract(*truth.beside(replica))
-        parts.append(max(float(np.sum(off**2)), float(np.sum(off)) ** 2))
-    if not parts or len(truth.cells) < FEWEST:
-        return None
-    half = np.array([CAUTION * NORMAL_95 * sqrt(np.mean(parts) / (total + 1))])
-    return Bands(np.array([total]), -half, half, None)
-
-
-def _ends(off: Floats) -> tuple[float, float]:
-    """The middle 95 % of a law of which these are draws, with room for what so few draws do not tell."""
-    many = len(off)
-    if many >= ENOUGH:
-        room = OUTSIDE - np.sqrt(OUTSIDE * (1 - OUTSIDE) / many) / 2
-        return float(np.quantile(off, max(room, 0.0))), float(np.quantile(off, min(1 - room, 1.0)))
-    spread = float(np.std(off, ddof=1)) if many > 1 else float(abs(off[0]))
-    half = float(scipy.special.stdtrit(max(many - 1, 1), 1 - OUTSIDE)) * spread * np.sqrt(1 + 1 / many)
-    return float(off.mean()) - half, float(off.mean()) + half

@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 
 from wayveil.accuracy.accuracy import Accuracy
-from wayveil.accuracy.judging import judge
 from wayveil.arrays import Floats, Ints
 from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.counted import CountsCells
@@ -26,7 +25,13 @@ class JudgedRelease(ReleasedTrips):
         """Intervals and a verdict for every kind of question. Kept and signed when saved."""
         if self.known_accuracy is not None:
             return self.known_accuracy
-        return judge(self) if self.whole is self else self.whole.accuracy
+        if self.whole is not self:
+            return self.whole.accuracy
+        from wayveil.accuracy.judging import (
+            judge,  # every mechanism comes with it, and a saved release is judged
+        )
+
+        return judge(self)
 
     @property
     def expected(self) -> tuple[ExpectedError, ...] | None:

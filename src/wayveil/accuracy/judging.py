@@ -14,7 +14,7 @@ from math import pi, sqrt
 import numpy as np
 
 from wayveil.accuracy.accuracy import Accuracy
-from wayveil.accuracy.bands import Bands, find_bands, find_sum_bands
+from wayveil.accuracy.bands import Bands
 from wayveil.accuracy.distances import (
     MOST_ENDS,
     MOST_LOST,
@@ -24,6 +24,7 @@ from wayveil.accuracy.distances import (
     public_tally,
     share_kept,
 )
+from wayveil.accuracy.find_bands import find_bands, find_sum_bands
 from wayveil.accuracy.paid_sizes import MEAN_IN_HALF, held_by_law, paid_error, paid_size, paid_total
 from wayveil.accuracy.replicas import draw_replicas, mechanism_of
 from wayveil.accuracy.sized import Sized

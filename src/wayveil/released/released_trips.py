@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from wayveil.errors import RefusedError
-from wayveil.privacy.ledger import Reservation
 from wayveil.progress import step
 from wayveil.released.datasheet import DRAWN, Datasheet
 from wayveil.synthesis import drawing as limits
@@ -14,6 +13,9 @@ from wayveil.synthesis.model import DrawsMore, Model
 from wayveil.trips.history import NOT_PRIVATE, SIMULATED, History
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
+
+if TYPE_CHECKING:
+    from wayveil.privacy.ledger import Reservation
 
 # Whoever asks again gets the same numbers.
 SEED = 0
@@ -32,7 +34,7 @@ class ReleasedTrips:
     trips: Trips
     model: Model
     datasheet: Datasheet
-    reservation: Reservation | None = None
+    reservation: "Reservation | None" = None
     drawing: Drawing | None = None
     each_stands_for: float = 1.0
     manifest: str | None = None

@@ -14,6 +14,7 @@ from wayveil.privacy.gate import MEMORY_LIMIT, Gate
 from wayveil.privacy.ledger.terms import asked
 from wayveil.privacy.training import check_trainable
 from wayveil.privacy.units import Points, Window
+from wayveil.released.datasheet_making import Statement
 from wayveil.releases.finishing import draw_release
 from wayveil.releases.hold import Booking, Hold
 from wayveil.releases.order import Order
@@ -21,7 +22,7 @@ from wayveil.releases.paid import Paid
 from wayveil.releases.price import Price
 from wayveil.releases.priors import Prior, read_priors, unsound_priors
 from wayveil.releases.release import Release
-from wayveil.releases.sheets import Statement, write_sheet
+from wayveil.releases.sheets import write_sheet
 from wayveil.synthesis.drawing import Wanted
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips

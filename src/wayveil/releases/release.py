@@ -9,7 +9,7 @@ from wayveil.answers.answers import Answer
 from wayveil.answers.asked import Asked
 from wayveil.answers.asking import ask_release
 from wayveil.released.verification import MANIFEST, hash_file
-from wayveil.releases.store import load_parts, save_release
+from wayveil.releases.store import load_parts
 from wayveil.showing import show
 from wayveil.world.world import World
 
@@ -30,6 +30,8 @@ class Release(JudgedRelease):
 
     def save(self, folder: str | Path, *, key: str | Path | None = None) -> Path:
         """Write and sign the release as one folder that appears whole or not at all; then commit to the ledger."""
+        from wayveil.releases.saving import save_release  # pages take long to load, and a question needs none
+
         return save_release(self, Path(folder), key)
 
     @classmethod

@@ -1,13 +1,12 @@
 """The datasheet of a run, written once: from what was ordered, what the gate spent, and what the model is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 from wayveil.privacy.gate import Gate
-from wayveil.released.datasheet import (
-    NO_LEDGER,
-    Datasheet,
+from wayveil.released.datasheet import NO_LEDGER, Datasheet
+from wayveil.released.datasheet_making import (
+    Measured,
+    Statement,
     declare_drawn,
     declare_marks,
     declare_rows,
@@ -23,15 +22,6 @@ from wayveil.releases.priors import Prior, declare_priors
 from wayveil.synthesis.model import Model, OfTaps
 
 
-@dataclass(frozen=True)
-class Statement:
-    """What the data holder says of a release: who publishes it, what for, and whether parameters come from a look."""
-
-    curator: str = ""
-    purpose: str = ""
-    tuned_on_data: bool = False
-
-
 def write_sheet(
     order: Order,
     stated: Statement,
@@ -42,20 +32,17 @@ def write_sheet(
     drawn: int | None,
 ) -> Datasheet:
     """Write the datasheet; `drawn` is the number of trips where it is not the model's own."""
-    claim: Fraction | None = None if gate.budget.currency == "epsilon" else hold.price.epsilon
-    sheet = make_datasheet(
-        name=hold.booking.dataset,
-        curator=stated.curator,
-        mechanism=order.mechanism,
-        gate=gate,
+    measured = Measured(
+        order.mechanism,
+        gate,
         world=order.world,
         released_over=model.world,
-        visits="taps" if isinstance(model, OfTaps) else order.said or "calls",
         rule=order.steps.rule,
-        purpose=stated.purpose,
-        tuned_on_data=stated.tuned_on_data,
-        ledger=hold.describe(),
-        claim=claim,
+        visits="taps" if isinstance(model, OfTaps) else order.said or "calls",
+        claim=None if gate.budget.currency == "epsilon" else hold.price.epsilon,
+    )
+    sheet = make_datasheet(
+        name=hold.booking.dataset, stated=stated, measured=measured, ledger=hold.describe()
     )
     sheet = declare_marks(sheet, order.rows.history)
     sheet = declare_priors(sheet, priors)

@@ -1,4 +1,4 @@
-"""A release as a folder: written whole or not at all, signed, and read back whole.
+"""A release as a folder, read back whole; `saving` writes it.
 
 trips.parquet    the private trips (trip_id, seq, stop_id)
 model.npz        the private model behind them, exactly; model.parquet the same as a table
@@ -9,34 +9,28 @@ datasheet.json   the guarantee, for machines; datasheet.html the same for people
 manifest.json    the hash of every file and the public key; manifest.sig its ed25519 signature
 """
 
-import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from wayveil.accuracy.accuracy import Accuracy
-from wayveil.accuracy.judged import JudgedRelease
-from wayveil.errors import InputError, ParameterError, WayveilError
-from wayveil.files import whole_folder
+from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.registry import mechanism
-from wayveil.privacy.ledger.terms import Terms
 from wayveil.released.datasheet import Datasheet
-from wayveil.released.datasheet_page import datasheet_page
-from wayveil.released.signing import public_text, signing_key
 from wayveil.released.verification import (
     FORMAT,
-    MANIFEST,
-    SIGNATURE,
     WITHOUT_WORLD,
-    hash_file,
     verify_release,
 )
 from wayveil.synthesis.model import Model, load_model
 from wayveil.taps.boardings import Boardings
+from wayveil.trips.history import History
+from wayveil.trips.tables import read_marked_table
 from wayveil.trips.trips import Trips
-from wayveil.trips.visits import read_visits, write_joined, write_visits
+from wayveil.trips.visits import read_visits
 from wayveil.world.network import Network
 from wayveil.world.places import PlaceList
 from wayveil.world.saved import KINDS, load_world
@@ -45,43 +39,6 @@ from wayveil.world.world import World
 TRIPS, WORLD, PLAN = "trips.parquet", "world.npz", "wayveil.toml"
 DATASHEET, ACCURACY = "datasheet.json", "accuracy.json"
 WORLDS = (*KINDS, Boardings)
-
-
-def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = None) -> Path:
-    """Write, sign and publish the release; commit it to the ledger it was paid from."""
-    if not folder.name:
-        raise InputError("is no name for the folder of a release", file=folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("already exists; a release is never written over another one", file=folder)
-    terms = Terms.of_datasheet(release.datasheet)
-    if release.reservation is not None:
-        release.reservation.require(terms)
-    signer = signing_key(key)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with whole_folder(folder) as draft:
-            if release.drawing is None:
-                write_visits(release.trips, draft / TRIPS)
-            else:
-                write_joined(release.drawing.pieces(), draft / TRIPS, release.drawing.count)
-            release.model.save(draft)
-            release.world.save(draft / WORLD)
-            if release.plan is not None:
-                (draft / PLAN).write_text(release.plan, encoding="utf-8")
-            (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
-            (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
-            (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")
-            hashes = {path.name: hash_file(path) for path in sorted(draft.iterdir())}
-            manifest = json.dumps(
-                {"format": FORMAT, "files": hashes, "public_key": public_text(signer)}, indent=2
-            ).encode()
-            (draft / MANIFEST).write_bytes(manifest)
-            (draft / SIGNATURE).write_bytes(signer.sign(manifest))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise WayveilError(f"the release could not be written to {folder}: {error}") from error
-    if release.reservation is not None:
-        release.reservation.commit(hashlib.sha256(manifest).hexdigest(), {"folder": folder.name}, terms)
-    return folder
 
 
 def load_parts(
@@ -165,12 +122,35 @@ def load_saved_model(folder: Path, world: World, datasheet: Datasheet) -> Model:
 
 
 def _load_trips(path: Path, world: World) -> Trips:
-    """The released trips; noise may have left none of them, and that is a release too."""
-    columns = pl.read_parquet_schema(path)
-    if pl.scan_parquet(path).select(pl.len()).collect().item():
-        return read_visits(path, world)
-    time = np.empty(0, np.int64) if "event_time" in columns else None
-    return Trips(np.empty(0, np.int32), np.zeros(1, np.int64), world, time)
+    """Read the released trips; noise may have left none of them, and that is a release too."""
+    kinds = pl.read_parquet_schema(path)
+    if not pl.scan_parquet(path).select(pl.len()).collect().item():
+        time = np.empty(0, np.int64) if "event_time" in kinds else None
+        return Trips(np.empty(0, np.int32), np.zeros(1, np.int64), world, time)
+    return _load_in_order(path, kinds, world) or read_visits(path, world)
+
+
+def _load_in_order(path: Path, kinds: Mapping[str, pl.DataType], world: World) -> Trips | None:
+    """Trips that lie in a file as releases are written, trip after trip and visit after visit; None: they do not."""
+    timed = kinds.get("event_time")
+    if not all(kinds.get(name, pl.String()).is_integer() for name in ("trip_id", "seq")):
+        return None
+    if timed is not None and timed != pl.Datetime("us"):
+        return None
+    table, marks = read_marked_table(path, None, ("trip_id", "seq", "stop_id"), ("event_time",))
+    trip, seq, location = table["trip_id"], table["seq"], world.index_of(table["stop_id"])
+    first = (trip != trip.shift(1)).fill_null(True)
+    steps = seq - pl.select(pl.when(first).then(0).otherwise(seq.shift(1))).to_series()
+    if (
+        sum(table.null_count().row(0))
+        or not (steps == 1).all()
+        or not trip.is_sorted()
+        or (location < 0).any()
+    ):
+        return None
+    offsets = np.append(np.flatnonzero(first.to_numpy()), len(trip))
+    time = None if timed is None else table["event_time"].dt.epoch("s").to_numpy().astype(np.int64)
+    return Trips(location, offsets, world, time, history=History(marks=marks))
 
 
 def _load_accuracy(path: Path) -> Accuracy:

@@ -39,7 +39,7 @@ from wayveil.privacy.contributions import Contribution, Sensitivity
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Reservation
 from wayveil.privacy.units import Event, Rider, Trip, Window
-from wayveil.released.datasheet import make_datasheet
+from wayveil.released.datasheet_making import make_datasheet
 from wayveil.releases import sheets
 from wayveil.taps import read as taps_reader
 from wayveil.trips import visits as visits_reader

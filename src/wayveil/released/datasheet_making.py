@@ -1,0 +1,298 @@
+"""Everything a privacy officer has to know about a release, written as a datasheet."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any
+
+import wayveil
+from wayveil.errors import decimal, plain
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.noise import laplace_interval
+from wayveil.released.datasheet import DRAWN, NOT_STATED, TUNING, Datasheet
+from wayveil.trips.history import MARKS, SIMULATED, History
+from wayveil.trips.legality import LegalityRule
+from wayveil.trips.legs import VisitKind, Ways, describe_rows
+from wayveil.world.world import World
+
+UNPROTECTED = (
+    "the public world: its locations, moves and travel times",
+    "all parameters, thresholds and shares of the budget listed here",
+    "that the data holder has trips of this kind, and the period that the release names",
+)
+
+LIMITATIONS = (
+    "Differential privacy bounds what the release reveals about one unit; patterns of the whole crowd remain visible.",
+    "Several releases of the same people add up; the ledger keeps the sum only for releases that are bound to it.",
+    "Running time, memory and error messages of the run are not covered and must not be published.",
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What the data holder says of a release: who publishes it, what for, and whether parameters come from a look."""
+
+    curator: str = ""
+    purpose: str = ""
+    tuned_on_data: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a mechanism measured, through which gate.
+
+    world          in which trips were counted; `released_over` is the world of the released trips
+    rule, visits   what was done to each trip before, and what its visits are
+    claim          the epsilon that a budget in rho was made from, at the budget's delta
+    """
+
+    mechanism: Mechanism
+    gate: Gate
+    world: World
+    released_over: World
+    rule: LegalityRule
+    visits: VisitKind = "calls"
+    claim: Fraction | None = None
+
+    @property
+    def loss(self) -> dict[str, str]:
+        """What was spent, in the currency of the budget and as it is claimed."""
+        spent = {self.gate.budget.currency: plain(self.gate.budget.spent)}
+        # What was not spent of rho only makes the claim truer.
+        return spent if self.claim is None else {"epsilon": plain(self.claim), **spent}
+
+
+def make_datasheet(
+    *, name: str, stated: Statement, measured: Measured, ledger: dict[str, Any] | None
+) -> Datasheet:
+    """Everything a privacy officer has to know about the release, as plain data."""
+    gate, mechanism = measured.gate, measured.mechanism
+    reasons, unit = not_private_because(gate, measured.world), gate.unit.describe()
+    return Datasheet(
+        {
+            "wayveil": {"format": 2, "version": wayveil.__version__},
+            "private": not reasons,
+            "not_private_because": reasons,
+            "guarantee": {
+                "sentence": guarantee_sentence(gate, gate.budget.spent, reasons, measured.claim),
+                "unit": unit["unit"],
+                "neighbours": unit["neighbours"],
+                "bounds": unit["bounds"],
+                **measured.loss,
+                "delta": plain(gate.budget.delta),
+            },
+            "deployment": _deployment(name, stated, measured, ledger),
+            "mechanism": mechanism.describe(),
+            "visits": measured.visits,
+            "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
+            "public_inputs": public_worlds(measured.released_over, measured.world),
+            "noise": {
+                "source": "AES-256 in counter mode, keyed by the operating system"
+                if gate.private
+                else "seeded test noise",
+                "arithmetic": "integers and exact rationals only",
+            },
+            "not_protected": list(UNPROTECTED),
+            "limitations": list(LIMITATIONS),
+            "ledger": ledger,
+        }
+    )
+
+
+def _deployment(
+    name: str, stated: Statement, measured: Measured, ledger: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The release in the field names of the registry."""
+    gate, mechanism = measured.gate, measured.mechanism
+    unit, delta = gate.unit.describe(), gate.budget.delta
+    return {
+        "basic": {
+            "name": name,
+            "data_curators": [{"data_curator_name": stated.curator or NOT_STATED}],
+            "intended_use": stated.purpose or NOT_STATED,
+            "data_product_type": "Synthetic data",
+            "data_product_region": NOT_STATED,
+            "description": f"Trips generated from {mechanism.summary}.",
+            "publication_date": datetime.now(UTC).date().isoformat(),
+        },
+        "dp_variant": {
+            "variant_name": _variant(gate),
+            "data_domain": f"multisets of trips over {measured.world.size} public locations",
+            "unprotected_quantities": "; ".join(UNPROTECTED),
+        },
+        "privacy_loss": {
+            "privacy_unit": unit["unit"],
+            "privacy_unit_details": unit["neighbours"],
+            "privacy_parameters": {key: float(Fraction(value)) for key, value in measured.loss.items()}
+            | {"delta": float(delta)},
+            "privacy_parameters_details": "; ".join(
+                f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
+            ),
+        },
+        "deployment_model": {
+            "model_name": "Central",
+            "model_name_details": "a trusted data holder adds the noise",
+            "release_type": "One release",
+            "data_source_type": "Static",
+            "access_type": "Non-interactive",
+        },
+        "accounting": {
+            "post_processing": "consistency of noisy counts, rounding to whole trips, writing trips",
+            "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
+        },
+        "implementation": {
+            TUNING: f"{measured.rule.sentence()} {tuning(stated.tuned_on_data, ledger)}",
+            "mechanisms": _noises(gate),
+            "justification": (mechanism.__doc__ or mechanism.summary).strip().splitlines()[0],
+        },
+    }
+
+
+def public_worlds(released: World, counted: World) -> list[dict[str, object]]:
+    """The world of the released trips, and the one derived from it in which they were counted, if that is another."""
+    named = {"world": released} if released is counted else {"world": released, "counted in": counted}
+    return [
+        {
+            **world.describe(),
+            "name": name,
+            "sha256": world.fingerprint(),
+            "title": world.describe().get("name", ""),
+        }
+        for name, world in named.items()
+    ]
+
+
+def public_files(mechanism: Mechanism) -> list[dict[str, object]]:
+    """The files that the mechanism's parameters name, with the hash of what they hold."""
+    return [
+        {"name": what, "title": path.name, "sha256": sha256(path.read_bytes()).hexdigest()}
+        for what, path in mechanism.public_files().items()
+    ]
+
+
+def tuning(declared: bool, ledger: dict[str, Any] | None) -> str:
+    """Whether parameters may have been chosen by looking at the raw trips: what was declared, and what is booked."""
+    if declared:
+        said = "Parameters were chosen by looking at the raw trips; that look is NOT covered by the stated guarantee."
+    else:
+        said = "No tuning on the raw trips was declared; parameters are public constants or bought from the budget."
+    looks = None if ledger is None else ledger.get("looks_before")
+    if looks is None:
+        return f"{said} No ledger was asked whether somebody looked at the raw data before."
+    times = "1 look at the raw data was" if looks == 1 else f"{looks or 'no'} looks at the raw data were"
+    covered = " The guarantee does not cover what was chosen by them." if looks else ""
+    return f"{said} {times[0].upper()}{times[1:]} booked before this release.{covered}"
+
+
+def not_private_because(gate: Gate, world: World) -> list[str]:
+    """Reasons why the stated guarantee does not hold for this run; empty for a real release."""
+    reasons = []
+    if not gate.private:
+        reasons.append("not private: seeded noise, anybody who knows the seed can take it off again")
+    if not world.public:
+        reasons.append("not private: the universe of locations was read off the sensitive trips")
+    return reasons
+
+
+def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
+    """The datasheet with the marks of the data behind the release; simulated data is named in the sentence."""
+    source = {mark: MARKS[mark] for mark in history.words}
+    guarantee = datasheet["guarantee"]
+    if SIMULATED in history.marks:
+        sentence = f"{guarantee['sentence']} The trips behind it are simulated: it is about nobody."
+        guarantee = {**guarantee, "sentence": sentence}
+    return Datasheet({**datasheet, "source": source, "guarantee": guarantee})
+
+
+def declare_drawn(datasheet: Datasheet, trips: int | None) -> Datasheet:
+    """The datasheet of a release with another number of trips than its model stands for, or with too many to look at
+    together; None: with its own.
+    """
+    if trips is None:
+        return datasheet
+    drawn = (
+        f"{trips:,} trips were drawn from the model. Answers are about all trips that it stands for, which are drawn "
+        "again for them; whoever counts in the file counts these trips only."
+    )
+    limitations = [*datasheet["limitations"], drawn]
+    return Datasheet({**datasheet, DRAWN: trips, "limitations": limitations})
+
+
+def declare_rows(datasheet: Datasheet, ways: Ways, *, said: bool) -> Datasheet:
+    """The datasheet with what a row of the data was, and what stands for the ways that nobody wrote down."""
+    rows = describe_rows(datasheet["visits"], ways)
+    if not said:
+        rows["sentence"] += " The data holder did not say so; it was taken for granted."
+    return Datasheet({**datasheet, "rows": rows})
+
+
+def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:
+    """The datasheet of a release that something outside the mechanism keeps from being private."""
+    reasons = [*datasheet["not_private_because"], reason]
+    sentence = "This output carries no privacy guarantee (" + "; ".join(reasons) + ")."
+    return Datasheet(
+        {
+            **datasheet,
+            "private": False,
+            "not_private_because": reasons,
+            "guarantee": {**datasheet["guarantee"], "sentence": sentence},
+        }
+    )
+
+
+def _variant(gate: Gate) -> str:
+    if gate.budget.currency == "rho":
+        return "Zero-concentrated DP"
+    return "Approximate DP" if gate.budget.delta else "Pure DP"
+
+
+def _noises(gate: Gate) -> str:
+    if gate.budget.currency == "rho":
+        return "discrete Gaussian"
+    trained = any(spend.kind == "training" for spend in gate.budget.spends)
+    return "discrete Laplace; rounded Gaussian on clipped gradients" if trained else "discrete Laplace"
+
+
+def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str], claim: Fraction | None = None) -> str:
+    """The claim, in one sentence."""
+    if reasons:
+        return "This output carries no privacy guarantee (" + "; ".join(reasons) + ")."
+    delta = gate.budget.delta
+    chance = f"(delta = {plain(delta)})"
+    but = f", but for events with a chance of at most {float(delta):g}" if delta else ""
+    if claim is not None:
+        chance = f"(so (epsilon, delta)-differential privacy with epsilon = {decimal(claim)}, delta = {plain(delta)})"
+    flavour = (
+        "differential privacy"
+        if gate.budget.currency == "epsilon"
+        else "zero-concentrated differential privacy"
+    )
+    return (
+        f"This release satisfies {flavour} with {gate.budget.currency} = {decimal(spent)} {chance} for the unit "
+        f"`{gate.unit.name}`: comparing {gate.unit.neighbours}, no output becomes more likely or less likely by more "
+        f"than the factor that this number allows{but}."
+    )
+
+
+def spends_with_error_bars(gate: Gate) -> list[dict[str, Any]]:
+    """The spends as rows; each says how far 95 % of its noise values stay from zero (known from the law, free)."""
+    rows = []
+    for spend in gate.budget.spends:
+        row = {
+            "label": spend.label,
+            "price": spend.price,
+            "sensitivity": spend.sensitivity,
+            "scale": spend.scale,
+            "group": spend.group,
+        }
+        if gate.budget.currency == "epsilon" and spend.kind == "counts":
+            row["error_95"] = laplace_interval(spend.scale, 0.95)
+        rows.append(row)
+    return rows
+
+
+def spend_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Exact rationals as text, for JSON."""
+    return {key: plain(value) if isinstance(value, Fraction) else value for key, value in row.items()}
