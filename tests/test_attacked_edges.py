@@ -97,7 +97,7 @@ def test_4_reconstructed_riders_do_not_pass_as_taps(wayveil, place):
     world = ("--world", "city.npz", "--quiet")
     assert wayveil("lab", "riders", "taps.csv", *world, "-o", "riders.parquet")[0] == 0
     again = ("-e", "1", "--way", "counts", "--ledger", "none", "-o", "r1")
-    code, _, err = wayveil("taps", "release", "riders.parquet", *world, *again)
+    code, _, err = wayveil("release", "riders.parquet", "--rows", "taps", *world, *again)
     assert (code, "reconstructed" in err) == (2, True)
 
 

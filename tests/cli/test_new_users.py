@@ -76,7 +76,7 @@ OPTIONS = {
     "no such mechanism": (("--mechanism", "magic"), "no mechanism"),
     "no such parameter": (("--set", "colour=red"), "colour"),
     "half a parameter": (("--set", "height"), "name=value"),
-    "no such unit": (("--unit", "person"), "no unit"),
+    "no such unit": (("--unit", "person"), "choose one of rider, rider-day, trip, event, window"),
     "rider without riders": (("--unit", "rider", "--max-trips", "1"), "rider"),
     "no-rider for trips": (("--unit", "trip", "--no-rider", "drop"), "--no-rider"),
     "zero trips": (("--max-trips", "0"), "max-trips"),
@@ -188,17 +188,18 @@ def test_a_run_that_is_stopped_after_paying_is_finished_without_paying_again(way
     with monkeypatch.context() as patched:
         patched.setattr(NoisyTree, "generate", stop)
         code, _, err = run_release(wayveil, tmp_path)
-    assert (code, "wayveil resume out --world ring.npz" in err) == (130, True)
+    assert (code, "the same command finishes it without spending again" in " ".join(err.split())) == (130, True)
     assert not (tmp_path / "out").exists()
-    code, _, err = run_release(wayveil, tmp_path)
-    assert (code, "wayveil resume" in err) == (2, True)
-    assert wayveil("resume", "out", "--world", "ring.npz", "--quiet")[0] == 0
+    code, _, err = run_release(wayveil, tmp_path, "--epsilon", "2")
+    assert (code, "with another plan" in " ".join(err.split())) == (2, True)
+    assert run_release(wayveil, tmp_path)[0] == 0
     assert wayveil("verify", "out")[0] == 0
     assert json.loads(wayveil("ledger", "show", "ledger", "--json")[1])[0]["spent"] == "1"
     assert wayveil("ledger", "verify", "ledger", "--release", "out")[0] == 0
     assert not (tmp_path / ".out.paid").exists()
-    code, _, err = wayveil("resume", "out", "--world", "ring.npz")
-    assert (code, "no measured model" in err) == (2, True)
+    code, _, err = run_release(wayveil, tmp_path)
+    assert (code, "already exists" in err) == (2, True)
+    assert json.loads(wayveil("ledger", "show", "ledger", "--json")[1])[0]["spent"] == "1"
 
 
 def visits_table(kind):

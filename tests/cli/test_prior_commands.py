@@ -38,7 +38,7 @@ def run(tmp_path, monkeypatch):
 
 def tap_release(run, week, *words):
     return run(
-        *("taps", "release", f"taps{week}.csv", "-w", "places.txt", "--way", "counts", "--epsilon", "0.5"),
+        *("release", f"taps{week}.csv", "-w", "places.txt", "--way", "counts", "--epsilon", "0.5"),
         *("--map", "time=time", "--map", "stop=stop", "--ledger", "none", "-o", f"week{week}", *words),
     )
 

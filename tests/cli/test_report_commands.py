@@ -144,7 +144,7 @@ def test_taps_have_their_answers_in_both_reports(place, tmp_path):
     invoke("lab", "simulate", "taps", place / "city.npz", "-o", tmp_path / "vendor.csv", "--taps", 2000, "-q")
     invoke("lab", "clean", tmp_path / "vendor.csv", *world, "-o", tmp_path / "taps.parquet", "-q")
     invoke(
-        *("taps", "release", tmp_path / "taps.parquet", *world, "--epsilon", 4, "--way", "counts"),
+        *("release", tmp_path / "taps.parquet", *world, "--epsilon", 4, "--way", "counts"),
         *("--ledger", "none", "-o", tmp_path / "release", "-q"),
     )
     public, inside = tmp_path / "public.html", tmp_path / "inside.html"

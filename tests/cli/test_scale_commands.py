@@ -99,9 +99,9 @@ def test_simulated_parts_are_released_by_stream_with_as_many_trips_as_wanted(way
     ("wish", "words"),
     [
         (["--trips-out", "few"], "--trips-out is none, all or a number"),
-        (["--engine", "abacus"], "there is no engine"),
-        (["--engine", "spark", "--spark", "sc://127.0.0.1:9"], "nothing answers"),
-        (["--engine", "stream", "--scratch", "/nowhere/at/all"], "does not exist"),
+        (["--engine", "abacus"], "choose one of auto, memory, stream, spark, not 'abacus'"),
+        (["--engine", "spark", "--with", "spark=sc://127.0.0.1:9"], "nothing answers"),
+        (["--engine", "stream", "--with", "scratch=/nowhere/at/all"], "does not exist"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence_and_leaves_nothing(wayveil, city, wish, words):

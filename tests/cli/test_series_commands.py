@@ -1,4 +1,4 @@
-"""`wayveil series`: what somebody types, and what is said."""
+"""A series on the command line: what somebody types, and what is said."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from series.series_worlds import week_file, write_plan
 from wayveil.cli import _register, app
-from wayveil.errors import ParameterError
+from wayveil.errors import InputError
 from wayveil.simulate.feed import write_city
 
 
@@ -24,29 +24,32 @@ def typed(*words: object) -> str:
     return result.output
 
 
-def test_init_writes_a_plan_and_then_checks_it(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.toml"
-    typed("series", "init", plan, "--first", "2026-01-07", "--name", "town")
+def test_plan_writes_a_plan_and_then_checks_it(tmp_path: Path) -> None:
+    plan = tmp_path / "wayveil.toml"
+    start = ("plan", "--every", "week", "--first", "2026-01-07", "--save", plan)
+    typed(*start, "--dataset", "town")
     assert "first = 2026-01-05" in plan.read_text()
-    said = json.loads(typed("series", "init", plan, "--json"))
+    said = json.loads(typed("plan", plan, "--json"))
     assert said["budget"].startswith("Every release costs epsilon 1 for one rider.")
     assert {row["accounting"] for row in said["noise"]} >= {"plain sum, Laplace", "zCDP, Gaussian"}
-    with pytest.raises(ParameterError, match="change it with an editor"):
-        CliRunner().invoke(app, ["series", "init", str(plan), "--name", "x"], catch_exceptions=False)
+    before = plan.read_text()
+    with pytest.raises(InputError, match="never written over another file"):
+        typed(*start, "--dataset", "x")
+    assert plan.read_text() == before
 
 
 def test_run_and_status_say_what_happened_and_what_comes(tmp_path: Path) -> None:
     plan = write_plan(tmp_path).path
-    said = json.loads(typed("series", "run", plan, week_file(tmp_path, 1), week_file(tmp_path, 3), "--json"))
+    said = json.loads(typed("release", plan, week_file(tmp_path, 1), week_file(tmp_path, 3), "--json"))
     assert said["released"] == ["2026-W01", "2026-W03"]
     assert Path(said["index"]).is_file()
-    words = typed("series", "status", plan, "--picture", tmp_path / "year.svg")
+    words = typed("status", plan, "--picture", tmp_path / "year.svg")
     assert "■□■▷" in words
     assert "gap: 2026-W02" in words
     assert (tmp_path / "year.svg").read_text().count("<rect") > 53
     (shown,) = json.loads(typed("ledger", "show", tmp_path / "ledger", "--json"))
     assert shown["by_span_of_data"] == "2026: epsilon 2, 50 left"
-    status = json.loads(typed("series", "status", plan, "--json"))
+    status = json.loads(typed("status", plan, "--json"))
     assert status["next_due"] == "2026-W04"
     assert status["years"][0]["spent"] == "2"
 
@@ -56,9 +59,7 @@ def test_a_simulated_year_comes_with_its_plan(tmp_path: Path) -> None:
     place = tmp_path / "year"
     typed("lab", "simulate", "year", feed, "--out", place, "--weeks", 2, "--riders", 300, "--strike", 2)
     files = sorted((place / "taps").iterdir())
-    text = (place / "plan.toml").read_text().replace('# ledger = "ledger" ', 'ledger = "ledger" ')
-    (place / "plan.toml").write_text(text)
-    said = json.loads(typed("series", "run", place / "plan.toml", *files, "--json"))
+    said = json.loads(typed("release", place / "wayveil.toml", *files, "--ledger", place / "ledger", "--json"))
     assert said["released"] == ["2026-W01", "2026-W02"]
     sheet = json.loads((place / "series/public/2026-W02/release/datasheet.json").read_text())
     assert "simulated" in sheet["source"]

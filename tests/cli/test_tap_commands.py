@@ -62,22 +62,13 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def released(place):
     invoke(
-        *(
-            "taps",
-            "release",
-            place / "clean.parquet",
-            "-w",
-            place / "city.npz",
-            "--way",
-            "counts-first",
-            "-e",
-            2,
-        ),
-        *("--first-day", "2024-12-15", "--days", 6, "-o", place / "counts-first", "--ledger", "none", "-q"),
+        *("release", place / "clean.parquet", "-w", place / "city.npz", "--way", "counts-first", "-e", 2),
+        *("--days", "2024-12-15/2024-12-20", "-o", place / "counts-first", "--ledger", "none", "-q"),
     )
     invoke(
-        *("taps", "release", place / "clean.parquet", "-w", place / "city.npz", "--way", "study", "-e", 4),
-        *("-m", "ppdp", "--set", "height=3", "-o", place / "study", "--ledger", "none", "-q"),
+        *("release", place / "clean.parquet", "-w", place / "city.npz", "--way", "study", "-e", 4),
+        *("--max-trips", 2, "-m", "ppdp", "--set", "height=3"),
+        *("-o", place / "study", "--ledger", "none", "-q"),
     )
     return place
 
@@ -213,7 +204,6 @@ def test_a_question_that_nobody_knows_is_refused(released):
     refused(
         InputError,
         "already exists",
-        "taps",
         "release",
         released / "clean.parquet",
         "-e",
@@ -249,8 +239,8 @@ def test_cards_with_coordinates_go_from_file_to_answers_on_a_grid(tmp_path):
     (tmp_path / "sube.csv").write_text("\n".join(rows) + "\n")
     box = ("-w", "grid:-34.70,-58.50,-34.55,-58.35@0.02deg")
     invoke(
-        *("taps", "release", tmp_path / "sube.csv", *box, "--way", "cards", "-e", 8, "--set", "height=2"),
-        *("-m", "noisy-prefix-tree", "-o", tmp_path / "out", "--ledger", "none", "-q"),
+        *("release", tmp_path / "sube.csv", *box, "--way", "cards", "-e", 8, "--set", "height=2"),
+        *("--max-trips", 2, "-m", "noisy-prefix-tree", "-o", tmp_path / "out", "--ledger", "none", "-q"),
     )
     sheet = json.loads((tmp_path / "out" / "datasheet.json").read_text())
     assert sheet["private"] is True
@@ -274,19 +264,19 @@ def test_taps_are_one_dataset_whatever_is_made_of_them(place, tmp_path, monkeypa
     given = ("-w", place / "city.npz", "-q")
     counts = ("--way", "counts", "-e", 1)
     taps = place / "clean.parquet"
-    invoke("taps", "release", taps, *given, *counts, "-o", tmp_path / "a", "--policy-epsilon", 5)
+    invoke("release", taps, *given, *counts, "-o", tmp_path / "a", "--policy-epsilon", 5)
     pl.read_parquet(taps).write_csv(tmp_path / "copy.csv")
     refused(
         LedgerError,
         "known as 'clean.parquet'",
-        *("taps", "release", tmp_path / "copy.csv", *given, "--way", "counts-first", "-e", 1),
-        *("--first-day", "2024-12-15", "--days", 6, "-o", tmp_path / "b", "--policy-epsilon", 5),
+        *("release", tmp_path / "copy.csv", *given, "--way", "counts-first", "-e", 1),
+        *("--days", "2024-12-15/2024-12-20", "-o", tmp_path / "b", "--policy-epsilon", 5),
     )
     refused(
         LedgerError,
         "without a guarantee",
-        *("taps", "release", taps, *given, "--way", "study", "-e", 1, "-m", "ppdp", "--set", "height=3"),
-        *("-o", tmp_path / "c"),
+        *("release", taps, *given, "--way", "study", "-e", 1, "-m", "ppdp", "--set", "height=3"),
+        *("--max-trips", 2, "-o", tmp_path / "c"),
     )
     invoke("ask", tmp_path / "a", "total", *given, "--raw", taps)
     ledger = open_ledger(tmp_path / "home" / "ledger")

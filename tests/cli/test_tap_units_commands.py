@@ -36,7 +36,6 @@ def place(tmp_path_factory):
 
 def release(place, out, *more):
     command = (
-        "taps",
         "release",
         place / "taps.csv",
         "--epsilon",
@@ -70,8 +69,8 @@ def test_the_advice_names_every_unit(place):
 
 
 def test_counts_with_routes_protect_riders_and_answer_by_route_and_hour(place):
-    common = ("--way", "counts-first", "--first-day", "2024-12-15")
-    release(place, "riders", *common, "--unit", "rider", "--max-taps", 4, "--opt-out", "no_thanks")
+    common = ("--way", "counts-first", "--days", "2024-12-15/2024-12-20")
+    release(place, "riders", *common, "--unit", "rider", "--max-taps", 4, "--with", "opt_out=no_thanks")
     sheet = json.loads((place / "riders" / "datasheet.json").read_text())
     assert sheet["guarantee"]["unit"] == "rider"
     asked = ("ask", place / "riders", "boardings", "--json", "--anyway")
@@ -83,14 +82,14 @@ def test_counts_with_routes_protect_riders_and_answer_by_route_and_hour(place):
     with pytest.raises(ParameterError, match="--max-taps"):
         release(place, "never", *common, "--unit", "rider")
     with pytest.raises(InputError, match="no column"):
-        release(place, "never", *common, "--opt-out", "wish")
+        release(place, "never", *common, "--with", "opt_out=wish")
     assert not (place / "never").exists()
 
 
 def test_sensitive_stops_are_merged_or_have_their_own_epsilon(place):
-    listed = ("--way", "counts", "--sensitive", place / "clinics.csv")
+    listed = ("--way", "counts", "--with", f"sensitive={place / 'clinics.csv'}")
     release(place, "merged", *listed)
-    release(place, "coins", *listed, "--sensitive-epsilon", "0.1")
+    release(place, "coins", *listed, "--with", "sensitive_epsilon=0.1")
     sheets = {name: json.loads((place / name / "datasheet.json").read_text()) for name in ("merged", "coins")}
     assert sheets["merged"]["sensitive_stops"] == {"stops": 1, "merged": True, "chance": None}
     assert 0 < sheets["coins"]["sensitive_stops"]["chance"] < 0.02

@@ -87,8 +87,8 @@ class Plan(Part):
             raise ValueError(
                 f"name: {self.name!r} also names files: use letters, digits, spaces, dots and dashes"
             )
-        if self.source.rows not in (None, "taps") and self.method.way is not None:
-            raise ValueError("method.way: a way is for taps; say rows = taps, or omit it")
+        if self.source.rows != "taps" and self.method.way is not None:
+            raise ValueError('method.way: a way is for taps; say rows = "taps", or omit it')
         if self.series is not None:
             self._fits_series(self.series)
         return self
@@ -135,6 +135,8 @@ class Plan(Part):
     def filled(cls, record: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """The record of a plan with values put where their keys belong; an unknown key is refused."""
         made = {key: dict(value) if key in SECTIONS and value else value for key, value in record.items()}
+        if "way" in given and "rows" not in given and "rows" not in made.get("source", {}):
+            given = {**given, "rows": "taps"}  # only taps have ways
         for key, value in sorted(given.items(), key=lambda each: each[0] != "world"):  # its keys need a world
             section = home_of(key)
             if key == "world" or key in WORLD_KEYS:
