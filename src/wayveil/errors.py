@@ -7,19 +7,35 @@ code 2. Anything else that is raised is a defect of ours and keeps its traceback
 from fractions import Fraction
 from pathlib import Path
 
+from wayveil.disclosures import Disclosure
+
 
 class WayveilError(Exception):
-    """Something about the input or the request is wrong; the text says what, where and what to do."""
+    """Something about the input or the request is wrong; the text says what, where and what to do.
+
+    `tells` is what it discloses about raw rows (see `disclosures`); None: it does not hang on them.
+    """
+
+    def __init__(self, *text: object, tells: Disclosure | None = None) -> None:
+        super().__init__(*text)
+        self.tells = tells
 
 
 class InputError(WayveilError):
     """A file cannot be used. Names the file and, where they are known, the row (1 = first data row) and value."""
 
-    def __init__(self, problem: str, *, file: str | Path | None = None, row: int | None = None) -> None:
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | Path | None = None,
+        row: int | None = None,
+        tells: Disclosure | None = None,
+    ) -> None:
         place = "" if file is None else f"{file}: "
         if row is not None:
             place = f"{file or 'input'}, row {row}: "
-        super().__init__(place + problem)
+        super().__init__(place + problem, tells=tells)
         self.file = None if file is None else str(file)
         self.row = row
 

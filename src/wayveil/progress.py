@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
+from wayveil.disclosures import PROGRESS, discloses
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -62,6 +64,7 @@ def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[
         bars.advance(task)
 
 
+@discloses(PROGRESS)
 @contextmanager
 def meter(label: str, total: int, unit: str = "rows") -> Iterator[Callable[[int], None]]:
     """Show work that is measured in rows: call what comes with each number done. Says how many and how fast."""

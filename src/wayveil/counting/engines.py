@@ -11,6 +11,7 @@ from wayveil.counting.file_pieces import row_counts
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.steps import Opened, Steps
 from wayveil.counting.stream import StreamEngine
+from wayveil.disclosures import ENGINE_SIZE, discloses
 from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger.fingerprint import Fingerprinter
@@ -90,6 +91,7 @@ def make_engine(name: str, *, spark: str | None = None, scratch: str | Path | No
     raise ParameterError(f"unknown engine {name!r}; choose one of {', '.join(ENGINES)}")
 
 
+@discloses(ENGINE_SIZE)
 def choose_engine(files: TripFiles, *, scratch: str | Path | None = None) -> tuple[Engine, str]:
     """Memory where the files fit well, else streaming; and why, in a sentence. Spark only when asked for."""
     rows = sum(row_counts(files.paths)) if files.parquet else files.bytes // CSV_ROW

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.counting.file_pieces import ROW, UNIT, VisitFiles
+from wayveil.disclosures import BAD_ROW, UNKNOWN_STOP
 from wayveil.errors import InputError, UnknownStopError
 from wayveil.trips.findings import Findings
 from wayveil.trips.history import History
@@ -37,7 +38,7 @@ class PieceFindings(Findings):
         if len(rows) == 0 or self.numbers is None:
             return
         if error is not None:  # an unknown stop, of which the sentence tells more than a piece knows
-            raise UnknownStopError("unknown stop", row=int(self.numbers[rows].min()))
+            raise UnknownStopError("unknown stop", row=int(self.numbers[rows].min()), tells=UNKNOWN_STOP)
         place = int(rows[np.argmin(self.numbers[rows])])
         raise RowError(say(place), int(self.numbers[place]))
 
@@ -57,7 +58,7 @@ def check_piece(table: pl.DataFrame, rows: VisitFiles, form: Form | None) -> Tri
         return trips_of_piece(table, files.world, form, files.history, files.on_unknown)
     except RowError as error:
         file, row = rows.place(error.row)
-        raise InputError(error.text, file=file, row=row) from None
+        raise InputError(error.text, file=file, row=row, tells=BAD_ROW) from None
     except UnknownStopError:
         raise first_unknown_stop(rows) from None
 

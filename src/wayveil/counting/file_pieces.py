@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.counting.scratch import full_disk
+from wayveil.disclosures import DAMAGED, ORDER_ON_DISK, discloses
 from wayveil.errors import InputError
 from wayveil.progress import step
 from wayveil.trips.ids import coded_ids, duckdb_id
@@ -101,6 +102,7 @@ def as_parquet(files: TripFiles, folder: Path) -> VisitFiles:
     return VisitFiles(files, tuple(written), files.names, row_counts(tuple(written)))
 
 
+@discloses(ORDER_ON_DISK)
 def sort_rows(rows: VisitFiles, folder: Path, memory: int) -> VisitFiles:
     """The same rows with every rider's trips, and every trip's rows, side by side; DuckDB spills to the folder."""
     import duckdb
@@ -238,7 +240,7 @@ def _csv_to_parquet(path: Path, target: Path, folder: Path, names: list[str]) ->
         if full is not error:
             raise full from error
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"is not a csv file, or is damaged ({reason})", file=path) from error
+        raise InputError(f"is not a csv file, or is damaged ({reason})", file=path, tells=DAMAGED) from error
     finally:
         if plain is not path:
             plain.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from wayveil.disclosures import ROOM
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.files import process_is_alive
 
@@ -34,7 +35,8 @@ def scratch_space(parent: str | Path | None, needed: int) -> Iterator[Path]:
     if free < needed:
         raise ParameterError(
             f"counting needs about {_in_words(needed)} of temporary space, and {place} has {_in_words(free)} left; "
-            "name a larger place with --with scratch=FOLDER. Nothing was spent."
+            "name a larger place with --with scratch=FOLDER. Nothing was spent.",
+            tells=ROOM,
         )
     try:
         folder = Path(

@@ -9,6 +9,7 @@ import polars as pl
 
 from wayveil.counting.file_pieces import ROW, UNIT, time_form
 from wayveil.counting.spark_tasks import FILE
+from wayveil.disclosures import BAD_ROW
 from wayveil.errors import InputError
 from wayveil.trips.ids import spark_id
 from wayveil.trips.matching import find_stops, unknown_stop
@@ -31,7 +32,7 @@ class SparkRows:
 
     def row_error(self, file: str, row: int, what: str) -> InputError:
         """The error of a row that a task found."""
-        return InputError(what, file=self._path(file), row=self._row(file, row))
+        return InputError(what, file=self._path(file), row=self._row(file, row), tells=BAD_ROW)
 
     def unknown_stop_error(self) -> InputError:
         """The sentence for the first unknown stop of all files, which tells how many there are."""

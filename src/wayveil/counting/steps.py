@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from wayveil.counting.counter import EngineCounter
+from wayveil.disclosures import EMPTY
 from wayveil.errors import ParameterError
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
 from wayveil.privacy.units import Unit
@@ -80,7 +81,7 @@ class RawFacts:
     def require(self) -> None:
         """Refuse where there is nothing to release, or where nobody said that trips are not on the network."""
         if self.trips == 0:
-            raise ParameterError("there are no trips to release")
+            raise ParameterError("there are no trips to release", tells=EMPTY)
         refuse_misfit(self.moves, self.lacking)
 
 

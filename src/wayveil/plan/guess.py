@@ -8,6 +8,7 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
+from wayveil.disclosures import CHECKED, discloses
 from wayveil.errors import WayveilError
 from wayveil.plan.advice import Advice, advise_trips
 from wayveil.plan.plan import Plan
@@ -85,6 +86,7 @@ class Guess:
     epsilon: str = "1"
     ledger: str | None = None
 
+    @discloses(CHECKED)
     def look(self) -> Checked:
         """Read the file as a release would, and plan one; of a folder of parts the first one is looked at.
 

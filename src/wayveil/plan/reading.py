@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from wayveil.counting.engines import Engine, open_source
+from wayveil.disclosures import LAYOUT, OTHER_DAYS
 from wayveil.errors import InputError, ParameterError
 from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
@@ -171,7 +172,9 @@ def _within(trips: Trips, days: Days | None, file: Path) -> Trips:
 
 def _inside(trips: Trips, days: Days, file: Path) -> NDArray[np.bool_]:
     if trips.time is None:
-        raise InputError("has no times, so that nobody can hold its rows against their days", file=file)
+        raise InputError(
+            "has no times, so that nobody can hold its rows against their days", file=file, tells=LAYOUT
+        )
     first, last = ((each - _EPOCH).days for each in (days.first, days.last))
     begins = trips.time[trips.offsets[:-1]] // DAY
     return np.asarray((begins >= first) & (begins <= last))
@@ -191,7 +194,9 @@ def require_days(plan: Plan, world: World, file: Path, days: Days) -> None:
         assert trips.time is not None
         day = np.datetime64(int(trips.time[trips.offsets[outside[0]]] // DAY), "D")
         raise InputError(
-            _OTHER_DAYS.format(what="has a trip", day=day, days=days, many=len(outside)), file=file
+            _OTHER_DAYS.format(what="has a trip", day=day, days=days, many=len(outside)),
+            file=file,
+            tells=OTHER_DAYS,
         )
 
 
@@ -230,7 +235,7 @@ def _require_days_of_taps(plan: Plan, file: Path, days: Days) -> None:
         row = int(outside[0])
         seen = np.datetime64(int(day[row]), "D")
         said = _OTHER_DAYS.format(what="is", day=seen, days=days, many=len(outside))
-        raise InputError(said, file=file, row=row + 1)
+        raise InputError(said, file=file, row=row + 1, tells=OTHER_DAYS)
 
 
 def _layout(plan: Plan, file: Path) -> ColumnMap:
@@ -243,6 +248,7 @@ def _layout(plan: Plan, file: Path) -> ColumnMap:
         raise InputError(
             f"has no column {plan.source.opt_out!r} with wishes not to be counted. Nothing was spent",
             file=file,
+            tells=LAYOUT,
         )
     said = {"zone": plan.source.zone, "opt_out": plan.source.opt_out}
     stated = {name: value for name, value in said.items() if value is not None}

@@ -23,6 +23,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.disclosures import HALF_NAMED, MISSING_RIDER
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.choosing import keep_at_most, pair_codes, words_of_trips, words_within
@@ -336,7 +337,8 @@ class Window(Unit):
         if trips.history.half_named:
             raise ParameterError(
                 "the unit `window` needs trips as they are in the file: some have rows with their rider id and rows "
-                "without it, and one row with an id would move all others of its trip into that rider's windows"
+                "without it, and one row with an id would move all others of its trip into that rider's windows",
+                tells=HALF_NAMED,
             )
 
     def cut(self, trips: Trips, key: Words) -> Trips:
@@ -374,7 +376,8 @@ def _refuse_missing_ids(unit: str, without_id: WithoutId, rider: NDArray[np.int6
         raise ParameterError(
             f"the unit `{unit}` needs a rider id for each trip, and some trips have none. Leave them out "
             "(without_id='drop', --no-rider drop), or take each for a rider of its own (without_id='own', --no-rider "
-            "own), which protects nobody behind several of them; the datasheet will say which"
+            "own), which protects nobody behind several of them; the datasheet will say which",
+            tells=MISSING_RIDER,
         )
 
 

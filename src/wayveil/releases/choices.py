@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from wayveil.disclosures import SEVERAL_TRIPS
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -105,7 +106,9 @@ def _refuse_several(name: str, choice: UnitChoice, trips: Trips | TripFiles) -> 
     if _have_several(trips):
         # Trips without a rider come first: leaving them out may leave one trip each.
         Rider(max_trips=DEFAULT_TRIPS_PER_RIDER, without_id=choice.no_rider).check(trips)
-        raise ParameterError(f"riders have several trips here: {SAY_TRIPS.format(of='trips')}")
+        raise ParameterError(
+            f"riders have several trips here: {SAY_TRIPS.format(of='trips')}", tells=SEVERAL_TRIPS
+        )
 
 
 def _have_several(trips: Trips) -> bool:

@@ -6,6 +6,7 @@ Everything here is decided before anything is counted, by the caller's words and
 from dataclasses import dataclass
 
 from wayveil.counting.steps import Steps
+from wayveil.disclosures import EMPTY
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.units import Unit
@@ -54,7 +55,7 @@ class Order:
         """Refuse rows that no guarantee covers, or that the unit cannot bound."""
         if isinstance(self.rows, Trips):
             if len(self.rows) == 0:
-                raise ParameterError("there are no trips to release")
+                raise ParameterError("there are no trips to release", tells=EMPTY)
             self.unit.check(self.rows)
         if self.not_private is None:
             self.rows.history.refuse_unsound()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from wayveil.disclosures import ROOM
 from wayveil.errors import InputError, WayveilError
 from wayveil.released.signing import signing_key
 
@@ -66,7 +67,8 @@ def require_room(folder: Path, size: int) -> None:
         if free < needed:
             raise WayveilError(
                 f"{place} has {free >> 20:,} MiB left on its disk, and a release of this file may need "
-                f"{needed >> 20:,} MiB. Nothing was spent"
+                f"{needed >> 20:,} MiB. Nothing was spent",
+                tells=ROOM,
             )
 
 

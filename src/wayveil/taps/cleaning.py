@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.arrays import Mask
+from wayveil.disclosures import EMPTY
 from wayveil.errors import InputError, ParameterError
 from wayveil.taps.cleaning_report import CleaningReport
 from wayveil.taps.columns import ColumnMap
@@ -255,6 +256,7 @@ class _Rows:
             raise InputError(
                 f"no valid row is left of {self.report.rows_in:,}. " + ". ".join(reasons),
                 file=self.report.file,
+                tells=EMPTY,
             )
         keep = np.flatnonzero(self.alive)
         vehicle = self.text.get("vehicle_id", self.text.get("bus_number"))

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.trips.column_names import candidates, guess_columns, in_our_words
 
@@ -216,6 +217,7 @@ def _guessed(header: Sequence[str], file: Path | str) -> ColumnMap:
         f"no known layout fits its columns {', '.join(map(repr, header))}; known are "
         f"{', '.join(PRESETS)}. Say which column is which, for example --map event_time=ts --map stop_id=stopId",
         file=file,
+        tells=LAYOUT,
     )
 
 
@@ -234,4 +236,4 @@ def _from_toml(path: Path) -> ColumnMap:
     try:
         return ColumnMap(**tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"is not a TOML file ({error})", file=path) from error
+        raise InputError(f"is not a TOML file ({error})", file=path, tells=LAYOUT) from error

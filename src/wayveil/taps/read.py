@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.progress import step
 from wayveil.taps.cleaning import Cleaning, CleanTaps
@@ -46,7 +47,7 @@ def read_taps(
     header = table_header(source)
     layout = column_map(columns, header, name)
     if opt_out is not None and opt_out not in header:
-        raise InputError(f"has no column {opt_out!r} with wishes not to be counted", file=name)
+        raise InputError(f"has no column {opt_out!r} with wishes not to be counted", file=name, tells=LAYOUT)
     said = {"zone": zone, "opt_out": opt_out}
     layout = layout.changed(**{what: value for what, value in said.items() if value is not None})
     table, marks = read_marked_table(source, layout.columns(), ("event_time",), COLUMNS)

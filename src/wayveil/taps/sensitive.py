@@ -10,6 +10,7 @@ import polars as pl
 import scipy
 
 from wayveil.arrays import Ints
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.taps.taps import Taps
 from wayveil.world.geo import project
@@ -36,13 +37,19 @@ class SensitiveStops:
             table = pl.read_csv(path, infer_schema=False)
             digest = sha256(path.read_bytes()).hexdigest()
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"cannot be read as a list of stops ({error})", file=path) from error
+            raise InputError(
+                f"cannot be read as a list of stops ({error})", file=path, tells=LAYOUT
+            ) from error
         if "stop_id" not in table.columns:
-            raise InputError(f"needs the column stop_id; it has {', '.join(table.columns)}", file=path)
+            raise InputError(
+                f"needs the column stop_id; it has {', '.join(table.columns)}", file=path, tells=LAYOUT
+            )
         stop = world.index_of(table["stop_id"].str.strip_chars()).astype(np.int64)
         if np.any(stop < 0):
             row = int(np.argmax(stop < 0))
-            raise InputError(f"stop {table['stop_id'][row]!r} is not in the network", file=path, row=row + 1)
+            raise InputError(
+                f"stop {table['stop_id'][row]!r} is not in the network", file=path, row=row + 1, tells=LAYOUT
+            )
         into = _nearest(world, np.unique(stop))[stop]
         if "merge_into" in table.columns:
             named = world.index_of(table["merge_into"].fill_null("").str.strip_chars()).astype(np.int64)
@@ -54,11 +61,14 @@ class SensitiveStops:
                     f"merge_into {table['merge_into'][row]!r} is not another stop of the network, or sensitive itself",
                     file=path,
                     row=row + 1,
+                    tells=LAYOUT,
                 )
             into = np.where(said, named, into)
         if np.any(into < 0):
             raise InputError(
-                "this world has no coordinates: name in merge_into where each stop goes", file=path
+                "this world has no coordinates: name in merge_into where each stop goes",
+                file=path,
+                tells=LAYOUT,
             )
         stop, first = np.unique(stop, return_index=True)
         return cls(stop, into[first], path.name, digest)

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.trips.tables import read_table
 from wayveil.trips.times import Form, read_times
@@ -31,7 +32,7 @@ class VehicleTable:
         path = Path(path)
         table = read_table(path, None, ("vehicle_id",), ("event_time", "stop_id", "route_id"))
         if not {"stop_id", "route_id"} & set(table.columns):
-            raise InputError("says neither stop_id nor route_id of its vehicles", file=path)
+            raise InputError("says neither stop_id nor route_id of its vehicles", file=path, tells=LAYOUT)
         timed = "event_time" in table.columns
         moment = np.zeros(table.height, np.int64)
         if timed:
@@ -40,7 +41,10 @@ class VehicleTable:
             if len(wrong):
                 row = int(wrong[0])
                 raise InputError(
-                    f"event_time {table['event_time'][row]!r} cannot be read", file=path, row=row + 1
+                    f"event_time {table['event_time'][row]!r} cannot be read",
+                    file=path,
+                    row=row + 1,
+                    tells=LAYOUT,
                 )
             moment = times.wall
         columns = {

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.trips.column_names import candidates, guess_columns
 from wayveil.trips.frames import Source
@@ -56,4 +57,5 @@ def refuse_hidden_riders(path: Path, columns: Mapping[str, str]) -> None:
             f"has a column {theirs!r} that looks like riders: say --map {quote(f'rider_id={theirs}')}, or --unit trip. "
             "Nothing was spent",
             file=path,
+            tells=LAYOUT,
         )

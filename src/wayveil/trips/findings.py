@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.disclosures import BAD_ROW
 from wayveil.errors import InputError, WayveilError
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class Findings:
             return
         if self.strict:
             first = int(rows[0])
-            raise error() if error else InputError(say(first), file=self.file, row=self.row_number(first))
+            row = self.row_number(first)
+            raise error() if error else InputError(say(first), file=self.file, row=row, tells=BAD_ROW)
         examples = tuple(f"row {self.row_number(int(row))}: {say(int(row))}" for row in rows[:EXAMPLES])
         self.problems.append(Finding(problem, len(rows), examples))
 

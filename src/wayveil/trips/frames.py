@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
 
 # Whatever a reader takes: a path, a polars or pandas frame, an Arrow table.
@@ -92,7 +93,7 @@ def _from_pandas(frame: Any, names: list[str]) -> pl.DataFrame:
     for name in names:
         values = frame[by_name[name]]
         if getattr(values, "ndim", 1) != 1:
-            raise InputError(f"has two columns {name!r}", file=FRAME)
+            raise InputError(f"has two columns {name!r}", file=FRAME, tells=LAYOUT)
         columns[name] = _pandas_column(values)
     return pl.DataFrame(columns)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from wayveil.disclosures import MARKED, SIMULATED_ROWS, discloses
 from wayveil.errors import ParameterError
 
 # Marks, in the order in which they are said.
@@ -98,7 +99,8 @@ class History:
             raise ParameterError(
                 f"this data is marked {reasons}. No private release can be made from it; begin with the file as it "
                 "was before (for taps: clean it with fill=none or with public vehicle data), or use the way `study`, "
-                "which says that it is not private"
+                "which says that it is not private",
+                tells=MARKED,
             )
 
 
@@ -119,6 +121,7 @@ def marks_text(history: History) -> str | None:
     return _BETWEEN.join(history.words) or None
 
 
+@discloses(SIMULATED_ROWS)
 def marks_in(column: pl.Series) -> frozenset[str]:
     """The marks of a table, from the column that has those of each row."""
     return marks_together(marks_of([text or ""]) for text in column.cast(pl.String).unique().to_list())

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.disclosures import DAMAGED, EMPTY
 from wayveil.errors import InputError
 from wayveil.trips.findings import Findings
 from wayveil.trips.history import PER_TRIP, History
@@ -44,7 +45,7 @@ def read_matched(path: str | Path, world: World, *, on_unknown: OnUnknown = "err
         for row, record in enumerate(_records(path), 1)
     ]
     if not ways:
-        raise InputError("has no trip in it", file=path)
+        raise InputError("has no trip in it", file=path, tells=EMPTY)
     lengths = [len(way) for way in ways]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     row = np.repeat(np.arange(len(ways)), lengths)
@@ -88,7 +89,7 @@ def _records(path: Path) -> list[Any]:
             try:
                 records.append(json.loads(line))
             except json.JSONDecodeError as error:
-                raise InputError(f"is not JSON ({error.msg})", file=path, row=row) from error
+                raise InputError(f"is not JSON ({error.msg})", file=path, row=row, tells=DAMAGED) from error
         return records
     # One way is a list of places; several are a list of lists or objects.
     if isinstance(whole, list) and whole and isinstance(whole[0], dict | list):
@@ -111,7 +112,7 @@ def _way(record: Any, row: int, path: Path, *, shapes: bool) -> list[Any]:
         return _nodes(record)
     except (TypeError, KeyError, IndexError, ValueError) as error:
         raise InputError(
-            f"is not a way of leuvenmapmatching or Valhalla ({error})", file=path, row=row
+            f"is not a way of leuvenmapmatching or Valhalla ({error})", file=path, row=row, tells=DAMAGED
         ) from error
 
 
@@ -129,6 +130,7 @@ def _cells(ways: list[list[Any]], grid: Grid, path: Path) -> NDArray[np.int32]:
         raise InputError(
             "names nodes, which a grid does not know; give the network that was matched to as the world",
             file=path,
+            tells=DAMAGED,
         ) from error
     return grid.cell_of(points[:, 0], points[:, 1])
 

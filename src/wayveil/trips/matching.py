@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.disclosures import UNKNOWN_STOP
 from wayveil.errors import InputError, ParameterError, UnknownStopError
 from wayveil.trips.findings import EXAMPLES, Findings
 from wayveil.trips.history import MERGED, PER_TRIP, History
@@ -113,7 +114,7 @@ def unknown_stop(
     else:
         more = f" ({unknown - 1:,} more unknown)" if unknown > 1 else ""
         text = f"stop {stop!r} in row {row} of {file} is not in {_called(world)}{more}"
-    error = UnknownStopError(f"{text}. {hint}" if hint else text)
+    error = UnknownStopError(f"{text}. {hint}" if hint else text, tells=UNKNOWN_STOP)
     error.file, error.row = str(file), row
     return error
 

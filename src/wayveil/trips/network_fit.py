@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.disclosures import MISFIT
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import haversine
@@ -122,7 +123,8 @@ def refuse_misfit(moves: int, lacking: int) -> None:
             f"{_percent(share)} of the moves in these trips are not in the network, so most trips would be cut "
             "short. Say what a row is: --rows legs (where people board and alight), pairs, taps (boardings only), or "
             "calls (every stop passed; trips are then cut before the first such move). `wayveil check` looks closer. "
-            "This sentence is about the raw trips: keep it inside. Nothing was spent"
+            "This sentence is about the raw trips: keep it inside. Nothing was spent",
+            tells=MISFIT,
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.trips.findings import Findings
 from wayveil.trips.frames import Source, source_name
@@ -34,7 +35,9 @@ def read_pairs(
     findings = Findings(name, strict=True) if findings is None else findings
     table, marks = read_marked_table(source, columns, REQUIRED, OPTIONAL)
     if ("start" in table.columns) != ("end" in table.columns):
-        raise InputError("has a start or an end, and not both; give both, or leave both out", file=name)
+        raise InputError(
+            "has a start or an end, and not both; give both, or leave both out", file=name, tells=LAYOUT
+        )
     findings.visits_per_row = 2
     visits = _as_visits(table)
     mark = marks_text(History(marks=marks))

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.timebins import DAY, HOUR
 
@@ -87,6 +88,7 @@ class PointRules(BaseModel):
             raise InputError(
                 f"has no times, which the rule {asked[0]} needs: leave it out, or map a column to 'datetime'",
                 file=file,
+                tells=LAYOUT,
             )
         return PointRules(
             **{**self.model_dump(exclude_unset=True), "fastest_kmh": None, "window_seconds": None},

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.disclosures import EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.trips.column_names import SCIKIT_MOBILITY, candidates, our_columns, our_word
@@ -167,12 +168,14 @@ def read_point_table(
     # Errors call a column as the file does.
     called = {our: their if header else our for their, our in ours.items()}
     if table.height == 0:
-        raise InputError("has no points in it", file=path)
+        raise InputError("has no points in it", file=path, tells=EMPTY)
     wall, dated, usable = _moments(table, called, findings)
     lat, lon = _coordinates(table, called, findings)
     (ids, unit), (_, trip) = (_codes(table, name, called, findings) for name in ("rider_id", "trip_id"))
     if unit is None and trip is None:
-        raise InputError("has neither 'rider_id' nor 'trip_id': map a column to one of them", file=path)
+        raise InputError(
+            "has neither 'rider_id' nor 'trip_id': map a column to one of them", file=path, tells=LAYOUT
+        )
     points = PointTable(
         path,
         np.zeros(table.height, np.int32) if unit is None else unit,
@@ -221,7 +224,9 @@ def _theirs(path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, he
         there = _names_without_header(path)
         if len(columns) != len(there):
             raise InputError(
-                f"has {len(there)} columns, but {len(columns)} are named; write - for unused ones", file=path
+                f"has {len(there)} columns, but {len(columns)} are named; write - for unused ones",
+                file=path,
+                tells=LAYOUT,
             )
         named = {their: our_word(our) for their, our in zip(there, columns, strict=True) if our != UNUSED}
     elif columns is None or isinstance(columns, Mapping):
@@ -242,7 +247,9 @@ def _theirs(path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, he
         missing += [name for name in _NUMBERS if name not in ours]
     if missing:
         remedy = "map one to it" if missing != ["event_time"] else "map one to it, or name trips ('trip_id')"
-        raise InputError(f"has no column for {' and '.join(map(repr, missing))}; {remedy}", file=path)
+        raise InputError(
+            f"has no column for {' and '.join(map(repr, missing))}; {remedy}", file=path, tells=LAYOUT
+        )
     if header and "event_time" not in ours:
         _refuse_hidden_times(path, set(named))
     return named
@@ -254,7 +261,9 @@ def _names_in_header(path: Path, mapped: Mapping[str, str]) -> dict[str, str]:
     for their in mapped.values():
         if their not in present:
             raise InputError(
-                f"has no column {their!r}; its columns are {', '.join(sorted(present))}", file=path
+                f"has no column {their!r}; its columns are {', '.join(sorted(present))}",
+                file=path,
+                tells=LAYOUT,
             )
     spoken = {our: their for their, our in SCIKIT_MOBILITY.items() if their in present}
     named = {**spoken, **{name: name for name in COLUMNS if name in present}, **mapped}
@@ -272,6 +281,7 @@ def _refuse_hidden_times(path: Path, read: set[str]) -> None:
                 f"has no column 'event_time', but {name!r}, which may be one: map it (--map event_time={name}), or "
                 f"leave it out of the file",
                 file=path,
+                tells=LAYOUT,
             )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from wayveil.disclosures import EMPTY, LAYOUT, SWAPPED
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.trips.column_names import our_word
@@ -116,7 +117,7 @@ def read_tracks(
     if not points.timed:
         rules = rules.without_times(path)
         if split.gap_seconds is not None or order == "time":
-            raise InputError("has no times to split or to order its points by", file=path)
+            raise InputError("has no times to split or to order its points by", file=path, tells=LAYOUT)
     _check(points, split, rules, by_flag=by_flag)
     with step("Ordering points"):
         points.check_fixes(findings, skip=no_fix == "skip")
@@ -137,10 +138,11 @@ def read_tracks(
             "no trip is left: compare the box with a map, and see how points become trips (split) and which trips "
             "the rules drop",
             file=path,
+            tells=EMPTY,
         )
     known = our_word(riders) == "rider_id"
     if known and not points.named:
-        raise InputError("has no column 'rider_id' to know riders by", file=path)
+        raise InputError("has no column 'rider_id' to know riders by", file=path, tells=LAYOUT)
     with_riders = known or (riders == "auto" and not by_flag)
     if not (with_riders and points.named):
         trips = replace(trips, rider=None, rider_ids=None)
@@ -187,6 +189,7 @@ def _check(points: PointTable, split: Split, rules: PointRules, *, by_flag: bool
             "has no column 'flag' to split by; map the column that tells whether a vehicle is occupied (--map), or "
             "split by pauses or jumps (--with split_gap=1200, --with split_metres=500)",
             file=points.file,
+            tells=LAYOUT,
         )
     if points.trip is None and not by_flag and split.gap_seconds is None and split.metres is None:
         raise InputError(
@@ -194,11 +197,13 @@ def _check(points: PointTable, split: Split, rules: PointRules, *, by_flag: bool
             "(--with split_gap=1200) or jumps of so many metres (--with split_metres=500), or map a column to "
             "'trip_id' or 'flag' (--map)",
             file=points.file,
+            tells=LAYOUT,
         )
     if rules.needs_dates and not points.dated:
         raise InputError(
             "gives clock times without dates, so weekends and holidays are unknown; leave these rules out",
             file=points.file,
+            tells=LAYOUT,
         )
 
 
@@ -206,7 +211,9 @@ def _check_swapped(points: PointTable, outside: Mask, places: PlaceFinder, path:
     """A file with latitude and longitude swapped lies outside any box, unless the box is swapped too."""
     if len(outside) and outside.mean() > 0.5 and not places.of(points.lon, points.lat)[1].mean() > 0.5:
         raise InputError(
-            "has latitude and longitude swapped: map its columns to 'lat' and 'lon' again", file=path
+            "has latitude and longitude swapped: map its columns to 'lat' and 'lon' again",
+            file=path,
+            tells=SWAPPED,
         )
 
 

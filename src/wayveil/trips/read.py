@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.trips.column_names import OF_TRIPS, guess_columns, our_columns
 from wayveil.trips.findings import Findings
@@ -48,7 +49,9 @@ def read_trips(source: Source, world: World, **options: Any) -> Trips:
     kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
     if kind in (FEED, NETWORK):
         raise InputError(
-            f"is a {kind}, which has no riders in it; give it as the world, not as trips", file=path
+            f"is a {kind}, which has no riders in it; give it as the world, not as trips",
+            file=path,
+            tells=LAYOUT,
         )
     return _READERS[kind](path, world, **options)
 

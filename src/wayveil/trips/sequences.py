@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file
 from wayveil.progress import step
@@ -103,20 +104,22 @@ def read_content(path: Path) -> bytes:
     require_file(path)
     if not zipfile.is_zipfile(path):
         if path.suffix.lower() == ".zip":
-            raise InputError("is not a zip file, or is cut off", file=path)
+            raise InputError("is not a zip file, or is cut off", file=path, tells=DAMAGED)
         try:
             return gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError("is not a gzip file, or is damaged", file=path) from error
+            raise InputError("is not a gzip file, or is damaged", file=path, tells=DAMAGED) from error
     try:
         with zipfile.ZipFile(path) as archive:
             names = data_names(archive)
             if len(names) != 1:
                 found = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-                raise InputError(f"should hold one file of sequences, but holds {found or 'none'}", file=path)
+                raise InputError(
+                    f"should hold one file of sequences, but holds {found or 'none'}", file=path, tells=LAYOUT
+                )
             return archive.read(names[0])
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise InputError(f"is a damaged zip file ({error})", file=path) from error
+        raise InputError(f"is a damaged zip file ({error})", file=path, tells=DAMAGED) from error
 
 
 def data_names(archive: zipfile.ZipFile) -> list[str]:
@@ -141,7 +144,7 @@ def _lines(path: Path, content: bytes, header_lines: int | None, format: Sequenc
     try:
         lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        raise InputError("is not a text file of sequences in UTF-8", file=path) from error
+        raise InputError("is not a text file of sequences in UTF-8", file=path, tells=DAMAGED) from error
     comments = header_lines is None
     if header_lines is None:
         header_lines = 0
@@ -158,7 +161,7 @@ def _lines(path: Path, content: bytes, header_lines: int | None, format: Sequenc
             series.to_frame().select(pl.when(~comment).then(pl.first()).otherwise(pl.lit(""))).to_series()
         )
     if not (series != "").any():
-        raise InputError("has no sequence in it", file=path)
+        raise InputError("has no sequence in it", file=path, tells=EMPTY)
     return series
 
 

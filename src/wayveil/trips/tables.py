@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file
 from wayveil.progress import step
@@ -56,6 +57,7 @@ def read_marked_table(
                 f"has no column {' and no column '.join(missing)}; its columns are {_listed(header)}"
                 f"{_say_headless(header)}",
                 file=name,
+                tells=LAYOUT,
             )
         wanted = [*dict.fromkeys(theirs.values()), *[MARKS_NAME] * (MARKS_NAME in header)]
         table = _read(Path(source), wanted) if frame is None else tidy_columns(frame.read(wanted), name)
@@ -65,18 +67,18 @@ def read_marked_table(
             marks = _marks_of_both(table[MARKS_NAME], marks)
         table = table.select(pl.col(their).alias(our) for our, their in theirs.items())
     if table.height == 0:
-        raise InputError("has a header but no rows", file=name)
+        raise InputError("has a header but no rows", file=name, tells=EMPTY)
     return table, marks
 
 
 def require_file(path: Path) -> None:
     """Refuse early what is not a file with something in it."""
     if path.is_dir():
-        raise InputError("is a folder, not a file of trips", file=path)
+        raise InputError("is a folder, not a file of trips", file=path, tells=LAYOUT)
     if not path.exists():
-        raise InputError("no such file", file=path)
+        raise InputError("no such file", file=path, tells=LAYOUT)
     if path.stat().st_size == 0:
-        raise InputError("is empty", file=path)
+        raise InputError("is empty", file=path, tells=EMPTY)
 
 
 def table_header(source: Source) -> list[str]:
@@ -130,6 +132,7 @@ def tidy_columns(table: pl.DataFrame, source: Path | str) -> pl.DataFrame:
         raise InputError(
             f"column {inexact[0]!r} holds fractions of {EXACT:,} and more, which are not exact; write ids as text",
             file=source,
+            tells=DAMAGED,
         )
     whole = fraction.cast(pl.Int64, strict=False)
     number = fraction.fill_nan(None).cast(pl.String)
@@ -171,7 +174,7 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except pl.exceptions.NoDataError as error:
-        raise InputError("is empty", file=path) from error
+        raise InputError("is empty", file=path, tells=EMPTY) from error
     # Polars panics, rather than raising an error of its own, at some damaged parquet files.
     except (
         pl.exceptions.PolarsError,
@@ -182,7 +185,9 @@ def readable(path: Path) -> Iterator[None]:
         UnicodeDecodeError,
     ) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"is not a {kind} file, or is damaged ({reason})", file=path) from error
+        raise InputError(
+            f"is not a {kind} file, or is damaged ({reason})", file=path, tells=DAMAGED
+        ) from error
 
 
 def separator_of(path: Path, *, spaces: bool = False) -> str:
@@ -204,6 +209,7 @@ def their_names(
             raise InputError(
                 f"has no column {their!r} to use as {our!r}; its columns are {_listed(header)}",
                 file=path,
+                tells=LAYOUT,
             )
     return {our: our for our in wanted if our in header and our not in mapped.values()} | mapped
 

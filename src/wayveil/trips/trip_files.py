@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.trips.history import History, marks_together
 from wayveil.trips.matching import OnUnknown, check_options, reading_history
@@ -63,6 +64,7 @@ class TripFiles:
                 "trips are read in pieces from Parquet or from csv files, all of one kind; "
                 "sequence files are read into memory",
                 file=paths[0],
+                tells=LAYOUT,
             )
         for each in paths:
             require_file(each)
@@ -101,6 +103,7 @@ class TripFiles:
                 "counts its trips (tid) anew for every rider, and such files are read as a whole: use the engine "
                 "`memory`, or give every trip an id of its own",
                 file=self.paths[0],
+                tells=LAYOUT,
             )
         for path in self.paths:
             header = table_header(path)
@@ -109,10 +112,12 @@ class TripFiles:
             if missing:
                 listed = ", ".join(map(repr, header))
                 raise InputError(
-                    f"has no column {' and no column '.join(missing)}; its columns are {listed}", file=path
+                    f"has no column {' and no column '.join(missing)}; its columns are {listed}",
+                    file=path,
+                    tells=LAYOUT,
                 )
             if found != self.names:
-                raise InputError(f"has other columns than {self.paths[0].name}", file=path)
+                raise InputError(f"has other columns than {self.paths[0].name}", file=path, tells=LAYOUT)
 
 
 def parts_of_table(folder: Path) -> list[Path]:
@@ -124,7 +129,7 @@ def trip_parts(folder: Path) -> list[Path]:
     """The same, of a folder that has to have some."""
     parts = parts_of_table(folder)
     if not parts:
-        raise InputError("is a folder without a Parquet or csv file", file=folder)
+        raise InputError("is a folder without a Parquet or csv file", file=folder, tells=LAYOUT)
     return parts
 
 

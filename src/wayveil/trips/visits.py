@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file, whole_folder
 from wayveil.progress import meter, step
@@ -158,7 +159,9 @@ def write_parts(
     """
     folder = Path(folder)
     if folder.exists():
-        raise InputError("already exists; parts are written into a folder of their own", file=folder)
+        raise InputError(
+            "already exists; parts are written into a folder of their own", file=folder, tells=LAYOUT
+        )
     written = {"trips": 0, "visits": 0, "parts": 0}
     with whole_folder(folder) as draft, meter("Writing trips", total or 0, "trips") as advance:
         for number, part in enumerate(parts):
@@ -182,6 +185,7 @@ def column_map(name: Path | str, header: list[str], given: Mapping[str, str] | N
             "has points (lat, lng) and no stop_id; visits need a location of the world in every row. Give points a "
             "stop_id first, or read them as points over a grid of cells or a network with coordinates",
             file=name,
+            tells=LAYOUT,
         )
     return known
 

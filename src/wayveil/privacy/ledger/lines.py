@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
+from wayveil.disclosures import KNOWN_PEOPLE
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.privacy.ledger.data_time import Days
 
@@ -30,7 +31,7 @@ class KnownRowsError(LedgerError):
     """Rows of people who are in another dataset of the ledger."""
 
     def __init__(self, dataset: str, said: str) -> None:
-        super().__init__(said)
+        super().__init__(said, tells=KNOWN_PEOPLE)
         self.dataset = dataset
 
 
