@@ -8,7 +8,8 @@ from hypothesis import settings
 from wayveil.counting.local import LocalCounter
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts
 from wayveil.privacy.units import Trip
 
 

@@ -13,7 +13,8 @@ from wayveil.mechanisms import mobitrie
 from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch, _above, _estimated_trips, _uniform
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Rider, Trip
 from wayveil.synthesis.trie_model import NothingAcceptedError
 from wayveil.trips.trips import Trips

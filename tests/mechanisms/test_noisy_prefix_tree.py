@@ -13,7 +13,8 @@ from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts
 from wayveil.privacy.units import Rider, Trip
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors

@@ -13,7 +13,8 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.visit_bounds import visit_contribution
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts
 from wayveil.privacy.units import Event, Points, Rider, Trip, Window
 from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips

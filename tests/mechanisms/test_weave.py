@@ -20,7 +20,8 @@ from wayveil.mechanisms.weave.shares import Shares
 from wayveil.mechanisms.weave.weave import PARTS, SPREAD_IN_L2, Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.privacy.units import Rider, Trip
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors

@@ -16,7 +16,8 @@ from wayveil.privacy import gate as gate_module
 from wayveil.privacy.bits import SeededBits, secure_bits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.privacy.repeat import Stopping
 from wayveil.privacy.units import Rider, Trip
 

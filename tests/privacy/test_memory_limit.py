@@ -13,7 +13,8 @@ from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import BYTES_PER_KEPT_CELL, Gate, SparseCounts
+from wayveil.privacy.gate import BYTES_PER_KEPT_CELL, Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.survivors import most_survivors, survivors
 from wayveil.privacy.units import Trip
 from wayveil.trips.trips import Trips

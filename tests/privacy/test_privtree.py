@@ -11,8 +11,9 @@ from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.privtree import COST, FANOUT, Leaves, decay, decisions, depth_of, partition
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Rider, Trip
 
 ONE = Contribution(per_trip=1)

@@ -14,7 +14,8 @@ from wayveil.errors import BudgetExceededError, ParameterError
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.repeat import Stopping, repeat_until, rounds_needed
 from wayveil.privacy.units import Trip
 

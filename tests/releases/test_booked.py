@@ -90,7 +90,7 @@ def test_verify_names_what_a_line_and_a_datasheet_disagree_on(ledger, home, monk
     sheet = json.loads(json.dumps(made.datasheet))
     CHANGES[what](sheet)
     with monkeypatch.context() as careless:  # whoever wrote this line did not compare
-        careless.setattr("wayveil.privacy.ledger.reservation.Reservation.require", lambda self, terms: None)
+        careless.setattr("wayveil.privacy.ledger.ledger.Reservation.require", lambda self, terms: None)
         folder = replace(made, datasheet=Datasheet(sheet), known_accuracy=made.accuracy).save(home / "out")
     assert f"states {what}" in problem_of(folder, ledger)
 

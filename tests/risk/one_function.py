@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 
 VISITS = Contribution(per_trip=3, per_cell=1)
 

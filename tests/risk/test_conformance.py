@@ -22,7 +22,8 @@ from wayveil.lab.audits.tiny_worlds import crowd, plain_world
 from wayveil.lab.audits.transcript import Exchange, Flip
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.privacy.units import Trip
 
 TRIPS = crowd(plain_world())

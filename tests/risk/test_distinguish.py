@@ -12,8 +12,8 @@ from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import canary_pairs, plain_world
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import SparseCounts
 from wayveil.privacy.noise import discrete_laplace
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.repeat import Stopping
 from wayveil.privacy.units import Trip
 

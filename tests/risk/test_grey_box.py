@@ -14,7 +14,8 @@ from wayveil.lab.audits.tiny_worlds import canary_pairs, pair_named, plain_world
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.repeat import Stopping
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.trips.trips import Trips

@@ -14,7 +14,7 @@ from wayveil.lab.audits.tiny_worlds import town
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Trip
 
 TOWN = town(2_000, 60)

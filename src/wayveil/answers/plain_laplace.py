@@ -10,8 +10,9 @@ from wayveil.accuracy.replicas import unit_of
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit, Window
 from wayveil.released.datasheet import Datasheet
 

@@ -16,7 +16,7 @@ from wayveil.counting.protocol import Alphabet, Encoding, LevelCounter
 from wayveil.counting.tally import Count
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Unit
 from wayveil.world.world import World

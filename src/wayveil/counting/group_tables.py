@@ -17,7 +17,7 @@ from wayveil.counting.like_trips import group_alike
 from wayveil.counting.prefixes import AHEAD, PrefixWalk
 from wayveil.counting.protocol import Frontier
 from wayveil.counting.tally import WORKERS
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.trips.trips import Trips
 
 # Groups in memory at a time; more of them lie on disk.

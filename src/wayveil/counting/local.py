@@ -13,7 +13,7 @@ from wayveil.counting.hops import end_examples, hop_examples
 from wayveil.counting.levels import Start
 from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.counting.tally import WORKERS, Count, total
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from wayveil.counting.like_trips import group_alike, setting_out, still_walking
 from wayveil.counting.protocol import Encoding, Frontier
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.trips.trips import Trips
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World

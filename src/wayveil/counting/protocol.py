@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.privacy.bits import Bits
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Unit
 from wayveil.world.successors import Successors

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.protocol import Alphabet, Frontier
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.trips.trips import Trips
 
 

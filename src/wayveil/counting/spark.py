@@ -25,8 +25,9 @@ from wayveil.counting.steps import Opened, RawFacts, Steps
 from wayveil.counting.stream import PieceWork, RecountedLevels, needed_space, unit_column
 from wayveil.counting.tally import Count
 from wayveil.errors import ParameterError
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger.fingerprint import Fingerprinter
+from wayveil.privacy.questions import SparseCounts
 from wayveil.progress import step
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips

@@ -35,8 +35,9 @@ from wayveil.counting.scratch import full_disk, scratch_space
 from wayveil.counting.steps import Opened, RawFacts, Steps
 from wayveil.counting.tally import WORKERS, Count, total
 from wayveil.errors import ParameterError
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger.fingerprint import Fingerprinter
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Rider, Unit, Window
 from wayveil.progress import meter
 from wayveil.trips.identity import Words

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from wayveil.arrays import Ints
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.trips.trips import Trips
 
 # The largest universe that is counted in a table of all its cells.

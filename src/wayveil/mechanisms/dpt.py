@@ -22,7 +22,8 @@ from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import Longest, Share
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.synthesis.dpt_model import DptModel, StepTree
 from wayveil.synthesis.model import Model
 from wayveil.world.reference_systems import ReferenceSystems

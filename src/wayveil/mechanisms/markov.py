@@ -32,7 +32,8 @@ from wayveil.mechanisms.shared_fields import DenseCells, FalseMoves, Longest, Mo
 from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.mechanisms.time_axis import OptionalTimeAxis
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.synthesis.length_histogram import LengthClasses, NoisyLengths
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramModel, NgramTable

@@ -37,7 +37,8 @@ from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import Longest, Moves, Share
 from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.privacy.repeat import Stopping, rounds_needed
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NgramTable

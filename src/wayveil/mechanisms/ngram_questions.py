@@ -8,7 +8,8 @@ from wayveil.arrays import Floats, Ints
 from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.synthesis.ngram_model import NOT_ASKED
 
 # Shares of epsilon on the way down the tree, in whole units.

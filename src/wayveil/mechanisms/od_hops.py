@@ -21,7 +21,8 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, NoisyCounts, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.synthesis.hops.ends import HOURS, NoisyEnds
 from wayveil.synthesis.hops.hop_flows import Flows, flow_cells
 from wayveil.synthesis.hops.hop_tables import HopContexts

@@ -31,7 +31,8 @@ from wayveil.mechanisms.registry import mechanism
 from wayveil.mechanisms.shared_fields import Share
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.repeat import Stopping
 from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule

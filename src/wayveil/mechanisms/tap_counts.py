@@ -25,7 +25,8 @@ from wayveil.mechanisms.shared_fields import MaxVisits, Share
 from wayveil.mechanisms.thresholds import noise_aware_threshold
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.mechanisms.visit_bounds import visit_contribution
-from wayveil.privacy.gate import Gate, NoisyCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 from wayveil.world.timebins import TimeBins

@@ -6,7 +6,8 @@ import numpy as np
 
 from wayveil.counting.protocol import Counter
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.synthesis.model import PaidSize
 
 ONE_TRIP = Contribution(per_trip=1)

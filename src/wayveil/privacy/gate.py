@@ -9,9 +9,7 @@ checks exactly these two conditions.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +23,7 @@ from wayveil.privacy.gradients import CLIP, Part, clipped_sum
 from wayveil.privacy.noise import bernoulli, discrete_gaussian, discrete_laplace
 from wayveil.privacy.privtree import COST, Leaves, decay, depth_of, partition
 from wayveil.privacy.quantiles import quantile_utilities, utility_contribution
+from wayveil.privacy.questions import NoisyCounts, Question, SparseCounts
 from wayveil.privacy.repeat import Candidate, Score, Stopping, repeat_until
 from wayveil.privacy.rounded import rounded_gaussian
 from wayveil.privacy.selection import permute_and_flip
@@ -45,64 +44,6 @@ MEMORY_LIMIT = 6 << 30
 # What one kept cell of a sparse answer takes at most, from the draw to the tree that is made of it (measured: 94).
 BYTES_PER_KEPT_CELL = 160
 BYTES_PER_DENSE_CELL = 24
-
-
-@dataclass(frozen=True, eq=False)
-class SparseCounts:
-    """Exact counts over public cells 0..universe-1: `counts` at the ascending `keys`, zero elsewhere."""
-
-    universe: int
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def dense(cls, counts: NDArray[np.integer]) -> "SparseCounts":
-        """All cells, one after the other."""
-        return cls(len(counts), np.arange(len(counts)), np.asarray(counts, np.int64))
-
-    @classmethod
-    def of_keys(
-        cls, universe: int, keys: NDArray[np.int64], times: NDArray[np.int64] | None = None
-    ) -> "SparseCounts":
-        """How often each key occurs, when the i-th entry stands for `times[i]` occurrences (None: for one)."""
-        # A table of all cells is quickest while it is not much larger than the data.
-        if universe <= max(4 * len(keys), 1 << 16):
-            found, place = np.arange(universe), keys
-        else:
-            found, place = np.unique(keys, return_inverse=True)
-        # Weighted sums are floats, exact below 2^53: no dataset has so many visits.
-        counts = np.bincount(place, times, len(found)).astype(np.int64)
-        present = np.flatnonzero(counts)
-        return cls(universe, found[present].astype(np.int64), counts[present])
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of the data. Everything here is public or follows from earlier noisy answers.
-
-    universe   number of cells, or of candidates of a selection
-    threshold  only cells whose noisy count reaches it come back; None = all cells
-    probability  with which a step of a training draws each unit
-    """
-
-    label: str
-    universe: int
-    contribution: Contribution
-    price: Fraction
-    scale: Fraction
-    threshold: int | None
-    group: str | None = None
-    kind: Literal["counts", "selection", "tree", "training"] = "counts"
-    probability: Fraction | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class NoisyCounts:
-    """A noisy answer: `counts` at ascending `keys`; every other cell fell below the question's threshold."""
-
-    question: Question
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
 
 
 class Gate:

@@ -26,11 +26,11 @@ from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gradients import CLIP, Part
 from wayveil.privacy.laws import RationalRatio
 from wayveil.privacy.noise import geometric_of_ratio
+from wayveil.privacy.questions import Question
 from wayveil.privacy.units import Rider, Trip, Unit
 from wayveil.progress import track
 
 if TYPE_CHECKING:
-    from wayveil.privacy.gate import Gate
     from wayveil.trips.trips import Trips
 
 
@@ -135,15 +135,25 @@ def check_trainable(unit: Unit) -> None:
     if unit.stability.trips != 1:
         raise ParameterError(
             "a training covers one trip, and trips that are made by a split can join or part others; protect the "
-            "`rider`, or give every trip a name ('tid')"
+            "`rider`, or give every trip a name ('trip_id')"
         )
+
+
+class StepGate(Protocol):
+    """What a step of a training asks of the gate."""
+
+    def draw_units(self, examples: Examples, probability: Fraction) -> NDArray[np.int64]: ...
+
+    def clip(self, parts: Sequence[Part], clip: float) -> list[NDArray[np.float64]]: ...
+
+    def answer_step(self, question: Question, exact: NDArray[np.float64]) -> NDArray[np.float64]: ...
 
 
 @dataclass(eq=False)
 class Trainings:
     """Steps that are paid for. Each plan can be run once."""
 
-    gate: "Gate"
+    gate: StepGate
     label: str
     price: Fraction
     plans: tuple[SampledSteps, ...]
@@ -152,8 +162,6 @@ class Trainings:
 
     def run(self, examples: Examples, learner: Learner, *, clip: float, expected: float, name: str) -> None:
         """All steps of the next plan. `expected` is the public number of examples that a step is divided by."""
-        from wayveil.privacy.gate import Question
-
         if self.done == len(self.plans):
             raise ParameterError(f"{self.label}: all trainings that were paid for have been run")
         plan, self.done = self.plans[self.done], self.done + 1

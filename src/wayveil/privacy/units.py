@@ -92,7 +92,7 @@ class Unit(ABC):
         if stability.trips is None:
             raise ParameterError(
                 f"reading made any number of trips of one, so that the unit `{self.name}` has no bound: these points "
-                "have names of trips ('tid') and are split further. Split them or name them, not both, or protect the "
+                "have names of trips ('trip_id') and are split further. Split or name them, not both, or protect the "
                 "`rider`"
             )
         return replace(self, stability=stability)

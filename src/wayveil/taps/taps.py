@@ -1,27 +1,23 @@
 """`Taps`: one row per boarding, as flat columns."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.trips.history import FILLED, SIMULATED, UNTOLD, History
-from wayveil.trips.trip_display import ROWS, counted, described, html_table
+from wayveil.trips.history import FILLED, MARKS_NAME, SIMULATED, UNTOLD, History, marks_text
+from wayveil.trips.trip_display import ROWS, ShownRows, counted, described, html_table
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY
 from wayveil.world.world import World
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NOBODY, NO_ROUTE = -1, -1
 NO_OFFSET = int(np.iinfo(np.int32).min)  # of a row whose time names no zone
 
 
-@dataclass(frozen=True, eq=False)
-class Taps:
+@dataclass(frozen=True, eq=False, repr=False)
+class Taps(ShownRows):
     """Boardings over a public world, in the order of the file.
 
     location  int32, index into `world.ids`
@@ -102,26 +98,24 @@ class Taps:
             facts["taps_without_card"] = int((self.card < 0).sum())
         return facts
 
-    def to_polars(self) -> "pl.DataFrame":
+    def to_polars(self) -> pl.DataFrame:
         """One row per tap, as `read_taps` reads them: stop_id, event_time, route_id, vehicle_id, rider_id, ..."""
-        from wayveil.taps.write import marked_taps_table
-
-        return marked_taps_table(self)
-
-    def to_pandas(self) -> Any:
-        """The same rows as a pandas frame, where pandas is installed."""
-        from wayveil.trips.frames import to_pandas
-
-        return to_pandas(self.to_polars())
-
-    def to_arrow(self) -> Any:
-        """The same rows as an Arrow table, where pyarrow is installed."""
-        from wayveil.trips.frames import to_arrow
-
-        return to_arrow(self.to_polars())
-
-    def __repr__(self) -> str:
-        return f"<Taps: {self._line()}>"
+        columns: dict[str, pl.Series] = {
+            "stop_id": _named(self.world.ids, self.location),
+            "event_time": _moments(self.time, self.offset),
+            "tap_id": pl.Series(np.arange(1, len(self) + 1)),
+        }
+        if self.route is not None:
+            columns["route_id"] = _named(self.world.route_ids, self.route)  # type: ignore[attr-defined]
+        for name, values in (("vehicle_id", self.vehicle), ("rider_id", self.card)):
+            if values is not None:
+                columns[name] = pl.select(pl.when(pl.Series(values >= 0)).then(pl.Series(values))).to_series()
+        if self.seats is not None:
+            columns["seats"] = pl.Series(self.seats)
+        if self.filled is not None:
+            columns["filled"] = pl.Series(self.filled)
+        mark = marks_text(self.history)
+        return pl.DataFrame(columns).with_columns([] if mark is None else pl.lit(mark).alias(MARKS_NAME))
 
     def _repr_html_(self) -> str:
         table = self.take(np.arange(min(ROWS, len(self)))).to_polars()
@@ -134,3 +128,21 @@ class Taps:
             f"{counted(len(self), 'tap')} over {counted(self.world.size, 'location')}, "
             f"{described(columns, self.history)}"
         )
+
+
+def _named(ids: NDArray[np.str_], index: NDArray[np.int32]) -> pl.Series:
+    names = pl.Series([*ids.tolist(), None], dtype=pl.String)
+    return names.gather(np.where(index < 0, len(ids), index))
+
+
+def _moments(time: NDArray[np.int64], offset: NDArray[np.int32] | None) -> pl.Series:
+    text = (
+        (pl.Series(time).cast(pl.Int64) * 1_000_000).cast(pl.Datetime("us")).dt.strftime("%Y-%m-%dT%H:%M:%S")
+    )
+    if offset is None:
+        return text
+    away = np.abs(offset.astype(np.int64))
+    sign = pl.Series(np.where(offset < 0, "-", "+"))
+    zone = [pl.Series(part).cast(pl.String).str.zfill(2) for part in (away // 3600, away // 60 % 60)]
+    zoned = text + sign + zone[0] + ":" + zone[1]
+    return pl.select(pl.when(pl.Series(offset != NO_OFFSET)).then(zoned).otherwise(text)).to_series()

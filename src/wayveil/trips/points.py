@@ -26,7 +26,6 @@ from wayveil.trips.findings import Findings
 from wayveil.trips.history import PER_TRIP, History, Stability
 from wayveil.trips.point_rules import UNPLACED, PlacedPoints, PointRules, smoothed
 from wayveil.trips.point_tables import PointTable, read_point_table
-from wayveil.trips.source_points import SourcePoints
 from wayveil.trips.tables import file_marks
 from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
@@ -123,7 +122,7 @@ def read_tracks(
         points.check_fixes(findings, skip=no_fix == "skip")
         by_time = order == "time" or (order == "auto" and points.trip is None)
         points = points.in_order(by_time=by_time)
-        source = SourcePoints.of(points)
+        source = points.source()
         points = points.one_per_second(findings, first=repeated == "first")
     with step("Making trips of points"):
         location, outside = places.of(points.lat, points.lon)

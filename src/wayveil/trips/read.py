@@ -13,7 +13,7 @@ from wayveil.trips.frames import Source, frame_of, source_name
 from wayveil.trips.matched import is_matched, read_matched
 from wayveil.trips.pairs import REQUIRED as PAIR_COLUMNS
 from wayveil.trips.pairs import read_pairs
-from wayveil.trips.point_tables import RECOGNISED
+from wayveil.trips.point_columns import RECOGNISED
 from wayveil.trips.points import read_points
 from wayveil.trips.sequences import data_names, read_content, read_sequences, sequence_format
 from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix

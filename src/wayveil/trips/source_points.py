@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 import polars as pl
 
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.trips.identity import PUBLIC_KEY, Words, keyed_words
-from wayveil.trips.point_tables import PointTable
 
 # Public: parts of a degree (about 11 m and 1 m), and of time.
 COARSE, FINE = 10_000, 100_000
@@ -19,8 +19,8 @@ class SourcePoints:
     """The points of a file as words, for the fingerprints of a ledger and never for output.
 
     points  one for each point: its place to 1/10,000 degree and its minute; None where points have no times
-    moves   one for each move of one `uid` and `tid` to another place: both places to 1/100,000 degree, without times
-    owners  the different `uid`s, whether or not they are the people who are protected; None where there are none
+    moves   one for each move of one `rider_id` and `trip_id` to another place: both to 1/100,000 degree, without times
+    owners  the different `rider_id`s, whether or not they are the people who are protected; None where there are none
     """
 
     points: Words | None
@@ -28,17 +28,15 @@ class SourcePoints:
     owners: pl.Series | None
 
     @classmethod
-    def of(cls, table: PointTable) -> Self:
-        """Of points that stand in the order of their trips."""
-        minutes = (
-            keyed_words(PUBLIC_KEY, _places(table, COARSE), table.time // MINUTE) if table.timed else None
-        )
-        place = _places(table, FINE)
-        moved = np.flatnonzero(~table.first[1:] & (place[1:] != place[:-1]))
+    def of(cls, lat: Floats, lon: Floats, time: Ints | None, first: Mask, owners: pl.Series | None) -> Self:
+        """Of points that stand in the order of their trips; `first` marks the first one of each."""
+        minutes = None if time is None else keyed_words(PUBLIC_KEY, _places(lat, lon, COARSE), time // MINUTE)
+        place = _places(lat, lon, FINE)
+        moved = np.flatnonzero(~first[1:] & (place[1:] != place[:-1]))
         moves = keyed_words(PUBLIC_KEY, place[moved], place[moved + 1].astype(np.int64))
-        return cls(minutes, moves, table.unit_ids)
+        return cls(minutes, moves, owners)
 
 
-def _places(table: PointTable, parts: int) -> Words:
-    north, east = (np.rint(degrees * parts).astype(np.int64) for degrees in (table.lat, table.lon))
+def _places(lat: Floats, lon: Floats, parts: int) -> Words:
+    north, east = (np.rint(degrees * parts).astype(np.int64) for degrees in (lat, lon))
     return ((north + 90 * parts) * (360 * parts + 1) + east + 180 * parts).astype(np.uint64)

@@ -1,18 +1,38 @@
-"""Trips for people: a line for the terminal, a small table for a notebook. Raw trips stay as sensitive as they are."""
+"""Raw rows for people: a line for the terminal, a small table for a notebook. They stay as sensitive as they are."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
+import polars as pl
 
+from wayveil.trips.frames import to_arrow, to_pandas
 from wayveil.trips.history import History
-
-if TYPE_CHECKING:
-    from wayveil.trips.trips import Trips
 
 ROWS = 5
 STOPS = 6
+
+
+class ShownRows:
+    """Rows that come out as frames and say what they are; `Trips` and `Taps` are such."""
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a frame that reads back."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """The same rows as a pandas frame, where pandas is installed."""
+        return to_pandas(self.to_polars())
+
+    def to_arrow(self) -> Any:
+        """The same rows as an Arrow table, where pyarrow is installed."""
+        return to_arrow(self.to_polars())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._line()}>"
+
+    def _line(self) -> str:
+        raise NotImplementedError
 
 
 def counted(number: int, word: str) -> str:
@@ -20,39 +40,10 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'s' * (number != 1)}"
 
 
-def trips_line(trips: "Trips") -> str:
-    """How many trips of what kind, and the marks they carry."""
-    columns = [
-        name for name, values in (("times", trips.time), ("riders", trips.rider)) if values is not None
-    ]
-    return (
-        f"{counted(len(trips), 'trip')}, {counted(trips.visits, 'visit')} over "
-        f"{counted(trips.world.size, 'location')}, {described(columns, trips.history)}"
-    )
-
-
 def described(columns: Sequence[str], history: History) -> str:
     """What there is beside places, and the marks."""
     what = f"with {' and '.join(columns)}" if columns else "places only"
     return what + (f" [{', '.join(history.words)}]" if history.words else "")
-
-
-def trips_html(trips: "Trips") -> str:
-    """The line, and the first few trips."""
-    first = trips.take(np.arange(min(ROWS, len(trips))))
-    header = ["trip", "visits", *(["begins"] if trips.time is not None else []), "stops"]
-    rows = []
-    for number in range(len(first)):
-        start, end = int(first.offsets[number]), int(first.offsets[number + 1])
-        stops = [str(trips.world.ids[place]) for place in first.location[start : min(end, start + STOPS)]]
-        more = " → …" if end - start > STOPS else ""
-        begins = []
-        if first.time is not None:
-            begins = [
-                str(np.datetime64(int(first.time[start]), "s")).replace("T", " ") if end > start else ""
-            ]
-        rows.append([str(number + 1), f"{end - start:,}", *begins, " → ".join(stops) + more])
-    return html_table(trips_line(trips), header, rows, len(trips) - len(first))
 
 
 def html_table(line: str, header: Sequence[str], rows: Iterable[Sequence[str]], more: int) -> str:

@@ -3,13 +3,15 @@
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.trips.history import AS_READ, UNTOLD, History
+from wayveil.trips.history import AS_READ, MARKS_NAME, UNTOLD, History, marks_text
+from wayveil.trips.trip_display import ROWS, STOPS, ShownRows, counted, described, html_table
 from wayveil.world.world import World
 
 if TYPE_CHECKING:
@@ -21,8 +23,8 @@ UNDATED = 14 * 86_400
 PIECE = 1 << 18
 
 
-@dataclass(frozen=True, eq=False)
-class Trips:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trips(ShownRows):
     """Trips over a public world. Trip i visits `location[offsets[i]:offsets[i + 1]]`.
 
     location  int32, index into `world.ids`, one per visit
@@ -231,33 +233,52 @@ class Trips:
             )
         return facts
 
-    def to_polars(self) -> "pl.DataFrame":
+    def visit_rows(self, *, riders: bool = True, first_trip: int = 1) -> pl.LazyFrame:
+        """One row per visit, lazily, so that text is made a piece at a time while a file is written."""
+        stop = pl.col("stop_id").replace_strict(
+            np.arange(self.world.size, dtype=np.int32), self.world.ids.tolist(), return_dtype=pl.String
+        )
+        columns: dict[str, NDArray[np.generic]] = {
+            "trip_id": np.repeat(np.arange(len(self), dtype=np.int32), self.lengths),
+            "seq": (np.arange(self.visits) - np.repeat(self.offsets[:-1], self.lengths) + 1).astype(np.int32),
+            "stop_id": self.location,
+        }
+        expressions = [pl.col("trip_id").cast(pl.Int64) + first_trip, pl.col("seq"), stop]
+        if self.time is not None:
+            columns["event_time"] = self.time
+            expressions.append(pl.from_epoch("event_time", time_unit="s").cast(pl.Datetime("us")))
+        if riders and self.rider is not None:
+            columns["rider_id"] = np.repeat(self.rider, self.lengths)
+            expressions.append(pl.when(pl.col("rider_id") >= 0).then("rider_id"))
+        mark = marks_text(self.history)
+        if mark is not None:
+            expressions.append(pl.lit(mark).alias(MARKS_NAME))
+        return pl.LazyFrame(columns).select(expressions)
+
+    def to_polars(self) -> pl.DataFrame:
         """One row per visit, as `read_trips` reads them: trip_id, seq, stop_id, event_time, rider_id."""
-        from wayveil.trips.visit_rows import visit_rows
+        return self.visit_rows().collect()
 
-        return visit_rows(self).collect()
-
-    def to_pandas(self) -> Any:
-        """The same rows as a pandas frame, where pandas is installed."""
-        from wayveil.trips.frames import to_pandas
-
-        return to_pandas(self.to_polars())
-
-    def to_arrow(self) -> Any:
-        """The same rows as an Arrow table, where pyarrow is installed."""
-        from wayveil.trips.frames import to_arrow
-
-        return to_arrow(self.to_polars())
-
-    def __repr__(self) -> str:
-        from wayveil.trips.trip_display import trips_line
-
-        return f"<Trips: {trips_line(self)}>"
+    def _line(self) -> str:
+        columns = [name for name in ("time", "rider") if getattr(self, name) is not None]
+        return (
+            f"{counted(len(self), 'trip')}, {counted(self.visits, 'visit')} over "
+            f"{counted(self.world.size, 'location')}, {described([f'{name}s' for name in columns], self.history)}"
+        )
 
     def _repr_html_(self) -> str:
-        from wayveil.trips.trip_display import trips_html
-
-        return trips_html(self)
+        first = self.head(ROWS)
+        header = ["trip", "visits", *(["begins"] if self.time is not None else []), "stops"]
+        rows = []
+        for number, (start, end) in enumerate(pairwise(first.offsets.tolist()), 1):
+            stops = " → ".join(self.world.ids[first.location[start : min(end, start + STOPS)]].tolist())
+            begins = []
+            if first.time is not None:
+                moment = str(np.datetime64(int(first.time[start]), "s")) if end > start else ""
+                begins = [moment.replace("T", " ")]
+            more = " → …" if end - start > STOPS else ""
+            rows.append([str(number), f"{end - start:,}", *begins, stops + more])
+        return html_table(self._line(), header, rows, len(self) - len(first))
 
 
 def _say_moment(seconds: int, *, dated: bool) -> str:

@@ -45,7 +45,6 @@ from wayveil.trips.tables import (
 from wayveil.trips.times import Form, impossible_years, read_times, say_year
 from wayveil.trips.trips import Trips
 from wayveil.trips.visit_order import VisitOrder, runs_of
-from wayveil.trips.visit_rows import visit_rows
 from wayveil.world.world import World
 
 REQUIRED = ("trip_id", "stop_id")
@@ -126,7 +125,7 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_
     if riders and trips.rider is None:
         raise ParameterError("these trips have no rider ids to write")
     with step(f"Writing {path.name}"), whole_file(path) as draft:
-        rows = visit_rows(trips, riders=riders, first_trip=first_trip)
+        rows = trips.visit_rows(riders=riders, first_trip=first_trip)
         if table_suffix(path) == ".parquet":
             mark = marks_text(trips.history)
             rows.sink_parquet(draft, metadata=None if mark is None else {MARKS_NAME: mark})

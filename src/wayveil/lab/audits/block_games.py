@@ -19,8 +19,8 @@ from wayveil.lab.audits.recording import Subject, listening_gate, record, replay
 from wayveil.lab.audits.transcript import Exchange, Transcript
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget, Spend
-from wayveil.privacy.gate import NoisyCounts, SparseCounts
 from wayveil.privacy.privtree import Leaves
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.trips.trips import Trips
 
 # More would take too long; a question that is dearer than they can show is reported as one that cannot fail.

@@ -21,8 +21,8 @@ from wayveil.lab.audits.likelihood import node_chances, noise_law
 from wayveil.lab.audits.recording import Subject, record
 from wayveil.lab.audits.transcript import Exchange, Flip, Transcript
 from wayveil.privacy.bits import Bits
-from wayveil.privacy.gate import NoisyCounts
 from wayveil.privacy.privtree import Leaves
+from wayveil.privacy.questions import NoisyCounts
 from wayveil.trips.trips import Trips
 
 BINS, PAIR_BINS = 50, (8, 4)

@@ -22,9 +22,10 @@ from wayveil.lab.audits.training_steps import check_steps
 from wayveil.lab.audits.transcript import Exchange, Transcript
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Rational, exact, total_price
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.gradients import CLIP
 from wayveil.privacy.privtree import COST, Leaves
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips
 

@@ -13,8 +13,8 @@ from scipy.special import ndtr
 from wayveil.arrays import Floats, Ints
 from wayveil.lab.audits.grey_box import moved_cells
 from wayveil.lab.audits.transcript import Exchange
-from wayveil.privacy.gate import NoisyCounts, SparseCounts
 from wayveil.privacy.privtree import Leaves, decisions
+from wayveil.privacy.questions import NoisyCounts, SparseCounts
 
 
 class NoiseLaw(Protocol):

@@ -18,8 +18,9 @@ from wayveil.lab.audits.recording import AuditGate, Measures, Subject
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import discrete_laplace
+from wayveil.privacy.questions import NoisyCounts, Question, SparseCounts
 from wayveil.privacy.survivors import survivors
 from wayveil.privacy.units import Rider, Unit
 from wayveil.trips.legality import LegalityRule

@@ -19,7 +19,7 @@ from wayveil.lab.audits.recording import Subject, record, replay
 from wayveil.lab.audits.tiny_worlds import Town
 from wayveil.lab.audits.transcript import Transcript
 from wayveil.privacy.bits import Bits
-from wayveil.privacy.gate import NoisyCounts
+from wayveil.privacy.questions import NoisyCounts
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,9 @@ from wayveil.errors import RefusedError
 from wayveil.lab.audits.transcript import Draw, Exchange, Flip, Search, Transcript
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget, Spend
-from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.privtree import Leaves
+from wayveil.privacy.questions import NoisyCounts, Question, SparseCounts
 from wayveil.privacy.repeat import Candidate, Score, Stopping
 from wayveil.privacy.units import Unit
 from wayveil.trips.trips import Trips

@@ -8,8 +8,8 @@ from scipy.stats import chi2
 
 from wayveil.lab.audits.transcript import Exchange, Transcript
 from wayveil.privacy.accounting import SampledSteps, training_epsilon
-from wayveil.privacy.gate import NoisyCounts
 from wayveil.privacy.gradients import CLIP
+from wayveil.privacy.questions import NoisyCounts
 
 # A sound step is accused with at most this probability.
 ALPHA = 1e-9

@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import NoisyCounts, Question, SparseCounts
 from wayveil.privacy.privtree import Leaves
+from wayveil.privacy.questions import NoisyCounts, Question, SparseCounts
 from wayveil.privacy.repeat import Score, Stopping
 
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, NoisyCounts, Question, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import NoisyCounts, Question, SparseCounts
 from wayveil.privacy.units import Unit
 
 

@@ -46,7 +46,8 @@ from wayveil.mechanisms.weave.settings import Generation
 from wayveil.mechanisms.weave.shares import Shares
 from wayveil.mechanisms.weave.weaving import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.grid import Grid

@@ -7,6 +7,7 @@ whole reservation and never creates budget.
 """
 
 import secrets
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -22,9 +23,9 @@ from wayveil.privacy.ledger.data_limit import SpanStatement
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.ledger.facts import SCHEMA, key_bytes, new_key
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
+from wayveil.privacy.ledger.line_facts import LineFacts
 from wayveil.privacy.ledger.lines import Head, LedgerError, Line, canonical, digest, moment_text
 from wayveil.privacy.ledger.policy import Policy, exact_or_zero
-from wayveil.privacy.ledger.reservation import LineFacts, Reservation
 from wayveil.privacy.ledger.statements import (
     Booked,
     DatasetSummary,
@@ -34,6 +35,7 @@ from wayveil.privacy.ledger.statements import (
     summarise,
 )
 from wayveil.privacy.ledger.storage import PostgresStorage, SqliteStorage, Storage
+from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.units import Unit
 from wayveil.privacy.without_guarantee import refuse_without_guarantee
 from wayveil.showing import show
@@ -93,7 +95,7 @@ class Ledger(Chain):
         unit: Unit | BookedUnit | None = None,
         facts: LineFacts | None = None,
         again: bool = False,
-    ) -> Reservation:
+    ) -> "Reservation":
         """Set budget aside, or refuse with the requested, the remaining and the missing amount.
 
         `unit` is whom the run protects. With `again`, the reservation of a run that died and was for exactly the same
@@ -209,12 +211,12 @@ class Ledger(Chain):
         with self._reading() as book:
             return book.account(dataset).policy
 
-    def reservation(self, reservation: str) -> Reservation:
+    def reservation(self, reservation: str) -> "Reservation":
         """A reservation by its id."""
         with self._reading() as book:
             return self._handle(book.held(reservation).line)
 
-    def line_of(self, reservation: Reservation) -> Line:
+    def line_of(self, reservation: "Reservation") -> Line:
         """The line that made a reservation; refused if it is of another ledger."""
         with self._reading() as book:
             line = book.held(reservation.id).line
@@ -273,7 +275,7 @@ class Ledger(Chain):
             ]
         return compose(costs, delta)
 
-    def _handle(self, line: Line, *, started: bool = False) -> Reservation:
+    def _handle(self, line: Line, *, started: bool = False) -> "Reservation":
         return Reservation(
             id=line.reservation or "",
             dataset=line.dataset,
@@ -285,6 +287,52 @@ class Ledger(Chain):
             days=line.days,
             started=started,
         )
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Budget set aside for one run. Call `start` right before the first noise, `commit` after publishing."""
+
+    id: str
+    dataset: str
+    epsilon: Fraction
+    delta: Fraction
+    actor: str
+    head: Head
+    ledger: Ledger = field(repr=False, compare=False)
+    days: Days | None = field(default=None, compare=False)
+    # Taken up from a run that died after its start; its one run goes on with the same noise.
+    started: bool = field(default=False, repr=False, compare=False)
+
+    def start(self) -> Head:
+        """From here on the budget is gone, whatever happens. A reservation pays for one run, so only once."""
+        if self.started:
+            return self.head
+        return self.ledger.start(self.id, actor=self.actor)
+
+    def cancel(self, reason: str) -> Head:
+        """Give the budget back; refused after `start`."""
+        return self.ledger.cancel(self.id, actor=self.actor, reason=reason)
+
+    def settle(self, epsilon: Fraction, reason: str) -> Head:
+        """End a run that publishes nothing: it has bought noisy answers for so much, and gives back the rest.
+
+        Only for a run that stopped because of those answers. One that failed otherwise may have failed because of
+        the raw trips, and stays spent whole.
+        """
+        return self.ledger.settle(self.id, epsilon, actor=self.actor, reason=reason)
+
+    def require(self, terms: Terms) -> None:
+        """Refuse a release whose datasheet states other terms than those that were reserved."""
+        differing = terms.differing(self.ledger.line_of(self))
+        if differing is not None:
+            raise LedgerError(f"the release states {differing}: it is not the one that was paid for")
+
+    def commit(self, release_hash: str, summary: Any = None, terms: Terms | None = None) -> Head:
+        """Say what was published with it, and on which terms; refused if those were not reserved."""
+        if terms is not None:
+            self.require(terms)
+        return self.ledger.commit(self.id, actor=self.actor, release_hash=release_hash, summary=summary)
 
 
 def _said(value: Any) -> Any:

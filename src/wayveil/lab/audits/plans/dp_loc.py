@@ -17,8 +17,9 @@ from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, Question
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.gradients import CLIP, Part, clipped_sum
+from wayveil.privacy.questions import Question
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Rider, RiderDay, Trip, Unit
 from wayveil.synthesis.hops.hops_model import NetHopsModel

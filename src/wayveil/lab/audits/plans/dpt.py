@@ -19,7 +19,8 @@ from wayveil.lab.audits.mutants import (
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.dpt import DPT
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.world.reference_systems import ReferenceSystems
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block

@@ -20,7 +20,7 @@ from wayveil.lab.audits.mutants import (
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.world.marked_ngrams import MarkedNgrams
 
 MOST_MOVES = 12

@@ -17,7 +17,7 @@ from wayveil.lab.audits.mutants import (
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.privacy.bits import Bits
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.world.marked_ngrams import MarkedNgrams
 
 

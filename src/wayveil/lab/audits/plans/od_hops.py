@@ -12,7 +12,7 @@ from wayveil.lab.audits.mutants import EVERYWHERE, GAME, GREY, WITH_QUESTIONS, M
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import tiny_grid
 from wayveil.mechanisms.od_hops import OdHops
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 

@@ -25,7 +25,8 @@ from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.private_choice import NothingFoundError, PrivateChoice
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget, Spend
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.repeat import Candidate, Score, Stopping, repeat_until
 from wayveil.privacy.units import Unit
 from wayveil.synthesis.model import Model

@@ -17,7 +17,7 @@ from wayveil.lab.audits.mutants import (
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.privacy.gate import SparseCounts
+from wayveil.privacy.questions import SparseCounts
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 

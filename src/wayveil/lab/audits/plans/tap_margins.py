@@ -23,7 +23,8 @@ from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import plain_world, small_network
 from wayveil.mechanisms.tap_margins import TapMargins
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.synthesis.tap_model import TapModel
 from wayveil.taps.boardings import Boardings
 from wayveil.trips.trips import Trips

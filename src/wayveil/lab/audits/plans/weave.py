@@ -31,9 +31,10 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.measurements import Measurements
 from wayveil.mechanisms.weave.settings import Generation
 from wayveil.mechanisms.weave.shares import GridShares, Shares
-from wayveil.privacy.gate import Gate, Question, SparseCounts
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.privacy.privtree import Leaves, decay, depth_of, partition
+from wayveil.privacy.questions import Question, SparseCounts
 from wayveil.synthesis.model import Model
 from wayveil.world.timebins import TimeBins
 from wayveil.world.walk_blocks import Block

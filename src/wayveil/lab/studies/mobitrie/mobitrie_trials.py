@@ -22,7 +22,8 @@ from wayveil.mechanisms.mobitrie import MobiTrie, MobiTrieSearch
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Trip
 from wayveil.synthesis.model import HoldsNgrams, Model
 from wayveil.trips.trips import Trips

@@ -12,7 +12,8 @@ from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate, SparseCounts
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Trip
 from wayveil.report.chart import Chart
 from wayveil.report.trie_picture import trie_chart
