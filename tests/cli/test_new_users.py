@@ -52,9 +52,9 @@ FILES = {
     "riders under another name": (rows("trip_id,stop_id,RIDER", f"1,{A},x"), "--map rider_id=RIDER"),
     "legs that nobody named": (
         rows(PLAIN, *(f"{i},{stop}" for i in range(9) for stop in (A, D))),
-        "--visits",
+        "--rows",
     ),
-    "pairs that nobody named": (rows("origin,destination", *[f"{A},{D}"] * 9), "--visits"),
+    "pairs that nobody named": (rows("origin,destination", *[f"{A},{D}"] * 9), "--rows"),
     "pairs with half a time": (rows("origin,destination,start", f"{A},{B},08:00:00"), "not both"),
     "pairs to nowhere": (rows("origin,destination", f"{A},{B}", f"{A},nowhere"), "row 2"),
 }
