@@ -265,7 +265,7 @@ def test_a_period_in_which_no_tap_can_lie_is_refused_before_the_spend(first_day,
     ledger = open_ledger(tmp_path / "ledger.db")
     ledger.set_policy("taps", Policy(2, unit="event"), "kim")
     for way in ("counts-first", "counts"):
-        with pytest.raises(WayveilError, match="said to be of .*Nothing was spent"):
+        with pytest.raises(WayveilError, match=r"said to be of .*Nothing was spent"):
             release_taps(TAPS, way, epsilon=1, first_day=first_day, days=6, ledger=ledger, dataset="taps")
     assert ledger.remaining("taps") == 2
     with pytest.raises(ParameterError, match="no tap"):
