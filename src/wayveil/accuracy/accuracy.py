@@ -29,7 +29,7 @@ class Accuracy:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the release is no better than silence on everything."""
+        """Tell that the release is no better than silence on everything."""
         return bool(self.verdicts) and all(verdict.is_noise for verdict in self.verdicts)
 
     @property
@@ -55,7 +55,7 @@ class Accuracy:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> "Accuracy":
-        """What `record` wrote."""
+        """Read what `record` wrote."""
         expected = record["expected"]
         return cls(
             {kind: Bands.of_record(bands) for kind, bands in record["intervals"].items()},

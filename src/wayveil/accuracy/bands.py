@@ -39,7 +39,7 @@ class Bands:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> "Bands":
-        """What `record` wrote."""
+        """Read what `record` wrote."""
         shown, low, high = (np.asarray(record[name], np.float64) for name in ("shown", "low", "high"))
         if not len(shown) or not len(shown) == len(low) == len(high):
             raise ValueError("bands need as many ends as numbers")

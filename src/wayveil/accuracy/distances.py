@@ -45,7 +45,7 @@ class KindEvidence:
 
     @property
     def kept(self) -> float:
-        """What the release keeps of that sum, by what replicas keep of it."""
+        """Share of that sum that the release keeps, by what replicas keep of it."""
         return share_kept(self.size, [float(replica.values.sum()) for replica in self.replicas])
 
     @property
@@ -63,7 +63,7 @@ class KindEvidence:
 
 
 def share_kept(size: float, replicas: Sequence[float]) -> float:
-    """What a replica keeps of the sum of the release, and so the release of that of the truth; 1: about all."""
+    """Share of the sum that a replica keeps, and so the release of that of the truth; 1: about all."""
     share = float(np.mean(replicas)) / max(size, 1.0)
     return 1.0 if abs(share - 1) <= MOST_LOST else float(np.clip(share, LEAST_KEPT, 1 / LEAST_KEPT))
 
@@ -88,7 +88,7 @@ def judge_kind(kind: str, trips: float, seen: KindEvidence, public: Trips, worst
 
 
 def public_tally(kind: str, public: Trips, trips: float) -> Tally:
-    """What public knowledge says of so many trips."""
+    """Tally of public knowledge, scaled to so many trips."""
     # Public destinations are as even as public origins, and not all of them were drawn.
     few = kind == "alightings" and isinstance(public.world, Network) and public.world.size > MOST_ENDS
     told = tally("boardings" if few else kind, public)
@@ -96,7 +96,7 @@ def public_tally(kind: str, public: Trips, trips: float) -> Tally:
 
 
 def _beside(shown: Tally, told: Tally, kept: float) -> float:
-    """How far public knowledge is from a release that kept such a share of the truth, in shares of that truth."""
+    """Distance of public knowledge from a release that kept such a share of the truth, in shares of that truth."""
     whole = Tally(shown.cells, shown.values / kept)
     return distance(whole, told) / max(float(whole.values.sum()), 1.0)
 

@@ -55,7 +55,7 @@ def held_by_law(release: ReleasedTrips) -> frozenset[str]:
 
 
 def paid_error(release: ReleasedTrips, expected: Sequence[ExpectedError] | None) -> float | None:
-    """How far off a number of trips that was asked for by itself is on average, as a share; None if it was not."""
+    """Mean error of a number of trips that was asked for by itself, as a share; None if it was not."""
     known = next((error.relative for error in expected or () if error.kind == "total"), None)
     if known is not None:
         return known

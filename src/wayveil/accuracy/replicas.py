@@ -80,7 +80,7 @@ def mechanism_of(datasheet: Datasheet) -> Mechanism:
 
 
 def budget_of(datasheet: Datasheet) -> Budget:
-    """What the release had to spend, in its own currency."""
+    """Budget that the release had, in its own currency."""
     guarantee = datasheet["guarantee"]
     if "rho" in guarantee:
         return Budget(Fraction(guarantee["rho"]), currency="rho", delta=Fraction(guarantee["delta"]))

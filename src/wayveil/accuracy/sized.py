@@ -49,7 +49,7 @@ class Sized:
         return min(abs(1 - (self.visits / max(self.trips, 1.0)) / (self.size.visits / self.size.trips)), 1.0)
 
     def whole(self, kind: str, shown: float) -> float:
-        """What the numbers of this kind add up to in truth."""
+        """True sum of the numbers of this kind."""
         if kind in OF_VISITS:
             return self.size.visits
         moves = {"edges": 1, "triples": 2}.get(kind)
@@ -89,7 +89,7 @@ class Sized:
 
     @staticmethod
     def _against(release: Tally, whole: float, public: Tally, noise: float) -> float:
-        """How far public knowledge is from the truth, by what the release shows of that."""
+        """Distance of public knowledge from the truth, by what the release shows of that."""
         shown, told = float(release.values.sum()), float(public.values.sum())
         missing = max(whole - shown, 0.0)
         ours = (min(whole, shown) + (1 - LIKE_PUBLIC) * missing) / max(shown, 1.0)

@@ -49,7 +49,7 @@ class Verdict:
 
     @property
     def inner_words(self) -> str:
-        """The same inside a sentence about something that is made of it."""
+        """Words for the inside of a sentence about something that is made of it."""
         what = KINDS[self.kind].words
         if self.is_noise:
             return f"{what}, which are no better than silence here"
@@ -73,12 +73,12 @@ class Verdict:
 
 
 def is_lost(kind: str, error: float) -> bool:
-    """Whether an error, in shares of what is shown, leaves nothing of a kind of question."""
+    """Tell whether an error, in shares of what is shown, leaves nothing of a kind of question."""
     return error * (1.0 if kind in SINGLE else SEEN_TWICE) >= 1
 
 
 def most_margin(error: float, public: float | None) -> float:
-    """How many times that error public knowledge is off, up to `MOST_MARGIN`."""
+    """Error of public knowledge in multiples of that error, up to `MOST_MARGIN`."""
     return MOST_MARGIN if public is None else min(public / max(error, 1 / MOST_MARGIN), MOST_MARGIN)
 
 

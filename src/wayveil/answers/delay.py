@@ -34,7 +34,7 @@ class Delays:
 
     @property
     def hourly(self) -> bool:
-        """Whether hours are told apart."""
+        """Tell whether hours are told apart."""
         return self.minutes.shape[1] == HOURS
 
 

@@ -107,7 +107,7 @@ def _area(feature: dict[str, Any]) -> tuple[str | None, list[Floats]]:
 
 
 def _inside(ring: Floats, lat: Floats, lon: Floats) -> NDArray[np.bool_]:
-    """Whether a ray to the east crosses the ring an odd number of times; a side at a time keeps memory small."""
+    """Tell whether a ray to the east crosses the ring an odd number of times; a side at a time keeps memory small."""
     odd = np.zeros(len(lat), bool)
     for (x1, y1), (x2, y2) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
         if y1 == y2:

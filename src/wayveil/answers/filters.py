@@ -114,7 +114,7 @@ class Filters:
         return tuple(sorted(hour % HOURS for hour in range(first, last if last > first else last + HOURS)))
 
     def resolve(self, release: JudgedRelease) -> Only:
-        """The same in the numbers of a release."""
+        """Put the filters in the numbers of a release."""
         return Only(
             stop=_some(self.resolve_stops(release.world)),
             route=_some(self.resolve_routes(release.world)),

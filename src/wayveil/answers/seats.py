@@ -42,7 +42,7 @@ class Service:
         return self._on_days(self.timetable.runs, ["route", "hour"])
 
     def by_edge(self) -> pl.DataFrame:
-        """The same for every step of the network: `source` and `target` too."""
+        """Seats as in `by_route`, for every step of the network: with `source` and `target`."""
         return self._on_days(self.timetable.runs_over_edges, ["route", "source", "target", "hour"])
 
     def _on_days(self, runs: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

@@ -245,8 +245,8 @@ def _with_ranks(answer: pl.DataFrame) -> pl.DataFrame:
 
 
 def _share_errors(first: JudgedRelease, last: JudgedRelease, question: str) -> bool:
-    """Whether the errors of the two may not be independent: one follows the other, or both the same, and their numbers
-    cannot be told from that.
+    """Tell whether the errors of the two may depend on each other: one follows the other, or both the same, and their
+    numbers cannot be told from that.
     """
     if question not in TRIP_QUESTIONS and isinstance(last.model, Estimates):
         return False  # counted taps have noise of their own

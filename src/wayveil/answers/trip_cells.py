@@ -144,7 +144,7 @@ def _edges(trips: Trips, network: Network) -> tuple[Ints, Ints]:
 
 
 def _share_line(network: Network, one: Ints, other: Ints) -> NDArray[np.bool_]:
-    """Whether some route runs on both edges of each pair."""
+    """Tell whether some route runs on both edges of each pair."""
     routes = max(len(network.route_ids), 1)
     of_edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))
     known = np.unique(of_edge * routes + network.route)

@@ -51,12 +51,12 @@ def periods(trips: Trips, visit: Ints, by: Period) -> Any:
 
 
 def is_dated(trips: Trips) -> bool:
-    """Whether times have a date, and not only an hour or a weekday."""
+    """Tell whether times have a date, and not only an hour or a weekday."""
     return trips.time is not None and int(trips.time.max(initial=0)) >= UNDATED
 
 
 def has_weekdays_only(trips: Trips) -> bool:
-    """Whether times have weekdays and no dates."""
+    """Tell whether times have weekdays and no dates."""
     return trips.time is not None and _UNDATED_DAY <= int(trips.time.max(initial=0)) < UNDATED
 
 

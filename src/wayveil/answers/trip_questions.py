@@ -101,7 +101,7 @@ def _sort(asked: Asked, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _note(release: JudgedRelease, question: str, kind: str | None, *, known: bool, anyway: bool) -> str:
-    """What to know of the numbers; changes of line that the error of the release alone may make are refused."""
+    """Say what to know of the numbers; changes of line that the error of the release alone may make are refused."""
     note = SHARED if question == "line-load" else KNOWN if known else NOTE
     verdict = None if kind is None else release.accuracy.of(kind)
     if verdict is not None:
@@ -118,7 +118,7 @@ def _note(release: JudgedRelease, question: str, kind: str | None, *, known: boo
 
 
 def _are_hidden(trips: Trips, triples: Verdict) -> bool:
-    """Whether as many trips change lines as the error of runs of three stops may make by itself.
+    """Tell whether as many trips change lines as the error of runs of three stops may make by itself.
 
     Half of an error is what is too much. Where it falls on stops that lines run through, it changes no line; where it
     does not, every run of three stops is a change.
@@ -167,7 +167,7 @@ def _at_stops(table: pl.DataFrame, filters: Filters, release: JudgedRelease) -> 
 
 
 def count_cells(asked: TripQuestion, trips: Trips, by: Period | None, each: float = 1.0) -> pl.DataFrame:
-    """How often each cell occurs (`n`), in each period where there is one; every trip counts as so many (`each`)."""
+    """Count how often each cell occurs (`n`), in each period if asked; every trip counts as so many (`each`)."""
     found = CELLS[asked.question](trips, asked)
     cell, visit = found.cell, found.visit
     if asked.filters.given:

@@ -101,7 +101,7 @@ def _served(network: Network, routes: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def estimate_of(release: JudgedRelease, asked: Visits) -> Estimate | None:
-    """What the model counted, or what the released trips tell; trips without dates are not asked for days."""
+    """Take what the model counted, or what the released trips tell; those without dates are not asked for days."""
     if isinstance(release.model, Estimates):
         found = release.model.estimate(asked, release.trips)
         if found is not None:
@@ -114,7 +114,7 @@ def estimate_of(release: JudgedRelease, asked: Visits) -> Estimate | None:
 
 
 def sizes_of(release: JudgedRelease) -> dict[Key, int]:
-    """How many stops, hours, weekdays and routes there are."""
+    """Count stops, hours, weekdays and routes."""
     sizes: dict[Key, int] = {"stop": release.world.size, "hour": HOURS, "weekday": len(WEEKDAYS)}
     routes = getattr(release.world, "route_ids", None)
     return sizes if routes is None else {**sizes, "route": len(routes)}
@@ -151,7 +151,7 @@ def say_bars(found: Estimate) -> str:
 
 
 def counted_note(release: JudgedRelease) -> str:
-    """What the bars of counted taps hold."""
+    """Say what the bars of counted taps hold."""
     visits = release.datasheet["mechanism"]["parameters"].get("max_visits")
     hidden = release.datasheet.get("sensitive_stops", {}).get("chance")
     thinned = "" if hidden is None else THINNED.format(chance=hidden)
@@ -162,7 +162,7 @@ def counted_note(release: JudgedRelease) -> str:
 
 
 def taps_of_unit(guarantee: Mapping[str, Any]) -> str | None:
-    """How many taps of whom were counted, in words, where every tap is counted by itself; None for single taps."""
+    """Say how many taps of whom were counted, where every tap is counted by itself; None for single taps."""
     bounds = guarantee.get("bounds", {})
     most = bounds.get("max_visits", bounds.get("max_trips"))
     whose = {"rider": "of a rider", "rider-day": "of a rider a day", "window": "of a rider in a window"}

@@ -28,7 +28,7 @@ NO_ALIGHTINGS = (
 
 
 def missing_cells(release: JudgedRelease) -> str:
-    """What it means that a cell is not listed."""
+    """Say what it means that a cell is not listed."""
     return ALL_CELLS if release.visits_are_taps else HIDDEN_CELLS
 
 
@@ -103,7 +103,7 @@ def numbers_of(release: JudgedRelease, kind: str) -> str | None:
 
 
 def verdict_on(release: JudgedRelease, kind: str) -> str | None:
-    """What the release says of the numbers in this format, and of those by hour; None if nothing."""
+    """Verdict on the numbers in this format, and on those by hour; None if there is none."""
     hourly = MENU[kind].hourly if release.trips.time is not None else None
     about = (each for each in (numbers_of(release, kind), hourly) if each is not None)
     said = [verdict.words for verdict in map(release.accuracy.of, about) if verdict is not None]

@@ -58,7 +58,7 @@ class Measured:
 
     @property
     def loss(self) -> dict[str, str]:
-        """What was spent, in the currency of the budget and as it is claimed."""
+        """Privacy loss, in the currency of the budget and as it is claimed."""
         spent = {self.gate.budget.currency: plain(self.gate.budget.spent)}
         # What was not spent of rho only makes the claim truer.
         return spent if self.claim is None else {"epsilon": plain(self.claim), **spent}
@@ -173,7 +173,7 @@ def public_files(mechanism: Mechanism) -> list[dict[str, object]]:
 
 
 def tuning(declared: bool, ledger: dict[str, Any] | None) -> str:
-    """Whether parameters may have been chosen by looking at the raw trips: what was declared, and what is booked."""
+    """Say whether parameters may come from a look at the raw trips: what was declared, and what is booked."""
     if declared:
         said = "Parameters were chosen by looking at the raw trips; that look is NOT covered by the stated guarantee."
     else:

@@ -58,7 +58,7 @@ class Spends:
 
 
 def promise(sheet: Mapping[str, Any]) -> Promise:
-    """What is guaranteed, to whom, and what that means for one of them."""
+    """Say what is guaranteed, to whom, and what that means for one of them."""
     stated: Mapping[str, Any] = sheet.get("guarantee") or {}
     reasons = tuple(sheet.get("not_private_because") or ())
     holds = bool(stated) and bool(sheet.get("private", not reasons)) and not reasons

@@ -59,7 +59,7 @@ def key_fingerprint(public: str) -> str:
 
 
 def signature_holds(public: str, signature: bytes, message: bytes) -> bool:
-    """Whether the signature was made over this message with the private half of this key."""
+    """Tell whether the signature was made over this message with the private half of this key."""
     try:
         key = load_pem_public_key(public.encode())
         if not isinstance(key, Ed25519PublicKey):

@@ -16,7 +16,7 @@ def trust_file() -> Path:
 
 
 def is_trusted(fingerprint: str) -> bool:
-    """Whether it is one's own key or a pinned one."""
+    """Tell whether it is one's own key or a pinned one."""
     if fingerprint in read_pins():
         return True
     own = default_key_path()
