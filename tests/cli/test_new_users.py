@@ -188,7 +188,10 @@ def test_a_run_that_is_stopped_after_paying_is_finished_without_paying_again(way
     with monkeypatch.context() as patched:
         patched.setattr(NoisyTree, "generate", stop)
         code, _, err = run_release(wayveil, tmp_path)
-    assert (code, "the same command finishes it without spending again" in " ".join(err.split())) == (130, True)
+    assert (code, "the same command finishes it without spending again" in " ".join(err.split())) == (
+        130,
+        True,
+    )
     assert not (tmp_path / "out").exists()
     code, _, err = run_release(wayveil, tmp_path, "--epsilon", "2")
     assert (code, "with another plan" in " ".join(err.split())) == (2, True)

@@ -59,7 +59,9 @@ def test_a_simulated_year_comes_with_its_plan(tmp_path: Path) -> None:
     place = tmp_path / "year"
     typed("lab", "simulate", "year", feed, "--out", place, "--weeks", 2, "--riders", 300, "--strike", 2)
     files = sorted((place / "taps").iterdir())
-    said = json.loads(typed("release", place / "wayveil.toml", *files, "--ledger", place / "ledger", "--json"))
+    said = json.loads(
+        typed("release", place / "wayveil.toml", *files, "--ledger", place / "ledger", "--json")
+    )
     assert said["released"] == ["2026-W01", "2026-W02"]
     sheet = json.loads((place / "series/public/2026-W02/release/datasheet.json").read_text())
     assert "simulated" in sheet["source"]
