@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from wayveil.cli.check import Checked
 from wayveil.cli.releases import REPORT_QUERIES
+from wayveil.plan.guess import Guess
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.releases.release import Release
@@ -95,11 +95,8 @@ def speed(folder: Path, parts: Sequence[str] = ("over", "of")) -> list[dict]:
 def _steps(folder: Path, name: str, feed: Path, city: Network) -> list[dict]:
     file = folder / f"{name}.parquet"
     raw, reading = timed(lambda: read_trips(file, city))
-    words = ["--world", str(feed)]
     _, opening = timed(lambda: read_gtfs(feed))
-    checked, checking = timed(
-        lambda: Checked.of_file(file, feed, [], "1", "none", words, bbox=None, date=None, walk=None)
-    )
+    checked, checking = timed(lambda: Guess(file, str(feed), ledger="none").look())
     assert checked.findings.ok, checked.lines()
     out = folder / f"{name}-{time.monotonic_ns()}"
 

@@ -1,7 +1,7 @@
 """The simulated year of docs/year.md: what its releases say week by week, beside what happened.
 
     wayveil lab simulate year FEED --out year --new-route 14
-    wayveil release year/wayveil.toml year/taps/*.parquet
+    wayveil release year/wayveil.toml
     python -m bench.year year [docs/figures/year-weeks.svg]
 
 Per week: boardings in all, and at the stops that the new route serves alone, released and true (of simulated people, so
@@ -45,14 +45,16 @@ def true_counts(path: Path, network: Network, most_days: int) -> np.ndarray:
 def main(folder: str, figure: str | None = None) -> None:
     """Print a row per week, and draw them."""
     place = Path(folder)
-    series = Series(place / "plan.toml")
+    series = Series(place / "wayveil.toml")
     rows = []
     for label, release in series.releases().items():
         network = release.world
         assert isinstance(network, Network)
         alone = served_alone(network, NEW_ROUTE)
         released = np.bincount(release.trips.location, minlength=network.size)
-        true = true_counts(place / "taps" / f"taps_{label}.parquet", network, series.plan.publish.max_trips)
+        true = true_counts(
+            place / "taps" / f"taps_{label}.parquet", network, series.plan.protection.max_trips or 1
+        )
         error = np.abs(released - true).sum() / true.sum()
         rows.append((label, released.sum(), true.sum(), released[alone].sum(), true[alone].sum(), error))
         print(

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from ring_networks import ring_of_stops
-from wayveil.cli.check import Checked
+from wayveil.plan.guess import Guess
 from wayveil.simulate.feed import write_city
 from wayveil.trips.network_fit import fit_moves, without_way
 from wayveil.trips.trips import Trips
@@ -57,7 +57,8 @@ def test_a_file_of_boardings_leads_to_the_command_that_releases_taps(wayveil, tm
     code, out, _ = wayveil("check", name, "--world", "ring.npz", "--quiet")
     assert (code, "seems to be taps" in out) == (0, True)
     command = shlex.split(out.splitlines()[-1])
-    assert command[:3] == ["wayveil", "taps", "release"]
+    assert command[:3] == ["wayveil", "release", name]
+    assert command[command.index("--rows") + 1] == "taps"
     assert set(words) <= set(command)
     code, _, err = wayveil(*command[1:])
     assert code == 0
@@ -224,10 +225,7 @@ def test_legs_that_the_network_cannot_route_are_released_as_ends(tmp_path):
     one_way_line().save(tmp_path / "line.npz")
     rows = {"origin": ["s4"] * 300, "destination": ["s0"] * 300}
     pl.DataFrame(rows).write_csv(tmp_path / "pairs.csv")
-    words = ["--world", "line.npz"]
-    checked = Checked.of_file(
-        tmp_path / "pairs.csv", tmp_path / "line.npz", [], "1", "none", words, bbox=None, date=None, walk=None
-    )
+    checked = Guess(tmp_path / "pairs.csv", str(tmp_path / "line.npz"), ledger="none").look()
     assert "--ways ends" in checked.command
     assert "no way for 100.0% of the trips" in "\n".join(checked.lines())
 
@@ -246,7 +244,7 @@ def test_a_sheet_of_all_answers_leaves_out_what_is_noise_unless_it_is_wanted(way
         "--out",
         "out",
     )
-    assert wayveil("taps", "release", "taps.csv", *words, "--quiet")[0] == 0
+    assert wayveil("release", "taps.csv", *words, "--quiet")[0] == 0
     asked = ("ask", "out", "all")
     code, shown, said = wayveil(*asked)
     assert (code, "most-used" in shown) == (0, False)

@@ -83,10 +83,6 @@ class Plan(Part):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.name and not is_name(self.name):
-            raise ValueError(
-                f"name: {self.name!r} also names files: use letters, digits, spaces, dots and dashes"
-            )
         if self.source.rows != "taps" and self.method.way is not None:
             raise ValueError('method.way: a way is for taps; say rows = "taps", or omit it')
         if self.series is not None:
@@ -97,6 +93,10 @@ class Plan(Part):
         first, allowed = series.first, self.protection.allowance
         if not self.name:
             raise ValueError("name: the ledger knows the data of a series by its name; give one")
+        if not is_name(self.name):
+            raise ValueError(
+                f"name: {self.name!r} also names files: use letters, digits, spaces, dots and dashes"
+            )
         if span_of(series.every, first).first != first:
             raise ValueError(
                 f"series.first: a {series.every} does not begin on {first}; say {span_of(series.every, first).first}"

@@ -29,7 +29,7 @@ from wayveil.trips.point_rules import PointRules
 from wayveil.trips.points import Split, read_points
 from wayveil.trips.read import POINTS, kind_of, read_trips
 from wayveil.trips.tables import read_marked_table, require_file, table_header
-from wayveil.trips.trip_files import TripFiles
+from wayveil.trips.trip_files import TripFiles, parts_of_table
 from wayveil.trips.trips import Trips
 from wayveil.world.opening import open_world
 from wayveil.world.timebins import DAY
@@ -75,8 +75,9 @@ def open_rows(plan: Plan, world: World, files: Sequence[Path], days: Days | None
     rows = plan.source.rows
     if rows is None and len(files) == 1 and files[0].is_file() and kind_of(files[0]) == POINTS:
         rows = "points"
-    if rows == "taps":
-        clean = _read_taps(plan, world, files, days)
+    if _are_taps(plan, files):
+        parts = [part for file in files for part in parts_of_table(file) or [file]]
+        clean = _read_taps(plan, world, parts, days)
         return OpenedRows(clean.taps, notes=tuple(clean.report.lines()))
     if len(files) > 1:
         raise ParameterError(
@@ -85,6 +86,16 @@ def open_rows(plan: Plan, world: World, files: Sequence[Path], days: Days | None
     if rows == "points":
         return OpenedRows(_within(read_plan_points(plan.source, files[0], world), days, files[0]))
     return _open_trips(plan, world, files[0], days)
+
+
+def _are_taps(plan: Plan, files: Sequence[Path]) -> bool:
+    """Whether rows are read as taps. Boardings of a table that says its trips are trips, unless a way is chosen."""
+    if plan.source.rows != "taps" or plan.method.way is not None or len(files) > 1:
+        return plan.source.rows == "taps"
+    part = next(iter(parts_of_table(files[0])), files[0])
+    require_file(part)
+    columns = plan.source.columns
+    return "trip_id" not in {*table_header(part), *(columns if isinstance(columns, Mapping) else ())}
 
 
 def _open_trips(plan: Plan, world: World, file: Path, days: Days | None) -> OpenedRows:
@@ -184,8 +195,9 @@ def require_days(plan: Plan, world: World, file: Path, days: Days) -> None:
     """Refuse a file with rows of other days than these, unless the plan drops such rows."""
     if plan.source.outside == "drop":
         return
-    if plan.source.rows == "taps":
-        _require_days_of_taps(plan, file, days)
+    if _are_taps(plan, [file]):
+        for part in parts_of_table(file) or [file]:
+            _require_days_of_taps(plan, part, days)
         return
     trips = open_rows(plan, world, [file]).rows
     assert isinstance(trips, Trips)  # or the engine was refused
