@@ -13,6 +13,7 @@ from wayveil.answers.trip_cells import TripQuestion
 from wayveil.answers.trip_periods import Period
 from wayveil.answers.trip_questions import answer_trips, trip_kind
 from wayveil.errors import ParameterError
+from wayveil.released.left_out import say_of_what
 from wayveil.synthesis.model import OfTaps
 
 
@@ -43,9 +44,14 @@ def ask_release(
         # A tap is a boarding, and the noisy counts tell it with their intervals.
         asked = replace(asked, question="routes" if asked.filters.route else "stops")
         answer = answer_question(release, asked)
-        return replace(answer, question=question, title=asked.title(taps=True))
+        return _of_what(release, replace(answer, question=question, title=asked.title(taps=True)))
     if question in TRIP_QUESTIONS:
         answer = answer_trips(release, asked, anyway=anyway, add=None if beside is None else beside.add_trips)
     else:
         answer = (answer_question if beside is None else beside)(release, asked)
-    return replace(answer, title=asked.title(taps=release.visits_are_taps))
+    return _of_what(release, replace(answer, title=asked.title(taps=release.visits_are_taps)))
+
+
+def _of_what(release: JudgedRelease, answer: Answer) -> Answer:
+    """The answer, with the sentence on what its numbers are of."""
+    return replace(answer, note=f"{answer.note} {say_of_what(release.datasheet)}".strip())

@@ -148,7 +148,7 @@ def present_release(
 ) -> None:
     """What was released, where it and `more` of it lies, where it is booked, and how far its numbers can be trusted."""
     from wayveil.accuracy.accuracy import ALL_NOISE
-    from wayveil.released.left_out import say_left_out
+    from wayveil.released.left_out import say_left_out, say_of_what
 
     noise = made.accuracy.is_noise
     if noise:
@@ -161,7 +161,7 @@ def present_release(
         "written_to": str(folder),
         **(more or {}),
         "booked_in": booked_in,
-        "verdict": made.accuracy.words,
+        "verdict": f"{made.accuracy.words} {say_of_what(made.datasheet)}",
     }
     present(facts, as_json=as_json)
 

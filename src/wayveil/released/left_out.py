@@ -10,6 +10,24 @@ _WITHOUT_ID = {
 }
 
 
+def say_of_what(datasheet: Datasheet) -> str:
+    """Say of what the numbers of a release are: of all rows, or of those that a bound lets count."""
+    guarantee: dict[str, Any] = datasheet.get("guarantee") or {}
+    if not guarantee:
+        return ""
+    bounds = guarantee.get("bounds") or {}
+    most = (
+        bounds.get("max_trips")
+        if guarantee.get("unit") in ("rider", "rider-day")
+        else bounds.get("max_visits")
+    )
+    if most is None and bounds.get("without_id") != "drop":
+        return "These are numbers of all rows that could be read."
+    counted = [] if most is None else [f"at most {int(most):,} of each {guarantee['unit']}, chosen at random"]
+    counted += ["no row without a rider id"] if bounds.get("without_id") == "drop" else []
+    return f"These are numbers of what was counted, not of all rows: {', and '.join(counted)}."
+
+
 def say_left_out(datasheet: Datasheet) -> list[str]:
     """One sentence for each bound and rule that the datasheet names."""
     guarantee: dict[str, Any] = datasheet.get("guarantee") or {}

@@ -1,0 +1,33 @@
+"""Every answer says of what it is the number: of all rows, or of those that a bound lets count."""
+
+import numpy as np
+
+from ring_networks import ring_of_stops
+from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.units import Rider, Trip
+from wayveil.released.left_out import say_of_what
+from wayveil.run import make_release
+from wayveil.trips.trips import Trips
+
+CITY = ring_of_stops(8, seconds=300, skip=2, routes=2)
+TRIPS = Trips.of_lists([[0, 1, 2]] * 400, CITY, time=np.tile([0, 300, 600], 400), rider=np.arange(400) // 4)
+
+
+def made(unit):
+    return make_release(
+        TRIPS, TapCounts(max_visits=3), epsilon=50, unit=unit, rows="calls", bits=SeededBits(1), seed=1
+    )
+
+
+def test_an_answer_under_a_bound_says_that_it_is_not_of_all_rows():
+    bounded = made(Rider(max_trips=2))
+    said = "not of all rows: at most 2 of each rider, chosen at random."
+    assert said in bounded.ask("stops").note
+    assert said in say_of_what(bounded.datasheet)
+    left = made(Rider(max_trips=2, without_id="drop"))
+    assert "no row without a rider id" in left.ask("stops").note
+
+
+def test_an_answer_without_a_bound_is_of_all_rows():
+    assert "numbers of all rows" in made(Trip()).ask("stops").note
