@@ -21,6 +21,7 @@ from wayveil.privacy.ledger import (
     open_ledger,
     storage,
 )
+from wayveil.privacy.ledger.facts import SCHEMA
 
 pytest_plugins = ["privacy.ledger_places"]
 
@@ -168,10 +169,10 @@ def test_a_ledger_that_disappears_while_in_use_stops_all_spending(tmp_path: Path
 def test_a_newer_schema_is_refused_in_a_sentence(place: str) -> None:
     ledger = open_ledger(place)
     with ledger._storage.transaction(write=True) as session:
-        session.change_fact("schema", "3")
-    with pytest.raises(LedgerError, match=r"written in schema 3 .* use the newer version"):
+        session.change_fact("schema", str(SCHEMA + 1))
+    with pytest.raises(LedgerError, match=rf"written in schema {SCHEMA + 1} .* use the newer version"):
         open_ledger(place)
-    with pytest.raises(LedgerError, match="schema 2"):
+    with pytest.raises(LedgerError, match=f"schema {SCHEMA}"):
         reserve(ledger)
 
 

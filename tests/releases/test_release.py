@@ -14,9 +14,9 @@ from wayveil.mechanisms.safepath import SafePath
 from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.keys import key_fingerprint, public_text, signing_key
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
-from wayveil.released.signing import key_fingerprint, public_text, signing_key
 from wayveil.released.trust import read_pins
 from wayveil.released.verification import UnknownKeyError, verify_release
 from wayveil.releases.choices import default_mechanism

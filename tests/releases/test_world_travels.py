@@ -12,8 +12,8 @@ from wayveil.errors import InputError
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.keys import public_text, signing_key
 from wayveil.privacy.units import Event, Trip
-from wayveil.released.signing import public_text, signing_key
 from wayveil.releases.release import Release
 from wayveil.run import make_release
 from wayveil.taps.boardings import Boardings

@@ -68,7 +68,7 @@ def _main(
 @cache
 def _register() -> None:
     """Give the app its commands, once a process: an app that is run again must not have each of them twice."""
-    from wayveil.cli import demo, ledger, plan, releases, risk
+    from wayveil.cli import demo, ledger, ledger_keys, plan, releases, risk
     from wayveil.cli.ask import ask
     from wayveil.cli.check import check
     from wayveil.cli.release import release_rows
@@ -82,6 +82,7 @@ def _register() -> None:
     for panel, commands in panels.items():
         for command in commands:
             app.command(NAMES.get(command.__name__), rich_help_panel=panel)(command)
+    ledger_keys.add_key_commands(ledger.app)
     app.add_typer(ledger.app, name="ledger", rich_help_panel="Officer")
     if (lab := find_spec("wayveil.lab")) and lab.origin:  # the product works without it
         app.add_typer(import_module("wayveil.lab.cli").app, name="lab", rich_help_panel="Lab")

@@ -85,7 +85,7 @@ def show(
 
     wayveil ledger show
     """
-    opened = _existing(ledger)
+    opened = existing_ledger(ledger)
     said = plain if as_json else decimal
     if lines:
         every: list[dict[str, object]] = [
@@ -144,7 +144,7 @@ def reserve_status(
 
     wayveil ledger reserve-status
     """
-    opened = _existing(ledger)
+    opened = existing_ledger(ledger)
     if cancel is not None:
         opened.cancel(cancel, actor=getpass.getuser(), reason=reason)
     rows = [
@@ -168,6 +168,9 @@ def verify(
         list[Path] | None,
         typer.Option(help="Also check that this release is booked here, as its datasheet says."),
     ] = None,
+    heads: Annotated[
+        Path | None, typer.Option(help="Also check the heads that `ledger head --sign` noted in this file.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check the chain: an edited, removed, moved or cut-off line is reported, with exit code 1.
@@ -175,11 +178,13 @@ def verify(
     wayveil ledger verify
     """
     from wayveil.releases.booked import problem_of
+    from wayveil.releases.noted_heads import read_heads
     from wayveil.releases.store import load_datasheet
 
-    opened, folders = _existing(ledger), release or []
-    noted = [load_datasheet(folder)["ledger"] for folder in folders]
-    result = opened.verify([booked["head"] for booked in noted if booked is not None])
+    opened, folders = existing_ledger(ledger), release or []
+    booked = [load_datasheet(folder)["ledger"] for folder in folders]
+    noted = [] if heads is None else read_heads(opened, heads)
+    result = opened.verify([*(each["head"] for each in booked if each is not None), *noted])
     problem = result.problem
     if problem is None:
         problem = next(filter(None, (problem_of(folder, opened) for folder in folders)), None)
@@ -200,7 +205,7 @@ def adopt(
     """
     from wayveil.releases import booked
 
-    made = booked.adopt(folder, _existing(ledger), dataset, getpass.getuser())
+    made = booked.adopt(folder, existing_ledger(ledger), dataset, getpass.getuser())
     typer.echo(f"{folder} is booked for {dataset} with epsilon {decimal(made.epsilon)}")
 
 
@@ -292,7 +297,7 @@ def policy(
     changes |= {"actors": None} if everybody else {}
     changes |= {"total_epsilon": None} if no_total else {}
     changes |= {"per_period_epsilon": None, "period_days": None} if no_period else {}
-    opened = _existing(ledger)
+    opened = existing_ledger(ledger)
     current = opened.policy(dataset)
     if current is None:
         known = ", ".join(opened.datasets()) or "none"
@@ -306,7 +311,7 @@ def policy(
     present({"dataset": dataset, **current.payload()}, as_json=as_json)
 
 
-def _existing(place: str | None) -> "Ledger":
+def existing_ledger(place: str | None) -> "Ledger":
     """The ledger at a place, or the default one; it must be there."""
     from wayveil.privacy.ledger import open_ledger
     from wayveil.releases.accounts import default_place

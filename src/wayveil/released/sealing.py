@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wayveil.errors import InputError
 from wayveil.files import write_whole
-from wayveil.released.signing import public_text, signature_holds, signing_key
+from wayveil.privacy.keys import key_path, own_public, signature_holds, signing_key
 from wayveil.released.verification import hash_file
 
 SEAL = "sealed.json"
@@ -50,7 +50,7 @@ def open_seal(text: str, path: Path) -> dict[str, str]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"is not a seal ({error})", file=path) from error
     body = json.dumps(content, sort_keys=True).encode()
-    if not signature_holds(public_text(signing_key()), signature, body):
+    if not signature_holds(own_public(key_path()) or "", signature, body):
         raise InputError("was changed, or sealed with another key than the one in use here", file=path)
     return content
 

@@ -7,27 +7,43 @@ from typing import Any
 
 from wayveil.errors import InputError
 from wayveil.files import write_whole
-from wayveil.released.signing import default_key_path, key_fingerprint, public_text, signing_key
+from wayveil.privacy.keys import key_fingerprint, key_path, own_public
 
 
 def trust_file() -> Path:
     """Where pinned keys are kept, beside one's own."""
-    return default_key_path().with_name("trusted-keys.json")
+    return key_path().with_name("trusted-keys.json")
 
 
 def is_trusted(fingerprint: str) -> bool:
-    """Tell whether it is one's own key or a pinned one."""
-    if fingerprint in read_pins():
-        return True
-    own = default_key_path()
-    return own.exists() and key_fingerprint(public_text(signing_key(own))) == fingerprint
+    """Tell whether it is one's own key or a pinned one, and nobody revoked it."""
+    entry = read_pins().get(fingerprint)
+    if entry is not None:
+        return "revoked" not in entry
+    own = own_public(key_path())
+    return own is not None and key_fingerprint(own) == fingerprint
+
+
+def is_revoked(fingerprint: str) -> bool:
+    """Tell whether somebody said that this key is not to be believed any more."""
+    return "revoked" in (read_pins().get(fingerprint) or {})
 
 
 def pin(fingerprint: str) -> None:
     """Believe this key from now on."""
-    path = trust_file()
-    pins = {**read_pins(), fingerprint: {"pinned": datetime.now(UTC).isoformat(timespec="seconds")}}
-    write_whole(path, json.dumps(pins, indent=2))
+    _note(fingerprint, "pinned")
+
+
+def revoke(fingerprint: str) -> None:
+    """Never believe this key again, whatever it signed."""
+    _note(fingerprint, "revoked")
+
+
+def _note(fingerprint: str, what: str) -> None:
+    noted = {what: datetime.now(UTC).isoformat(timespec="seconds")}
+    pins = read_pins()
+    pins[fingerprint] = {**(pins.get(fingerprint) or {}), **noted}
+    write_whole(trust_file(), json.dumps(pins, indent=2))
 
 
 def read_pins() -> dict[str, Any]:

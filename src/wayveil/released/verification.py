@@ -8,8 +8,8 @@ from shlex import quote
 from typing import Any
 
 from wayveil.errors import InputError
-from wayveil.released.signing import key_fingerprint, signature_holds
-from wayveil.released.trust import is_trusted, pin
+from wayveil.privacy.keys import key_fingerprint, signature_holds
+from wayveil.released.trust import is_revoked, is_trusted, pin
 
 MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
 FORMAT = 4
@@ -90,6 +90,8 @@ def _check_file(folder: Path, name: str, expected: Any) -> None:
 
 
 def _check_signer(found: Verified, trust: str | None) -> None:
+    if is_revoked(found.key):
+        raise InputError(f"was signed by a key that was revoked ({found.key})", file=found.folder)
     if trust == ANY_KEY or (trust is None and is_trusted(found.key)):
         return
     if trust is None:

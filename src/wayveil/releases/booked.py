@@ -17,7 +17,9 @@ def problem_of(folder: Path, ledger: Ledger) -> str | None:
     The hash of its manifest, which vouches for every file in it, must be that of a committed line, and epsilon, delta,
     unit, mechanism, parameters and world on its datasheet must be those of the reservation.
     """
-    verify_release(folder, trust=ANY_KEY)
+    signer = verify_release(folder, trust=ANY_KEY).key
+    if signer in ledger.revoked():
+        return f"{folder} was signed by a key that was revoked ({signer})"
     line = ledger.committed(hash_file(folder / MANIFEST))
     if line is None:
         return f"{folder} is no release that was committed in this ledger"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wayveil.disclosures import ROOM
 from wayveil.errors import InputError, WayveilError
-from wayveil.released.signing import signing_key
+from wayveil.privacy.keys import signing_key
 
 # A small release with its pages; larger ones are of the order of the file they come from.
 SMALLEST_RELEASE = 32 << 20

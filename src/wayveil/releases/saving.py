@@ -9,9 +9,9 @@ import polars as pl
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import InputError, WayveilError
 from wayveil.files import whole_folder
+from wayveil.privacy.keys import public_text, signing_key
 from wayveil.privacy.ledger.terms import Terms
 from wayveil.released.datasheet_page import datasheet_page
-from wayveil.released.signing import public_text, signing_key
 from wayveil.released.verification import FORMAT, MANIFEST, SIGNATURE, hash_file
 from wayveil.releases.store import ACCURACY, DATASHEET, PLAN, TRIPS, WORLD
 from wayveil.trips.visits import write_joined, write_visits

@@ -8,10 +8,10 @@ from pathlib import Path
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.plan.plan import Plan
 from wayveil.plan.reading import require_days
+from wayveil.privacy.keys import signing_key
 from wayveil.privacy.ledger import Ledger, LedgerError, open_ledger
 from wayveil.privacy.ledger.data_time import span_of
 from wayveil.progress import step
-from wayveil.released.signing import signing_key
 from wayveil.releases.accounts import open_account
 from wayveil.releases.preflight import require_room
 from wayveil.series.accounting import policy_of

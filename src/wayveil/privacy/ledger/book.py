@@ -12,6 +12,7 @@ from wayveil.privacy.ledger.admission import admit_reservation
 from wayveil.privacy.ledger.fingerprint import Fingerprint
 from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, KnownRowsError, LedgerError, Line
 from wayveil.privacy.ledger.policy import Policy
+from wayveil.privacy.ledger.roles import Roles
 
 
 class Book:
@@ -25,6 +26,7 @@ class Book:
         self.accounts: dict[str, Account] = {}
         self.reservations: dict[str, Held] = {}
         self.contents: dict[str, Fingerprint] = {}
+        self.roles = Roles()
 
     def account(self, dataset: str) -> Account:
         return self.accounts.get(dataset) or Account()
@@ -64,6 +66,7 @@ class Book:
         """
         if not line.actor or not line.dataset:
             raise ParameterError("a ledger line needs the name of a dataset and of the actor who writes it")
+        self.roles.admit(line)
         if line.kind == "policy":
             Policy.from_payload(line.payload)
         elif line.kind == "content":
@@ -72,7 +75,7 @@ class Book:
             self._content_of(line)
         elif line.kind == "reserve":
             self._admit_reserve(line, replaying)
-        else:
+        elif line.kind != "key":
             self._admit_step(line, self.held(line.reservation))
 
     def _admit_reserve(self, line: Line, replaying: bool) -> None:
@@ -154,6 +157,10 @@ class Book:
     def apply(self, line: Line) -> None:
         """Take over a line that `admit` accepts."""
         self.time = self.clock(line.time)
+        if line.kind == "key":
+            self.roles.apply(line)
+            self.head = line.head
+            return
         account = self.accounts.setdefault(line.dataset, Account())
         if line.kind == "policy":
             account.set_policy(Policy.from_payload(line.payload))

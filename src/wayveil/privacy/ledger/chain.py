@@ -32,6 +32,12 @@ class Chain:
         """The file or the database, without password."""
         return self._storage.name
 
+    @property
+    def id(self) -> str:
+        """What tells this ledger from every other, wherever it lies."""
+        with self._broken_named(), self._storage.transaction(write=False) as session:
+            return read_facts(session)["id"]
+
     def entries(self, dataset: str | None = None) -> list[Line]:
         """The lines in order, of one dataset or of all."""
         with self._broken_named(), self._storage.transaction(write=False) as session:
@@ -100,6 +106,7 @@ class Chain:
                     **fields,
                 )
                 check(book)
+                line = book.roles.sign(line)
                 book.admit(line)
                 session.append(line.sequence, line.text, line.hash)
                 session.change_fact("head", str(line.head))

@@ -10,9 +10,10 @@ from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, LedgerError, L
 from wayveil.privacy.ledger.storage import Session
 
 # Schema 2 has units, contents and looks on its lines, and a key of fingerprints. A ledger of schema 1 is read as it
-# is and becomes one of schema 2 when the next line is written; its lines and their hashes stay as they are.
-SCHEMA = 2
-READABLE = ("1", "2")
+# is and becomes one of the newest when the next line is written; its lines and their hashes stay as they are. Schema 3
+# has officers: earlier versions do not ask for their signatures, and must not write to it.
+SCHEMA = 3
+READABLE = ("1", "2", "3")
 
 
 def replay(session: Session, book: Book) -> Iterator[Line]:
@@ -49,15 +50,17 @@ def read_facts(session: Session) -> dict[str, str]:
             f"this ledger is written in schema {facts['schema']} and this Wayveil reads schema {SCHEMA}: "
             "use the newer version that wrote it"
         )
-    if facts["schema"] == str(SCHEMA) and "content_key" not in facts:
+    if facts["schema"] != "1" and "content_key" not in facts:
         raise BrokenLedgerError("its key of fingerprints is missing")
     return facts
 
 
 def upgrade(session: Session) -> None:
-    """Make a ledger of schema 1 one of schema 2. No line changes, so the chain and every noted head still hold."""
-    if read_facts(session)["schema"] == "1":
+    """Make an earlier ledger one of this schema. No line changes, so the chain and every noted head still hold."""
+    schema = read_facts(session)["schema"]
+    if schema == "1":
         session.add_fact("content_key", new_key())
+    if schema != str(SCHEMA):
         session.change_fact("schema", str(SCHEMA))
 
 

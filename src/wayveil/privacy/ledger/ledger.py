@@ -26,6 +26,7 @@ from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
 from wayveil.privacy.ledger.line_facts import LineFacts
 from wayveil.privacy.ledger.lines import Head, LedgerError, Line, canonical, digest, moment_text
 from wayveil.privacy.ledger.policy import Policy, exact_or_zero
+from wayveil.privacy.ledger.roles import EVERY_DATASET
 from wayveil.privacy.ledger.statements import (
     Booked,
     DatasetSummary,
@@ -83,6 +84,18 @@ class Ledger(Chain):
     def set_policy(self, dataset: str, policy: Policy, actor: str) -> Head:
         """Put a policy in force. It may be lower than what is spent; then nothing more can be spent."""
         return self._append("policy", actor, dataset=dataset, payload=policy.payload()).head
+
+    def appoint(self, officer: str | None, actor: str) -> Head:
+        """Name the officer by her public key; None: nobody is. Once there is one, only she can name the next.
+
+        From here on policies, new datasets, confirmations of new people and revocations need her signature (`roles`).
+        """
+        return self._append("key", actor, dataset=EVERY_DATASET, payload={"officer": officer}).head
+
+    def revoke(self, fingerprint: str, reason: str, actor: str) -> Head:
+        """Say that a signing key is not to be believed any more: `verify` reports what it signed."""
+        payload = {"revoked": fingerprint, "reason": reason}
+        return self._append("key", actor, dataset=EVERY_DATASET, payload=payload).head
 
     def reserve(
         self,
@@ -183,6 +196,17 @@ class Ledger(Chain):
         return self._append("commit", actor, reservation=reservation, payload=payload).head
 
     # --- reading
+
+    @property
+    def officer(self) -> str | None:
+        """The public key of the officer; None if there is none."""
+        with self._reading() as book:
+            return book.roles.officer
+
+    def revoked(self) -> dict[str, Line]:
+        """The signing keys that were revoked, by fingerprint, with the line that did it."""
+        with self._reading() as book:
+            return dict(book.roles.revoked)
 
     def spent(self, dataset: str) -> Fraction:
         """What one unit has lost: the sum of all that was reserved and not cancelled. A settled run counts as settled.

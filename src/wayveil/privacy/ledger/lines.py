@@ -16,11 +16,11 @@ from wayveil.disclosures import KNOWN_PEOPLE
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.privacy.ledger.data_time import Days
 
-Kind = Literal["policy", "content", "look", "reserve", "start", "settle", "commit", "cancel"]
+Kind = Literal["policy", "content", "look", "reserve", "start", "settle", "commit", "cancel", "key"]
 LINE_KINDS: tuple[str, ...] = get_args(Kind)
 # Fields that came later. A line that does not use them is written without them, so that every line of an earlier
 # version keeps its text and its hash.
-LATER: dict[str, Any] = {"unit": None, "private": True}
+LATER: dict[str, Any] = {"unit": None, "private": True, "signature": None}
 
 
 class LedgerError(WayveilError):
@@ -68,6 +68,7 @@ class Line:
     `time` is what the clock said, in UTC; accounting never relies on it alone (see `Book.time`).
     `unit` is whom the release protects, with its bounds (see `conversion`); lines of an earlier version have none.
     `private` is false for a release that carries no guarantee: it is recorded and never added to any sum.
+    `signature` is the officer's over the line without it, where the ledger has an officer (see `roles`).
     """
 
     sequence: int
@@ -85,6 +86,7 @@ class Line:
     payload: Any = None
     unit: Any = None
     private: bool = True
+    signature: str | None = None
 
     @property
     def days(self) -> Days | None:
@@ -132,6 +134,7 @@ class Line:
                 line.text == text
                 and line.kind in LINE_KINDS
                 and isinstance(line.private, bool)
+                and isinstance(line.signature, str | None)
                 and all(isinstance(name, str) for name in names)
             )
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, ParameterError) as error:
