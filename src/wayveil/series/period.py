@@ -102,11 +102,14 @@ class Maker:
         stated = statement_of(plan)
         if not stated.purpose:
             stated = replace(stated, purpose=f"series {plan.name}, {due.label}")
-        booking = Booking(self.ledger, plan.name, self.actor, days=due.days)
+        said = plan.protection
+        booking = Booking(self.ledger, plan.name, self.actor, new_people=said.new_people, days=due.days)
         means = Means(
             engine=read.engine,
             prior=self.earlier(order.mechanism, order.unit, due.days),
             keep=self.folder.paid(due.label),
+            memory=int(plan.machine.memory * 2**30),
+            trips_out=plan.output.trips_out,
         )
         return carry_out(order, price_of(plan), booking, stated, means)
 
