@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from wayveil.cli import main
+from wayveil.privacy.keys import key_fingerprint, key_path, own_public
 from wayveil.releases.accounts import default_place
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import write_visits
@@ -305,3 +306,44 @@ def test_a_release_made_without_the_ledger_can_be_adopted(wayveil, place):
     assert wayveil("ledger", "verify", "--release", "out")[0] == 0
     assert [row["spent"] for row in shown(wayveil, "show")] == ["1"]
     assert wayveil("ledger", "adopt", "out", "--dataset", "nobody")[0] != 0
+
+
+def test_an_officers_ledger_by_command(wayveil, place, monkeypatch):
+    wayveil("ledger", "init", "--dataset", "trips.parquet", "--total-epsilon", 2)
+    assert "nobody" in wayveil("ledger", "officer")[1]
+    monkeypatch.setenv("WAYVEIL_HOME", str(place / "officer"))
+    ledger = place / "home" / "ledger"
+    assert wayveil("ledger", "officer", ledger, "--appoint", "me")[0] == 0
+    assert wayveil("ledger", "policy", ledger, "--dataset", "trips.parquet", "--total-epsilon", 3)[0] == 0
+    monkeypatch.setenv("WAYVEIL_HOME", str(place / "home"))
+    code, _, err = wayveil("ledger", "policy", "--dataset", "trips.parquet", "--total-epsilon", 99)
+    assert (code, "only the officer of this ledger" in err) == (2, True)
+    code, _, err = wayveil("ledger", "init", "--dataset", "another", "--total-epsilon", 99)
+    assert (code, "only the officer of this ledger" in err) == (2, True)
+    assert release(wayveil, "trips.parquet", "out", "--max-trips", 1)[0] == 0
+    assert wayveil("ledger", "verify", "--release", "out")[0] == 0
+
+
+def test_heads_are_countersigned_elsewhere_and_checked(wayveil, place):
+    wayveil("ledger", "init", "--dataset", "trips.parquet")
+    notes = place / "elsewhere.jsonl"
+    head = wayveil("ledger", "head", "--sign", notes)[1].strip()
+    assert head == wayveil("ledger", "head")[1].strip()
+    assert wayveil("ledger", "verify", "--heads", notes)[0] == 0
+    (place / "home" / "ledger").unlink()
+    wayveil("ledger", "init", "--dataset", "trips.parquet")
+    code, _, err = wayveil("ledger", "verify", "--heads", notes)
+    assert (code, "no head of this ledger" in err) == (2, True)
+
+
+def test_a_signing_key_is_replaced_and_revoked(wayveil, place):
+    options = ("--max-trips", 1, "--policy-epsilon", 5)
+    assert release(wayveil, "trips.parquet", "first", *options)[0] == 0
+    old = key_fingerprint(own_public(key_path()))
+    assert wayveil("ledger", "rotate")[0] == 0
+    assert wayveil("verify", "first")[0] == 0, "what the old key signed stays good"
+    assert release(wayveil, "trips.parquet", "second", "--max-trips", 1)[0] == 0
+    assert wayveil("ledger", "revoke", old, "--reason", "stolen")[0] == 0
+    code, _, err = wayveil("verify", "first")
+    assert (code, "revoked" in err) == (2, True)
+    assert wayveil("verify", "second")[0] == 0

@@ -20,44 +20,39 @@ import numpy as np
 
 from wayveil import run as run_module
 from wayveil.errors import WayveilError
+from wayveil.lab.audits.conversion_games import (
+    EPSILON,
+    one_trip_covers_two,
+    play_conversions,
+    trained_like_counts,
+)
 from wayveil.lab.audits.disguises import DISGUISES, KEY, datasets, outcome
 from wayveil.lab.audits.door import ACTOR, DATASET, nothing_broken
 from wayveil.lab.audits.door_files import ANY_MOVE
-from wayveil.lab.audits.door_variants import TREE
-from wayveil.lab.audits.grey_box import Examination, check_distances, distances
-from wayveil.lab.audits.neighbours import with_trips
-from wayveil.lab.audits.recording import Subject, record, replay
-from wayveil.lab.audits.tiny_worlds import crowd, plain_world, tiny_grid
-from wayveil.mechanisms.dp_loc import DpLoc
-from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.lab.audits.grey_box import Examination
+from wayveil.lab.audits.tiny_worlds import plain_world
 from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.privacy.bits import Bits, SeededBits
-from wayveil.privacy.gradients import CLIP
+from wayveil.privacy.bits import Bits
 from wayveil.privacy.ledger import (
     DataLimit,
     Days,
     Ledger,
     LedgerError,
     Policy,
-    account,
-    conversion,
     open_ledger,
 )
-from wayveil.privacy.ledger.conversion import BookedUnit
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter, fingerprint
+from wayveil.privacy.ledger.roles import Roles
 from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.ledger.traits import Traits
-from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit
+from wayveil.privacy.units import Event, Trip
 from wayveil.releases import making, paid
+from wayveil.releases.key_changes import appoint_officer
 from wayveil.releases.paid import Paid, resume_release
 from wayveil.releases.release import Release
 from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
-
-EPSILON, DELTA = Fraction(4), Fraction(1, 1000)
-TRAINED = DpLoc(weakest=0, training_steps=3, batch=1000, most_drawn=Fraction(1, 2), hidden=8, clip=0.05)
-CHANCES = 4
 
 POINTS = TapCounts(max_visits=9, time="60")
 FIRST = date(2026, 1, 5)
@@ -76,110 +71,6 @@ class LedgerGame:
     name: str
     play: Play
     broken: Callable[[], AbstractContextManager[Any]] = nothing_broken
-
-
-def play_conversions(folder: Path, bits: Bits) -> Examination:
-    """Change one trip or one visit, and hold what that moves against what the policy's unit was charged."""
-    findings = Examination()
-    for mechanism, unit in _released():
-        subject = Subject(mechanism, unit, EPSILON, delta=DELTA if mechanism.trained else None)
-        for policy, pairs in _neighbours().items():
-            times = _charged(folder, subject, policy)
-            if times is None:
-                continue
-            tries = [(pair, _seed(bits)) for pair in pairs for _ in range(CHANCES)]
-            moved = max(_times_epsilon(subject, *pair, seed) for pair, seed in tries)
-            findings.questions += len(tries)
-            findings.loss = max(findings.loss, moved * EPSILON)
-            if moved > times:
-                findings.problems.append(
-                    f"{mechanism.name} for {unit.name}: one {policy} loses {float(moved):.2f} epsilon, and the ledger "
-                    f"charges {times}"
-                )
-    return findings
-
-
-def _released() -> Iterator[tuple[Mechanism, Unit]]:
-    units: list[Unit] = [Trip()]
-    units += [kind(max_trips=most) for kind in (Rider, RiderDay) for most in (1, 2, 4)]
-    for mechanism in (TREE, TRAINED):
-        yield from ((mechanism, unit) for unit in units)
-
-
-def _neighbours() -> dict[str, list[tuple[Trips, Trips]]]:
-    """By unit of a policy: pairs that differ in one of them, for a rider who has other trips."""
-    world = tiny_grid()
-    others = crowd(world, busy=4)
-    rider = len(others)
-    some = with_trips(others, [[0, 1, 2], [1, 2], [2, 1, 0], [3, 4]], [rider] * 4, day=2)
-    alone = with_trips(others, [[0, 1]], [rider], day=2)
-    return {
-        "trip": [(each, with_trips(each, [[5, 4, 3]], [rider], day=2)) for each in (some, alone)],
-        "event": [
-            pair
-            for each in (some, alone)
-            for pair in ((each, _changed(each, place=5)), (each, _changed(each, place=5, later=86_400)))
-        ],
-    }
-
-
-def _changed(trips: Trips, *, place: int, later: int = 0) -> Trips:
-    """The same trips; the first visit of the last one is at another place, perhaps on another day."""
-    first = int(trips.offsets[-2])
-    location, time = trips.location.copy(), np.array(trips.time)
-    location[first] = place
-    time[first:] += later
-    return replace(trips, location=location, time=time)
-
-
-def _charged(folder: Path, subject: Subject, policy: str) -> Fraction | None:
-    """How many times epsilon one unit of a policy is charged for a release; None where that is refused."""
-    ledger = open_ledger(folder / f"{len(list(folder.iterdir()))}.ledger")
-    ledger.set_policy(DATASET, Policy(1000, total_delta="1/2", unit=policy), actor=ACTOR)
-    try:
-        ledger.reserve(
-            DATASET,
-            subject.epsilon,
-            subject.delta or 0,
-            actor=ACTOR,
-            mechanism="audited",
-            unit=subject.unit,
-        )
-    except LedgerError:
-        return None
-    return ledger.spent(DATASET) / subject.epsilon
-
-
-def _times_epsilon(subject: Subject, trips: Trips, neighbour: Trips, seed: int) -> Fraction:
-    """What the pair loses, in epsilons of the release: of counts the loss, of steps how many clips they moved."""
-    recorded, _ = record(subject, trips, SeededBits(seed), seed)
-    replayed, _ = replay(subject, neighbour, recorded, seed)
-    worst = check_distances(subject, recorded, replayed, Examination()) / subject.epsilon
-    for exchange, twin in zip(recorded.exchanges, replayed.exchanges, strict=True):
-        if exchange.question.kind == "training":
-            _, squared, _ = distances(exchange.exact, twin.exact)
-            worst = max(worst, Fraction(int(float(squared) ** 0.5), CLIP))
-    return worst
-
-
-def _seed(bits: Bits) -> int:
-    return int(bits.words(1)[0] >> 1)
-
-
-def _trained_like_counts() -> AbstractContextManager[Any]:
-    """Trained releases are converted as if their noise covered as many trips as are counted."""
-    honest = conversion.steps
-    return patch.object(account, "steps", lambda *given, trained=False: honest(*given))
-
-
-def _one_trip_covers_two() -> AbstractContextManager[Any]:
-    """One trip more is charged once although it may swap two trips and only one is counted."""
-    honest = conversion.steps
-
-    def steps(release: BookedUnit, *given: Any, **more: Any) -> int | None:
-        return honest(replace(release, bounds={**release.bounds, "max_trips": 4}), *given, **more)
-
-    return patch.object(account, "steps", steps)
 
 
 def play_priors(folder: Path, bits: Bits) -> Examination:
@@ -334,6 +225,33 @@ def _unsealed() -> Iterator[None]:
         yield
 
 
+def play_officer(folder: Path, bits: Bits) -> Examination:
+    """Raise a policy, make a dataset and wave people through, in a ledger whose officer is somebody else."""
+    found, ledger = Examination(), _ledger(folder)
+    ledger.take_in(DATASET, _taps(), actor=ACTOR)
+    with patch.dict("os.environ", {"WAYVEIL_HOME": str(folder / "officer")}):
+        appoint_officer(ledger, "me", "officer")
+    richer = Policy(10**6, unit="event")
+    tries: dict[str, Callable[[], object]] = {
+        "a policy was raised": lambda: ledger.set_policy(DATASET, richer, actor=ACTOR),
+        "a dataset was made": lambda: ledger.set_policy("another", richer, actor=ACTOR),
+        "known people passed as new": lambda: ledger.take_in("b", _taps(), actor=ACTOR, new_people=True),
+        "the officer was dismissed": lambda: ledger.appoint(None, ACTOR),
+    }
+    with patch.dict("os.environ", {"WAYVEIL_HOME": str(folder / "analyst")}):
+        for what, attempt in tries.items():
+            found.questions += 1
+            with suppress(LedgerError):
+                attempt()
+                found.problems.append(f"{what} without the officer")
+    return found
+
+
+def _nobody_signs() -> AbstractContextManager[Any]:
+    """The officer is named, and nobody asks for her signature."""
+    return patch.object(Roles, "needs_signature", lambda self, line: False)
+
+
 def _taps(visits: int = 60) -> Trips:
     place = (np.arange(visits) % WORLD.size).astype(np.int32)
     time = (FIRST - date(1970, 1, 1)).days * 86_400 + 8 * 3600 + 60 * np.arange(visits)
@@ -355,15 +273,17 @@ GAMES = (
     LedgerGame("the same people in disguise", play_disguises),
     LedgerGame("the same points on another grid", play_grids),
     LedgerGame("a datasheet edited before it is signed", play_edits),
+    LedgerGame("policies that the officer did not sign", play_officer),
 )
 BROKEN_GAMES = (
-    LedgerGame("training charged as if it covered all trips", play_conversions, _trained_like_counts),
-    LedgerGame("a swap of trips charged like one trip", play_conversions, _one_trip_covers_two),
+    LedgerGame("training charged as if it covered all trips", play_conversions, trained_like_counts),
+    LedgerGame("a swap of trips charged like one trip", play_conversions, one_trip_covers_two),
     LedgerGame("priors that are free whoever paid", play_priors, _prior_for_nothing),
     LedgerGame("days that are believed", play_days, _days_believed),
     LedgerGame("people known by what stands there", play_disguises, _plain_eyes),
     LedgerGame("points known by their cells", play_grids, _known_by_cells),
     LedgerGame("what waits taken as it lies there", play_edits, _unsealed),
+    LedgerGame("an officer whom nobody asks", play_officer, _nobody_signs),
 )
 
 

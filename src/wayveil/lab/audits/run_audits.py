@@ -16,6 +16,7 @@ from wayveil.errors import ParameterError, WayveilError
 from wayveil.lab.audits.audit_table import AS_BUILT, AuditRow, AuditTable, Measure
 from wayveil.lab.audits.block_games import block_games
 from wayveil.lab.audits.conformance import conformance
+from wayveil.lab.audits.conversion_games import EPSILON as PLAYED_FOR
 from wayveil.lab.audits.distinguish import Attack, runs_to_show
 from wayveil.lab.audits.door_audit import (
     RELEASE,
@@ -26,7 +27,6 @@ from wayveil.lab.audits.door_audit import (
 )
 from wayveil.lab.audits.grey_box import Examination, examine
 from wayveil.lab.audits.ledger_games import BROKEN_GAMES, GAMES, LEDGER, play_game
-from wayveil.lab.audits.ledger_games import EPSILON as PLAYED_FOR
 from wayveil.lab.audits.mutants import BLOCKS, CHORUS, DOOR, GAME, GREY, HEAVY_RIDER, LAW
 from wayveil.lab.audits.neighbours import chooser, some_neighbour, some_trips
 from wayveil.lab.audits.one_run import one_run
