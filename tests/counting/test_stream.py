@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -200,6 +201,20 @@ def test_scratch_of_a_killed_run_is_swept_and_a_living_ones_is_not(tmp_path):
     with scratch_space(tmp_path, 0):
         assert not dead.exists()
     assert list(tmp_path.iterdir()) == [living]
+
+
+def test_without_duckdb_memory_counts_and_stream_says_how_to_install_it(tmp_path, monkeypatch):
+    random_visits(1, WORLDS["network"]).write_parquet(tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.setattr(stream, "find_spec", lambda name: None)
+    found = problem_of(StreamEngine(tmp_path), tmp_path / "a.parquet")
+    assert "pip install 'wayveil[stream]'" in str(found)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+    files = TripFiles.at(tmp_path / "a.parquet", WORLDS["network"])
+    assert choose_engine(files)[0].name == "memory"
+    gate = Gate(Trip(), Budget(1), SeededBits(0))
+    with MemoryEngine().open(files, Steps(RULES["keep"]), gate) as opened:
+        assert opened.counter() is not None
 
 
 def test_too_small_a_scratch_is_said_before_anything_is_read(tmp_path, monkeypatch):

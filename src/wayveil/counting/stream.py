@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
@@ -70,6 +71,11 @@ class StreamEngine:
         if isinstance(trips, Trips):
             raise ParameterError(
                 "the engine `stream` counts files; give a TripFiles, or use the engine `memory`"
+            )
+        if find_spec("duckdb") is None:  # whatever the order of the rows, which may not need to be sorted
+            raise ParameterError(
+                "the engine `stream` needs DuckDB: pip install 'wayveil[stream]', or use the engine `memory`. Nothing "
+                "was spent"
             )
         with scratch_space(self.scratch, needed_space(trips)) as folder:
             prepared, seen = prepare(trips, PieceWork(steps, gate.unit, gate.choice_key(), prints), folder)
