@@ -34,6 +34,8 @@ class Place:
         (folder / "points.csv").write_text(POINTS)
         taps = "".join(f"2026-01-05 08:0{i}:00,{self.city.ids[i]},c{i}\n" for i in range(4))
         (folder / "taps.csv").write_text("event_time,stop_id,card_id\n" + taps)
+        self.plan = folder / "wayveil.toml"
+        self.plan.write_text("[protection]\nepsilon = 1\n")
         self.made = self.release()
         self.out = self.made.save(folder / "release")
         self.comparison = self.compare()
@@ -67,10 +69,12 @@ PRODUCT: dict[str, Any] = {
     "display": lambda p: len(wv.display(p.city)),
     "draw_map": lambda p: wv.draw_map(p.made).svg,
     "export": lambda p: len(wv.export(p.out, "od", p.new(".csv"), anyway=True)),
+    "guess_plan": lambda p: wv.guess_plan(p.folder / "trips.parquet", p.feed, ledger="none").said(),
     "mechanisms": lambda p: sorted(wv.mechanisms()),
     "open_ledger": lambda p: wv.open_ledger(p.folder / "ledger").datasets(),
     "open_world": lambda p: wv.open_world(GRID).size,
     "read_gtfs": lambda p: wv.read_gtfs(p.feed).size,
+    "read_plan": lambda p: wv.read_plan(p.plan).said(),
     "read_points": lambda p: len(wv.read_points(p.folder / "points.csv", wv.open_world(GRID))),
     "read_taps": lambda p: len(wv.read_taps(p.folder / "taps.csv", p.city).taps),
     "read_trips": lambda p: len(wv.read_trips(p.folder / "trips.parquet", p.city)),

@@ -48,7 +48,7 @@ def run(plan: Plan, *, say: Callable[[str], None] = lambda _: None) -> Release:
     if paid.saved:
         commit_saved(paid, _ledger_place(plan))
         return Release.load(out)
-    with claimed(out, size=sum(map(size_of, files_of(plan)))):
+    with claimed(out, size=0 if paid.kept else sum(map(size_of, files_of(plan)))):
         made = _finish(plan, paid) if paid.kept else _begin(plan, paid, say)
         judged = replace(made, known_accuracy=made.accuracy, plan=paid.plan)
         judged.save(out)
@@ -117,6 +117,12 @@ def release(data: Any, mechanism: Mechanism | str | None = None, **given: Any) -
         return make_release(rows, mechanism, **options)
     with claimed(Path(out)):
         paid = Paid(Path(out))
+        if paid.kept:
+            raise InputError(
+                "a run into this folder was paid for and not finished: wv.resume_release(out, world) finishes it "
+                f"without spending; remove {paid.folder} to give it up",
+                file=paid.out,
+            )
         made = make_release(rows, mechanism, **options, keep=paid)
         made.save(out)
         paid.forget()
@@ -129,12 +135,17 @@ def make_release(data: Rows, mechanism: Mechanism | str | None = None, **given: 
     price = Price.of(**options.of("epsilon", "delta", "currency"))
     means, choice = options.noun(Means), options.noun(UnitChoice)
     stated, booking = options.noun(Statement), options.noun(Booking)
+    not_private, said = options.of("not_private"), options.of("rows").get("rows")
     if isinstance(data, Taps):
-        order = order_taps(data, mechanism, choice, options.noun(TapTreatment), price, means.bits)
+        treatment = options.noun(TapTreatment)
+        options.refuse_unused()
+        if said not in (None, "taps"):
+            raise ParameterError(f"these rows are taps, not {said}")
+        order = order_taps(data, mechanism, choice, treatment, price, means.bits)
     else:
-        order = order_trips(data, mechanism, choice, options.noun(RowKind))
-    not_private = options.of("not_private")
-    options.refuse_unused()
+        kind = options.noun(RowKind)
+        options.refuse_unused()
+        order = order_trips(data, mechanism, choice, kind)
     return carry_out(replace(order, **not_private), price, booking, stated, means)
 
 

@@ -8,7 +8,7 @@ import pytest
 from series.series_worlds import write_plan
 from wayveil.errors import InputError, ParameterError
 from wayveil.plan.file_names import NamePattern
-from wayveil.plan.files import read_plan
+from wayveil.plan.files import keys_table, read_plan
 from wayveil.plan.files import write_plan as write_to
 from wayveil.plan.template import series_plan
 from wayveil.privacy.ledger.data_time import Days, span_of
@@ -129,3 +129,24 @@ def test_a_plan_of_the_format_before_is_read_and_written_as_one_of_today(tmp_pat
     old.write_text(EARLIER.replace("way =", "colour = 3\nway ="))
     with pytest.raises(InputError, match=r"method\.colour: there is no such key"):
         read_plan(old)
+
+
+def test_the_page_lists_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
+    assert page.partition("<!-- keys -->\n")[2].partition("\n<!-- /keys -->")[0] == keys_table()
+
+
+def test_paths_of_the_command_line_lead_from_where_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    plan = write_plan(tmp_path / "plans")
+    changed = plan.changed(**plan.from_here({"folder": "out", "ledger": "book", "world": "w.csv"}))
+    assert changed.home.resolve() == tmp_path / "here" / "out"
+    assert Path(changed.beside(str(changed.protection.ledger))).resolve() == tmp_path / "here" / "book"
+    assert plan.from_here({"ledger": "none", "world": "grid:0,0,1,1@250"}) == {
+        "ledger": "none",
+        "world": "grid:0,0,1,1@250",
+    }

@@ -225,7 +225,7 @@ class PlanOptions:
         plan = read_plan(named)
         if plan.series is not None:
             values.pop("files", None)
-        return plan.changed(**values) if values else plan
+        return plan.changed(**plan.from_here(values)) if values else plan
 
     @property
     def raw_files(self) -> list[Path]:

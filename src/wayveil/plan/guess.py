@@ -9,7 +9,7 @@ from shlex import join
 from typing import Any
 
 from wayveil.disclosures import CHECKED, discloses
-from wayveil.errors import WayveilError
+from wayveil.errors import InputError, WayveilError
 from wayveil.plan.advice import Advice, advise_trips
 from wayveil.plan.plan import Plan
 from wayveil.plan.tap_advice import TapAdvice, advise_taps
@@ -233,6 +233,19 @@ class Guess:
             except KnownRowsError as error:
                 return {**said, "name": error.dataset}
         return {**said, "policy_epsilon": f"{10 * max(float(release_epsilon(self.epsilon)), 1):g}"}
+
+
+def guess_plan(file: str | Path, world: str | Path, **keys: Any) -> Plan:
+    """Look at a file as `wayveil check` does, and give the plan that it recommends.
+
+    `keys` are those of `Guess`: columns (ours to theirs), epsilon, ledger, world_keys.
+
+    >>> plan = guess_plan("rides.csv", "city.zip")  # doctest: +SKIP
+    """
+    checked = Guess(Path(file), str(world), **keys).look()
+    if checked.plan is None:
+        raise InputError("; ".join(map(str, checked.findings.problems)) or "holds no rows", file=Path(file))
+    return checked.plan
 
 
 # The option of a key, where it is not the key with dashes; None: there is none, it goes with --with.

@@ -194,18 +194,28 @@ class Plan(Part):
         """A path of the plan, which is relative to the plan's folder."""
         return place if place.startswith("grid:") or "://" in place else str(self.path.parent / place)
 
+    def from_here(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Values whose paths lead from the plan's folder, where they led from the working folder."""
+        keys = {"world"}.union(*_PATHS.values())
+
+        def moved(value: Any) -> Any:
+            if isinstance(value, list | tuple):
+                return [moved(each) for each in value]
+            return _moved(value, Path(), self.path.parent) if isinstance(value, str) else value
+
+        return {key: moved(value) if key in keys else value for key, value in given.items()}
+
     def at(self, path: Path) -> "Plan":
         """The same plan as a file elsewhere: its paths lead from there to the same places."""
         said, folder = self.said(), path.parent
 
         def moved(place: str) -> str:
-            kept = place.startswith("grid:") or "://" in place or Path(place).is_absolute()
-            return place if kept else relpath(self.path.parent / place, folder)
+            return _moved(place, self.path.parent, folder)
 
         for section, keys in _PATHS.items():
             for key in keys & set(said.get(section, ())):
                 value = said[section][key]
-                if isinstance(value, str) and value != "none":
+                if isinstance(value, str):
                     said[section][key] = moved(value)
                 elif isinstance(value, tuple | list):
                     said[section][key] = [moved(each) for each in value]
@@ -267,6 +277,12 @@ def first_problem(error: ValidationError) -> tuple[list[str], str]:
     elif first["type"] == "extra_forbidden":
         said = "there is no such key"
     return place, said[:1].lower() + said[1:]
+
+
+def _moved(place: str, old: Path, new: Path) -> str:
+    """A path from one folder as one from another; what is no relative path stays."""
+    kept = place == "none" or place.startswith("grid:") or "://" in place or Path(place).is_absolute()
+    return place if kept else relpath(old / place, new)
 
 
 def _fill_world(made: dict[str, Any], key: str, value: Any) -> None:

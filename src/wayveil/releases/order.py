@@ -3,7 +3,7 @@
 Everything here is decided before anything is counted, by the caller's words and by public facts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wayveil.counting.steps import Steps
 from wayveil.disclosures import EMPTY
@@ -92,6 +92,8 @@ class RowKind:
 def order_trips(
     trips: Trips | TripFiles, mechanism: Mechanism | str | None, unit: UnitChoice, kind: RowKind
 ) -> Order:
-    """Order a release of trips."""
+    """Order a release of trips; those that were read from points say so themselves."""
+    if kind.rows is None and kind.rule is None and isinstance(trips, Trips) and trips.source is not None:
+        kind = replace(kind, rows="points")
     steps, chosen = kind.steps(trips.world, mechanism)
     return Order(trips, steps, chosen, choose_unit(unit, trips), said=kind.rows)
