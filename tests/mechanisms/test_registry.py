@@ -60,6 +60,7 @@ def test_names_and_classes_are_known_without_importing_any():
     found = loaded_by("import wayveil; assert 'PrivateChoice' in dir(wayveil) and 'Weave' in wayveil.__all__")
     ours = {
         "wayveil",
+        "wayveil.disclosures",
         "wayveil.errors",
         "wayveil.mechanisms",
         "wayveil.mechanisms.registry",

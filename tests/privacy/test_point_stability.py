@@ -195,7 +195,7 @@ def test_named_trips_that_are_split_further_have_no_unit_trip_and_leave_the_ledg
     ledger.set_policy("points", Policy(10, unit="trip"), actor="officer")
     before = len(list(ledger.entries()))
     for unit in (Trip(), Event()):
-        with pytest.raises(ParameterError, match="Split them or name them"):
+        with pytest.raises(ParameterError, match="Split or name them, not both"):
             release(trips, epsilon=1, unit=unit, ledger=ledger, dataset="points")
     assert len(list(ledger.entries())) == before
     assert Rider(max_trips=2).after(trips.history.stability) == Rider(max_trips=2)
