@@ -5,8 +5,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from wayveil.answers.trip_periods import is_dated
 from wayveil.counting.engines import size_of
 from wayveil.errors import InputError, ParameterError
+from wayveil.exports.menu import MENU
+from wayveil.exports.write import export
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.plan.file_names import NamePattern
 from wayveil.plan.files import plan_text, read_plan
@@ -27,6 +30,8 @@ from wayveil.releases.price import Price
 from wayveil.releases.priors import open_prior
 from wayveil.releases.release import Release
 from wayveil.releases.tap_orders import TapTreatment, order_taps
+from wayveil.report.report_page import write_report
+from wayveil.series.publishing import ENDINGS
 from wayveil.series.run import Outcome, run_series
 from wayveil.taps.taps import Taps
 from wayveil.trips.frames import frame_of
@@ -53,7 +58,22 @@ def run(plan: Plan, *, say: Callable[[str], None] = lambda _: None) -> Release:
         judged = replace(made, known_accuracy=made.accuracy, plan=paid.plan)
         judged.save(out)
         paid.forget()
+    _hand_on(plan, judged)
     return judged
+
+
+def _hand_on(plan: Plan, made: Release) -> None:
+    """Write the report and the exports that the plan wants, beside the release."""
+    out, world = plan.home, plan.world_of().place
+    for kind in plan.output.exports:
+        folder = out.with_name(f"{out.name}-exports")
+        folder.mkdir(exist_ok=True)
+        feed = plan.beside(world) if MENU[kind].feed else None
+        days = plan.source.days
+        put_on = days.first if days is not None and MENU[kind].dated and not is_dated(made.trips) else None
+        export(made, kind, folder / f"{out.name}_{kind}{ENDINGS.get(kind, '.csv')}", put_on=put_on, feed=feed)
+    if plan.output.report:
+        write_report(out.with_name(f"{out.name}-report.html"), release=made)
 
 
 def _begin(plan: Plan, paid: Paid, say: Callable[[str], None]) -> Release:

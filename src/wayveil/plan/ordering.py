@@ -47,8 +47,9 @@ def price_of(plan: Plan) -> Price:
 
 
 def statement_of(plan: Plan) -> Statement:
-    """What the plan says for the datasheet."""
-    return Statement(plan.curator, plan.purpose, plan.protection.tuned_on_data)
+    """What the plan says for the datasheet: what the release is for, and which needs."""
+    words = [*([plan.purpose] if plan.purpose else []), *(f"for {need}" for need in plan.needs)]
+    return Statement(plan.curator, "; ".join(words), plan.protection.tuned_on_data)
 
 
 def plan_mechanism(plan: Plan) -> Mechanism | None:

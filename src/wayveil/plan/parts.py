@@ -154,11 +154,18 @@ class WorldVersion(Part):
 
 
 class Need(Part):
-    """A question that the release must answer, the places it is about, and how exact the answer must be."""
+    """A question that the release is for, the places it is about, and how exact the answer should be.
+
+    Needs stand on the datasheet as its intended use; shares of epsilon are set by the mechanism, not by them.
+    """
 
     question: str = Field(description="A question of `wayveil ask`, such as boardings.")
     top: int | None = Field(None, ge=1, description="The so many busiest places; all if left out.")
     within: float = Field(gt=0, lt=1, description="How far off an answer may be, as a share: 0.1 is 10 %.")
+
+    def __str__(self) -> str:
+        places = "" if self.top is None else f", the {self.top} largest"
+        return f"{self.question}{places}, within {self.within:.0%}"
 
 
 class Allowance(Part):
