@@ -10,6 +10,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.plan.file_names import NamePattern
 from wayveil.plan.files import keys_table, read_plan
 from wayveil.plan.files import write_plan as write_to
+from wayveil.plan.plan import Plan
 from wayveil.plan.template import series_plan
 from wayveil.privacy.ledger.data_time import Days, span_of
 
@@ -150,3 +151,20 @@ def test_paths_of_the_command_line_lead_from_where_one_is(
         "ledger": "none",
         "world": "grid:0,0,1,1@250",
     }
+
+
+@pytest.mark.parametrize(
+    ("rows", "given"),
+    [
+        ("calls", {"split_gap": 600}),
+        ("taps", {"rules": {"fill": False}}),
+        ("pairs", {"zone": "Europe/Berlin"}),
+        ("points", {"alightings": True}),
+        ("legs", {"max_taps": 3}),
+        ("taps", {"engine": "stream"}),
+        ("points", {"engine": "spark"}),
+    ],
+)
+def test_a_key_that_the_rows_have_no_use_for_is_refused(rows: str, given: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=r"this is for|counted in memory"):
+        Plan.of(files="rows.csv", rows=rows, epsilon=1, **given)

@@ -41,6 +41,19 @@ SECTIONS: dict[str, type[Part]] = {
 # Of these names the plan has one for the world, whichever version is in force.
 WORLD_KEYS = ("bbox", "service_date", "walk_radius")
 ORDER = ("day", "week", "month", "year")
+# Keys that only one kind of rows has a use for.
+_OF_KIND = {
+    "points": {
+        "source": {
+            *("split_gap", "split_metres", "order", "repeated", "no_fix", "riders", "radius", "rules"),
+        }
+    },
+    "taps": {
+        "source": {"zone", "opt_out"},
+        "method": {"chain", "alightings", "rider_rules"},
+        "protection": {"sensitive", "sensitive_epsilon", "max_taps", "window_hours"},
+    },
+}
 # Keys that are paths.
 _PATHS = {
     "source": {"files"},
@@ -85,6 +98,16 @@ class Plan(Part):
     def _fits(self) -> Self:
         if self.source.rows != "taps" and self.method.way is not None:
             raise ValueError('method.way: a way is for taps; say rows = "taps", or omit it')
+        for kind, sections in _OF_KIND.items():
+            for section, keys in sections.items() if self.source.rows not in (None, kind) else ():
+                for key in sorted(keys & getattr(self, section).model_fields_set):
+                    raise ValueError(
+                        f"{section}.{key}: this is for {kind}, and the rows are {self.source.rows}"
+                    )
+        if self.source.rows in ("taps", "points") and self.machine.engine not in ("auto", "memory"):
+            raise ValueError(
+                f"machine.engine: {self.source.rows} are counted in memory; omit --engine, or say memory"
+            )
         if self.series is not None:
             self._fits_series(self.series)
         return self
