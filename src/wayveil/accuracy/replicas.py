@@ -92,5 +92,5 @@ def unit_of(datasheet: Datasheet) -> Unit:
     guarantee = datasheet["guarantee"]
     kind = _UNITS.get(guarantee["unit"])
     if kind is None:
-        raise ParameterError(f"there is no unit {guarantee['unit']!r}; there are {', '.join(_UNITS)}")
+        raise ParameterError(f"unknown unit {guarantee['unit']!r}; choose one of {', '.join(_UNITS)}")
     return kind(**guarantee["bounds"])
