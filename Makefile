@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 RUN    := $(VENV)/bin
 
-.PHONY: demo test coverage lint bench audit bounds clean install dev
+.PHONY: demo test coverage lint bench audit bounds pythons release-check clean install dev
 
 demo: install  ## the main job end to end: a city, its riders, a private release, a report
 	$(RUN)/wayveil demo --out demo
@@ -17,8 +17,8 @@ coverage: dev  ## the same tests, and which lines they reach; half as long again
 	$(TESTS) --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 lint: dev  ## style, types, and who may import whom
-	$(RUN)/ruff check src tests bench tuning pages
-	$(RUN)/ruff format --check src tests bench tuning pages
+	$(RUN)/ruff check src tests bench tuning pages tools
+	$(RUN)/ruff format --check src tests bench tuning pages tools
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 
@@ -38,6 +38,15 @@ bounds:  ## every test with each dependency at its lower bound; wants PYTHON=pyt
 	$(PYTHON) -c '$(LOWEST)' > $(VENV)/bounds/lowest.txt
 	PIP_CONSTRAINT=$(VENV)/bounds/lowest.txt $(MAKE) dev VENV=$(VENV)/bounds
 	$(VENV)/bounds/bin/pytest -n 2 -q -m "not audit"
+
+pythons:  ## the tests on every supported Python that is on this machine, each in an environment of its own
+	for version in 3.11 3.12 3.13 3.14; do \
+	  if command -v python$$version > /dev/null; \
+	  then $(MAKE) test PYTHON=python$$version VENV=$(VENV)/python$$version || exit 1; \
+	  else echo "python$$version is not on this machine: skipped"; fi; done
+
+release-check: dev  ## ready for a tag: version, changelog, wheel, sdist, metadata, licences, bill of materials
+	$(RUN)/python -m tools.release_check --out dist
 
 install: $(VENV)/installed
 dev: $(VENV)/installed-dev

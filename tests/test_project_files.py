@@ -1,0 +1,56 @@
+"""The project's own files agree with each other and with the package: what `make release-check` needs no build for."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from tools import release_check
+from tools.dependencies import bill_of_materials, dependencies
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_file_states_the_same_version_and_metadata():
+    problems = [*release_check.version_problems(), *release_check.metadata_problems()]
+    assert [each for each in problems if "Unreleased" not in each] == []
+
+
+def test_another_version_in_one_place_is_noticed(monkeypatch):
+    monkeypatch.setattr(release_check.wayveil, "__version__", "9.9.9")
+    assert len(list(release_check.version_problems())) >= 3
+
+
+def test_what_everybody_installs_has_a_permissive_licence_and_is_in_the_bill_of_materials():
+    parts, missing = dependencies({"": release_check.project()["dependencies"]})
+    assert missing == []
+    assert {part.name for part in parts} >= {"polars", "numpy", "numba", "llvmlite", "cryptography"}
+    assert {part.verdict for part in parts} == {"permissive"}
+    bill = json.loads(bill_of_materials("0.1.0", parts, "2026-01-01T00:00:00+00:00"))
+    assert {each["name"] for each in bill["components"]} == {part.name for part in parts}
+
+
+def test_the_container_does_not_run_as_root():
+    users = re.findall(r"^USER (\S+)", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    assert users
+    assert users[-1] not in ("root", "0")
+
+
+@pytest.mark.parametrize("path", ["CITATION.cff", ".pre-commit-config.yaml", ".github/workflows/ci.yml"])
+def test_yaml_files_can_be_read(path):
+    assert isinstance(yaml.safe_load((ROOT / path).read_text()), dict)
+
+
+def test_hooks_are_local_and_no_file_of_the_project_names_a_package_index():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    assert {repo["repo"] for repo in hooks["repos"]} == {"local"}
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    named = re.compile(r"pypi\.org|pythonhosted|index-url|conda\.anaconda|find-links [^/]*://")
+    small = [
+        ROOT / path for path in tracked if Path(path).suffix in (".toml", ".yaml", ".yml", ".cff", "", ".md")
+    ]
+    assert [path for path in small if path.is_file() and named.search(path.read_text(errors="ignore"))] == []
