@@ -6,6 +6,7 @@ and `live FOLDER` lets it live without counting, which is quicker.
 """
 
 import io
+import json
 import os
 import sys
 from pathlib import Path
@@ -25,29 +26,41 @@ from wayveil.world import opening
 LOADED = (accounts, datasheet_page, saving, read, opening)
 NO_STEPS = 0
 
-TRIPS = "trip_id,stop_id\n" + "".join(f"{trip},{stop}\n" for trip in range(30) for stop in "abc"[trip % 3 :])
-PLACES = "a\nb\nc\nd\n"
+# Kinds of rows that are released: what lies in the file, and what somebody says about it.
+ROWS = {
+    "trips": "trip_id,stop_id\n" + "".join(f"{at},{stop}\n" for at in range(30) for stop in "abc"[at % 3 :]),
+    "taps": "card_id,stop_id,event_time\n"
+    + "".join(f"c{at % 20},{'abcd'[at % 4]},2024-03-04T{6 + at % 12:02}:{at:02}:00\n" for at in range(60)),
+    "points": "uid,tid,datetime,lat,lng\n"
+    + "".join(
+        f"taxi{at % 5},{at},2024-03-04 08:{2 * step:02}:00,{0.005 + 0.01 * (at % 2)},{0.005 + 0.01 * step}\n"
+        for at in range(30)
+        for step in range(3)
+    ),
+}
+TREE = ("--mechanism", "noisy-prefix-tree", "--set", "height=2", "--unit", "trip")
+SAID: dict[str, tuple[str, ...]] = {
+    "trips": TREE,
+    "taps": ("--rows", "taps", "--way", "cards", "--unit", "rider", "--max-trips", "2"),
+    "points": ("--rows", "points", *TREE),
+}
+PLACES, GRID = "a\nb\nc\nd\n", "grid:0,0,0.02,0.03@2x3"
 
 
-def write_world(place: Path) -> None:
-    (place / "trips.csv").write_text(TRIPS)
+def write_world(place: Path, kind: str = "trips") -> None:
+    """Write rows of a kind, the places that they name, and the command that releases them."""
+    (place / "trips.csv").write_text(ROWS[kind])
     (place / "places.txt").write_text(PLACES)
+    world = GRID if kind == "points" else str(place / "places.txt")
+    words = ["release", str(place / "trips.csv"), *SAID[kind], "--world", world, "--epsilon", "1"]
+    words += ["--ledger", str(place / "trips.ledger"), "--dataset", "trips", "--quiet"]
+    (place / "command.json").write_text(json.dumps(words))
 
 
 def command(folder: Path) -> list[str]:
-    """What somebody types."""
-    place = folder.parent
-    options = {
-        "--world": place / "places.txt",
-        "--epsilon": 1,
-        "--out": folder,
-        "--mechanism": "noisy-prefix-tree",
-        "--set": "height=2",
-        "--unit": "trip",
-        "--ledger": place / "trips.ledger",
-        "--dataset": "trips",
-    }
-    return ["release", str(place / "trips.csv"), *(str(part) for pair in options.items() for part in pair)]
+    """Return what somebody types to make this release."""
+    words: list[str] = json.loads((folder.parent / "command.json").read_text())
+    return [*words, "--out", str(folder)]
 
 
 def child(folder: Path, last: int | None) -> int:
@@ -58,7 +71,7 @@ def child(folder: Path, last: int | None) -> int:
     if last != NO_STEPS:
         sys.setprofile(counter)
     try:
-        app([*command(folder), "--quiet"], standalone_mode=False)
+        app(command(folder), standalone_mode=False)
     except WayveilError as error:
         raise RuntimeError(str(error)) from error
     finally:

@@ -1,6 +1,7 @@
-"""Kill -9 of `wayveil release` on the command line, at random: no overspend, no half release.
+"""Kill -9 of `wayveil release` of trips, taps and points on the command line: no overspend, no half release.
 
-`make audit` kills a thousand times. WAYVEIL_KILLS=10000 asks for more.
+`make audit` kills a thousand times, a quarter of them weekly plans (`series/test_series_kills`). WAYVEIL_KILLS=10000
+asks for more.
 """
 
 import os
@@ -9,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_nursery import write_world
+from command_nursery import ROWS, write_world
 from test_release_faults import Nursery, check_everything, published
 
 from wayveil.privacy.ledger import Policy, open_ledger
@@ -25,10 +26,11 @@ def nursery():
     made.close()
 
 
-def make_place(place: Path) -> Path:
+def make_place(place: Path, kind: str) -> Path:
     place.mkdir()
-    write_world(place)
-    open_ledger(place / "trips.ledger").set_policy("trips", Policy(10**6, unit="trip"), actor="test")
+    write_world(place, kind)
+    unit = "rider" if kind == "taps" else "trip"
+    open_ledger(place / "trips.ledger").set_policy("trips", Policy(10**6, unit=unit), actor="test")
     return place
 
 
@@ -63,23 +65,25 @@ def kill_commands(nursery: Nursery, place: Path, kills: int, seed: int) -> tuple
     return done, lived
 
 
-def test_commands_killed_ten_times_leave_a_whole_ledger_and_only_whole_releases(nursery, tmp_path):
-    done, _ = kill_commands(nursery, make_place(tmp_path / "city"), kills=10, seed=1)
-    assert done == 10
+@pytest.mark.parametrize("kind", ROWS)
+def test_commands_killed_a_few_times_leave_a_whole_ledger_and_only_whole_releases(nursery, tmp_path, kind):
+    done, _ = kill_commands(nursery, make_place(tmp_path / kind, kind), kills=4, seed=1)
+    assert done == 4
 
 
 @pytest.mark.audit
-def test_commands_killed_a_thousand_times_leave_a_whole_ledger_and_only_whole_releases(
-    nursery, tmp_path, record_property
+@pytest.mark.parametrize("kind", ROWS)
+def test_commands_killed_many_times_leave_a_whole_ledger_and_only_whole_releases(
+    nursery, tmp_path, record_property, kind
 ):
     done = lived = 0
-    for place in range(-(-KILLS // 100)):  # a ledger of its own for each hundred, so that none gets long
-        killed, whole = kill_commands(
-            nursery, make_place(tmp_path / f"city{place}"), min(100, KILLS - done), seed=100 + place
-        )
+    wanted = -(-KILLS // 4)
+    while done < wanted:  # a ledger of its own for each hundred, so that none gets long
+        place = make_place(tmp_path / f"{kind}{done}", kind)
+        killed, whole = kill_commands(nursery, place, min(100, wanted - done), seed=100 + done)
         done, lived = done + killed, lived + whole
     record_property(
         "tally",
-        f"{done:,} releases killed with -9 on the command line: 0 overspends, 0 half releases; {lived:,} lived",
+        f"{kind}: {done:,} releases killed with -9 on the command line: 0 overspends, 0 half releases; {lived:,} lived",
     )
-    assert done == KILLS
+    assert done == wanted
