@@ -87,6 +87,11 @@ def test_without_a_world_stops_are_taken_as_they_are(tmp_path):
         assert "without a world" in findings.lines()[-1]
 
 
+def test_an_id_with_a_blank_in_front_is_an_unknown_stop_and_no_traceback(tmp_path):
+    with pytest.raises(InputError, match="stop ' b' in row 2 .* names of places"):
+        read_trips(written(tmp_path, "trip_id,stop_id\n1,a\n1, b\n", "trips.csv"), ABC)
+
+
 def test_a_problem_of_the_whole_file_is_a_finding_not_an_error(tmp_path):
     assert check(tmp_path / "none.csv", ABC).lines()[1] == "problem: no such file"
     assert "has no column" in check(written(tmp_path, "x\n1\n", "t.csv"), ABC).lines()[1]

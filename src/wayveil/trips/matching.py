@@ -92,10 +92,11 @@ def find_stops(named: pl.Series, world: World) -> NDArray[np.int32]:
 
 def say_names(unknown: pl.Series, world: World) -> str:
     """A hint where most ids that the world lacks are the names that it gives to its places."""
-    named = int(unknown.cast(pl.String).str.strip_chars().is_in(world.names.tolist()).sum())
+    plain = unknown.cast(pl.String).str.strip_chars()
+    named = int(plain.is_in(world.names.tolist()).sum())
     if 2 * named <= len(unknown):
         return ""
-    example = int(np.flatnonzero(np.isin(world.names, unknown.cast(pl.String).to_numpy()))[0])
+    example = int(np.flatnonzero(np.isin(world.names, plain.to_numpy()))[0])
     return (
         f"{named:,} of them are names of places: give their ids ({str(world.ids[example])!r} is "
         f"{str(world.names[example])!r}), or a list of places that has the names as stop_id"
