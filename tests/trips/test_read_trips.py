@@ -88,7 +88,7 @@ def test_without_a_world_stops_are_taken_as_they_are(tmp_path):
 
 
 def test_an_id_with_a_blank_in_front_is_an_unknown_stop_and_no_traceback(tmp_path):
-    with pytest.raises(InputError, match="stop ' b' in row 2 .* names of places"):
+    with pytest.raises(InputError, match=r"stop ' b' in row 2 .* names of places"):
         read_trips(written(tmp_path, "trip_id,stop_id\n1,a\n1, b\n", "trips.csv"), ABC)
 
 
