@@ -68,7 +68,10 @@ def test_a_file_of_boardings_leads_to_the_command_that_releases_taps(wayveil, tm
     code, out, _ = wayveil("ask", folder, "stops", "--json", "--anyway")
     assert (code, len(json.loads(out))) == (0, RING.size)
     assert wayveil("report", folder, "--quiet")[0] == 0
-    assert wayveil("export", folder, "--format", "registry", "--out", "record.json")[0] == 0
+    assert wayveil("export", folder, "--format", "registry", "--out", "record.json")[0] == 2
+    said = ("curator=A", "curator_type=Industry", "purpose=P", "region=R")
+    words = [word for each in said for word in ("--with", each)]
+    assert wayveil("export", folder, "--format", "registry", "--out", "record.json", *words)[0] == 0
 
 
 def test_riders_under_any_usual_name_are_found_or_asked_for(wayveil, tmp_path):

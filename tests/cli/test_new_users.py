@@ -262,7 +262,7 @@ def test_what_check_recommends_leads_to_a_release_that_answers(wayveil, tmp_path
     assert sum(row["raw"] for row in json.loads(out)) >= 400
     assert wayveil("report", folder, "--quiet")[0] == 0
     # Where people who tapped got off is not known.
-    wanted = "registry" if kind == "taps" else "od"
+    wanted = "stop-flows" if kind == "taps" else "od"
     words = ("export", folder, "--format", wanted, "--out", "flows.csv")
     assert wayveil(*words)[::2] == (0, "")
 

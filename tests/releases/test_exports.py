@@ -138,7 +138,8 @@ def test_every_format_is_written(kind, tmp_path):
     made = bare_release(put_on_date(small(), date(2026, 11, 17)) if MENU[kind].dated else small())
     if kind in ("trie", "registry"):
         made = release(small(), MobiTrie(), epsilon=9, bits=SeededBits(1))
-    files = export(made, kind, tmp_path / "out.file")
+    said = dict.fromkeys(("curator", "purpose", "region"), "x") | {"curator_type": "Nonprofit"}
+    files = export(made, kind, tmp_path / "out.file", stated=said if MENU[kind].stated else None)
     assert files
     assert all(file.stat().st_size > 0 for file in files)
     if kind.endswith("flows"):
@@ -146,7 +147,7 @@ def test_every_format_is_written(kind, tmp_path):
 
 
 def test_what_a_format_needs_is_asked_for_in_a_sentence(tmp_path):
-    with pytest.raises(ParameterError, match="there is no format 'shapefile'"):
+    with pytest.raises(ParameterError, match="unknown format 'shapefile'"):
         export(bare_release(small()), "shapefile", tmp_path / "x")
     with pytest.raises(ParameterError, match="needs times"):
         station_activities(bare_release(small().without_times()))

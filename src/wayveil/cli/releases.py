@@ -181,6 +181,13 @@ def export(
         typer.Option(help="A date, YYYY-MM-DD, for released trips that have none, in formats with dates."),
     ] = None,
     feed: Annotated[Path | None, typer.Option(help="GTFS feed whose runs gtfs-ride names.")] = None,
+    said: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            help="What the plan did not say, key=value: curator, curator_type, purpose, region, contact; repeatable.",
+        ),
+    ] = None,
     anyway: Anyway = False,
     world: HeldWorld = None,
     as_json: AsJson = False,
@@ -195,9 +202,11 @@ def export(
     """
     from wayveil.exports.parts import verdict_on
     from wayveil.exports.write import export as write
+    from wayveil.plan.ordering import parse_settings
 
     private = open_release(release, world)
-    files = write(private, kind, out, anyway=anyway, put_on=put_on, feed=feed)
+    stated = parse_settings(said or [], "--with")
+    files = write(private, kind, out, anyway=anyway, put_on=put_on, feed=feed, stated=stated)
     verdict = verdict_on(private, kind)
     facts = {"format": kind, "written_to": [str(file) for file in files]}
     present(facts if verdict is None else {**facts, "verdict": verdict}, as_json=as_json)

@@ -12,6 +12,7 @@ class Entry:
     hourly the same of its numbers by hour, where trips have times
     dated  it has dates, so that trips without one have to be put on one
     feed   it names runs of the timetable, so that it needs the feed itself
+    stated it repeats what the data holder says of the release, which may be said anew
     """
 
     good_for: str
@@ -19,6 +20,7 @@ class Entry:
     hourly: str | None = None
     dated: bool = False
     feed: bool = False
+    stated: bool = False
 
 
 MENU: Final = {
@@ -57,7 +59,7 @@ MENU: Final = {
     "edge-flows": Entry("trips over each step of the network as lines on a map (GeoJSON)", "edges"),
     "trajectories": Entry("trips as points for scikit-mobility; points of a grid are drawn in their cells"),
     "trie": Entry("the n-grams of a release as nested JSON"),
-    "registry": Entry("a draft for the public registry of differential-privacy deployments"),
+    "registry": Entry("a draft for the public registry of differential-privacy deployments", stated=True),
 }
 
 

@@ -4,7 +4,7 @@ Everything is computed from the private trips and the datasheet, so it is post-p
 are whole and non-negative, and the formats of one release add up to the same trips.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -28,6 +28,7 @@ from wayveil.exports.station_activities import HOURS, write_station_activities
 from wayveil.exports.tides import write_tides
 from wayveil.exports.trajectories import write_trajectories
 from wayveil.exports.trie import write_trie
+from wayveil.released.datasheet_making import restate
 from wayveil.world.gtfs.service import parse_date
 from wayveil.world.timebins import TimeBins
 
@@ -59,25 +60,31 @@ def export(
     anyway: bool = False,
     put_on: date | str | None = None,
     feed: str | Path | None = None,
+    stated: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Write one format of the `MENU`; returns the files. `tides` and `gtfs-ride` are folders, `flowmap` two files.
 
     What the verdict of the release calls noise is refused, unless it is wanted `anyway`. `put_on` is the date of
     released trips that have none (or the week, where they have weekdays), for formats with dates; `feed` is the
-    timetable whose runs `gtfs-ride` names.
+    timetable whose runs `gtfs-ride` names. `stated` says anew what the plan did or did not say for formats about the
+    release itself: curator, curator_type, purpose, region, contact.
     """
     if kind not in FORMATS:
-        raise ParameterError(f"there is no format {kind!r}; there are {', '.join(FORMATS)}")
+        raise ParameterError(f"unknown format {kind!r}; choose one of {', '.join(FORMATS)}")
     entry = MENU[kind]
     if feed is not None and not entry.feed:
         raise ParameterError(f"--feed is for formats that name runs of the timetable, not for {kind!r}")
+    if stated:
+        if not entry.stated:
+            raise ParameterError(f"--with is for formats about the release itself, not for {kind!r}")
+        release = replace(release, datasheet=restate(release.datasheet, **stated))
     if entry.about is not None:
         release = release.whole.require_single(f"the format {kind}")
     if put_on is not None:
         if not entry.dated:
             raise ParameterError(f"--put-on is for formats with dates, not for {kind!r}")
         if is_dated(release.trips):
-            raise ParameterError("these trips have dates of their own: leave --put-on away")
+            raise ParameterError("these trips have dates of their own: omit --put-on")
         release = replace(release, trips=put_on_date(release.trips, parse_date(put_on)))
     release.accuracy.refuse_noise(numbers_of(release, kind), anyway=anyway)
     write = partial(write_gtfs_ride, feed=feed) if entry.feed else FORMATS[kind]

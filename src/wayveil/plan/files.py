@@ -20,6 +20,7 @@ from wayveil.privacy.ledger.data_time import Days
 NAME = "wayveil.toml"
 HEAD = "# A plan: all of it is public, and `wayveil release` follows it. `wayveil plan --keys` explains every key."
 WIDTH = 110
+ASKED = ("curator", "purpose", "region", "contact")
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -56,6 +57,8 @@ def plan_text(plan: Plan) -> str:
     said = {key: value for key, value in plan.said().items() if key != "path"}
     lines = [HEAD, ""]
     lines += _keys(Plan, {key: value for key, value in said.items() if not _is_table(key)})
+    # What the datasheet asks the data holder, and nobody said yet.
+    lines += [f"# {line}" for line in _keys(Plan, {key: "" for key in ASKED if not said.get(key)})]
     for world in said.get("worlds", ()):
         lines += ["", "[[worlds]]", *_keys(type(plan.worlds[0]), world)]
     for need in said.get("needs", ()):

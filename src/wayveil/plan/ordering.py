@@ -49,7 +49,14 @@ def price_of(plan: Plan) -> Price:
 def statement_of(plan: Plan) -> Statement:
     """What the plan says for the datasheet: what the release is for, and which needs."""
     words = [*([plan.purpose] if plan.purpose else []), *(f"for {need}" for need in plan.needs)]
-    return Statement(plan.curator, "; ".join(words), plan.protection.tuned_on_data)
+    return Statement(
+        plan.curator,
+        "; ".join(words),
+        plan.protection.tuned_on_data,
+        curator_type=plan.curator_type,
+        region=plan.region,
+        contact=plan.contact,
+    )
 
 
 def plan_mechanism(plan: Plan) -> Mechanism | None:
@@ -70,7 +77,7 @@ def make_mechanism(name: str, parameters: Mapping[str, Any], preset: str | None 
     return made_by(kind, preset, read)
 
 
-def parse_settings(settings: list[str]) -> dict[str, Any]:
+def parse_settings(settings: list[str], option: str = "--set") -> dict[str, Any]:
     """Parameters given as name=value; a dot leads into a part, as in `shares.trips`.
 
     >>> parse_settings(["height=3", "shares.trips=1/10"])
@@ -80,13 +87,13 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
-            raise ParameterError(f"--set takes name=value, not {setting!r}")
+            raise ParameterError(f"{option} takes name=value, not {setting!r}")
         *parts, last = key.strip().replace("-", "_").split(".")
         within = parameters
         for part in parts:
             within = within.setdefault(part, {})
             if not isinstance(within, dict):
-                raise ParameterError(f"--set names {part!r} both as a whole and in parts")
+                raise ParameterError(f"{option} names {part!r} both as a whole and in parts")
         within[last] = value.strip()
     return parameters
 

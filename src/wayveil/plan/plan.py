@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from os.path import relpath
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -84,6 +84,12 @@ class Plan(Part):
     name: str = Field("", description="Name of the dataset in the ledger; default: that of the file.")
     curator: str = Field("", description="Who publishes; goes into the datasheet.")
     purpose: str = Field("", description="What the release is for; goes into the datasheet and the ledger.")
+    curator_type: Literal["", "Government", "Industry", "Nonprofit"] = Field(
+        "",
+        description="What kind of body publishes: Government, Industry or Nonprofit; for public registries.",
+    )
+    region: str = Field("", description="The region that the data describes, and whose law applies.")
+    contact: str = Field("", description="Whom a reader of the datasheet may ask.")
     source: Source = Field(default_factory=Source)
     worlds: tuple[WorldVersion, ...] = ()
     needs: tuple[Need, ...] = ()

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import wayveil
-from wayveil.errors import decimal, plain
+from wayveil.errors import ParameterError, decimal, plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
@@ -32,11 +32,19 @@ LIMITATIONS = (
 
 @dataclass(frozen=True)
 class Statement:
-    """What the data holder says of a release: who publishes it, what for, and whether parameters come from a look."""
+    """What the data holder says of a release: who publishes it, what for, and whether parameters come from a look.
+
+    curator_type  Government, Industry or Nonprofit
+    region        what the data describes, and whose law applies
+    contact       whom a reader may ask
+    """
 
     curator: str = ""
     purpose: str = ""
     tuned_on_data: bool = False
+    curator_type: str = ""
+    region: str = ""
+    contact: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +91,7 @@ def make_datasheet(
                 **measured.loss,
                 "delta": plain(gate.budget.delta),
             },
+            "contact": stated.contact or NOT_STATED,
             "deployment": _deployment(name, stated, measured, ledger),
             "mechanism": mechanism.describe(),
             "visits": measured.visits,
@@ -110,10 +119,15 @@ def _deployment(
     return {
         "basic": {
             "name": name,
-            "data_curators": [{"data_curator_name": stated.curator or NOT_STATED}],
+            "data_curators": [
+                {
+                    "data_curator_name": stated.curator or NOT_STATED,
+                    "data_curator_type": stated.curator_type or NOT_STATED,
+                }
+            ],
             "intended_use": stated.purpose or NOT_STATED,
             "data_product_type": "Synthetic data",
-            "data_product_region": NOT_STATED,
+            "data_product_region": stated.region or NOT_STATED,
             "description": f"Trips generated from {mechanism.summary}.",
             "publication_date": datetime.now(UTC).date().isoformat(),
         },
@@ -148,6 +162,27 @@ def _deployment(
             "justification": (mechanism.__doc__ or mechanism.summary).strip().splitlines()[0],
         },
     }
+
+
+def restate(datasheet: Datasheet, **said: str) -> Datasheet:
+    """Return the datasheet with a new curator, curator_type, purpose, region or contact, as `said`."""
+    basic = datasheet["deployment"]["basic"]
+    curator = dict(basic["data_curators"][0])
+    places = {
+        "curator": (curator, "data_curator_name"),
+        "curator_type": (curator, "data_curator_type"),
+        "purpose": (basic := dict(basic), "intended_use"),
+        "region": (basic, "data_product_region"),
+        "contact": (made := Datasheet(datasheet), "contact"),
+    }
+    for key, value in said.items():
+        if key not in places:
+            raise ParameterError(f"unknown key {key!r}; choose one of {', '.join(places)}")
+        place, name = places[key]
+        place[name] = value
+    basic["data_curators"] = [curator, *basic["data_curators"][1:]]
+    made["deployment"] = {**datasheet["deployment"], "basic": basic}
+    return made
 
 
 def public_worlds(released: World, counted: World) -> list[dict[str, object]]:

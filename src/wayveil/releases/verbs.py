@@ -1,6 +1,6 @@
 """`ask`, `export`, `sample` and `trend` for Python, as the commands do it: of a release, or of its folder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,15 @@ def export(
     anyway: bool = False,
     put_on: date | str | None = None,
     feed: str | Path | None = None,
+    stated: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Write a release in a format that other tools read; gives the files. Numbers that are noise only if `anyway`.
 
-    `put_on` dates trips that have no date, `feed` is the timetable of `gtfs-ride`. `wayveil.exports.menu.MENU` has the
-    formats.
+    `put_on` dates trips that have no date, `feed` is the timetable of `gtfs-ride`, `stated` fills in what the plan did
+    not say (curator, purpose, region, contact). `wayveil.exports.menu.MENU` has the formats.
     """
-    return write_export(opened(release), kind, Path(path), anyway=anyway, put_on=put_on, feed=feed)
+    made = opened(release)
+    return write_export(made, kind, Path(path), anyway=anyway, put_on=put_on, feed=feed, stated=stated)
 
 
 def sample(release: Released, trips: int | None = None, *, seed: int | None = None) -> Trips:
