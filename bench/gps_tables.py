@@ -26,7 +26,7 @@ import numpy as np
 
 from bench.weave_grids import read_city
 from wayveil.errors import WayveilError
-from wayveil.lab.figures.city_figures import CityFigures
+from wayveil.lab.research_figures import CityFigures
 from wayveil.mechanisms.registry import mechanism
 from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis

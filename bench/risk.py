@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 
 from bench.worlds import MissingDataError, data
+from wayveil.attacks.knowledge import pinned_down
 from wayveil.attacks.metric_paths import distinct_paths
-from wayveil.attacks.uniqueness import pinned_down
 from wayveil.attacks.warping import INFINITE, count_neighbours, warping
 from wayveil.lab.strap.strap_study import StrapSettings, StrapStudy
 from wayveil.simulate.habit import simulate_habit

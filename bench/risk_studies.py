@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from bench.worlds import MissingDataError, data
-from wayveil.attacks.uniqueness import pinned_down
+from wayveil.attacks.knowledge import pinned_down
 from wayveil.lab.syntactic.glove import Glove
 from wayveil.lab.syntactic.lk_anonymity import LKAnonymity
 from wayveil.lab.syntactic.method import anonymise

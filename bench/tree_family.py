@@ -12,8 +12,8 @@ import numpy as np
 
 from bench.weeks import exact_prefixes, week
 from wayveil.counting.local import LocalCounter
-from wayveil.lab.studies.safepath.exhaustive import exhaustive, pairs
 from wayveil.lab.studies.safepath.safepath_datasets import shrunken
+from wayveil.lab.studies.safepath.safepath_trials import exhaustive, pairs
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.safepath import SafePath
 from wayveil.mechanisms.seqpt import SeqPT

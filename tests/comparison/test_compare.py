@@ -11,10 +11,9 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.lab.comparison import compare as compare_module
 from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.comparison_cells import REFERENCES, ComparisonCell, display_name, grid, plan
-from wayveil.lab.comparison.comparison_results import Comparison
+from wayveil.lab.comparison.comparison_results import Comparison, curves_over, varied_parameters
 from wayveil.lab.comparison.recommend import recommend, stand_in_trips
 from wayveil.lab.comparison.run_cells import Examiner, Settings
-from wayveil.lab.comparison.varied import curves_over, varied_parameters
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.seqpt import SeqPT

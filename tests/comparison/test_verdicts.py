@@ -2,9 +2,8 @@
 
 import polars as pl
 
-from wayveil.lab.comparison.comparison_results import Comparison
+from wayveil.lab.comparison.comparison_results import Comparison, at_best, best_settings, standings
 from wayveil.lab.comparison.run_cells import SCHEMA
-from wayveil.lab.comparison.standings import at_best, best_settings, standings
 
 SHORT, LONG = '{"height": 4}', "{}"
 

@@ -11,8 +11,7 @@ from wayveil.lab.audits.grey_box import examine
 from wayveil.lab.audits.plans.dp_loc import PLAN
 from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import pair_named
-from wayveil.lab.figures.ends_loss import ends_loss
-from wayveil.lab.figures.hour_curves import hours_of
+from wayveil.lab.research_figures import ends_loss, hours_of
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.privacy.gradients import CLIP, Outer, clipped_sum

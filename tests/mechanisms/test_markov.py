@@ -9,7 +9,7 @@ from slow_ngrams import normalised_counts, small_list, small_network
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.grey_box import grey_box
-from wayveil.lab.audits.neighbours import some_neighbour, some_trips, some_world
+from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips, some_world
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget

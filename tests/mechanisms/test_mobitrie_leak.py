@@ -12,8 +12,14 @@ import pytest
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.mobitrie.mobitrie_datasets import datasets
-from wayveil.lab.studies.mobitrie.mobitrie_printed import EPSILONS, FIGURES, METRICS, PAGES, found_share
+from wayveil.lab.studies.mobitrie.mobitrie_datasets import (
+    EPSILONS,
+    FIGURES,
+    METRICS,
+    PAGES,
+    datasets,
+    found_share,
+)
 from wayveil.lab.studies.mobitrie.mobitrie_trials import Bench, ChosenOnce, metrics_of, subjects
 from wayveil.lab.studies.observed_gate import ObservedOnlyGate
 from wayveil.privacy.bits import SeededBits, secure_bits

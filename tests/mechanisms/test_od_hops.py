@@ -9,7 +9,7 @@ from wayveil.errors import ParameterError, RefusedError
 from wayveil.lab.audits.grey_box import grey_box
 from wayveil.lab.audits.plan_registry import audit_plan
 from wayveil.lab.audits.plans.od_hops import PLAN
-from wayveil.lab.figures.next_hop import next_hop_figures
+from wayveil.lab.research_figures import next_hop_figures
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.run import make_release as release

@@ -13,7 +13,7 @@ from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Frontier
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.grey_box import grey_box
-from wayveil.lab.audits.neighbours import some_neighbour, some_trips, some_world
+from wayveil.lab.audits.tiny_worlds import some_neighbour, some_trips, some_world
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget

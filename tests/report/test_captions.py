@@ -12,8 +12,8 @@ from ring_networks import ring_of_stops
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.bands import Bands
 from wayveil.lab.comparison.compare import compare
+from wayveil.lab.comparison.comparison_page import ComparisonSection
 from wayveil.lab.comparison.run_cells import Settings
-from wayveil.lab.comparison.section import ComparisonSection
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts

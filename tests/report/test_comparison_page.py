@@ -16,9 +16,13 @@ from wayveil.errors import ParameterError
 from wayveil.lab.cli import candidates as parsing
 from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.comparison_charts import error_against_epsilon, privacy_utility
-from wayveil.lab.comparison.comparison_page import figure_tables, write_comparison_page
+from wayveil.lab.comparison.comparison_page import (
+    ComparisonSection,
+    figure_tables,
+    number,
+    write_comparison_page,
+)
 from wayveil.lab.comparison.run_cells import Settings
-from wayveil.lab.comparison.section import ComparisonSection, number
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.seqpt import SeqPT

@@ -10,7 +10,7 @@ from report_world import DATASHEET, grid_city, random_trips
 
 from bare_release import bare_release
 from wayveil.attacks.assess import risk
-from wayveil.lab.strap.beside import risk_and_strap
+from wayveil.lab.strap.strap_study import risk_and_strap
 from wayveil.report.report_page import write_report
 from wayveil.report.risk_page import risk_html, write_risk_page
 from wayveil.trips.trips import Trips

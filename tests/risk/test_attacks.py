@@ -11,14 +11,18 @@ from hypothesis import strategies as st
 
 import wayveil as wv
 from risk.attack_city import small_city, thirds
-from wayveil.attacks.draws import uniform
-from wayveil.attacks.holdout import read_holdout
-from wayveil.attacks.holdout_likeness import FALSE_ALARMS, chance_of_difference
-from wayveil.attacks.membership import auc, refuted_epsilon, strongest, true_positives
+from wayveil.attacks.knowledge import copies_of_unique_trips, riders_pinned_down
+from wayveil.attacks.known_points import FOUND, MISSED, NOTHING_LEFT, single_out
+from wayveil.attacks.membership import (
+    FALSE_ALARMS,
+    auc,
+    chance_of_difference,
+    refuted_epsilon,
+    strongest,
+    true_positives,
+)
 from wayveil.attacks.rates import Rate, gain
-from wayveil.attacks.singling_out import FOUND, MISSED, NOTHING_LEFT, single_out
-from wayveil.attacks.targets import draw_targets, split_people
-from wayveil.attacks.uniqueness import copies_of_unique_trips, riders_pinned_down
+from wayveil.attacks.targets import draw_targets, read_holdout, split_people, uniform
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.bits import SeededBits
 from wayveil.trips.trips import Trips

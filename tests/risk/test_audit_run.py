@@ -9,8 +9,7 @@ from wayveil.errors import ParameterError
 from wayveil.lab.audits import plan_registry as registry
 from wayveil.lab.audits import run_audits as run
 from wayveil.lab.audits.audit_table import AuditRow, AuditTable
-from wayveil.lab.audits.block_games import MOST_RUNS
-from wayveil.lab.audits.distinguish import largest_shown, runs_to_show
+from wayveil.lab.audits.distinguish import MOST_RUNS, largest_shown, runs_to_show
 from wayveil.lab.audits.mutants import GREY, HALF_NOISE, Mutation
 from wayveil.lab.audits.one_run import accuracy_bound
 from wayveil.lab.audits.plan_registry import audit_plan, audit_plans

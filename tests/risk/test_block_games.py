@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from wayveil.lab.audits.block_games import block_games
-from wayveil.lab.audits.distinguish import largest_shown, runs_to_show
+from wayveil.lab.audits.distinguish import block_games, largest_shown, runs_to_show
 from wayveil.lab.audits.mutants import HALF_NOISE, NO_NOISE, SILENT_END, WHOLE_PRICE
 from wayveil.lab.audits.one_run import accuracy_bound
 from wayveil.lab.audits.plan_registry import audit_plan

@@ -7,9 +7,16 @@ import pytest
 
 from wayveil.lab.audits import run_audits as run
 from wayveil.lab.audits.door import Door
-from wayveil.lab.audits.door_audit import broken_releases, sound_releases, spark_is_there
+from wayveil.lab.audits.door_audit import (
+    ROW_VARIANTS,
+    SOUND_ON_SPARK,
+    SOUND_ROWS,
+    SPARK_VARIANTS,
+    broken_releases,
+    sound_releases,
+    spark_is_there,
+)
 from wayveil.lab.audits.door_files import PairWriter, every_unit
-from wayveil.lab.audits.door_reading import ROW_VARIANTS, SOUND_ON_SPARK, SOUND_ROWS, SPARK_VARIANTS
 from wayveil.lab.audits.door_variants import SOUND, TREE, VARIANTS
 from wayveil.lab.audits.run_audits import EFFORTS, jobs_at_the_door, run_audits, run_job
 from wayveil.lab.audits.tiny_worlds import small_network

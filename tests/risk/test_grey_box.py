@@ -8,9 +8,15 @@ from one_function import VISITS, Asks, visits_of
 
 from wayveil.errors import RefusedError
 from wayveil.lab.audits.grey_box import distances, examine, grey_box
-from wayveil.lab.audits.neighbours import chooser, some_neighbour, some_trips
 from wayveil.lab.audits.recording import CoupledBits, ReplayGate, Subject
-from wayveil.lab.audits.tiny_worlds import canary_pairs, pair_named, plain_world
+from wayveil.lab.audits.tiny_worlds import (
+    canary_pairs,
+    chooser,
+    pair_named,
+    plain_world,
+    some_neighbour,
+    some_trips,
+)
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from wayveil.lab.audits.likeness import difference
+from wayveil.lab.audits.replay_checks import difference
 
 
 @dataclass

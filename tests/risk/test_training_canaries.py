@@ -2,8 +2,8 @@
 
 import pytest
 
+from wayveil.lab.audits.one_run import one_training
 from wayveil.lab.audits.plans.dp_loc import PLAN
-from wayveil.lab.audits.training_canaries import one_training
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 

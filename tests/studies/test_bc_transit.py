@@ -11,13 +11,17 @@ from typer.testing import CliRunner
 from ring_networks import ring_of_stops
 from wayveil.cli import _register, app
 from wayveil.errors import InputError, ParameterError
-from wayveil.lab.studies.all_studies import find_study
 from wayveil.lab.studies.bc_transit.bc_datasets import crowded
-from wayveil.lab.studies.bc_transit.bc_printed import (
+from wayveil.lab.studies.bc_transit.bc_questions import (
     COUNTS,
+    HOURS,
+    LEAST,
+    MOST,
     NPT,
     NPT_EQUAL,
+    PAIRS,
     PER_STOP,
+    PER_STOP_TAPS,
     PPDP,
     PPDP_PRESET,
     QUERIES,
@@ -26,22 +30,15 @@ from wayveil.lab.studies.bc_transit.bc_printed import (
     TABLE_6_1,
     TABLE_6_2,
     TABLE_6_3,
-)
-from wayveil.lab.studies.bc_transit.bc_questions import (
-    HOURS,
-    LEAST,
-    MOST,
-    PAIRS,
-    PER_STOP_TAPS,
     TOTAL,
     at_peaks,
 )
 from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
 from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS, judge_links, same_day_links
-from wayveil.lab.studies.docs import main, written
+from wayveil.lab.studies.docs import END, main, written
 from wayveil.lab.studies.figure_verdicts import number
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.markdown import END
+from wayveil.lab.studies.run_study import find_study
 from wayveil.lab.studies.study import STUDY
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.trips.trips import Trips

@@ -8,11 +8,9 @@ import pytest
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.lab.studies import run_study as run
 from wayveil.lab.studies import study_page as page
-from wayveil.lab.studies.all_studies import find_study, studies
-from wayveil.lab.studies.curves import NOT_MEASURED, falls, grows
-from wayveil.lab.studies.figure_verdicts import judge, reaches
+from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, falls, grows, judge, reaches
 from wayveil.lab.studies.lab import Lab, StudySource
-from wayveil.lab.studies.run_study import run_study
+from wayveil.lab.studies.run_study import find_study, run_study, studies
 from wayveil.lab.studies.study import CellOutcome, Claim, Exhibit, Study, StudyPart, figures
 from wayveil.lab.studies.study_page import study_page
 from wayveil.lab.studies.study_results import Results, summarise

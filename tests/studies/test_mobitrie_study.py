@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from wayveil.cli import _register, app
 from wayveil.lab.studies.figure_verdicts import number
-from wayveil.lab.studies.mobitrie.mobitrie_printed import EPSILONS, ERRORS, FIGURES, METRICS
+from wayveil.lab.studies.mobitrie.mobitrie_datasets import EPSILONS, ERRORS, FIGURES, METRICS
 from wayveil.lab.studies.mobitrie.mobitrie_trials import AS_CODED, LEAK, Bench
 from wayveil.lab.studies.mobitrie.tries import StaticCounter, example_trips, static_grams
 from wayveil.lab.studies.study import STUDY

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from wayveil.lab.studies.all_studies import find_study, studies
 from wayveil.lab.studies.docs import records, studies_page, written
-from wayveil.lab.studies.dp_loc.dp_loc_printed import FOUND, TABLE_1, TABLE_4, TABLE_5
+from wayveil.lab.studies.dp_loc.dp_loc_trials import FOUND, TABLE_1, TABLE_4, TABLE_5
 from wayveil.lab.studies.figure_verdicts import number
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.strap.cities import DENSE
+from wayveil.lab.studies.run_study import find_study, studies
 from wayveil.lab.studies.strap.strap_exhibits import monotone
-from wayveil.lab.studies.strap.strap_trials import KNOWN, STRAP
+from wayveil.lab.studies.strap.strap_trials import DENSE, KNOWN, STRAP
 from wayveil.lab.studies.study_page import study_page
 from wayveil.lab.studies.study_results import Results
 

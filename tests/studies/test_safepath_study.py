@@ -10,16 +10,16 @@ from typer.testing import CliRunner
 from ring_networks import ring_of_stops
 from wayveil.cli import _register, app
 from wayveil.lab.studies.figure_verdicts import number
-from wayveil.lab.studies.safepath.exhaustive import exhaustive, pairs
 from wayveil.lab.studies.safepath.family import REPAIRS
-from wayveil.lab.studies.safepath.safepath_datasets import limited, shrunken
-from wayveil.lab.studies.safepath.safepath_printed import (
+from wayveil.lab.studies.safepath.safepath_datasets import (
     BUS,
     METRO,
     SECONDS_AT_5,
     SECONDS_IN_ALL,
     TABLE_2,
     TABLE_3,
+    limited,
+    shrunken,
 )
 from wayveil.lab.studies.safepath.safepath_trials import (
     CROWDS,
@@ -33,6 +33,8 @@ from wayveil.lab.studies.safepath.safepath_trials import (
     SEQPT,
     UNIFORM,
     WEEK,
+    exhaustive,
+    pairs,
 )
 from wayveil.lab.studies.study import STUDY
 from wayveil.trips.trips import Trips

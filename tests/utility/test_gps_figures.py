@@ -5,9 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from wayveil.lab.figures.city_figures import CityFigures
-from wayveil.lab.figures.hour_curves import hour_curves, hours_of
-from wayveil.lab.figures.next_hop import hops_of, next_hop_figures
+from wayveil.lab.research_figures import CityFigures, hops_of, hour_curves, hours_of, next_hop_figures
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.run import make_release as release
 from wayveil.trips.tracks import Tracks

@@ -8,17 +8,12 @@ import numpy as np
 import polars as pl
 
 from wayveil.attacks.attack_findings import AttackFinding, RiskReport, WorstOff
-from wayveil.attacks.holdout_likeness import differences
-from wayveil.attacks.inference import guess_destination, guess_hour
-from wayveil.attacks.knowledge import Known
-from wayveil.attacks.linkage import LINKED_METRES, Nearness, nearness
-from wayveil.attacks.membership import Membership, strongest
-from wayveil.attacks.metric_paths import coordinates
+from wayveil.attacks.knowledge import Known, copies_of_unique_trips, riders_pinned_down
+from wayveil.attacks.known_points import MOST_KNOWN, guess_destination, guess_hour, single_out
+from wayveil.attacks.membership import Floats, Membership, differences, moves_score, strongest, table_scores
+from wayveil.attacks.metric_paths import LINKED_METRES, Nearness, coordinates, nearness
 from wayveil.attacks.rates import Rate, gain
-from wayveil.attacks.scores import Floats, moves_score, table_scores
-from wayveil.attacks.singling_out import MOST_KNOWN, single_out
 from wayveil.attacks.targets import Targets, draw_targets
-from wayveil.attacks.uniqueness import copies_of_unique_trips, riders_pinned_down
 from wayveil.errors import ParameterError
 from wayveil.progress import track
 from wayveil.trips.trips import Trips

@@ -1,13 +1,72 @@
-"""Who is attacked: riders, or trips where nobody knows riders; and people outside the data, for comparison."""
+"""Who is attacked: riders, or trips where nobody knows riders; people outside the data; and the attacker's draws.
 
-from dataclasses import dataclass
+Draws of an attacker, the same for every release that is compared.
+
+What an attacker happens to know must not differ between two releases, or their difference is partly luck. So a draw is
+a function of what it is about (a label, a seed, the number of the target) and of nothing else: no generator whose
+state depends on how many draws came before.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
 
-from wayveil.attacks.draws import uniform
-from wayveil.errors import ParameterError
+from wayveil.errors import InputError, ParameterError
+from wayveil.trips.read import read_trips
+from wayveil.trips.tables import TABLE_SUFFIXES, read_table, table_suffix
 from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+
+Words = NDArray[np.uint64]
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+_UNIT = 2.0**-53
+
+
+@njit(cache=True)
+def mixed(word: np.uint64) -> np.uint64:
+    """One step of the SplitMix64 generator as a hash (Steele, Lea and Flood 2014)."""
+    word = word + _GOLDEN
+    word = (word ^ (word >> _S30)) * _FIRST
+    word = (word ^ (word >> _S27)) * _SECOND
+    return word ^ (word >> _S31)
+
+
+@njit(cache=True)
+def unit_of(word: np.uint64) -> float:
+    """A hashed word as a number of [0, 1)."""
+    return float(word >> _S11) * _UNIT
+
+
+def key_of(label: str, seed: int) -> np.uint64:
+    """The key of everything that is drawn under this label."""
+    digest = hashlib.sha256(f"{label} {seed}".encode()).digest()
+    return np.uint64(int.from_bytes(digest[:8], "little"))
+
+
+def words(label: str, seed: int, *numbers: ArrayLike) -> Words:
+    """One word for every combination of numbers (broadcast like numpy operands)."""
+    with np.errstate(over="ignore"):
+        word = np.asarray(key_of(label, seed))
+        for number in numbers:
+            word = word ^ np.asarray(number).astype(np.uint64)
+            word = word + _GOLDEN
+            word = (word ^ (word >> _S30)) * _FIRST
+            word = (word ^ (word >> _S27)) * _SECOND
+            word = word ^ (word >> _S31)
+    return np.asarray(word, np.uint64)
+
+
+def uniform(label: str, seed: int, *numbers: ArrayLike) -> NDArray[np.float64]:
+    """A number of [0, 1) for every combination of numbers."""
+    return (words(label, seed, *numbers) >> _S11).astype(np.float64) * _UNIT
+
 
 FEWEST_TARGETS = 20
 
@@ -73,3 +132,34 @@ def split_people(trips: Trips, seed: int) -> tuple[Trips, Trips]:
     rank[np.argsort(uniform("held out", seed, np.arange(people)), kind="stable")] = np.arange(people)
     held = (rank < people // 2)[person]
     return trips.take(~held), trips.take(held)
+
+
+def read_holdout(path: str | Path, raw_path: str | Path, raw: Trips, world: World) -> Trips:
+    """The trips of a hold-out file, riders numbered after those of the raw trips; ids in both files are refused."""
+    for column, what in (("rider_id", "riders"), ("trip_id", "trip ids")):
+        shared = _ids(raw_path, column) & _ids(path, column)
+        if shared:
+            raise InputError(
+                f"shares {len(shared):,} {what} with {raw_path} ({min(shared)!r}, for example); people outside the "
+                f"data must not be in it, and trips of two files need ids of their own",
+                file=path,
+            )
+    return holdout_numbers(read_trips(path, world), raw)
+
+
+def holdout_numbers(holdout: Trips, raw: Trips) -> Trips:
+    """A hold-out whose riders are numbered after those of the raw trips: for files known to share nobody."""
+    if holdout.rider is None or raw.rider is None:
+        return holdout
+    shift = int(raw.rider.max(initial=-1)) + 1
+    return replace(holdout, rider=np.where(holdout.rider < 0, -1, holdout.rider + shift))
+
+
+def _ids(path: str | Path, column: str) -> set[str]:
+    """The different values of a column of a table of visits; none where the file has no such column."""
+    if table_suffix(Path(path)) not in TABLE_SUFFIXES:
+        return set()
+    table = read_table(Path(path), None, ("trip_id",), ("rider_id",))
+    if column not in table.columns:
+        return set()
+    return set(table[column].cast(pl.String).drop_nulls().unique().to_list()) - {""}

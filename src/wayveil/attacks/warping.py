@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.attacks.sharing_out import share_out
+from wayveil.progress import share_out
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -81,7 +81,7 @@ def risk(
 
 def read_sides(raw: Path, holdout: Path | None, released: "Trips") -> "tuple[Trips, Trips | None]":
     """The raw trips, and those of people who are not in the data."""
-    from wayveil.attacks.holdout import read_holdout
+    from wayveil.attacks.targets import read_holdout
     from wayveil.trips.read import read_trips
 
     trips = read_trips(raw, released.world)
@@ -105,7 +105,7 @@ def attack_beside(
 ) -> "LinkedPage":
     """Write the risk page of an internal report beside it."""
     from wayveil.attacks.assess import risk as attack
-    from wayveil.attacks.holdout import read_holdout
+    from wayveil.attacks.targets import read_holdout
     from wayveil.report.further import LinkedPage
     from wayveil.report.risk_page import write_risk_page
 

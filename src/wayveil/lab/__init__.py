@@ -19,7 +19,7 @@ _HOMES = {
     "write_city": "wayveil.simulate.feed",
     "compare": "wayveil.lab.comparison.compare",
     "recommend": "wayveil.lab.comparison.recommend",
-    "risk_and_strap": "wayveil.lab.strap.beside",
+    "risk_and_strap": "wayveil.lab.strap.strap_study",
     "StrapStudy": "wayveil.lab.strap.strap_study",
     "StrapSettings": "wayveil.lab.strap.strap_study",
     "anonymise": "wayveil.lab.syntactic.method",

@@ -13,9 +13,8 @@ import numpy as np
 from wayveil.lab.audits.door import ACTOR, DATASET
 from wayveil.lab.audits.door_variants import TREE
 from wayveil.lab.audits.grey_box import Examination, check_distances, distances
-from wayveil.lab.audits.neighbours import with_trips
 from wayveil.lab.audits.recording import Subject, record, replay
-from wayveil.lab.audits.tiny_worlds import crowd, tiny_grid
+from wayveil.lab.audits.tiny_worlds import crowd, tiny_grid, with_trips
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import Bits, SeededBits

@@ -18,7 +18,6 @@ from unittest.mock import patch
 from wayveil import run as run_module
 from wayveil.errors import WayveilError
 from wayveil.lab.audits.grey_box import Examination, check_distances, check_transcript
-from wayveil.lab.audits.likeness import difference
 from wayveil.lab.audits.recording import (
     AuditGate,
     CoupledBits,
@@ -28,6 +27,7 @@ from wayveil.lab.audits.recording import (
     Subject,
     listening,
 )
+from wayveil.lab.audits.replay_checks import difference
 from wayveil.lab.audits.transcript import Transcript
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import SeededBits

@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.lab.audits.door import FilePair
-from wayveil.lab.audits.neighbours import with_trips
-from wayveil.lab.audits.tiny_worlds import crowd
+from wayveil.lab.audits.tiny_worlds import crowd, with_trips
 from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips

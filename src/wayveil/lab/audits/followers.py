@@ -11,8 +11,8 @@ from fractions import Fraction
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.mutants import GREY, Mutation, only_in_audits
-from wayveil.lab.audits.neighbours import chooser, some_trips
 from wayveil.lab.audits.recording import Subject
+from wayveil.lab.audits.tiny_worlds import chooser, some_trips
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget

@@ -15,10 +15,14 @@ from typing import Any
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
-from wayveil.lab.audits.likeness import difference
 from wayveil.lab.audits.recording import DivergedError, Measures, Subject, record, replay
-from wayveil.lab.audits.searches import check_searches, compare_searches, total_loss
-from wayveil.lab.audits.training_steps import check_steps
+from wayveil.lab.audits.replay_checks import (
+    check_searches,
+    check_steps,
+    compare_searches,
+    difference,
+    total_loss,
+)
 from wayveil.lab.audits.transcript import Exchange, Transcript
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Rational, exact, total_price

@@ -1,10 +1,9 @@
 """What each audit of a thorough run could have shown: the table in docs/audits.md."""
 
 from wayveil.lab.audits.distinguish import largest_shown, runs_to_show
-from wayveil.lab.audits.one_run import accuracy_bound
+from wayveil.lab.audits.one_run import CLAIM, accuracy_bound
 from wayveil.lab.audits.plan_registry import audit_plans
 from wayveil.lab.audits.run_audits import ALPHA, EFFORTS, SHARE
-from wayveil.lab.audits.training_canaries import CLAIM
 
 
 def reach_table() -> str:

@@ -14,10 +14,9 @@ import numpy as np
 
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.lab.audits.audit_table import AS_BUILT, AuditRow, AuditTable, Measure
-from wayveil.lab.audits.block_games import block_games
 from wayveil.lab.audits.conformance import conformance
 from wayveil.lab.audits.conversion_games import EPSILON as PLAYED_FOR
-from wayveil.lab.audits.distinguish import Attack, runs_to_show
+from wayveil.lab.audits.distinguish import Attack, block_games, runs_to_show
 from wayveil.lab.audits.door_audit import (
     RELEASE,
     broken_releases,
@@ -28,12 +27,10 @@ from wayveil.lab.audits.door_audit import (
 from wayveil.lab.audits.grey_box import Examination, examine
 from wayveil.lab.audits.ledger_games import BROKEN_GAMES, GAMES, LEDGER, play_game
 from wayveil.lab.audits.mutants import BLOCKS, CHORUS, DOOR, GAME, GREY, HEAVY_RIDER, LAW
-from wayveil.lab.audits.neighbours import chooser, some_neighbour, some_trips
-from wayveil.lab.audits.one_run import one_run
+from wayveil.lab.audits.one_run import CLAIM, one_run, one_training
 from wayveil.lab.audits.plan_registry import AuditPlan, audit_plan, audit_plans
 from wayveil.lab.audits.recording import DivergedError, Subject
-from wayveil.lab.audits.tiny_worlds import pair_named, town
-from wayveil.lab.audits.training_canaries import CLAIM, one_training
+from wayveil.lab.audits.tiny_worlds import chooser, pair_named, some_neighbour, some_trips, town
 from wayveil.mechanisms.registry import adopt, registered
 from wayveil.privacy.bits import Bits, SeededBits, secure_bits
 from wayveil.progress import track

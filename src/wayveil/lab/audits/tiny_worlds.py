@@ -1,17 +1,178 @@
-"""Tiny worlds and the canaries that sing in them: pairs of datasets, each chosen to show one kind of mistake."""
+"""Tiny worlds, the canaries that sing in them, and small datasets with their neighbours.
 
-from dataclasses import dataclass
+Small datasets and their neighbours, made from choices that somebody else takes.
+
+The choices come from a function: audits take them from a seeded stream, property-based tests from a library that looks
+for the choices that break something.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.lab.audits.neighbours import with_trips
-from wayveil.privacy.units import Rider, Trip, Unit
+from wayveil.errors import ParameterError
+from wayveil.privacy.bits import Bits
+from wayveil.privacy.units import DAY, Points, Rider, RiderDay, Trip, Unit, Window
 from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
+from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
+
+Choose = Callable[[int, int], int]  # a whole number from low to high, both included
+
+# Most trips are short and most riders make few; every now and then one is far beyond any bound.
+SHORT, LONG = 6, 40
+FEW, MANY = 5, 20
+
+
+def chooser(bits: Bits) -> Choose:
+    """Choices from a stream of words (not quite even, which does not matter for test data)."""
+    return lambda low, high: low + int(bits.words(1)[0] % np.uint64(high - low + 1))
+
+
+def some_world(choose: Choose) -> World:
+    """One to six locations; every move possible, or only some."""
+    size = choose(1, 6)
+    ids = [f"stop {place}" for place in range(size)]
+    if choose(0, 1):
+        return World(ids)
+    rows = [[target for target in range(size) if choose(0, 1)] for _ in range(size)]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    flat = [target for row in rows for target in row]
+    return World(ids, successors=SparseSuccessors(indptr, np.array(flat, np.int32)))
+
+
+def some_trips(choose: Choose, world: World, *, most: int = 8, longest: int = 6) -> Trips:
+    """A few trips with times and riders; some riders have many trips, some trips have no rider or no visit."""
+    trips = [_some_trip(choose, world, longest) for _ in range(choose(0, most))]
+    rider = np.array([choose(-1, 3) for _ in trips], np.int64)
+    time = [_some_times(choose, len(trip), day=choose(0, 1)) for trip in trips]
+    return Trips.of_lists(trips, world, time=_flat(time), rider=rider)
+
+
+def some_neighbour(choose: Choose, trips: Trips, unit: Unit) -> Trips:
+    """The same trips and one unit more, or a unit that does more, as the unit's relation of neighbours allows.
+
+    What is new stands at the end (see `grey_box.examine`).
+    """
+    if isinstance(unit, Window):
+        return _with_window(choose, trips, unit)
+    if isinstance(unit, Points):
+        return _with_points(choose, trips, unit.length)
+    world = trips.world
+    if isinstance(unit, Rider):
+        rider = choose(-1, 0)
+        count = 1 if rider < 0 else choose(1, FEW if choose(0, 3) else MANY)
+        new = [_some_trip(choose, world, _longest(choose)) for _ in range(count)]
+        riders = [-1 if rider < 0 else _new_rider(trips)] * len(new)
+        day = 2
+        if isinstance(unit, RiderDay) and rider == 0 and len(trips) and choose(0, 1):
+            riders = [int(_riders(trips)[-1])] * len(new) if _riders(trips)[-1] >= 0 else riders
+            day = 3  # a day on which nobody travelled yet
+        return with_trips(trips, new, riders, day=day, choose=choose)
+    if isinstance(unit, Trip):
+        new_trip = _some_trip(choose, world, _longest(choose))
+        return with_trips(trips, [new_trip], [choose(-1, 3)], day=0, choose=choose)
+    raise ParameterError(f"no neighbours can be made for the unit `{unit.name}`")
+
+
+def with_trips(
+    trips: Trips, new: list[list[int]], riders: list[int], *, day: int = 0, choose: Choose | None = None
+) -> Trips:
+    """The trips, and new ones at the end, five minutes between visits."""
+    step = choose or (lambda low, high: 300)
+    times = [_some_times(step, len(trip), day) for trip in new]
+    added = Trips.of_lists(new, trips.world, time=_flat(times), rider=np.array(riders, np.int64))
+    times_known = trips.time is not None and added.time is not None
+    return replace(
+        trips,
+        location=np.concatenate([trips.location, added.location]),
+        offsets=np.concatenate([trips.offsets, trips.offsets[-1] + added.offsets[1:]]),
+        time=np.concatenate([trips.time, added.time]) if times_known else None,
+        rider=np.concatenate([_riders(trips), _riders(added)]) if trips.rider is not None else None,
+    )
+
+
+def _with_points(choose: Choose, trips: Trips, most: int) -> Trips:
+    """Up to `most` consecutive visits more in the last trip."""
+    if len(trips) == 0:
+        return trips
+    trip = len(trips) - 1
+    start, end = int(trips.offsets[trip]), int(trips.offsets[trip + 1])
+    at, count = choose(start, end), choose(1, most)
+    offsets = trips.offsets.copy()
+    offsets[trip + 1 :] += count
+    new = [choose(0, trips.world.size - 1) for _ in range(count)]
+    time = None
+    if trips.time is not None:
+        now = trips.time[at - 1] if at > start else trips.time[at] if at < end else 8 * 3600
+        time = np.insert(trips.time, at, [now] * count)
+    return replace(trips, location=np.insert(trips.location, at, new), offsets=offsets, time=time)
+
+
+def _with_window(choose: Choose, trips: Trips, unit: Window) -> Trips:
+    """More visits of the last trip's rider inside one window: at the end of that trip, and in new trips."""
+    if len(trips) == 0 or trips.time is None or trips.lengths[-1] == 0:
+        return trips
+    begin = int(trips.time[-1])
+    rider = int(_riders(trips)[-1])
+    longer = choose(0, 3)
+    moments = sorted(begin + choose(0, unit.seconds - 1) for _ in range(longer))
+    extended = replace(
+        trips,
+        location=np.append(trips.location, [choose(0, trips.world.size - 1) for _ in moments]),
+        offsets=np.append(trips.offsets[:-1], trips.offsets[-1] + longer),
+        time=np.append(trips.time, np.array(moments, np.int64)),
+    )
+    if rider < 0:
+        return extended
+    new = [_some_trip(choose, trips.world, 3) for _ in range(choose(0, 2))]
+    times = [sorted(begin + choose(0, unit.seconds - 1) for _ in trip) for trip in new]
+    more = with_trips(extended, new, [rider] * len(new))
+    if extended.time is None:
+        return more
+    return replace(more, time=np.concatenate([extended.time, _flat(times)]))
+
+
+def _longest(choose: Choose) -> int:
+    return SHORT if choose(0, 3) else LONG
+
+
+def _some_trip(choose: Choose, world: World, longest: int) -> list[int]:
+    """Most steps follow the network, so that trees grow deeper than one level; some are illegal."""
+    trip: list[int] = []
+    for _ in range(choose(0, longest)):
+        degree = int(world.successors.degree(np.array([trip[-1]]))[0]) if trip else 0
+        if degree and choose(0, 3):
+            trip.append(int(world.successors.nth(np.array([trip[-1]]), np.array([choose(0, degree - 1)]))[0]))
+        else:
+            trip.append(choose(0, world.size - 1))
+    return trip
+
+
+def _some_times(choose: Choose, visits: int, day: int) -> list[int]:
+    now, times = day * DAY + 8 * 3600, []
+    for _ in range(visits):
+        now += choose(0, 1800)
+        times.append(now)
+    return times
+
+
+def _flat(times: list[list[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array([moment for trip in times for moment in trip], np.int64)
+
+
+def _riders(trips: Trips) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.full(len(trips), -1, np.int64) if trips.rider is None else trips.rider
+
+
+def _new_rider(trips: Trips) -> int:
+    return int(_riders(trips).max(initial=-1)) + 1
+
 
 QUARTER = 6  # stops
 

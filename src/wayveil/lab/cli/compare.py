@@ -278,7 +278,7 @@ def _compare_risk(
     candidates: "list[Mechanism]",
     crowds: "list[SyntacticMethod]",
 ) -> None:
-    from wayveil.lab.comparison.risk_chart import save_risk_chart
+    from wayveil.lab.comparison.comparison_charts import save_risk_chart
     from wayveil.lab.comparison.risk_curves import FIGURES, compare_risk
 
     out = options.out

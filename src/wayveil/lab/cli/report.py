@@ -32,8 +32,8 @@ def report(
 
     wayveil lab report release/ --raw trips.csv --comparison compared/ --out internal.html
     """
+    from wayveil.lab.comparison.comparison_page import ComparisonSection
     from wayveil.lab.comparison.comparison_results import Comparison
-    from wayveil.lab.comparison.section import ComparisonSection
 
     raw = inside.raw
     if raw is None:

@@ -33,7 +33,7 @@ def risk(
     wayveil lab risk glove/ --raw trips.csv --world city.zip --holdout others.csv
     """
     from wayveil.attacks.assess import RiskSettings
-    from wayveil.lab.strap.beside import StrapBeside, risk_and_strap
+    from wayveil.lab.strap.strap_study import StrapBeside, risk_and_strap
     from wayveil.lab.syntactic.method import is_syntactic, load_syntactic
     from wayveil.world.opening import open_world
 

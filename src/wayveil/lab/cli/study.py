@@ -82,7 +82,7 @@ def study(options: StudyOptions, spoken: Spoken) -> None:
 
         wayveil lab study mobitrie --full --data public-data/ --out mobitrie/
     """
-    from wayveil.lab.studies.all_studies import studies
+    from wayveil.lab.studies.run_study import studies
 
     if options.name == "list":
         present_rows([{"study": one} for one in studies()], as_json=spoken.as_json)

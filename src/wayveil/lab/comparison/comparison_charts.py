@@ -5,6 +5,7 @@ there are more lines than colours, markers and dashes go on. The same data give 
 """
 
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -15,8 +16,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from wayveil.lab.comparison.comparison_cells import PLAIN_LAPLACE
-from wayveil.lab.comparison.comparison_results import Comparison, Point
+from wayveil.lab.comparison.comparison_results import Comparison, Point, curves_over
 from wayveil.lab.comparison.recommend import HEADLINES
+from wayveil.lab.comparison.risk_curves import FIGURES, RiskComparison
 from wayveil.report.chart import Chart
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 
@@ -169,3 +171,87 @@ def draw_svg(picture: Figure, name: str) -> str:
         picture.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     return text[text.index("<svg") :]
+
+
+_LOG_SPAN = 30
+
+
+def error_against_parameter(
+    comparison: Comparison, key: str, parameter: str, *, name: str, title: str = ""
+) -> Chart:
+    """One figure of every mechanism that has the parameter, a line per epsilon, with 95 % bands."""
+    figure = next(one for one in comparison.figures if one["key"] == key)
+    lines = curves_over(comparison, key, parameter)
+    picture, axes = canvas()
+    rows: list[dict[str, object]] = []
+    for number, (label, places) in enumerate(lines.items()):
+        style = line_style(number)
+        axes.plot(
+            [place.x for place in places], [place.point.value for place in places], label=label, **style
+        )
+        banded = [
+            (place.x, place.point.low, place.point.high)
+            for place in places
+            if place.point.repetitions >= LEAST_FOR_A_BAND
+        ]
+        if banded:
+            axes.fill_between(*np.array(banded, np.float64).T, color=style["color"], alpha=0.15, lw=0)
+        rows += [{parameter: place.x, **vars(place.point)} for place in places]
+    references = comparison.references(key)
+    for line, value in references.items():
+        axes.axhline(value, color=GREY, lw=1, linestyle=REFERENCE_STYLE[line])
+        axes.annotate(
+            line, (1, value), xycoords=("axes fraction", "data"), fontsize=7, color=GREY, va="bottom"
+        )
+    value_axis(axes, [*(float(str(row["value"])) for row in rows), *references.values()])
+    xs = sorted({place.x for places in lines.values() for place in places})
+    if xs[0] > 0 and xs[-1] / xs[0] > _LOG_SPAN:
+        axes.set_xscale("log")
+    axes.set_xticks(xs, [f"{x:g}" for x in xs])
+    axes.minorticks_off()
+    axes.set_xlabel(parameter.replace("_", " "), fontsize=8)
+    axes.set_ylabel(f"{figure['label']}\n({figure['better']} is better)", fontsize=8)
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.08, 0.5))
+    alt = (
+        f"{title + ': ' if title else ''}{figure['label']} against {parameter} for {len(lines)} settings, "
+        f"from {xs[0]:g} to {xs[-1]:g}."
+    )
+    return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
+
+
+def risk_chart(comparison: RiskComparison, *, name: str = "risk", title: str = "") -> Chart:
+    """Linkage risk on the left, STRAP on the right; reference lines are dotted. Less risk and more STRAP are safer."""
+    picture = Figure(figsize=(9.5, 3.6), layout="constrained")
+    rows: list[dict[str, object]] = []
+    for axes, figure in zip(picture.subplots(1, 2), ("linkage", "strap_500"), strict=True):
+        for number, (label, line) in enumerate(comparison.curves(figure).items()):
+            error, value, low, high = (
+                np.array([point[part] for point in line]) for part in ("error", "value", "low", "high")
+            )
+            style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+            axes.plot(
+                error, value, label=label, linestyle=DASHES[number % len(DASHES)], ms=4, lw=1.2, **style
+            )
+            axes.fill_between(error, low, high, color=style["color"], alpha=0.15, lw=0)
+            rows += [{"figure": figure, "name": label, **point} for point in line]
+        for line_name, level in comparison.references(figure).items():
+            rows.append({"figure": figure, "name": line_name, "value": level})
+            if line_name == "empty" and figure != "linkage":
+                continue  # so far above the others that nothing else could be seen; it stands in the table
+            axes.axhline(level, color=GREY, lw=0.8, linestyle=":")
+            axes.annotate(line_name, (1, level), xycoords=("axes fraction", "data"), fontsize=6, color=GREY)
+        axes.set_xscale("log")
+        axes.set_xlabel("mean relative error of range counts", fontsize=8)
+        axes.set_ylabel(FIGURES[figure], fontsize=8)
+        axes.tick_params(labelsize=7)
+    picture.axes[0].legend(fontsize=7, frameon=False)
+    picture.suptitle(title, fontsize=10)
+    curves = len(comparison.curves("linkage"))
+    alt = f"{title + ': ' if title else ''}linkage risk and STRAP against the error of range counts, {curves} curves."
+    return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
+
+
+def save_risk_chart(comparison: RiskComparison, folder: str | Path, *, title: str = "") -> list[Path]:
+    """The picture and its numbers as csv."""
+    return list(risk_chart(comparison, title=title).save(folder))

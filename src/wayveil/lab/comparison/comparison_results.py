@@ -1,9 +1,12 @@
-"""The results of a comparison as one table, and what people ask of it."""
+"""The results of a comparison as one table, what people ask of it, and where each mechanism stands."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Literal
 
 import polars as pl
 
@@ -11,6 +14,8 @@ from wayveil.errors import InputError
 from wayveil.files import whole_file
 from wayveil.lab.comparison.comparison_cells import PLAIN_LAPLACE, REFERENCES, display_name
 from wayveil.lab.comparison.run_cells import SCHEMA
+from wayveil.mechanisms.registry import homes
+from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.trips.history import RAW_NOTICE
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR
 from wayveil.utility.scorecard import mean_and_interval
@@ -122,3 +127,137 @@ class Comparison:
             how="left",
             maintain_order="left",
         )
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A point of a curve: the value of the varied parameter, and the figure there."""
+
+    x: float
+    point: Point
+
+
+def varied_parameters(comparison: Comparison) -> list[str]:
+    """The parameters with at least two numbers among the settings of one mechanism, in the order of their names."""
+    values: dict[tuple[str, str], set[float]] = {}
+    for mechanism, parameters in _settings(comparison):
+        for name, value in parameters.items():
+            number = _number(value)
+            if number is not None:
+                values.setdefault((mechanism, name), set()).add(number)
+    for mechanism, parameters in _settings(comparison):  # a value that is the default is not written down
+        for (owner, name), found in values.items():
+            number = _value(mechanism, parameters, name) if owner == mechanism else None
+            found |= set() if number is None else {number}
+    return sorted({name for (_, name), found in values.items() if len(found) > 1})
+
+
+def curves_over(comparison: Comparison, key: str, parameter: str) -> dict[str, list[CurvePoint]]:
+    """One figure against a parameter: a line per mechanism, its other settings, and epsilon; ascending."""
+    lines: dict[str, list[CurvePoint]] = {}
+    for point in comparison.points:
+        if point.key != key or point.epsilon is None or point.mechanism in REFERENCES:
+            continue
+        chosen = json.loads(point.parameters)
+        x = _value(point.mechanism, chosen, parameter)
+        if x is None:
+            continue
+        others = json.dumps({name: value for name, value in chosen.items() if name != parameter})
+        name = f"{display_name(point.mechanism, others)}, ε = {point.epsilon:g}"
+        lines.setdefault(name, []).append(CurvePoint(x, point))
+    ordered = {name: sorted(line, key=lambda place: place.x) for name, line in lines.items()}
+    return {name: line for name, line in ordered.items() if len(line) > 1}
+
+
+def _settings(comparison: Comparison) -> list[tuple[str, dict[str, Any]]]:
+    pairs = comparison.table.select("mechanism", "parameters").unique(maintain_order=True)
+    return [(name, json.loads(chosen)) for name, chosen in pairs.iter_rows() if name not in REFERENCES]
+
+
+def _value(mechanism: str, chosen: dict[str, Any], parameter: str) -> float | None:
+    """The parameter's number in this setting: what was set, or the default."""
+    if parameter in chosen:
+        return _number(chosen[parameter])
+    if mechanism not in homes():
+        return None
+    field = find_mechanism(mechanism).model_fields.get(parameter)
+    return None if field is None else _number(field.get_default(call_default_factory=True))
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        return float(Fraction(str(value)))
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+Verdict = Literal["ahead", "level", "behind"]
+_CELL = ["mechanism", "epsilon", "key"]
+
+
+def best_settings(comparison: Comparison) -> pl.DataFrame:
+    """For every mechanism, epsilon and figure the parameters whose mean over the repetitions is best.
+
+    Chosen with the answer in view, figure by figure: more than any user could have, so that nobody loses for a
+    parameter.
+    """
+    rows = comparison.table.drop_nulls(["key", "value"]).filter(~pl.col("mechanism").is_in(REFERENCES))
+    sign = pl.when(pl.col("better").first() == "lower").then(1.0).otherwise(-1.0)
+    means = rows.group_by([*_CELL, "parameters"]).agg((sign * pl.col("value").mean()).alias("loss"))
+    return means.sort("loss", "parameters").unique(_CELL, keep="first", maintain_order=True).drop("loss")
+
+
+def at_best(comparison: Comparison) -> Comparison:
+    """The same table with one line per mechanism, which on each figure is that of its best parameters."""
+    best = best_settings(comparison)
+    kept = comparison.table.join(
+        best, on=[*_CELL, "parameters"], how="semi", nulls_equal=True, maintain_order="left"
+    )
+    others = comparison.table.filter(pl.col("mechanism").is_in(REFERENCES))
+    return Comparison(pl.concat([kept.with_columns(parameters=pl.lit("{}")), others]), comparison.notice)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One mechanism on one figure at one epsilon, and the best of the others.
+
+    `clear` says that the two 95 % intervals lie apart; without intervals (one release) nothing is clear.
+    """
+
+    own: Point
+    rival: Point | None
+    verdict: Verdict
+    clear: bool
+
+
+def standings(comparison: Comparison, mechanism: str) -> list[Standing]:
+    """How a mechanism compares with the best of all others, for every figure and epsilon that it has."""
+    better = {figure["key"]: figure["better"] for figure in comparison.figures}
+    rivals: dict[tuple[str, float | None], Point] = {}
+    for point in comparison.points:
+        if point.mechanism == mechanism or point.mechanism in REFERENCES:
+            continue
+        place = (point.key, point.epsilon)
+        if place not in rivals or _loss(point, better) < _loss(rivals[place], better):
+            rivals[place] = point
+    found = []
+    for own in comparison.points:
+        if own.mechanism == mechanism:
+            rival = rivals.get((own.key, own.epsilon))
+            gap = 0.0 if rival is None else _loss(own, better) - _loss(rival, better)
+            verdict: Verdict = "level" if gap == 0 and rival else "behind" if gap > 0 else "ahead"
+            found.append(Standing(own, rival, verdict, rival is not None and apart(own, rival)))
+    return found
+
+
+def apart(one: Point, other: Point) -> bool:
+    """Whether two 95 % intervals do not overlap; never where there was only one release."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return False
+    return one.high < other.low or other.high < one.low
+
+
+def _loss(point: Point, better: dict[str, str]) -> float:
+    return point.value if better[point.key] == "lower" else -point.value

@@ -11,8 +11,7 @@ from math import isfinite
 
 from wayveil.errors import ParameterError
 from wayveil.lab.comparison.comparison_cells import REFERENCES
-from wayveil.lab.comparison.comparison_results import Comparison, Point
-from wayveil.lab.comparison.standings import apart
+from wayveil.lab.comparison.comparison_results import Comparison, Point, apart
 from wayveil.simulate.riders import simulate_riders
 from wayveil.trips.trips import Trips
 from wayveil.utility.reference import CEILING, EMPTY, FLOOR

@@ -15,7 +15,7 @@ from wayveil.attacks.assess import RiskSettings, risk
 from wayveil.attacks.targets import split_people
 from wayveil.errors import WayveilError
 from wayveil.lab.comparison.comparison_cells import chosen_parameters, display_name
-from wayveil.lab.strap.beside import StrapBeside
+from wayveil.lab.strap.strap_study import StrapBeside
 from wayveil.lab.syntactic.method import SyntacticMethod, anonymise
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import SeededBits

@@ -1,4 +1,4 @@
-"""What the adversary believes about each rider's moves between junctions.
+"""What the adversary believes about each rider's moves between junctions, and learns from a release.
 
 Each visit of a rider is known with probability p. Junctions that the rider passed unseen are filled in by Gibbs
 sampling over the moves that the public network allows: a missing junction between a and b is c with a chance
@@ -6,15 +6,26 @@ proportional to T(a, c) T(c, b), where T counts the moves that were seen, plus o
 junctions were passed is known. All draws depend on the rider, the sweep and the place alone.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.attacks.draws import key_of, mixed, uniform, unit_of
-from wayveil.attacks.sharing_out import share_out
-from wayveil.lab.strap.square_cells import Ints, Segments
+from wayveil.attacks.targets import key_of, mixed, uniform, unit_of
+from wayveil.lab.strap.square_cells import (
+    DistinctSegments,
+    Floats,
+    Ints,
+    Junctions,
+    Segments,
+    SquareCells,
+    cut_at_junctions,
+    distinct_segments,
+)
+from wayveil.progress import share_out
+from wayveil.trips.trips import Trips
 
 SWEEPS, UNUSED = 10, 5  # the first sweeps forget where the chain began
 
@@ -218,3 +229,75 @@ def _fill(
                     if not guess.begins[i]:
                         place[written] = guess.state[i - 1] * public.size + guess.state[i]
                         written += 1
+
+
+class TransitionRows(NamedTuple):
+    """Probabilities by row: those of `context[i]` (ascending) are `share[indptr[i]:indptr[i + 1]]` at `target`."""
+
+    context: Ints
+    indptr: Ints
+    target: Ints
+    share: Floats
+
+    @classmethod
+    def of(cls, context: Ints, target: Ints, size: int) -> "TransitionRows":
+        """Relative frequencies of the targets after each context."""
+        pair, count = np.unique(context * size + target, return_counts=True)
+        of_pair = pair // size
+        found, first = np.unique(of_pair, return_index=True)
+        indptr = np.concatenate([first, [len(pair)]]).astype(np.int64)
+        total = np.add.reduceat(count, first) if len(first) else np.zeros(0, np.int64)
+        return cls(found, indptr, pair % size, count / np.repeat(total, np.diff(indptr)))
+
+
+class ReleasedMoves(NamedTuple):
+    """First and second order moves of the released trips.
+
+    first, second  moves after a junction; after two junctions (the earlier one times junctions plus the later)
+    ends           junctions where released segments end, ascending
+    """
+
+    first: TransitionRows
+    second: TransitionRows
+    ends: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseModel:
+    """Moves of the released trips, and their different segments by the cell they begin in.
+
+    by_cell        segments in order of the cell of their start: those of cell c are by_cell[bounds[c]:bounds[c + 1]]
+    target         the junction where each different segment ends
+    """
+
+    segments: Segments
+    different: DistinctSegments
+    moves: ReleasedMoves
+    by_cell: Ints
+    bounds: Ints
+    target: Ints
+    outside: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, released: Trips, cells: SquareCells, junctions: Junctions) -> "ReleaseModel":
+        segments = cut_at_junctions(released, cells, junctions)
+        different = distinct_segments(segments, cells)
+        size = len(junctions)
+        same = np.flatnonzero(segments.trip[1:] == segments.trip[:-1]) + 1
+        begin = cells.of[segments.trips.location[segments.start[different.first]]]
+        by_cell = np.argsort(begin, kind="stable")
+        return cls(
+            segments,
+            different,
+            ReleasedMoves(
+                TransitionRows.of(segments.source, segments.target, size),
+                TransitionRows.of(
+                    segments.source[same - 1] * size + segments.source[same], segments.target[same], size
+                ),
+                np.unique(segments.target),
+            ),
+            by_cell,
+            np.searchsorted(begin[by_cell], np.arange(cells.wide * cells.high + 1)).astype(np.int64),
+            segments.target[different.first],
+            segments.outside[different.first],
+        )

@@ -6,16 +6,23 @@ from math import ceil
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.attacks.assess import Released, RiskSettings, risk
+from wayveil.attacks.attack_findings import FurtherFigures, RiskReport
 from wayveil.attacks.metric_paths import check_same_world, distinct_rows, row_hashes
-from wayveil.attacks.targets import people_of
+from wayveil.attacks.targets import people_of, some_people
 from wayveil.attacks.warping import MetricPaths, count_neighbours
 from wayveil.errors import ParameterError
-from wayveil.lab.strap.literal import mean_of_matched, summed_distances
-from wayveil.lab.strap.profiles import Profiles, believed_moves
-from wayveil.lab.strap.release_model import ReleaseModel
-from wayveil.lab.strap.repaired import Groups, expected_distances, group_distances
+from wayveil.lab.strap.expected_distances import (
+    Groups,
+    expected_distances,
+    group_distances,
+    mean_of_matched,
+    summed_distances,
+)
+from wayveil.lab.strap.profiles import Profiles, ReleaseModel, believed_moves
 from wayveil.lab.strap.square_cells import (
     Floats,
     Ints,
@@ -229,3 +236,55 @@ def in_canonical_order(trips: Trips) -> Trips:
 def strap(released: Trips, raw: Trips, settings: StrapSettings | None = None) -> Strap:
     """STRAP of one release against the raw trips. For several releases, prepare a `StrapStudy` once."""
     return StrapStudy(raw, settings).measure(released)
+
+
+LEAD = (
+    "A scale to compare releases of the same data with each other; more is further from the raw trips. It hardly tells "
+    "people in the data from others and says nothing by itself."
+)
+
+
+@dataclass(frozen=True)
+class StrapBeside:
+    """STRAP for cells of 500 m and 1 km.
+
+    p        chance that its adversary knows a visit
+    riders   raw riders that it looks at, at most
+    """
+
+    p: float = 0.3
+    riders: int = 10_000
+
+    def __post_init__(self) -> None:
+        self.settings(seed=0)
+
+    def settings(self, seed: int) -> list[StrapSettings]:
+        """One for each size of cells."""
+        return [StrapSettings(cell=cell, p=self.p, seed=seed) for cell in CELL_SIZES]
+
+    def studies(self, raw: Trips, seed: int) -> list[StrapStudy]:
+        """Prepare the raw trips once, for any number of releases."""
+        looked_at = some_people(raw, self.riders, seed)
+        return [StrapStudy(looked_at, settings) for settings in self.settings(seed)]
+
+
+def risk_and_strap(
+    release: Released | Trips,
+    raw: Trips,
+    holdout: Trips | None = None,
+    *,
+    model: pl.DataFrame | None = None,
+    settings: RiskSettings | None = None,
+    strap: StrapBeside | None = None,
+) -> RiskReport:
+    """Attack a release as `wayveil.risk` does, and put STRAP beside what the attacks reach. Not for publication."""
+    settings = RiskSettings() if settings is None else settings
+    strap = StrapBeside() if strap is None else strap
+    found = risk(release, raw, holdout, model=model, settings=settings)
+    released = release if isinstance(release, Trips) else release.trips
+    figures = tuple(study.measure(released) for study in strap.studies(raw, settings.seed))
+    return replace(
+        found,
+        further=(*found.further, FurtherFigures("STRAP", LEAD, figures)),
+        settings={**found.settings, "p": strap.p, "riders_of_strap": strap.riders},
+    )

@@ -11,19 +11,45 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
+from importlib.resources import files
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wayveil import __version__
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.files import write_whole
 from wayveil.lab.cell_pool import examined
-from wayveil.lab.studies.all_studies import find_study
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import Setting, Study
 from wayveil.lab.studies.study_results import Results
 from wayveil.progress import track
+
+if TYPE_CHECKING:
+    from wayveil.lab.studies.lab import Lab
+    from wayveil.lab.studies.study import Study
+
+ROOM = "wayveil.lab.studies"
+
+
+def studies() -> list[str]:
+    """Their names; imports none of them.
+
+    >>> "mobitrie" in studies()
+    True
+    """
+    rooms = [folder for folder in files(ROOM).iterdir() if folder.joinpath("__init__.py").is_file()]
+    return sorted(folder.name.replace("_", "-") for folder in rooms)
+
+
+def find_study(name: str, lab: "Lab") -> "Study":
+    """The study of this name, planned for a lab; an error says which there are."""
+    if name not in studies():
+        raise ParameterError(f"there is no study {name!r}; there are {', '.join(studies())}")
+    found: Study = import_module(f"{ROOM}.{name.replace('-', '_')}").describe(lab)
+    return found
+
 
 MEASURED, REFUSED, FAILED = "measured", "refused", "failed"
 

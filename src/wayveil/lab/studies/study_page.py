@@ -8,11 +8,9 @@ from markupsafe import Markup
 
 from wayveil import __version__
 from wayveil.files import write_whole
-from wayveil.lab.studies.exhibit_charts import line_charts
-from wayveil.lab.studies.exhibit_tables import table_heads, table_rows
+from wayveil.lab.studies.exhibits import SCALES, line_charts, study_record, table_heads, table_rows
 from wayveil.lab.studies.figure_verdicts import FigureVerdict, judge, remark
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.record import SCALES, study_record
 from wayveil.lab.studies.run_study import run_study
 from wayveil.lab.studies.study import Exhibit, Study
 from wayveil.lab.studies.study_results import Results

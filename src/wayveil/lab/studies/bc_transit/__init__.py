@@ -2,7 +2,7 @@
 
 from wayveil.lab.studies.bc_transit.bc_datasets import datasets
 from wayveil.lab.studies.bc_transit.bc_exhibits import exhibits
-from wayveil.lab.studies.bc_transit.bc_printed import (
+from wayveil.lab.studies.bc_transit.bc_questions import (
     COUNTS,
     EPSILONS,
     HEIGHTS,

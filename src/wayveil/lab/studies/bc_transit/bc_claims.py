@@ -1,20 +1,24 @@
 """What the study says in words, tested on our results, and the reasons where ours differ: with numbers, never typed."""
 
-from wayveil.lab.studies.bc_transit.bc_printed import (
+from wayveil.lab.studies.bc_transit.bc_questions import (
+    ARE,
+    ARE_TAPS,
     BEST_HEIGHT,
+    HOURS,
     NPT,
     NPT_EQUAL,
     NPT_SEEN_LOW,
+    PER_STOP_TAPS,
     PPDP,
     PPDP_PRESET,
     PPDP_SEEN,
     STRICTEST,
     STUDY_HEIGHT,
+    TOTAL,
     TOTAL_BELOW,
 )
-from wayveil.lab.studies.bc_transit.bc_questions import ARE, ARE_TAPS, HOURS, PER_STOP_TAPS, TOTAL
 from wayveil.lab.studies.bc_transit.bc_trials import LAPLACE, NOTHING
-from wayveil.lab.studies.curves import Curve, Said, always_less, span
+from wayveil.lab.studies.figure_verdicts import Curve, Said, always_less, span
 from wayveil.lab.studies.study_results import Results
 
 

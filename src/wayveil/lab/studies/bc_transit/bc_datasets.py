@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.errors import ParameterError
-from wayveil.lab.studies.bc_transit.bc_printed import TAPS
+from wayveil.lab.studies.bc_transit.bc_questions import TAPS
 from wayveil.lab.studies.lab import Lab
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.simulate.fare_boxes import STUDY_CAMPUS, SimulatedTaps, simulate_taps, write_vendor_file

@@ -4,14 +4,21 @@ from collections.abc import Mapping
 from functools import partial
 
 from wayveil.lab.studies.bc_transit import bc_claims as claims
-from wayveil.lab.studies.bc_transit.about_data import about_data
-from wayveil.lab.studies.bc_transit.bc_extra_exhibits import BESIDE
-from wayveil.lab.studies.bc_transit.bc_printed import (
+from wayveil.lab.studies.bc_transit.bc_extra_exhibits import BESIDE, about_data
+from wayveil.lab.studies.bc_transit.bc_questions import (
+    ARE,
+    ARE_TAPS,
     BEST_HEIGHT,
     COUNTS,
+    HOURS,
+    LEAST,
+    MOST,
     NPT,
     NPT_EQUAL,
+    PAIRS,
     PER_STOP,
+    PER_STOP_TAPS,
+    PER_STOP_TRIPS,
     PPDP,
     PPDP_PRESET,
     QUERIES,
@@ -20,18 +27,8 @@ from wayveil.lab.studies.bc_transit.bc_printed import (
     TABLE_6_1,
     TABLE_6_2,
     TABLE_6_3,
-    TOTAL_BELOW,
-)
-from wayveil.lab.studies.bc_transit.bc_questions import (
-    ARE,
-    ARE_TAPS,
-    HOURS,
-    LEAST,
-    MOST,
-    PAIRS,
-    PER_STOP_TAPS,
-    PER_STOP_TRIPS,
     TOTAL,
+    TOTAL_BELOW,
 )
 from wayveil.lab.studies.study import Claim, Exhibit
 

@@ -8,7 +8,7 @@ import numpy as np
 from wayveil.answers.asked import Asked
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.bc_transit.bc_datasets import PERIOD, SEED, BcTransitDatasets, crowded
-from wayveil.lab.studies.bc_transit.bc_printed import (
+from wayveil.lab.studies.bc_transit.bc_questions import (
     COUNTS,
     GAP_ROWS,
     NAMELESS_ROWS,
@@ -22,8 +22,9 @@ from wayveil.lab.studies.bc_transit.bc_printed import (
     SEEN,
     STUDY_HEIGHT,
     TAPS,
+    Examined,
+    relative_error,
 )
-from wayveil.lab.studies.bc_transit.bc_questions import Examined, relative_error
 from wayveil.lab.studies.bc_transit.links import judge_links
 from wayveil.lab.studies.observed_gate import ObservedOnlyGate
 from wayveil.lab.studies.study import CellOutcome, Setting, figures

@@ -1,9 +1,7 @@
 """The DP-Loc study: taxi trips from two trained networks (Lestyán, Ács, Biczók), on a taxi city of our own."""
 
 from wayveil.lab.studies.dp_loc.dp_loc_exhibits import exhibits
-from wayveil.lab.studies.dp_loc.dp_loc_printed import COARSE, EPSILONS, FINE
-from wayveil.lab.studies.dp_loc.dp_loc_trials import DpLocTrials
-from wayveil.lab.studies.dp_loc.taxi_grids import taxi_trips
+from wayveil.lab.studies.dp_loc.dp_loc_trials import COARSE, EPSILONS, FINE, DpLocTrials, taxi_trips
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import Study, StudyPart, crossed
 from wayveil.utility.reference import LINES

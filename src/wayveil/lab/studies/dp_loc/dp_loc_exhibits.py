@@ -3,21 +3,26 @@
 from collections.abc import Callable
 from functools import partial
 
-from wayveil.lab.studies.curves import Said, pairs
-from wayveil.lab.studies.dp_loc.dp_loc_printed import (
+from wayveil.lab.studies.dp_loc.dp_loc_trials import (
     COARSE,
     DATA_FACTS,
+    EMD,
     ENDS,
     EPSILONS,
     FINE,
     FOUND,
     HOPS,
+    JSD,
+    NGRAMS,
+    OURS,
+    PUBLISHED,
+    SHARE,
     TABLE_1,
     ends,
     found,
     hops,
 )
-from wayveil.lab.studies.dp_loc.dp_loc_trials import EMD, JSD, NGRAMS, OURS, PUBLISHED, SHARE
+from wayveil.lab.studies.figure_verdicts import Said, pairs
 from wayveil.lab.studies.study import Claim, Exhibit, tabled
 from wayveil.lab.studies.study_results import Results
 

@@ -1,17 +1,16 @@
-"""One trial of the study: a release of one grid at one epsilon, and the study's figures of it."""
+"""What the DP-Loc study prints, its taxi city, and one trial: a release of one grid at one epsilon."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from wayveil.lab.figures.ends_loss import ends_loss
-from wayveil.lab.figures.hour_curves import hour_curves
-from wayveil.lab.figures.next_hop import next_hop_figures
-from wayveil.lab.studies.dp_loc.dp_loc_printed import ENDS, HOPS, TOPS
+from wayveil.lab.research_figures import ends_loss, hour_curves, next_hop_figures
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.study import CellOutcome, Setting, figures
+from wayveil.lab.studies.study import CellOutcome, Place, Setting, figures
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
@@ -20,11 +19,92 @@ from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.run import make_release as release
+from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.legality import LegalityRule
+from wayveil.trips.points import read_points
 from wayveil.trips.trips import Trips
 from wayveil.utility.patterns import top_contiguous_patterns
 from wayveil.utility.reference import reference_trips
+from wayveil.world.grid import Grid
 from wayveil.world.timebins import TimeBins
+
+FINE, COARSE = "250 m", "500 m"
+EPSILONS = ("1", "2")
+TOPS = ("10", "20", "50", "100")
+DATA_FACTS = ("trips", "cells visited", "longest", "mean length", "deviation of length")
+TABLE_1 = {FINE: (121_622, 2_851, 69, 9.07, 5.15), COARSE: (120_561, 848, 55, 7.34, 4.53)}
+
+# Tables 2 and 3: share of the top k that was found, of the study's model and of variable-length n-grams.
+OWN, NGRAM = 0, 1
+FOUND = {
+    (FINE, "1"): ((0.50, 0.60, 0.71, 0.71), (0.80, 0.88, 1.00, 1.00)),
+    (FINE, "2"): ((0.20, 0.60, 0.80, 0.80), (0.90, 0.90, 1.00, 1.00)),
+    (COARSE, "1"): ((0.40, 0.25, 0.30, 0.22), (0.90, 0.95, 0.76, 1.00)),
+    (COARSE, "2"): ((0.40, 0.30, 0.20, 0.15), (0.90, 0.95, 0.78, 0.79)),
+}
+# Table 4: loss of the network that draws origin, destination and hour.
+ENDS = "loss of ends"
+TABLE_4 = {(FINE, "1"): 4.22, (FINE, "2"): 3.43, (COARSE, "1"): 2.50, (COARSE, "2"): 1.00}
+# Table 5: loss (nats), accuracy and metres of the next hop.
+HOPS = ("loss", "accuracy", "metres off")
+TABLE_5 = {
+    (FINE, "1"): (3.10, 0.2419, 350.40),
+    (FINE, "2"): (2.98, 0.2645, 333.19),
+    (COARSE, "1"): (1.42, 0.7352, 237.71),
+    (COARSE, "2"): (1.28, 0.7528, 220.26),
+}
+
+
+def found(grid: str, epsilon: str, whose: int = OWN) -> dict[Place, float]:
+    """(k, figure) -> share of the top k."""
+    values = FOUND[grid, epsilon][whose]
+    return {(top, "share found"): value for top, value in zip(TOPS, values, strict=True)}
+
+
+def ends(grid: str) -> dict[Place, float]:
+    """(epsilon, figure) -> loss."""
+    return {(epsilon, ENDS): TABLE_4[grid, epsilon] for epsilon in EPSILONS}
+
+
+def hops(grid: str) -> dict[Place, float]:
+    """(epsilon, figure) -> value."""
+    return {
+        (epsilon, figure): value
+        for epsilon in EPSILONS
+        for figure, value in zip(HOPS, TABLE_5[grid, epsilon], strict=True)
+    }
+
+
+SEED = 7
+
+
+def taxi_trips(lab: Lab) -> dict[str, Callable[[], Trips]]:
+    """The same taxis on both grids; made when they are first asked for."""
+    trips = lab.pick(tiny=300, quick=6_000, full=121_622)
+    # The published networks have a weight for every cell: small runs have larger cells.
+    cells = {
+        FINE: lab.pick(tiny=4_000, quick=1_000, full=250),
+        COARSE: lab.pick(tiny=8_000, quick=2_000, full=500),
+    }
+
+    def grid(name: str) -> Grid:
+        return lab.once(f"grid {name}", lambda: Grid.of_metres(STUDY_BOX, cells[name]))
+
+    def read(name: str) -> Trips:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "taxis.parquet"
+            simulate_taxis(trips, seed=SEED).write(path)
+            return read_points(path, grid(name))
+
+    made = {}
+    for name, metres in cells.items():
+        words = (
+            f"{trips:,} simulated taxi trips in the study's box, cells of {metres:,} m, stood for as '{name}'"
+        )
+        key = f"taxis-{metres}-{trips}"
+        made[name] = lab.simulated(key, words, lambda name=name: grid(name), lambda name=name: read(name))  # type: ignore[misc]
+    return made
+
 
 PUBLISHED, OURS, NGRAMS = "dp-loc, published", "dp-loc", "variable-ngrams"
 JSD, EMD, SHARE = "JSD of lengths (bits)", "EMD of ends (metres)", "share found"

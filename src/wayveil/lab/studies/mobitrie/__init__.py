@@ -3,13 +3,20 @@
 from functools import partial
 
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.mobitrie.mobitrie_datasets import city_of, datasets
+from wayveil.lab.studies.mobitrie.mobitrie_datasets import EPSILONS, LARGE, PAGES, SMALL, city_of, datasets
 from wayveil.lab.studies.mobitrie.mobitrie_exhibits import exhibits
-from wayveil.lab.studies.mobitrie.mobitrie_printed import EPSILONS, LARGE, PAGES, SMALL
 from wayveil.lab.studies.mobitrie.mobitrie_trials import BASE_COUNT, BASELINE, LEAK, MobiTrieTrials
-from wayveil.lab.studies.mobitrie.rider_maps import HOTSPOTS, NO_HOTSPOTS, MobiTrieMaps
-from wayveil.lab.studies.mobitrie.tries import NO_EPSILON, ROLLING, STATIC, Tries
-from wayveil.lab.studies.mobitrie.variants import VARIANTS, static_trial
+from wayveil.lab.studies.mobitrie.tries import (
+    HOTSPOTS,
+    NO_EPSILON,
+    NO_HOTSPOTS,
+    ROLLING,
+    STATIC,
+    VARIANTS,
+    MobiTrieMaps,
+    Tries,
+    static_trial,
+)
 from wayveil.lab.studies.study import Setting, Study, StudyPart, crossed
 
 DATA = (SMALL, LARGE, PAGES)

@@ -3,9 +3,8 @@
 from functools import partial
 from math import isnan
 
-from wayveil.lab.studies.curves import Said, falls
-from wayveil.lab.studies.figure_verdicts import number, reaches
-from wayveil.lab.studies.mobitrie.mobitrie_printed import (
+from wayveil.lab.studies.figure_verdicts import Said, falls, number, reaches
+from wayveil.lab.studies.mobitrie.mobitrie_datasets import (
     BETTER,
     CELLS,
     DATA_FACTS,

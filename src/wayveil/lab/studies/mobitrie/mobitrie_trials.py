@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.lab import Datasets
-from wayveil.lab.studies.mobitrie.mobitrie_printed import CODE_SANITY, EPSILONS, LENGTHS, QUALITY
+from wayveil.lab.studies.mobitrie.mobitrie_datasets import CODE_SANITY, EPSILONS, LENGTHS, QUALITY
 from wayveil.lab.studies.observed_gate import ObservedOnlyGate
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms.markov import Markov

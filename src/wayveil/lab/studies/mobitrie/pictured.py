@@ -1,10 +1,9 @@
 """Figures without numbers: the study says in words what they show, and that is looked at in ours."""
 
-from wayveil.lab.studies.curves import Said
-from wayveil.lab.studies.mobitrie.mobitrie_printed import PAGES, used_grams
+from wayveil.lab.studies.figure_verdicts import Said
+from wayveil.lab.studies.mobitrie.mobitrie_datasets import PAGES, used_grams
 from wayveil.lab.studies.mobitrie.mobitrie_trials import BASELINE
-from wayveil.lab.studies.mobitrie.rider_maps import HOTSPOTS, NO_HOTSPOTS
-from wayveil.lab.studies.mobitrie.tries import NO_EPSILON, ROLLING, STATIC, TOP
+from wayveil.lab.studies.mobitrie.tries import HOTSPOTS, NO_EPSILON, NO_HOTSPOTS, ROLLING, STATIC, TOP
 from wayveil.lab.studies.study import Claim, Exhibit
 from wayveil.lab.studies.study_results import Results
 

@@ -1,13 +1,22 @@
-"""Pictures of tries: those of the study's example (rolling and static n-grams), and private beside without privacy."""
+"""Pictures of tries and of simulated riders, and what the study decides without a measurement."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.counting.local import LocalCounter
-from wayveil.lab.studies.mobitrie.mobitrie_printed import EXAMPLE
-from wayveil.lab.studies.mobitrie.mobitrie_trials import BASELINE, MobiTrieTrials, N, held_ngrams
+from wayveil.lab.studies.mobitrie.mobitrie_datasets import EXAMPLE, SEED
+from wayveil.lab.studies.mobitrie.mobitrie_trials import (
+    BASELINE,
+    BY_TRIE,
+    MobiTrieTrials,
+    N,
+    by_length,
+    error_rows,
+    held_ngrams,
+    metrics_of,
+)
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.privacy.bits import Bits, SeededBits
@@ -17,10 +26,15 @@ from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Trip
 from wayveil.report.chart import Chart
 from wayveil.report.trie_picture import trie_chart
+from wayveil.report.trip_map import trip_map, with_ground
+from wayveil.simulate.city import simulate_city
 from wayveil.synthesis.nesting import nest_rows
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import GramCounts, gram_counts
+from wayveil.utility.edges import edge_flows
+from wayveil.utility.model_ngrams import trie_errors
 from wayveil.world.marked_ngrams import MarkedNgrams
+from wayveil.world.network import Network
 from wayveil.world.world import World
 
 ROLLING, STATIC = "rolling", "static"
@@ -121,3 +135,60 @@ def top_grams(grams: NDArray[np.integer], count: NDArray[np.generic]) -> list[li
     order = np.argsort(-np.asarray(count, np.float64), kind="stable")[:TOP]
     found: list[list[int]] = grams[order].tolist()
     return found
+
+
+HOTSPOTS, NO_HOTSPOTS = "with hotspots", "without hotspots"
+BUSIEST = 0.01
+
+
+class MobiTrieMaps:
+    """The cells that draw maps."""
+
+    def __init__(self, city: Callable[[], Network], riders: int) -> None:
+        self.city, self.riders = city, riders
+
+    def draw(self, setting: Setting, repetition: int) -> CellOutcome:
+        """The map, and how much of all travel is on the busiest hundredth of the moves."""
+        kind = setting["kind"]
+        made = simulate_city(
+            self.city(),
+            self.riders,
+            seed=SEED,
+            times=False,
+            hotspots=None if kind == HOTSPOTS else 0,
+        )
+        flows = np.sort(edge_flows(made.trips).count)[::-1]
+        top = max(1, int(BUSIEST * len(flows)))
+        ends = np.bincount(made.trips.location[made.trips.offsets[1:] - 1], minlength=self.city().size)
+        name = kind.replace(" ", "-")
+        title = f"{self.riders:,} riders {kind}"
+        if kind == HOTSPOTS:
+            title += f" ({len(made.hotspots)} stars)"
+        drawn = trip_map(made.trips, made.hotspots.tolist(), name=f"map-{name}", title=title)
+        alone = Chart(drawn.name, with_ground(drawn), drawn.data, drawn.alt, plain=True)
+        values = {
+            "share of travel on the busiest 1 % of moves": float(flows[:top].sum() / flows.sum()),
+            "share of trips that end at the 30 busiest ends": float(
+                np.sort(ends)[::-1][:30].sum() / ends.sum()
+            ),
+            "hotspots": float(len(made.hotspots)),
+        }
+        return CellOutcome(figures(values), [alone])
+
+
+STATIC_TRIE, STATIC_BASELINE = "mobitrie, static 3-grams", "static baseline (no privacy)"
+VARIANTS = (STATIC_BASELINE, STATIC_TRIE)
+
+
+def static_trial(trials: MobiTrieTrials, setting: Setting, repetition: int) -> CellOutcome:
+    """Static 3-grams, with privacy and without, judged like rolling ones: by all 3-grams of the trips."""
+    bench, name, epsilon = trials.bench(setting["data"]), setting["mechanism"], setting["epsilon"]
+    if name == STATIC_BASELINE:
+        counted = static_grams(bench.raw, N)
+        grams, count = counted.grams.astype(np.int64), counted.count.astype(np.float64)
+    else:
+        seed = f"{setting['data']} static {epsilon} {repetition}"
+        grams, count = static_trie(bench.raw, epsilon, seed)
+    rows = figures(metrics_of(bench.ngrams.score(grams)))
+    errors = by_length(trie_errors(bench.errors, grams, count), "uniform")
+    return CellOutcome(rows + error_rows(name, {BY_TRIE: errors}))

@@ -1,11 +1,9 @@
 """The SafePath study: timed prefix trees guided by taxonomies, on weeks of taps in Montreal (Al-Hussaeni 2018)."""
 
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.safepath.family import family_parts
-from wayveil.lab.studies.safepath.safepath_datasets import datasets
+from wayveil.lab.studies.safepath.family import beside, family_parts
+from wayveil.lab.studies.safepath.safepath_datasets import BUS, METRO, TABLE_3, datasets
 from wayveil.lab.studies.safepath.safepath_exhibits import exhibits
-from wayveil.lab.studies.safepath.safepath_extra_exhibits import beside
-from wayveil.lab.studies.safepath.safepath_printed import BUS, METRO, TABLE_3
 from wayveil.lab.studies.safepath.safepath_trials import (
     CROWDS,
     EMPTY,

@@ -4,8 +4,8 @@ from math import isnan
 
 import numpy as np
 
-from wayveil.lab.studies.curves import NOT_MEASURED, Curve, Said, falls, grows, pairs, span
-from wayveil.lab.studies.safepath.safepath_printed import BELOW, SECONDS_AT_5, SECONDS_IN_ALL, TABLE_3
+from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, Curve, Said, falls, grows, pairs, span
+from wayveil.lab.studies.safepath.safepath_datasets import BELOW, SECONDS_AT_5, SECONDS_IN_ALL, TABLE_3
 from wayveil.lab.studies.safepath.safepath_trials import (
     CROWDS,
     EMPTY,

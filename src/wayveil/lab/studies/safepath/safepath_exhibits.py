@@ -3,7 +3,7 @@
 from functools import partial
 
 from wayveil.lab.studies.safepath import safepath_claims as claims
-from wayveil.lab.studies.safepath.safepath_printed import (
+from wayveil.lab.studies.safepath.safepath_datasets import (
     BUS,
     FACTS,
     METRO,

@@ -1,9 +1,17 @@
 """The STRAP study: one scale for mechanisms whose guarantees cannot be compared (Singh et al. 2018)."""
 
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.strap.cities import DENSE, SPARSE, cities
 from wayveil.lab.studies.strap.strap_exhibits import exhibits
-from wayveil.lab.studies.strap.strap_trials import CROWDS, EPSILONS, LINES, WITH_K, StrapTrials
+from wayveil.lab.studies.strap.strap_trials import (
+    CROWDS,
+    DENSE,
+    EPSILONS,
+    LINES,
+    SPARSE,
+    WITH_K,
+    StrapTrials,
+    cities,
+)
 from wayveil.lab.studies.study import Setting, Study, StudyPart, crossed
 
 

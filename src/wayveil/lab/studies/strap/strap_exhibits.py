@@ -6,9 +6,18 @@ from math import isnan, nan
 
 from scipy.stats import spearmanr
 
-from wayveil.lab.studies.curves import Said, pairs
-from wayveil.lab.studies.strap.cities import DENSE, SPARSE
-from wayveil.lab.studies.strap.strap_trials import EMPTY, ERROR, HOLD_OUT, KNOWN, RAW, STRAP, WITH_K
+from wayveil.lab.studies.figure_verdicts import Said, pairs
+from wayveil.lab.studies.strap.strap_trials import (
+    DENSE,
+    EMPTY,
+    ERROR,
+    HOLD_OUT,
+    KNOWN,
+    RAW,
+    SPARSE,
+    STRAP,
+    WITH_K,
+)
 from wayveil.lab.studies.study import Claim, Exhibit
 from wayveil.lab.studies.study_results import Results
 

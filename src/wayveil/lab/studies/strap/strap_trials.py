@@ -1,10 +1,12 @@
-"""One trial of the study: a release of one city, its STRAP against three adversaries, and its error of range counts.
+"""A dense and a sparse city, and one trial: a release, its STRAP against three adversaries, its error.
 
 Where the settings lie is public: what matters is the noise of one count beside the riders per place. So the sparse
 city, with some ten times as many places, is asked a decade higher, and so are mechanisms that share epsilon among many
 levels or grids. They were set with other riders (seed 1) than those that are judged.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,58 @@ from scipy.spatial import cKDTree
 
 from wayveil.attacks.targets import some_people
 from wayveil.lab.strap.strap_study import StrapSettings, StrapStudy
-from wayveil.lab.studies.strap.cities import DENSE, SEED, SPARSE, City
+from wayveil.lab.studies.lab import Lab, invented_city
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.lab.syntactic.glove import draw_trips, fingerprints, merge_groups
 from wayveil.lab.syntactic.method import Lots, anonymise, methods
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import SeededBits
 from wayveil.run import make_release as release
+from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.trips import Trips
 from wayveil.utility.range_counts import RangeCounts
 from wayveil.world.geo import project
+from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
+
+DENSE, SPARSE = "dense", "sparse"
+SEED = 11
+
+
+@dataclass(frozen=True)
+class City:
+    """A network, and riders on it: `many` for mechanisms with epsilon, `few` for those that compare all pairs."""
+
+    network: Callable[[], Network]
+    many: int
+    few: int
+
+    def riders(self, count: int, seed: int = SEED) -> Trips:
+        """So many riders with habits; another seed, other riders."""
+        return simulate_habit(self.network(), count, seed=seed)
+
+
+def cities(lab: Lab) -> dict[str, City]:
+    """Both, noted as sources."""
+    many, few = lab.pick(tiny=(200, 60), quick=(2_000, 250), full=(10_000, 1_500))
+    stops, lines = lab.pick(tiny=(60, 6), quick=(200, 14), full=(200, 14))
+    dense = lab.city(stops=stops, lines=lines, seed=0)
+    feed = lab.public_file("victoria/gtfs.zip", "the GTFS feed of Victoria") if lab.scale == "full" else None
+    wide = lab.pick(tiny=120, quick=1_200, full=2_400)
+    if feed is None:
+        lab.note_simulated("sparse", f"an invented city of about {wide:,} stops")
+
+    def sparse() -> Network:
+        if feed is not None:
+            return lab.once("victoria", lambda: read_gtfs(feed, name="Victoria"))
+        return lab.once("sparse", lambda: invented_city(wide, max(4, wide // 30), 2))
+
+    words = f"{many:,} simulated riders with habits in each ({few:,} for methods with k)"
+    lab.note_simulated("riders", words)
+    # Methods with k compare all pairs of trips; in a sparse city half as many are enough of them.
+    return {DENSE: City(dense, many, few), SPARSE: City(sparse, many, max(few // 2, 40))}
+
 
 LOWER, MIDDLE, UPPER = (0.003, 0.01, 0.03, 0.1, 0.3), (0.03, 0.1, 0.3, 1.0, 3.0), (0.3, 1.0, 3.0, 10.0, 30.0)
 EPSILONS = {

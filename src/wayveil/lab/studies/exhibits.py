@@ -1,6 +1,9 @@
-"""Lines of an exhibit: ours with bands of one standard deviation, the study's dashed with crosses."""
+"""Exhibits of a study as tables, as charts, and as the record in `figures.json`."""
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -8,9 +11,65 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from wayveil.lab.comparison.comparison_charts import COLOURS, DASHES, GREY, MARKERS, draw_svg
-from wayveil.lab.studies.study import STUDY, Exhibit, is_number
-from wayveil.lab.studies.study_results import Results
+from wayveil.lab.studies.figure_verdicts import FigureVerdict, number, remark
+from wayveil.lab.studies.study import STUDY, Exhibit, Study, is_number
+from wayveil.lab.studies.study_results import Results, Value
 from wayveil.report.chart import Chart
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row: the place, whose it is, and its cells."""
+
+    head: str
+    series: str
+    cells: list[str]
+    theirs: bool = False
+
+
+def _columns(exhibit: Exhibit, results: Results) -> tuple[str, ...]:
+    return exhibit.columns or tuple(
+        dict.fromkeys(
+            [across for _, across in exhibit.printed] + [across for _, across, _ in results.places(exhibit)]
+        )
+    )
+
+
+def table_heads(exhibit: Exhibit, results: Results) -> list[str]:
+    """The names of the columns of a table."""
+    return [exhibit.column_name(one) for one in _columns(exhibit, results)]
+
+
+def table_rows(exhibit: Exhibit, results: Results) -> list[TableRow]:
+    """For every place down: the study's row where it printed one, then ours."""
+    columns, places = _columns(exhibit, results), results.places(exhibit)
+    downs = list(dict.fromkeys([down for down, _ in exhibit.printed] + [down for down, _, _ in places]))
+    if all(map(is_number, downs)):
+        downs.sort(key=float)
+    names = dict.fromkeys(series for _, _, series in places)
+    made = []
+    for down in downs:
+        theirs = [_theirs(exhibit, down, column) for column in columns]
+        rows = [TableRow(down, "the study", theirs, theirs=True)] if any(theirs) else []
+        for name in names:
+            ours = [_ours(places.get((down, column, name))) for column in columns]
+            rows += [TableRow(down, name, ours)] if any(ours) else []
+        made += [row if at == 0 else TableRow("", row.series, row.cells) for at, row in enumerate(rows)]
+    return made
+
+
+def _theirs(exhibit: Exhibit, down: str, column: str) -> str:
+    value, spread = exhibit.printed.get((down, column)), exhibit.spread.get((down, column))
+    return "" if value is None else number(value) + ("" if spread is None else f" ± {number(spread)}")
+
+
+def _ours(value: Value | None) -> str:
+    if value is None:
+        return ""
+    if value.deviation is None:
+        return number(value.mean)
+    return f"{number(value.mean)} ± {value.deviation:{'.2g' if value.deviation < 100 else ',.0f'}}"
+
 
 # Inches.
 PLOT_WIDTH, PLOT_HEIGHT, PLOT_ABOVE, PLOT_BELOW, LEGEND_ROW = 4.7, 2.3, 0.3, 0.5, 0.19
@@ -90,3 +149,52 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     alt = f"{exhibit.label}: {title} against {exhibit.down}, {len(names)} line{'s' if len(names) > 1 else ''} of ours"
     alt += " and the study's." if STUDY in data["series"] else "."
     return Chart(name, draw_svg(picture, name), data, alt)
+
+
+SCALES = {
+    "tiny": "tiny: shows that everything runs; its figures say nothing",
+    "quick": "quick: few repetitions on small data",
+    "full": "full: on as much data as the study",
+}
+
+
+def study_record(
+    study: Study,
+    results: Results,
+    verdicts: Sequence[FigureVerdict],
+    charts: Mapping[str, Sequence[Chart]],
+    scale: str,
+    sources: Sequence[str],
+) -> dict[str, Any]:
+    """The record of a run: what the docs are generated from."""
+    return {
+        "study": study.name,
+        "title": study.title,
+        "source": study.source,
+        "scale": scale,
+        "extent": results.extent(study),
+        "seconds": round(results.seconds),
+        "data": list(sources),
+        "stand_in": study.stand_in,
+        "figures": [asdict(verdict) for verdict in verdicts],
+        "exhibits": [_exhibit(study, one, results, charts[one.label]) for one in study.exhibits],
+        "gaps": results.gaps(),
+    }
+
+
+def _exhibit(study: Study, exhibit: Exhibit, results: Results, charts: Sequence[Chart]) -> dict[str, Any]:
+    table = exhibit.shape == "table" and not exhibit.missing
+    rows = table_rows(exhibit, results) if table else []
+    return {
+        "label": exhibit.label,
+        "title": exhibit.title,
+        "shape": exhibit.shape,
+        "down": exhibit.down,
+        "note": exhibit.note,
+        "said": "" if exhibit.published else remark(study, exhibit, results),
+        "missing": exhibit.missing,
+        "heads": table_heads(exhibit, results) if table else [],
+        "rows": [[row.head, row.series, *row.cells] for row in rows],
+        "measured": bool(results.places(exhibit)) if table else bool(charts),
+        "charts": [chart.name for chart in charts],
+    }

@@ -1,1 +1,0 @@
-"""Figures of merit that only studies and benches use."""
