@@ -7,8 +7,7 @@ import polars as pl
 
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Workload, nonempty_workload, uniform_workload
-from wayveil.utility.items import Items
-from wayveil.utility.postings import Postings
+from wayveil.utility.postings import Items, Postings
 from wayveil.world.world import World
 
 TRIPS = 1_000_000

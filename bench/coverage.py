@@ -32,8 +32,7 @@ from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.units import Event, Trip
 from wayveil.releases.release import Release
 from wayveil.run import make_release as release
-from wayveil.simulate.city import simulate_city
-from wayveil.simulate.day import draw_departures
+from wayveil.simulate.city import draw_departures, simulate_city
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.habit import simulate_habit

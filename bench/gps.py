@@ -23,8 +23,8 @@ from wayveil.privacy.training import poisson
 from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.synthesis.hops.hop_net import HopNet
-from wayveil.synthesis.hops.likeliest import cost_of, likeliest_ways
 from wayveil.synthesis.hops.published import StudyHopCosts, StudyHopNet
+from wayveil.synthesis.hops.walking import cost_of, likeliest_ways
 from wayveil.trips.points import read_points
 from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import MOVES, GridMoves

@@ -33,7 +33,7 @@ from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.points import read_tracks
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
-from wayveil.utility.reference import ceiling, empty, floor
+from wayveil.utility.figures import ceiling, empty, floor
 from wayveil.world.grid import Grid
 
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from wayveil.synthesis.riders.assignment import (
     travels,
 )
 from wayveil.synthesis.riders.roles import PURPOSES, RiderRules
-from wayveil.synthesis.riders.surroundings import Surroundings
+from wayveil.synthesis.riders.waiting import Surroundings
 
 
 @dataclass

@@ -32,7 +32,7 @@ from wayveil.synthesis.estimates import Key, Visits
 from wayveil.synthesis.model import Estimates, Model
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
-from wayveil.utility.reference import ceiling
+from wayveil.utility.figures import ceiling
 from wayveil.utility.stop_figures import StopFigures
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.timebins import DAY, HOUR

@@ -12,7 +12,7 @@ from bench.plain_riders import plain_riders
 from wayveil.simulate.fare_boxes import STUDY_TAPS, simulate_taps
 from wayveil.synthesis.riders.reconstruct import Riders, _arrays, reconstruct_riders
 from wayveil.synthesis.riders.roles import RiderRules
-from wayveil.synthesis.riders.surroundings import Surroundings, surroundings
+from wayveil.synthesis.riders.waiting import Surroundings, surroundings
 from wayveil.taps.taps import Taps
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network

@@ -28,21 +28,17 @@ from bench.count_queries import SIDE, straightforward, street_trips
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
-from wayveil.utility.count_queries import CountQueryError
+from wayveil.utility.count_queries import CountQueryError, RangeCounts
 from wayveil.utility.edges import EdgeFigures
-from wayveil.utility.feasibility import Feasibility
+from wayveil.utility.feasibility import Feasibility, ReplayFitness
 from wayveil.utility.figures import Figures
-from wayveil.utility.fitness import ReplayFitness
 from wayveil.utility.gps_figures import GpsFigures
-from wayveil.utility.length_figures import LengthDivergence, LengthsByHour
-from wayveil.utility.ngram_figures import NgramFigures
+from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError
 from wayveil.utility.operations import Operations
 from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDistance, ZonePairs
 from wayveil.utility.patterns import FrequentPatterns, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns
-from wayveil.utility.range_counts import RangeCounts
-from wayveil.utility.stop_figures import StopFigures
-from wayveil.utility.subsequences import SubsequenceError
+from wayveil.utility.stop_figures import LengthDivergence, LengthsByHour, StopFigures
 from wayveil.world.geo import haversine
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 

@@ -34,11 +34,11 @@ from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
 from wayveil.utility.edges import EdgeFigures
-from wayveil.utility.length_figures import LengthDivergence
+from wayveil.utility.figures import ceiling
 from wayveil.utility.ngram_figures import NgramFigures
 from wayveil.utility.origin_destination import OriginDestinationDistance
 from wayveil.utility.patterns import top_contiguous_patterns
-from wayveil.utility.reference import ceiling
+from wayveil.utility.stop_figures import LengthDivergence
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
 

@@ -27,8 +27,8 @@ from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.points import read_tracks
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
+from wayveil.utility.figures import ceiling, floor
 from wayveil.utility.gps_figures import GpsFigures
-from wayveil.utility.reference import ceiling, floor
 from wayveil.world.grid import Grid
 
 DATA = Path(os.environ.get("WAYVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))

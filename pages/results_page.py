@@ -22,7 +22,7 @@ from wayveil.lab.comparison.comparison_results import (
 )
 from wayveil.mechanisms.registry import ready_mechanisms
 from wayveil.report.chart import Chart
-from wayveil.utility.reference import CEILING, EMPTY, FLOOR
+from wayveil.utility.figures import CEILING, EMPTY, FLOOR
 
 DOCS = Path(__file__).parents[1] / "docs"
 OURS = "weave"

@@ -20,19 +20,17 @@ from wayveil.plan.reading import files_of, open_plan_world, open_rows, read_fram
 from wayveil.privacy.ledger import Ledger
 from wayveil.released.datasheet_making import Statement
 from wayveil.releases.accounts import open_account, opened_ledger
-from wayveil.releases.choices import UnitChoice
-from wayveil.releases.hold import Booking
+from wayveil.releases.hold import Booking, Price
 from wayveil.releases.making import Means, carry_out
-from wayveil.releases.order import RowKind, order_trips
+from wayveil.releases.order import RowKind, UnitChoice, order_trips
 from wayveil.releases.paid import Paid, commit_saved, take_up
 from wayveil.releases.preflight import claimed
-from wayveil.releases.price import Price
 from wayveil.releases.priors import open_prior
 from wayveil.releases.release import Release
 from wayveil.releases.tap_orders import TapTreatment, order_taps
 from wayveil.report.report_page import write_report
-from wayveil.series.publishing import ENDINGS
-from wayveil.series.run import Outcome, run_series
+from wayveil.series.period import ENDINGS
+from wayveil.series.series import Outcome, run_series
 from wayveil.taps.taps import Taps
 from wayveil.trips.frames import frame_of
 from wayveil.trips.trip_files import TripFiles

@@ -12,7 +12,7 @@ import wayveil as wv
 from series.series_worlds import MONDAY, STOPS, week_file, write_plan
 from wayveil.cli import main
 from wayveil.privacy.ledger.data_time import Days
-from wayveil.releases import finishing
+from wayveil.releases import paid
 from wayveil.releases.release import Release
 
 PLACES = "stop_id,stop_name,lat,lon\n" + "".join(
@@ -79,7 +79,7 @@ def test_a_release_of_taps_that_stops_after_paying_is_finished_by_the_same_comma
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(finishing, "draw", stopped)
+        patch.setattr(paid, "draw", stopped)
         code, _, err = wayveil(*words)
     assert code == 130
     assert "the same command finishes it without spending again" in err
@@ -100,7 +100,7 @@ def test_another_plan_does_not_finish_what_was_paid_for(wayveil, tmp_path, monke
         raise wv.WayveilError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr(finishing, "draw", fails)
+        patch.setattr(paid, "draw", fails)
         assert wayveil(*words, "-e", 1)[0] == 2
     code, _, err = wayveil(*words, "-e", 2)
     assert code == 2

@@ -16,10 +16,10 @@ from wayveil.lab.comparison import compare as comparing
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.privacy.units import Rider
 from wayveil.progress import shown
-from wayveil.released.datasheet_view import promise, spends
-from wayveil.releases.choices import default_mechanism
-from wayveil.releases.price import DEFAULT_DELTA
-from wayveil.report.expected import expected_table
+from wayveil.released.datasheet_page import promise, spends
+from wayveil.releases.hold import DEFAULT_DELTA
+from wayveil.releases.order import default_mechanism
+from wayveil.report.answers_view import expected_table
 from wayveil.report.page_files import environment
 from wayveil.run import make_release as release
 from wayveil.synthesis.model import ExpectedError
@@ -172,7 +172,7 @@ def test_a_release_of_no_trips_opens_and_answers(tmp_path, monkeypatch):
 
 
 def test_a_release_says_its_bounds_and_not_what_they_cut():
-    from wayveil.released.left_out import say_left_out
+    from wayveil.released.released_trips import say_left_out
 
     riders = Trips.of_lists([[0, 1, 2]] * 30, RING, rider=[i // 3 for i in range(30)])
     made = release(riders, NoisyPrefixTree(height=2), epsilon=1, unit=Rider(max_trips=1), rows="calls")

@@ -9,9 +9,8 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.marked_ngrams import MarkedNgrams
-from wayveil.world.marked_successors import MarkedMoves, MarkedSuccessors
 from wayveil.world.ngrams import NgramUniverse
-from wayveil.world.successors import CompleteSuccessors
+from wayveil.world.successors import CompleteSuccessors, MarkedMoves, MarkedSuccessors
 from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import Later, TimedAlphabet
 from wayveil.world.walk_blocks import Resolution, WalkBlocks

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from wayveil.errors import InputError
-from wayveil.mechanisms.manual import manual
-from wayveil.mechanisms.pages import BEGIN, END, rewritten, write_pages
+from wayveil.mechanisms.pages import BEGIN, END, manual, rewritten, write_pages
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.registry import homes, mechanism
 

@@ -22,8 +22,7 @@ from wayveil.releases.release import Release
 from wayveil.run import make_release as release
 from wayveil.synthesis.ngram_model import NOT_ASKED
 from wayveil.trips.trips import Trips
-from wayveil.world.marked_successors import MarkedMoves
-from wayveil.world.successors import CompleteSuccessors
+from wayveil.world.successors import CompleteSuccessors, MarkedMoves
 from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import Later, TimedAlphabet
 from wayveil.world.world import World

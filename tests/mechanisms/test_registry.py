@@ -14,7 +14,7 @@ from wayveil.errors import ParameterError
 from wayveil.lab.audits.plan_registry import audit_plan, audit_plans, without_audit
 from wayveil.lab.audits.run_audits import run_audits
 from wayveil.lab.cli.candidates import parse_candidates
-from wayveil.lab.cli.mechanisms import mechanisms as list_mechanisms
+from wayveil.lab.cli.methods import mechanisms as list_mechanisms
 from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.comparison_cells import grid
 from wayveil.lab.comparison.run_cells import Settings

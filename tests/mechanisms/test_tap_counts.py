@@ -9,8 +9,8 @@ from shared_noise import random_worlds
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
+from wayveil.mechanisms.shared_fields import visit_contribution
 from wayveil.mechanisms.tap_counts import TapCounts
-from wayveil.mechanisms.visit_bounds import visit_contribution
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate

@@ -22,7 +22,7 @@ from wayveil.privacy.units import Rider, Trip
 from wayveil.synthesis.ngram_model import NOT_ASKED
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import window_starts
-from wayveil.world.marked_successors import MarkedSuccessors
+from wayveil.world.successors import MarkedSuccessors
 
 WORLDS = {"list": small_list(), "network": small_network()}
 trip_lists = st.lists(st.lists(st.integers(0, 3), max_size=9), max_size=10)

@@ -16,11 +16,10 @@ from wayveil.privacy.units import Trip
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.synthesis.projection import onto_total
 from wayveil.trips.trips import Trips
-from wayveil.utility.length_figures import jensen_shannon
+from wayveil.utility.stop_figures import jensen_shannon
 from wayveil.world.grid import Grid
-from wayveil.world.grid_extents import EXTENTS, find_extents
+from wayveil.world.grid_moves import EXTENTS, find_extents, find_turns
 from wayveil.world.grid_tiles import Tiles
-from wayveil.world.grid_turns import find_turns
 from wayveil.world.zones import quarter_leaves
 from weave_city import QUICK, measured, small_town
 

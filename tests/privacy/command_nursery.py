@@ -18,12 +18,12 @@ from wayveil.cli import _register, app
 from wayveil.errors import WayveilError
 from wayveil.mechanisms.registry import mechanisms
 from wayveil.released import datasheet_page
-from wayveil.releases import accounts, saving
+from wayveil.releases import accounts, release
 from wayveil.trips import read
 from wayveil.world import opening
 
 # What the command imports when it runs: loaded once, here, and not by every child.
-LOADED = (accounts, datasheet_page, saving, read, opening)
+LOADED = (accounts, datasheet_page, release, read, opening)
 NO_STEPS = 0
 
 # Kinds of rows that are released: what lies in the file, and what somebody says about it.

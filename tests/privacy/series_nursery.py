@@ -14,12 +14,12 @@ from wayveil.errors import WayveilError
 from wayveil.exports import write
 from wayveil.mechanisms.registry import mechanisms
 from wayveil.released import datasheet_page
-from wayveil.releases import saving
+from wayveil.releases import release
 from wayveil.series import series
 from wayveil.taps import read
 
 # What the command imports when it runs: loaded once, here, and not by every child.
-LOADED = (dp_accounting, datasheet_page, saving, write, series, read)
+LOADED = (dp_accounting, datasheet_page, release, write, series, read)
 
 
 def child(place: Path, last: int | None) -> int:

@@ -9,8 +9,7 @@ import pytest
 from privacy.ledger_tools import Burglar
 from wayveil.privacy.ledger import BrokenLedgerError, Ledger, LedgerError, LineFacts, Policy, open_ledger
 from wayveil.privacy.ledger.fingerprint import fingerprint
-from wayveil.privacy.ledger.hashing import sip_hash
-from wayveil.privacy.ledger.samples import SIZE, Sample, overlap
+from wayveil.privacy.ledger.samples import SIZE, Sample, overlap, sip_hash
 from wayveil.privacy.units import Rider
 from wayveil.trips.read import read_trips
 from wayveil.trips.trips import Trips

@@ -16,11 +16,12 @@ from wayveil.privacy.units import Trip
 from wayveil.releases.key_changes import (
     appoint_officer,
     lock_key,
+    note_head,
+    read_heads,
     revoke_key,
     rotate_officer_key,
     rotate_signing_key,
 )
-from wayveil.releases.noted_heads import note_head, read_heads
 from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World

@@ -21,7 +21,7 @@ from wayveil.privacy.ledger import (
     open_ledger,
     storage,
 )
-from wayveil.privacy.ledger.facts import SCHEMA
+from wayveil.privacy.ledger.chain import SCHEMA
 
 pytest_plugins = ["privacy.ledger_places"]
 

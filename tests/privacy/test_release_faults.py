@@ -19,7 +19,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.released.verification import ANY_KEY, verify_release
-from wayveil.releases import saving
+from wayveil.releases import release as release_folder
 from wayveil.releases.release import Release
 from wayveil.releases.store import load_datasheet
 from wayveil.run import make_release as release
@@ -143,7 +143,7 @@ def test_an_error_after_the_first_noise_leaves_the_budget_spent(tmp_path, monkey
 def test_a_disk_that_fills_up_while_saving_leaves_no_half_release(tmp_path, monkeypatch, step):
     made = released(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(files if step == "move_folder" else saving, step, failing)
+        patch.setattr(files if step == "move_folder" else release_folder, step, failing)
         with pytest.raises(WayveilError, match="No space left"):
             made.save(tmp_path / "out", key=tmp_path / "key.pem")
     assert published(tmp_path) == []

@@ -6,7 +6,7 @@ from ring_networks import ring_of_stops
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider, Trip
-from wayveil.released.left_out import say_of_what
+from wayveil.released.released_trips import say_of_what
 from wayveil.run import make_release
 from wayveil.trips.trips import Trips
 

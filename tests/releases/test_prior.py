@@ -14,7 +14,7 @@ from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Event, Rider
-from wayveil.released.datasheet import followed_by
+from wayveil.released.released_trips import followed_by
 from wayveil.releases.release import Release
 from wayveil.run import make_release as release
 from wayveil.synthesis.estimates import Visits

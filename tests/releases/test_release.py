@@ -17,9 +17,8 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.keys import key_fingerprint, public_text, signing_key
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
-from wayveil.released.trust import read_pins
-from wayveil.released.verification import UnknownKeyError, verify_release
-from wayveil.releases.choices import default_mechanism
+from wayveil.released.verification import UnknownKeyError, read_pins, verify_release
+from wayveil.releases.order import default_mechanism
 from wayveil.releases.release import Release
 from wayveil.releases.store import load_datasheet
 from wayveil.run import make_release as release

@@ -3,41 +3,41 @@
 from report_world import DATASHEET, grid_city, random_trips
 
 from bare_release import bare_release
-from wayveil.released import datasheet_view
+from wayveil.released import datasheet_page as view_of_page
 from wayveil.released.datasheet_page import datasheet_page
 from wayveil.report.report_page import report_html
 
 
 def test_the_promise_is_explained_in_plain_words():
-    promise = datasheet_view.promise(DATASHEET)
+    promise = view_of_page.promise(DATASHEET)
     assert promise.holds
     assert promise.amount == "1"
     assert "any one rider" in promise.meaning
     assert "2.72" in promise.meaning
     assert "`" not in promise.sentence
-    small = datasheet_view.promise({"guarantee": {"epsilon": "1/10", "unit": "trip"}})
+    small = view_of_page.promise({"guarantee": {"epsilon": "1/10", "unit": "trip"}})
     assert "1.11" in small.meaning
 
 
 def test_no_stated_guarantee_is_no_promise():
-    promise = datasheet_view.promise({})
+    promise = view_of_page.promise({})
     assert not promise.holds
     assert "without a stated privacy guarantee" in promise.sentence
-    rho = datasheet_view.promise({"guarantee": {"rho": "1/2", "unit": "rider"}})
+    rho = view_of_page.promise({"guarantee": {"rho": "1/2", "unit": "rider"}})
     assert (rho.currency, rho.amount, rho.meaning) == ("rho", "0.5", "")
 
 
 def test_spends_become_a_table_with_shares_of_the_whole():
-    table = datasheet_view.spends(DATASHEET)
+    table = view_of_page.spends(DATASHEET)
     assert table.titles == ("Bought", "Price", "Sensitivity", "Noise scale", "95 % of noise within ±")
     assert table.shares == (25, 75)
-    assert datasheet_view.spends({}) is None
-    odd = datasheet_view.spends({"spends": [{"label": "x", "price": "?", "new_field": 3}]})
+    assert view_of_page.spends({}) is None
+    odd = view_of_page.spends({"spends": [{"label": "x", "price": "?", "new_field": 3}]})
     assert odd.titles[-1] == "New field"
 
 
 def test_fields_that_nobody_foresaw_are_shown_as_they_stand():
-    view = datasheet_view.DatasheetView.of({**DATASHEET, "novelty": {"a": 1}, "nothing": []})
+    view = view_of_page.DatasheetView.of({**DATASHEET, "novelty": {"a": 1}, "nothing": []})
     assert view.rest == (("Novelty", {"a": 1}),)
     titles = [title for title, _ in view.parts]
     assert titles[0] == "Who is protected"

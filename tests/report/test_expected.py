@@ -7,7 +7,7 @@ from bare_release import bare_release
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
 from wayveil.releases.release import Release
-from wayveil.report.expected import expected_table
+from wayveil.report.answers_view import expected_table
 from wayveil.report.report_page import report_html, write_report
 from wayveil.run import make_release as release
 from weave_city import QUICK, small_town, town_trips

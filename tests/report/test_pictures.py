@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from report_world import grid_city
 
 from wayveil.report.error_table import accuracy_rows, verdict
-from wayveil.report.flow_scale import CLASSES, FlowScale
 from wayveil.report.rankings import journey_ranking, move_ranking, ranking, ranking_table
-from wayveil.report.svg_histogram import LengthBins, column_chart, shares
-from wayveil.report.svg_map import Canvas, PairFlows, flow_map, network_group
-from wayveil.report.svg_matrix import class_labels, matrix_svg, ranks
+from wayveil.report.svg_histogram import LengthBins, class_labels, column_chart, matrix_svg, ranks, shares
+from wayveil.report.svg_map import CLASSES, Canvas, FlowScale, PairFlows, flow_map, network_group
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import edge_flows
 from wayveil.utility.scorecard import Figure, Scorecard

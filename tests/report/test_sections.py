@@ -19,9 +19,8 @@ from wayveil.privacy.units import Event, Trip
 from wayveil.releases.release import Release
 from wayveil.releases.tap_orders import ANY_MOVE
 from wayveil.report.answers_view import answer_tables
-from wayveil.report.report_page import report_html, write_report
+from wayveil.report.report_page import report_html, unmeasured, write_report
 from wayveil.report.trie_picture import trie_chart
-from wayveil.report.unmeasured import unmeasured
 from wayveil.run import make_release as release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.synthesis.public_knowledge import random_routes

@@ -27,7 +27,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.bits import SeededBits
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import write_visits
-from wayveil.utility.reference import empty
+from wayveil.utility.figures import empty
 from wayveil.world.world import World
 
 ABCDE = World.of_symbols(list("abcde"))

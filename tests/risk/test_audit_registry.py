@@ -15,7 +15,7 @@ from wayveil.lab.audits.reach import reach_table
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanisms
-from wayveil.releases.choices import UnitChoice, choose_unit
+from wayveil.releases.order import UnitChoice, choose_unit
 from wayveil.run import make_release as release
 
 

@@ -10,7 +10,7 @@ from wayveil.attacks.targets import people_of
 from wayveil.errors import ParameterError
 from wayveil.lab.strap.strap_study import StrapSettings, StrapStudy, in_canonical_order, strap
 from wayveil.trips.trips import Trips
-from wayveil.utility.reference import empty, floor
+from wayveil.utility.figures import empty, floor
 from wayveil.world.world import World
 
 ABC = World.of_symbols(list("abc"))

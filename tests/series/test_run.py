@@ -177,7 +177,7 @@ def test_a_period_that_failed_after_its_noise_is_paid_again_only_when_asked(
         raise ParameterError("a failure that may come from the rows")
 
     with monkeypatch.context() as patch:
-        patch.setattr("wayveil.releases.sheets.make_datasheet", lambda **_: fails())
+        patch.setattr("wayveil.releases.making.make_datasheet", lambda **_: fails())
         with pytest.raises(ParameterError, match="may come from the rows"):
             series.run([week_file(tmp_path, 1)])
     assert ledger_of(series.plan).spans("town")[0].spent.epsilon == 1

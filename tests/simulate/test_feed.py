@@ -7,9 +7,8 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 from wayveil.errors import InputError, ParameterError
-from wayveil.simulate.feed import write_city
+from wayveil.simulate.feed import name_places, write_city
 from wayveil.simulate.feed_layout import _scatter
-from wayveil.simulate.feed_names import name_places
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.trees import reverse_tree
 

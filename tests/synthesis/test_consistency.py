@@ -9,7 +9,7 @@ from wayveil.synthesis.consistency import (
     consistent_counts,
     smooth_paths,
 )
-from wayveil.synthesis.rounding import round_keeping_total
+from wayveil.synthesis.projection import round_keeping_total
 
 
 @st.composite

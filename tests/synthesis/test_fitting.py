@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wayveil.synthesis.fitting import Sums, fit_sums
+from wayveil.synthesis.projection import Sums, fit_sums
 
 ROW, COLUMN = np.repeat([0, 1], 3), np.tile([0, 1, 2], 2)
 

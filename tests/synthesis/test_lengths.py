@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayveil.synthesis.length_histogram import SINGLE, LengthClasses, NoisyLengths
+from wayveil.synthesis.ngram_model import SINGLE, LengthClasses, NoisyLengths
 
 
 @given(st.integers(1, 500), st.lists(st.integers(0, 600), max_size=20))

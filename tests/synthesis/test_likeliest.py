@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from wayveil.synthesis.hops.likeliest import HOURS, cost_of, likeliest_ways
 from wayveil.synthesis.hops.published import PublishedModel, SourceNet, StudyHopCosts, StudyHopNet
+from wayveil.synthesis.hops.walking import HOURS, cost_of, likeliest_ways
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_moves import GridMoves
 

@@ -11,7 +11,7 @@ from wayveil.errors import ParameterError
 from wayveil.synthesis.riders.assignment import FIRST, NEW_RIDER, RETURN, TRANSFER
 from wayveil.synthesis.riders.reconstruct import _arrays, reconstruct_riders
 from wayveil.synthesis.riders.roles import PURPOSES, RiderRules, Role
-from wayveil.synthesis.riders.surroundings import surroundings
+from wayveil.synthesis.riders.waiting import surroundings
 from wayveil.taps.chains import sequences
 from wayveil.taps.taps import Taps
 from wayveil.world.geo import haversine

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wayveil.synthesis.consistency import Consistency, settle_visits
-from wayveil.synthesis.timed_tree import TaxonomyTree, TimedTree
-from wayveil.synthesis.tree import TreeLevel, times_within
+from wayveil.synthesis.tree import TaxonomyTree, TimedTree, TreeLevel, times_within
 from wayveil.world.timebins import DAY, TimeBins
 from wayveil.world.world import World
 

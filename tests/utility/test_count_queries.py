@@ -15,8 +15,7 @@ from wayveil.utility.count_queries import (
     relative_errors,
     uniform_workload,
 )
-from wayveil.utility.items import Items
-from wayveil.utility.postings import Postings
+from wayveil.utility.postings import Items, Postings
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 

@@ -15,19 +15,22 @@ from utility_worlds import ABCD, some_trip_lists, square_city, trip_lists, value
 
 from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.trips import Trips
-from wayveil.utility.count_queries import CountQueryError
+from wayveil.utility.count_queries import CountQueryError, RangeCounts
 from wayveil.utility.edges import EdgeFigures
-from wayveil.utility.feasibility import Feasibility
-from wayveil.utility.fitness import ReplayFitness
+from wayveil.utility.feasibility import Feasibility, ReplayFitness
 from wayveil.utility.gps_figures import GpsFigures, circles
-from wayveil.utility.length_figures import LengthDivergence, LengthsByHour
-from wayveil.utility.ngram_figures import NgramFigures
+from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError
 from wayveil.utility.origin_destination import OriginDestinationDistance
 from wayveil.utility.patterns import FrequentPatterns, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns
-from wayveil.utility.range_counts import RangeCounts
-from wayveil.utility.stop_figures import StopFigures, hit_rate, kendall_tau_b, ndcg_loss
-from wayveil.utility.subsequences import SubsequenceError
+from wayveil.utility.stop_figures import (
+    LengthDivergence,
+    LengthsByHour,
+    StopFigures,
+    hit_rate,
+    kendall_tau_b,
+    ndcg_loss,
+)
 from wayveil.world.geo import haversine, project
 from wayveil.world.timebins import TimeBins
 

@@ -13,8 +13,16 @@ from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility import edges as edges_module
 from wayveil.utility.edges import EdgeFigures, edge_flows
-from wayveil.utility.length_figures import LengthDivergence, jensen_shannon, length_histogram
-from wayveil.utility.stop_figures import StopFigures, busiest, hit_rate, kendall_tau_b, stop_counts
+from wayveil.utility.stop_figures import (
+    LengthDivergence,
+    StopFigures,
+    busiest,
+    hit_rate,
+    jensen_shannon,
+    kendall_tau_b,
+    length_histogram,
+    stop_counts,
+)
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 

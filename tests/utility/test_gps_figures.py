@@ -11,9 +11,9 @@ from wayveil.run import make_release as release
 from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
 from wayveil.utility.gps_figures import Circles
-from wayveil.utility.itemsets import FrequentItemsets, itemset_supports, top_itemsets
-from wayveil.utility.length_figures import LengthsByHour
 from wayveil.utility.origin_destination import OriginDestinationDistance
+from wayveil.utility.patterns import FrequentItemsets, itemset_supports, top_itemsets
+from wayveil.utility.stop_figures import LengthsByHour
 from wayveil.world.geo import BoundingBox, haversine
 from wayveil.world.grid import Grid, Layout
 

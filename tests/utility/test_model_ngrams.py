@@ -12,8 +12,8 @@ from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.utility.model_ngrams import ModelNgrams, trie_answers, trie_errors
+from wayveil.utility.ngram_figures import SubsequenceError
 from wayveil.utility.scorecard import score
-from wayveil.utility.subsequences import SubsequenceError
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 

@@ -17,19 +17,18 @@ from utility_worlds import ABCD, square_city, values, walks
 
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
-from wayveil.utility.degree_grid import DegreeGrid
+from wayveil.utility.count_queries import RangeCounts
 from wayveil.utility.feasibility import Feasibility
 from wayveil.utility.gps_figures import COARSE, GpsFigures, circles, extents, trips_through
-from wayveil.utility.length_figures import LengthsByHour, jensen_shannon
 from wayveil.utility.operations import Operations, route_flows
 from wayveil.utility.origin_destination import (
+    DegreeGrid,
     OriginDestinationDistance,
     ZonePairs,
     earth_movers_distance,
     sample_pairs,
 )
-from wayveil.utility.range_counts import RangeCounts
-from wayveil.utility.stop_figures import ndcg_loss
+from wayveil.utility.stop_figures import LengthsByHour, jensen_shannon, ndcg_loss
 from wayveil.utility.suite import CountQueries, questions
 from wayveil.world.geo import haversine
 

@@ -10,7 +10,7 @@ from ring_networks import ring_of_stops
 from wayveil.errors import ParameterError
 from wayveil.synthesis.public_knowledge import empty, floor, random_routes, random_walks
 from wayveil.trips.trips import Trips
-from wayveil.utility.reference import ceiling
+from wayveil.utility.figures import ceiling
 from wayveil.utility.scorecard import mean_and_interval, score
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 from wayveil.world.paths import Paths

@@ -14,12 +14,10 @@ from wayveil.errors import ParameterError
 from wayveil.trips import windows
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts, window_starts
-from wayveil.utility.fitness import ReplayFitness
-from wayveil.utility.ngram_figures import NgramFigures
+from wayveil.utility.feasibility import ReplayFitness
+from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError, window_workload
 from wayveil.utility.patterns import FrequentPatterns, supports, top_contiguous_patterns
-from wayveil.utility.prefixspan import top_gapped_patterns
-from wayveil.utility.subsequences import SubsequenceError, window_workload
-from wayveil.utility.window_trie import WindowTrie
+from wayveil.utility.prefixspan import WindowTrie, top_gapped_patterns
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 

@@ -5,7 +5,7 @@ import numpy as np
 from wayveil.counting.blocks import CountBlock, walks_of
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
-from wayveil.world.grid_extents import EXTENTS, find_extents
+from wayveil.world.grid_moves import EXTENTS, find_extents
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.zones import Geography
 

@@ -5,7 +5,7 @@ import numpy as np
 from wayveil.counting.blocks import CountBlock, walks_of
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
-from wayveil.world.grid_turns import STRAIGHT_BACK, TURN_CELLS, TURNS, find_turns
+from wayveil.world.grid_moves import STRAIGHT_BACK, TURN_CELLS, TURNS, find_turns
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
 from wayveil.world.zones import Geography
 

@@ -30,8 +30,7 @@ from wayveil.accuracy.replicas import draw_replicas, mechanism_of
 from wayveil.accuracy.sized import Sized
 from wayveil.accuracy.verdicts import Verdict, give_verdict
 from wayveil.progress import step
-from wayveil.released.datasheet import followed_by
-from wayveil.released.released_trips import ReleasedTrips
+from wayveil.released.released_trips import ReleasedTrips, followed_by
 from wayveil.synthesis.estimates import Visits
 from wayveil.synthesis.model import (
     Estimates,

@@ -19,8 +19,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution, Sensitivity
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit, Window
-from wayveil.released.datasheet import Datasheet
-from wayveil.released.released_trips import ReleasedTrips
+from wayveil.released.released_trips import Datasheet, ReleasedTrips
 from wayveil.synthesis.model import Replica, Replicates
 from wayveil.trips.identity import Words
 from wayveil.trips.legality import LegalityRule

@@ -13,7 +13,7 @@ from wayveil.answers.trip_cells import TripQuestion
 from wayveil.answers.trip_periods import Period
 from wayveil.answers.trip_questions import answer_trips, trip_kind
 from wayveil.errors import ParameterError
-from wayveil.released.left_out import say_of_what
+from wayveil.released.released_trips import say_of_what
 from wayveil.synthesis.model import OfTaps
 
 

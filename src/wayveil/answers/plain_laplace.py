@@ -14,7 +14,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
 from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Unit, Window
-from wayveil.released.datasheet import Datasheet
+from wayveil.released.released_trips import Datasheet
 
 OF_VISITS = (Event.name, Points.name, Window.name)  # units that bound visits, whatever trips they are in
 PLAIN_VISITS = 20  # visits of a trip that the plain mechanism counts where the unit is a trip or rider

@@ -24,7 +24,7 @@ from wayveil.answers.ranks import rank_ranges
 from wayveil.answers.trip_questions import answer_trips, trip_kind
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
-from wayveil.released.datasheet import followed_by
+from wayveil.released.released_trips import followed_by
 from wayveil.synthesis.counted import CountsCells
 from wayveil.synthesis.estimates import Key, Visits
 from wayveil.synthesis.model import Estimates, Follows, OfTaps

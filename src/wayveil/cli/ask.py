@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wayveil.answers.questions import ALL, QUESTIONS, TRIP_QUESTIONS, explain_questions
-from wayveil.cli.nouns import Spoken, grouped
 from wayveil.cli.opening import HeldWorld, Inside, open_release, read_raw
-from wayveil.cli.options import Anyway, present_rows, remark
+from wayveil.cli.options import Anyway, Spoken, grouped, present_rows, remark
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 

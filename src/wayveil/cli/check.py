@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from wayveil.cli.nouns import grouped
 from wayveil.cli.options import (
     AsJson,
     BoundingBox,
@@ -15,6 +14,7 @@ from wayveil.cli.options import (
     ServiceDate,
     TripColumns,
     WalkRadius,
+    grouped,
     present,
     remark,
 )

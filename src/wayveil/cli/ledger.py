@@ -177,14 +177,14 @@ def verify(
 
     wayveil ledger verify
     """
-    from wayveil.releases.booked import problem_of
-    from wayveil.releases.noted_heads import read_heads
+    from wayveil.releases.key_changes import read_heads
+    from wayveil.releases.priors import problem_of
     from wayveil.releases.store import load_datasheet
 
     opened, folders = existing_ledger(ledger), release or []
-    booked = [load_datasheet(folder)["ledger"] for folder in folders]
+    priors = [load_datasheet(folder)["ledger"] for folder in folders]
     noted = [] if heads is None else read_heads(opened, heads)
-    result = opened.verify([*(each["head"] for each in booked if each is not None), *noted])
+    result = opened.verify([*(each["head"] for each in priors if each is not None), *noted])
     problem = result.problem
     if problem is None:
         problem = next(filter(None, (problem_of(folder, opened) for folder in folders)), None)
@@ -203,9 +203,9 @@ def adopt(
 
     wayveil ledger adopt release/ --dataset trips.csv
     """
-    from wayveil.releases import booked
+    from wayveil.releases import priors
 
-    made = booked.adopt(folder, existing_ledger(ledger), dataset, getpass.getuser())
+    made = priors.adopt(folder, existing_ledger(ledger), dataset, getpass.getuser())
     typer.echo(f"{folder} is booked for {dataset} with epsilon {decimal(made.epsilon)}")
 
 

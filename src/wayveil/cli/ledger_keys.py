@@ -104,7 +104,7 @@ def head(
 
     wayveil ledger head --sign /mnt/officer/heads.jsonl
     """
-    from wayveil.releases.noted_heads import note_head
+    from wayveil.releases.key_changes import note_head
 
     opened = existing_ledger(ledger)
     typer.echo(str(opened.head() if sign is None else note_head(opened, sign)))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.nouns import grouped
-from wayveil.cli.options import AsJson, present, present_rows
+from wayveil.cli.options import AsJson, grouped, present, present_rows
 from wayveil.cli.plan_options import PlanOptions
 from wayveil.errors import ParameterError
 
@@ -92,7 +91,7 @@ def status(
 
     wayveil status wayveil.toml --picture year.svg
     """
-    from wayveil.series.picture import year_svg
+    from wayveil.series.page import year_svg
     from wayveil.series.series import Series
 
     series = Series(plan)

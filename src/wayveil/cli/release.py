@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.nouns import grouped
-from wayveil.cli.options import AsJson, Quiet, present, present_release, remark
+from wayveil.cli.options import AsJson, Quiet, grouped, present, present_release, remark
 from wayveil.cli.plan_options import PlanOptions
 from wayveil.errors import WayveilError
 from wayveil.progress import shown

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.nouns import Spoken, grouped
 from wayveil.cli.opening import HeldWorld, Inside, ReleaseFolder, open_release, read_raw
-from wayveil.cli.options import Anyway, AsJson, LedgerPlace, present, remark
+from wayveil.cli.options import Anyway, AsJson, LedgerPlace, Spoken, grouped, present, remark
 from wayveil.cli.risk import attack_beside
 from wayveil.errors import ParameterError
 from wayveil.exports.menu import menu_text
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wayveil.releases.release import Release
-    from wayveil.report.further import FurtherSection
+    from wayveil.report.page_files import FurtherSection
     from wayveil.trips.trips import Trips
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.nouns import Spoken, grouped
 from wayveil.cli.opening import HeldWorld, ReleaseFolder, open_release
-from wayveil.cli.options import remark
+from wayveil.cli.options import Spoken, grouped, remark
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
     from wayveil.attacks.attack_findings import RiskReport
     from wayveil.releases.release import Release
-    from wayveil.report.further import LinkedPage
+    from wayveil.report.page_files import LinkedPage
     from wayveil.trips.trips import Trips
 
 RawTrips = Annotated[Path, typer.Option("--raw", help="The raw trips that the release was made from.")]
@@ -106,7 +105,7 @@ def attack_beside(
     """Write the risk page of an internal report beside it."""
     from wayveil.attacks.assess import risk as attack
     from wayveil.attacks.targets import read_holdout
-    from wayveil.report.further import LinkedPage
+    from wayveil.report.page_files import LinkedPage
     from wayveil.report.risk_page import write_risk_page
 
     others = None if holdout is None else read_holdout(holdout, raw, trips, release.world)

@@ -7,7 +7,7 @@ import numpy as np
 from wayveil.arrays import Ints
 from wayveil.counting.protocol import Alphabet
 from wayveil.trips.trips import Trips
-from wayveil.world.marked_successors import MarkedMoves
+from wayveil.world.successors import MarkedMoves
 
 
 @dataclass(frozen=True)

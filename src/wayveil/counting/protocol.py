@@ -17,8 +17,8 @@ from wayveil.world.world import World
 if TYPE_CHECKING:
     from wayveil.counting.hops import HopCells
     from wayveil.world.marked_ngrams import MarkedNgrams
-    from wayveil.world.marked_successors import MarkedMoves
     from wayveil.world.ngrams import NgramUniverse
+    from wayveil.world.successors import MarkedMoves
     from wayveil.world.timebins import TimeBins
     from wayveil.world.walk_blocks import Block
     from wayveil.world.zones import Zones

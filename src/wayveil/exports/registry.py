@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
-from wayveil.released.datasheet import NOT_STATED
+from wayveil.released.released_trips import NOT_STATED
 from wayveil.world.timebins import TimeBins
 
 # Of schemas/deployments-schema.yaml in opendp/deployments-registry-data.

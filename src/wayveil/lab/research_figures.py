@@ -28,9 +28,9 @@ from wayveil.trips.tracks import Tracks
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import Measure, check_comparable, check_not_empty
 from wayveil.utility.gps_figures import GpsFigures
-from wayveil.utility.length_figures import jensen_shannon, length_histogram
 from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDistance, od_pairs
 from wayveil.utility.patterns import top_contiguous_patterns
+from wayveil.utility.stop_figures import jensen_shannon, length_histogram
 from wayveil.world.geo import haversine
 from wayveil.world.network import Network
 from wayveil.world.timebins import HOUR, TimeBins

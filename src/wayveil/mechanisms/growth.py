@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.errors import ParameterError, RefusedError
-from wayveil.mechanisms.thresholds import noise_aware_threshold
+from wayveil.mechanisms.shared_fields import noise_aware_threshold
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.progress import track

@@ -27,19 +27,23 @@ from pydantic import Field, model_validator
 
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.public_moves import PublicSymbols
-from wayveil.mechanisms.shared_fields import DenseCells, FalseMoves, Longest, Moves, Share
-from wayveil.mechanisms.thresholds import noise_aware_threshold
-from wayveil.mechanisms.time_axis import OptionalTimeAxis
+from wayveil.mechanisms.shared_fields import (
+    DenseCells,
+    FalseMoves,
+    Longest,
+    Moves,
+    Share,
+    noise_aware_threshold,
+)
+from wayveil.mechanisms.time_axis import OptionalTimeAxis, PublicSymbols
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import NoisyCounts, SparseCounts
-from wayveil.synthesis.length_histogram import LengthClasses, NoisyLengths
 from wayveil.synthesis.model import Model
-from wayveil.synthesis.ngram_model import NgramModel, NgramTable
+from wayveil.synthesis.ngram_model import LengthClasses, NgramModel, NgramTable, NoisyLengths
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.marked_ngrams import MarkedNgrams
-from wayveil.world.marked_successors import MarkedMoves
+from wayveil.world.successors import MarkedMoves
 from wayveil.world.world import World
 
 ONE_TRIP = Contribution(per_trip=1)

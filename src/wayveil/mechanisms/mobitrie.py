@@ -33,9 +33,8 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.markov import ONE_TRIP
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.public_moves import public_successors
-from wayveil.mechanisms.shared_fields import Longest, Moves, Share
-from wayveil.mechanisms.thresholds import noise_aware_threshold
+from wayveil.mechanisms.shared_fields import Longest, Moves, Share, noise_aware_threshold
+from wayveil.mechanisms.time_axis import public_successors
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import NoisyCounts, SparseCounts

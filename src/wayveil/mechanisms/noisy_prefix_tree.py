@@ -25,7 +25,6 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, require_room_for_trips
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,
     FalseChildren,
@@ -35,8 +34,10 @@ from wayveil.mechanisms.shared_fields import (
     SizeShare,
     Smoothing,
     ThresholdScales,
+    buy_size,
+    level_prices,
 )
-from wayveil.mechanisms.tree_size import buy_size, level_prices
+from wayveil.mechanisms.time_axis import public_successors
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency

@@ -33,13 +33,14 @@ from wayveil.mechanisms.shared_fields import (
     Height,
     SizeShare,
     Smoothing,
+    buy_size,
+    level_prices,
 )
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
-from wayveil.mechanisms.tree_size import buy_size, level_prices
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
-from wayveil.synthesis.timed_tree import TimedTree
+from wayveil.synthesis.tree import TimedTree
 from wayveil.world.network import Network
 from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timed import Reachable, TimedAlphabet

@@ -33,19 +33,19 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, require_room_for_trips
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
     FalseChildren,
     Height,
     SizeShare,
     Smoothing,
+    buy_size,
+    level_prices,
 )
-from wayveil.mechanisms.time_axis import TimeAxis, time_bins
-from wayveil.mechanisms.tree_size import buy_size, level_prices
+from wayveil.mechanisms.time_axis import TimeAxis, public_successors, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
-from wayveil.synthesis.timed_tree import TaxonomyTree
+from wayveil.synthesis.tree import TaxonomyTree
 from wayveil.world.network import Network
 from wayveil.world.network_descent import network_descents
 from wayveil.world.successors import Successors

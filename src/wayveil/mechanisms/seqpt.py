@@ -21,7 +21,6 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, least_false_nodes, require_room_for_trips
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.public_moves import public_successors
 from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,
     FalseChildren,
@@ -29,13 +28,14 @@ from wayveil.mechanisms.shared_fields import (
     SizeShare,
     Smoothing,
     ThresholdScales,
+    buy_size,
+    level_prices,
 )
-from wayveil.mechanisms.time_axis import TimeAxis, time_bins
-from wayveil.mechanisms.tree_size import buy_size, level_prices
+from wayveil.mechanisms.time_axis import TimeAxis, public_successors, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
 from wayveil.synthesis.model import Model
-from wayveil.synthesis.timed_tree import TimedTree
+from wayveil.synthesis.tree import TimedTree
 from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timed import Later, TimedAlphabet
 

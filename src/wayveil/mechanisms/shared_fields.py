@@ -1,9 +1,19 @@
-"""Public parameters that several mechanisms have, each described once: range, unit and meaning."""
+"""Parameters, thresholds, bounds and sizes that several mechanisms share."""
 
 from fractions import Fraction
+from math import ceil, log
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
+
+from wayveil.counting.protocol import Counter
+from wayveil.errors import ParameterError
+from wayveil.privacy.contributions import Contribution
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
+from wayveil.privacy.units import Points, Unit, Window
+from wayveil.synthesis.model import PaidSize
 
 Moves = Annotated[
     Literal["auto", "network", "all"],
@@ -76,3 +86,48 @@ MaxVisits = Annotated[
     ),
 ]
 Share = Annotated[Fraction, Field(gt=0, lt=1)]
+
+
+def noise_aware_threshold(cells: float, false: float, scale: Fraction, *, least: int = 1) -> int:
+    """The smallest whole number that about `false` of so many empty cells reach, but no less than `least`.
+
+    Noise lifts an empty cell to t with probability about exp(-t / scale) / 2. All of this is public.
+    """
+    return max(least, ceil(float(scale) * log(max(cells / (2 * false), 1.0))))
+
+
+def visit_contribution(mechanism: str, unit: Unit, max_visits: int | None) -> Contribution:
+    """Of a histogram that counts the first `max_visits` visits of a trip, or all of them for a unit of visits."""
+    if max_visits is not None:
+        # A visit that comes first can push another over the limit: one in, one out.
+        return Contribution(per_trip=max_visits, per_cell=max_visits, per_visit=2)
+    if not isinstance(unit, Points | Window):
+        raise ParameterError(
+            f"{mechanism}: a {unit.name} can hold any number of visits, so its noise would have to be infinite; set "
+            f"max_visits to the number of visits of a trip that count, or protect single visits (unit `event`)"
+        )
+    return Contribution(per_trip=None, per_visit=1)
+
+
+ONE_TRIP = Contribution(per_trip=1)
+# A trip counts for at most so many visits, or so many heights of a tall tree: more would only add noise.
+MOST_VISITS, MOST_HEIGHTS = 24, 2
+
+
+def level_prices(gate: Gate, weights: list[int] | list[Fraction], share: Fraction) -> list[Fraction]:
+    """What remains, split over the levels of a tree, but for the share that buys its size."""
+    return [price * (1 - share) for price in gate.budget.split(weights)]
+
+
+def buy_size(counter: Counter, gate: Gate, share: Fraction, height: int) -> PaidSize | None:
+    """Both numbers for this share of what remains, half each; None for no share."""
+    if share == 0:
+        return None
+    price, most = gate.budget.remaining * share / 2, max(MOST_VISITS, MOST_HEIGHTS * height)
+    trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price)
+    lengths = counter.lengths(most)
+    exact = SparseCounts.dense(np.array([lengths.keys @ lengths.counts]))
+    visits = gate.histogram("number of visits", exact, Contribution(per_trip=most, per_visit=1), price)
+    number = max(float(trips.counts[0]), 1.0)
+    # Every trip has a visit.
+    return PaidSize(number, float(np.clip(visits.counts[0], number, most * number)))

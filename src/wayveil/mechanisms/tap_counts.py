@@ -21,10 +21,8 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter, Encoding
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.shared_fields import MaxVisits, Share
-from wayveil.mechanisms.thresholds import noise_aware_threshold
+from wayveil.mechanisms.shared_fields import MaxVisits, Share, noise_aware_threshold, visit_contribution
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
-from wayveil.mechanisms.visit_bounds import visit_contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import NoisyCounts
 from wayveil.synthesis.model import Model

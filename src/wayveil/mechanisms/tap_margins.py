@@ -22,8 +22,7 @@ from pydantic import Field
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.shared_fields import MaxVisits, Share
-from wayveil.mechanisms.visit_bounds import visit_contribution
+from wayveil.mechanisms.shared_fields import MaxVisits, Share, visit_contribution
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.riders.roles import RiderRules

@@ -30,19 +30,16 @@ from pydantic import Field, model_validator
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.protocol import Counter, Frontier
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.implicit_ngrams import ImplicitNgrams, Singles
 from wayveil.mechanisms.markov import DENSE_CELLS, ONE_TRIP, noisy_lengths
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.ngram_questions import UNITS, NgramQuestions
-from wayveil.mechanisms.public_moves import PublicSymbols, public_successors
+from wayveil.mechanisms.ngram_questions import UNITS, ImplicitNgrams, NgramQuestions, Singles
 from wayveil.mechanisms.shared_fields import DenseCells, FalseMoves, Longest, Moves, Share
-from wayveil.mechanisms.time_axis import OptionalTimeAxis
+from wayveil.mechanisms.time_axis import OptionalTimeAxis, PublicSymbols, public_successors
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.context_tree import ContextLevel, ContextTree, NoisyVisits
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel
-from wayveil.world.marked_successors import MarkedSuccessors
-from wayveil.world.successors import CompleteSuccessors
+from wayveil.world.successors import CompleteSuccessors, MarkedSuccessors
 from wayveil.world.world import World
 
 

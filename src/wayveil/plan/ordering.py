@@ -15,9 +15,8 @@ from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.released.datasheet_making import Statement
-from wayveil.releases.choices import UnitChoice, default_mechanism
-from wayveil.releases.order import Order, RowKind, order_trips
-from wayveil.releases.price import Price
+from wayveil.releases.hold import Price
+from wayveil.releases.order import Order, RowKind, UnitChoice, default_mechanism, order_trips
 from wayveil.releases.tap_orders import TapTreatment, order_taps
 from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.sensitive import SensitiveStops

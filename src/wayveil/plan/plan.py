@@ -28,7 +28,7 @@ from wayveil.plan.parts import (
     is_name,
 )
 from wayveil.privacy.ledger.data_time import Days, Span, label, span_of
-from wayveil.releases.price import DEFAULT_DELTA
+from wayveil.releases.hold import DEFAULT_DELTA
 
 SECTIONS: dict[str, type[Part]] = {
     "source": Source,

@@ -11,7 +11,7 @@ from wayveil.errors import ParameterError, decimal, plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
-from wayveil.released.datasheet import DRAWN, NOT_STATED, TUNING, Datasheet
+from wayveil.released.released_trips import DRAWN, NOT_STATED, TUNING, Datasheet
 from wayveil.trips.history import MARKS, SIMULATED, History
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind, Ways, describe_rows

@@ -1,12 +1,19 @@
-"""`ReleasedTrips`: private trips, the model behind them and their datasheet, before anybody judged them."""
+"""`Datasheet` and `ReleasedTrips`: what was guaranteed at what price, private trips and the model behind them.
+
+`Datasheet`: what was guaranteed to whom, at what price, from which public inputs.
+
+Its `deployment` part uses the field names of the public registry of differential-privacy deployments (all three
+tiers, as they have been called since July 2026); the other parts say what that registry has no field for. Nothing in it
+is computed from raw trips. `datasheet_making` writes it.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from wayveil.errors import RefusedError
 from wayveil.progress import step
-from wayveil.released.datasheet import DRAWN, Datasheet
+from wayveil.showing import show
 from wayveil.synthesis import drawing as limits
 from wayveil.synthesis.drawing import Drawing
 from wayveil.synthesis.model import DrawsMore, Model
@@ -16,6 +23,82 @@ from wayveil.world.world import World
 
 if TYPE_CHECKING:
     from wayveil.privacy.ledger import Reservation
+
+NOT_STATED = "not stated"
+TUNING = "preprocessing_and_hyperparameter_tuning"
+# How many trips were written, where that is not as many as the model stands for.
+DRAWN = "drawn_trips"
+# The name of an earlier release among the public inputs.
+PRIOR = "prior"
+NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
+
+
+class Datasheet(dict[str, Any]):
+    """Plain data with the names of `datasheet_making.make_datasheet`, shown to people by its promise."""
+
+    def __repr__(self) -> str:
+        return f"<Datasheet: {self.get('guarantee', {}).get('sentence', 'no guarantee is stated')}>"
+
+    def _repr_html_(self) -> str:
+        return show(self)
+
+
+def followed_by(datasheet: Datasheet) -> set[str]:
+    """Hashes of the releases that this one follows."""
+    return {str(each["sha256"]) for each in datasheet["public_inputs"] if each["name"] == PRIOR}
+
+
+_WITHOUT_ID = {
+    "drop": "Trips without a rider id are left out.",
+    "own": "A trip without a rider id counts as a rider of its own.",
+}
+
+
+def say_of_what(datasheet: Datasheet) -> str:
+    """Say of what the numbers of a release are: of all rows, or of those that a bound lets count."""
+    guarantee: dict[str, Any] = datasheet.get("guarantee") or {}
+    if not guarantee:
+        return ""
+    bounds = guarantee.get("bounds") or {}
+    most = (
+        bounds.get("max_trips")
+        if guarantee.get("unit") in ("rider", "rider-day")
+        else bounds.get("max_visits")
+    )
+    if most is None and bounds.get("without_id") != "drop":
+        return "These are numbers of all rows that could be read."
+    counted = [] if most is None else [f"at most {int(most):,} of each {guarantee['unit']}, chosen at random"]
+    counted += ["no row without a rider id"] if bounds.get("without_id") == "drop" else []
+    return f"These are numbers of what was counted, not of all rows: {', and '.join(counted)}."
+
+
+def say_left_out(datasheet: Datasheet) -> list[str]:
+    """One sentence for each bound and rule that the datasheet names."""
+    guarantee: dict[str, Any] = datasheet.get("guarantee") or {}
+    bounds = guarantee.get("bounds") or {}
+    parameters = (datasheet.get("mechanism") or {}).get("parameters") or {}
+    said = []
+    visits = parameters.get("height") or parameters.get("max_visits")
+    single = visits == 1 and datasheet.get("visits") == "taps"
+    thing = "tap" if single else "trip"
+    if guarantee.get("unit") in ("rider", "rider-day") and "max_trips" in bounds:
+        whose = "rider" if guarantee["unit"] == "rider" else "rider and day"
+        count = int(bounds["max_trips"])
+        said.append(f"At most {count:,} {thing}{'s' * (count != 1)} of a {whose} count, chosen at random.")
+    if bounds.get("without_id") in _WITHOUT_ID:
+        said.append(
+            _WITHOUT_ID[bounds["without_id"]].replace("trip", thing).replace("Trip", thing.capitalize())
+        )
+    if single:
+        said.append("Every tap is counted by itself.")
+    elif isinstance(visits, int):
+        said.append(f"Of each trip, the first {visits:,} stops count.")
+    rule = datasheet.get("deployment", {}).get("implementation", {}).get(TUNING, "")
+    if rule:
+        said.append(rule.partition(". ")[0].rstrip(".") + ".")
+    rows = (datasheet.get("rows") or {}).get("sentence")
+    return [*said, rows] if rows else said
+
 
 # Whoever asks again gets the same numbers.
 SEED = 0

@@ -1,15 +1,74 @@
-"""Is a release as it was signed, and by whom? Everything that reads a release asks this first."""
+"""Is a release as it was signed, and by whom? Whose signatures are believed, and seals on what waits inside.
+
+Seals on what waits inside the building: only the holder of the signing key could have written it, and nobody else
+can read it.
+
+A folder that is not published yet (`.NAME.paid`) is sealed by a list of its files, signed with the data holder's own
+key. Without the seal, or with any other file than those on its list, nothing in it is believed.
+"""
 
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from wayveil.errors import InputError
-from wayveil.privacy.keys import key_fingerprint, signature_holds
-from wayveil.released.trust import is_revoked, is_trusted, pin
+from wayveil.files import write_whole
+from wayveil.privacy.keys import key_fingerprint, key_path, own_public, signature_holds, signing_key
+
+
+def trust_file() -> Path:
+    """Where pinned keys are kept, beside one's own."""
+    return key_path().with_name("trusted-keys.json")
+
+
+def is_trusted(fingerprint: str) -> bool:
+    """Tell whether it is one's own key or a pinned one, and nobody revoked it."""
+    entry = read_pins().get(fingerprint)
+    if entry is not None:
+        return "revoked" not in entry
+    own = own_public(key_path())
+    return own is not None and key_fingerprint(own) == fingerprint
+
+
+def is_revoked(fingerprint: str) -> bool:
+    """Tell whether somebody said that this key is not to be believed any more."""
+    return "revoked" in (read_pins().get(fingerprint) or {})
+
+
+def pin(fingerprint: str) -> None:
+    """Believe this key from now on."""
+    _note(fingerprint, "pinned")
+
+
+def revoke(fingerprint: str) -> None:
+    """Never believe this key again, whatever it signed."""
+    _note(fingerprint, "revoked")
+
+
+def _note(fingerprint: str, what: str) -> None:
+    noted = {what: datetime.now(UTC).isoformat(timespec="seconds")}
+    pins = read_pins()
+    pins[fingerprint] = {**(pins.get(fingerprint) or {}), **noted}
+    write_whole(trust_file(), json.dumps(pins, indent=2))
+
+
+def read_pins() -> dict[str, Any]:
+    """All pinned keys, by fingerprint."""
+    path = trust_file()
+    if not path.exists():
+        return {}
+    try:
+        pins = json.loads(path.read_text())
+        if not isinstance(pins, dict):
+            raise ValueError("it is no list of keys")
+    except (OSError, ValueError) as error:
+        raise InputError(f"is not a readable list of trusted keys ({error})", file=path) from error
+    return pins
+
 
 MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
 FORMAT = 4
@@ -105,3 +164,52 @@ def _check_signer(found: Verified, trust: str | None) -> None:
         raise InputError(f"was signed by another key ({found.key}), not by {trust}", file=found.folder)
     if not is_trusted(found.key):
         pin(found.key)
+
+
+SEAL = "sealed.json"
+
+
+def seal_folder(folder: Path) -> None:
+    """Keep everybody else out of a folder, and sign what is in it. The seal comes last: a folder with it is whole."""
+    folder.chmod(0o700)
+    files = sorted(path for path in folder.iterdir() if path.name != SEAL)
+    for path in files:
+        path.chmod(0o600)
+    write_whole(folder / SEAL, seal_text({path.name: hash_file(path) for path in files}), secret=True)
+
+
+def require_seal(folder: Path) -> None:
+    """Refuse a folder that was not sealed with one's own key, or was changed since."""
+    files = open_seal(_read_sealed(folder / SEAL), folder / SEAL)
+    there = {path.name for path in folder.iterdir()} - {SEAL}
+    changed = [name for name in {*files, *there} if name not in there or name not in files]
+    changed += [name for name in there & files.keys() if hash_file(folder / name) != files[name]]
+    if changed:
+        raise InputError("was changed after it was sealed", file=folder / min(changed))
+
+
+def seal_text(content: dict[str, str]) -> str:
+    """Sign a few texts with one's own key."""
+    body = json.dumps(content, sort_keys=True)
+    return json.dumps({"sealed": content, "signature": signing_key().sign(body.encode()).hex()})
+
+
+def open_seal(text: str, path: Path) -> dict[str, str]:
+    """The texts under a seal; refused unless one's own key made it."""
+    try:
+        record = json.loads(text)
+        content = {str(name): str(value) for name, value in record["sealed"].items()}
+        signature = bytes.fromhex(record["signature"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"is not a seal ({error})", file=path) from error
+    body = json.dumps(content, sort_keys=True).encode()
+    if not signature_holds(own_public(key_path()) or "", signature, body):
+        raise InputError("was changed, or sealed with another key than the one in use here", file=path)
+    return content
+
+
+def _read_sealed(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, ValueError) as error:
+        raise InputError("cannot be read; what lies here without a seal is not used", file=path) from error

@@ -10,8 +10,8 @@ from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.thinning import keep_chance, thin
 from wayveil.privacy.units import Event, Rider, RiderDay, Unit
-from wayveil.released.datasheet import Datasheet
-from wayveil.releases.price import Price
+from wayveil.released.released_trips import Datasheet
+from wayveil.releases.hold import Price
 from wayveil.taps.sensitive import SensitiveStops
 from wayveil.taps.taps import Taps
 

@@ -4,19 +4,176 @@ Everything here is decided before anything is counted, by the caller's words and
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from wayveil.counting.steps import Steps
-from wayveil.disclosures import EMPTY
+from wayveil.disclosures import EMPTY, SEVERAL_TRIPS
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.privacy.units import Unit
-from wayveil.releases.choices import UnitChoice, choose_mechanism, choose_unit
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.registry import mechanism as find_mechanism
+from wayveil.mechanisms.weave import Weave
+from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit, Window, WithoutId
 from wayveil.releases.hidden_stops import Hidden
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind, Ways, counted_world, default_ways, require_words
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
+from wayveil.world.timebins import HOUR
 from wayveil.world.world import World
+
+# There and back: only where nobody has more than one trip, so that the bound decides nothing but the noise.
+DEFAULT_TRIPS_PER_RIDER = 2
+UNITS = ("rider", "rider-day", "trip", "event")
+TAP_UNITS = ("event", "rider", "rider-day", "window", "trip")
+COUNTING = ("counts", "counts-first")
+SAY_TRIPS = (
+    "say with --max-trips how many {of} of each rider count (in Python, max_trips=...): fewer lose trips, more add "
+    "noise; `wayveil check` shows what each bound keeps. Nothing was spent"
+)
+
+
+_OPTIONS = {"max_trips": "--max-trips", "max_taps": "--max-taps", "window_hours": "--with window_hours"}
+
+
+@dataclass(frozen=True)
+class UnitChoice:
+    """Who is protected, by name or as a unit, and the bounds that go with the name; None: not said.
+
+    max_trips     trips of one rider (or of a rider's day) that are counted
+    max_taps      taps of one rider, rider-day or window that are counted, where taps are counted one by one
+    window_hours  length of the unit `window`
+    no_rider      rows without a rider: refused, left out (`drop`), or each a rider of its own (`own`)
+    """
+
+    unit: Unit | str | None = None
+    max_trips: int | None = None
+    max_taps: int | None = None
+    window_hours: int | None = None
+    no_rider: WithoutId = "refuse"
+
+    def refuse_unused(self, name: str, *used: str) -> None:
+        """Refuse bounds that the unit has no use for."""
+        for bound in _OPTIONS:
+            if bound not in used and getattr(self, bound) is not None:
+                raise ParameterError(
+                    f"{_OPTIONS[bound]} has no meaning for the unit {name!r}"
+                    + (f"; its bound is {_OPTIONS[used[0]]}" if used else "")
+                )
+        if not used and self.no_rider != "refuse":
+            raise ParameterError(
+                f"--no-rider has no meaning for the unit {name!r}, which does not look at riders"
+            )
+
+
+def default_mechanism(world: World) -> Mechanism:
+    """Choose Weave, which docs/results.md shows ahead; for lists too long for it, the noisy prefix tree."""
+    weave = Weave()
+    return weave if weave.fits(world) else NoisyPrefixTree()
+
+
+def choose_mechanism(given: Mechanism | str | None, world: World) -> Mechanism:
+    """Find the mechanism by its name where that is given, or take the default one."""
+    if given is None:
+        return default_mechanism(world)
+    return find_mechanism(given)() if isinstance(given, str) else given
+
+
+def choose_unit(choice: UnitChoice, trips: Trips | TripFiles) -> Unit:
+    """Choose the unit of trips: by default a rider where the data knows riders, else a trip.
+
+    How many trips of a rider count has no default where a rider has several: every choice loses trips or adds noise.
+    """
+    if choice.unit is not None and not isinstance(choice.unit, str):
+        return choice.unit
+    riders_known = trips.has_riders if isinstance(trips, TripFiles) else trips.rider is not None
+    name = choice.unit or ("rider" if riders_known else "trip")
+    if name not in UNITS:
+        raise ParameterError(f"unknown unit {name!r}; choose one of {', '.join(UNITS)}")
+    if name in ("trip", "event"):
+        choice.refuse_unused(name)
+        return Trip() if name == "trip" else Event()
+    choice.refuse_unused(name, "max_trips")
+    bound = choice.max_trips
+    if bound is None:
+        _refuse_several(name, choice, trips)
+        bound = DEFAULT_TRIPS_PER_RIDER
+    riders: dict[str, Any] = {"max_trips": bound, "without_id": choice.no_rider}
+    return Rider(**riders) if name == "rider" else RiderDay(**riders)
+
+
+def _refuse_several(name: str, choice: UnitChoice, trips: Trips | TripFiles) -> None:
+    """Refuse a rider without a bound, where riders have several trips or nobody knows yet."""
+    if name != "rider":
+        return
+    if isinstance(trips, TripFiles):
+        raise ParameterError(f"in files that are counted in pieces, {SAY_TRIPS.format(of='trips')}")
+    if _have_several(trips):
+        # Trips without a rider come first: leaving them out may leave one trip each.
+        Rider(max_trips=DEFAULT_TRIPS_PER_RIDER, without_id=choice.no_rider).check(trips)
+        raise ParameterError(
+            f"riders have several trips here: {SAY_TRIPS.format(of='trips')}", tells=SEVERAL_TRIPS
+        )
+
+
+def _have_several(trips: Trips) -> bool:
+    if trips.rider is None:
+        return False
+    known = trips.rider[trips.rider >= 0]
+    return len(known) > 0 and int(np.bincount(known).max()) > 1
+
+
+def choose_tap_unit(way: str, choice: UnitChoice) -> Unit:
+    """Choose the unit of taps: where they are counted one by one it bounds taps, where cards are chained trips."""
+    if choice.unit is not None and not isinstance(choice.unit, str):
+        return choice.unit
+    counting = way in COUNTING
+    name = choice.unit or ("event" if counting else "rider")
+    if name not in TAP_UNITS:
+        raise ParameterError(f"unknown unit {name!r}; choose one of {', '.join(TAP_UNITS)}")
+    if counting:
+        return _unit_of_single_taps(name, choice)
+    if name in ("event", "window") or (way == "study" and name != "rider"):
+        raise ParameterError(
+            f"the way {way!r} chains the taps of a card, so that one tap can change a whole chain: the unit {name!r} "
+            f"is for --way counts and counts-first"
+        )
+    if name == "trip":
+        choice.refuse_unused(name)
+        return Trip()
+    choice.refuse_unused(name, "max_trips")
+    if name == "rider-day":
+        most = 1 if choice.max_trips is None else choice.max_trips
+        return RiderDay(max_trips=most, without_id=choice.no_rider)
+    if choice.max_trips is None:
+        raise ParameterError(SAY_TRIPS.format(of="days or weeks of taps"))
+    return Rider(max_trips=choice.max_trips, without_id=choice.no_rider)
+
+
+def _unit_of_single_taps(name: str, choice: UnitChoice) -> Unit:
+    if name == "trip":
+        raise ParameterError("a trip is one tap here: that is the unit event")
+    if name == "event":
+        choice.refuse_unused(name)
+        return Event()
+    if name == "window":
+        choice.refuse_unused(name, "max_taps", "window_hours")
+        if choice.window_hours is None:
+            raise ParameterError("say with --with window_hours=24 how long a window is")
+    else:
+        choice.refuse_unused(name, "max_taps")
+    most = choice.max_taps
+    if most is None:
+        raise ParameterError(
+            f"say with --max-taps how many taps count of each {name}: fewer lose taps, more add noise. `wayveil lab "
+            f"units` shows what each bound keeps. Nothing was spent"
+        )
+    if name == "window":
+        return Window(seconds=(choice.window_hours or 0) * HOUR, max_visits=most, without_id=choice.no_rider)
+    kind = Rider if name == "rider" else RiderDay
+    return kind(max_trips=most, without_id=choice.no_rider)
 
 
 @dataclass(frozen=True, eq=False)

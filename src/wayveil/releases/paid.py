@@ -19,24 +19,64 @@ from pathlib import Path
 from typing import Any
 
 import wayveil
+from wayveil.accuracy.replicas import mechanism_of
+from wayveil.counting.local import LocalCounter
 from wayveil.errors import InputError
 from wayveil.files import write_whole
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import KeptBits
 from wayveil.privacy.budget import Budget
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Head, Ledger, Reservation, open_ledger
+from wayveil.privacy.ledger.conversion import Terms
 from wayveil.privacy.ledger.lines import canonical, digest
-from wayveil.privacy.ledger.terms import Terms
-from wayveil.privacy.units import Unit
-from wayveil.released.datasheet import Datasheet
-from wayveil.released.sealing import SEAL, open_seal, require_seal, seal_folder, seal_text
-from wayveil.released.verification import MANIFEST, SIGNATURE, hash_file
-from wayveil.releases.finishing import draw_release
+from wayveil.privacy.units import Trip, Unit
+from wayveil.progress import step
+from wayveil.released.released_trips import Datasheet, history_of_release
+from wayveil.released.verification import (
+    MANIFEST,
+    SEAL,
+    SIGNATURE,
+    hash_file,
+    open_seal,
+    require_seal,
+    seal_folder,
+    seal_text,
+)
+from wayveil.releases.hold import Price
 from wayveil.releases.release import Release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
-from wayveil.synthesis.drawing import Wanted
+from wayveil.releases.tap_orders import ANY_MOVE
+from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import Model
+from wayveil.trips.trips import Trips
 from wayveil.world.world import World
+
+REWRITTEN = "rewritten_by"
+
+
+def draw_release(
+    model: Model,
+    datasheet: Datasheet,
+    wanted: Wanted,
+    reservation: Reservation | None = None,
+    seed: int | None = None,
+) -> Release:
+    """Draw the private trips of a model that was paid for."""
+    with step("writing private trips"):
+        trips, drawing = draw(model, seed, wanted, history_of_release(datasheet))
+        if REWRITTEN in datasheet:
+            trips = _rewritten(trips, datasheet, seed)
+    return Release(trips, model, datasheet, reservation, drawing=drawing)
+
+
+def _rewritten(trips: Trips, datasheet: Datasheet, seed: int | None) -> Trips:
+    """Take private trips once more through a mechanism. They are private already, so its noise buys nothing."""
+    mechanism = mechanism_of(Datasheet(mechanism=datasheet[REWRITTEN]))
+    gate = Gate(Trip(), Price.of(datasheet["guarantee"]["epsilon"]).budget(mechanism))
+    again = mechanism.measure(LocalCounter(gate.bound(trips, ANY_MOVE)), gate)
+    return again.generate(seed)
+
 
 RESERVATION, PLAN = "reservation.json", "wayveil.toml"
 

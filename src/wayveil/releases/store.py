@@ -19,7 +19,7 @@ import polars as pl
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.registry import mechanism
-from wayveil.released.datasheet import Datasheet
+from wayveil.released.released_trips import Datasheet
 from wayveil.released.verification import (
     FORMAT,
     WITHOUT_WORLD,

@@ -24,10 +24,9 @@ from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Rational
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.units import Event, Rider, RiderDay, Unit
-from wayveil.releases.choices import UnitChoice, choose_mechanism, choose_tap_unit
 from wayveil.releases.hidden_stops import hide_stops
-from wayveil.releases.order import Order
-from wayveil.releases.price import Price
+from wayveil.releases.hold import Price
+from wayveil.releases.order import Order, UnitChoice, choose_mechanism, choose_tap_unit
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.boardings import Boardings

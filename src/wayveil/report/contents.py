@@ -15,13 +15,19 @@ from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
-from wayveil.report.answers_view import AnswerTable, answer_tables
+from wayveil.report.answers_view import AnswerTable, answer_tables, expected_table
 from wayveil.report.chart import Chart
-from wayveil.report.expected import expected_table
 from wayveil.report.maps import Maps, flow_maps
-from wayveil.report.noise_bars import NoiseBars
 from wayveil.report.pictures import Matrices, hour_chart, length_chart, od_matrices, top_table
-from wayveil.report.rankings import Row, journey_ranking, move_ranking, ranking, ranking_table, standing_out
+from wayveil.report.rankings import (
+    NoiseBars,
+    Row,
+    journey_ranking,
+    move_ranking,
+    ranking,
+    ranking_table,
+    standing_out,
+)
 from wayveil.report.svg_map import PairFlows
 from wayveil.report.trie_picture import trie_chart
 from wayveil.synthesis.model import Nests

@@ -16,8 +16,8 @@ import polars as pl
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
 from wayveil.privacy.ledger import Ledger
-from wayveil.released.datasheet import Datasheet
-from wayveil.released.datasheet_view import promise, spends, words
+from wayveil.released.datasheet_page import promise, spends, words
+from wayveil.released.released_trips import Datasheet
 from wayveil.report.chart import Chart
 from wayveil.report.maps import flow_maps
 from wayveil.report.svg_map import Canvas, network_group

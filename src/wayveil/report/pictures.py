@@ -10,16 +10,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.report.chart import Chart
-from wayveil.report.noise_bars import NoiseBars
-from wayveil.report.svg_histogram import LengthBins, column_chart, shares
-from wayveil.report.svg_matrix import class_labels, matrix_svg
+from wayveil.report.rankings import NoiseBars
+from wayveil.report.svg_histogram import LengthBins, class_labels, column_chart, matrix_svg, shares
 from wayveil.synthesis.estimates import Interval
 from wayveil.trips.trips import Trips
-from wayveil.utility.degree_grid import DegreeGrid
-from wayveil.utility.length_figures import length_histogram
-from wayveil.utility.origin_destination import ZONE_SIDE
+from wayveil.utility.origin_destination import ZONE_SIDE, DegreeGrid
 from wayveil.utility.patterns import Ranked, supports, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns
+from wayveil.utility.stop_figures import length_histogram
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World

@@ -8,19 +8,79 @@ so the generator is an ordinary seeded one.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
+from typing import Final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.errors import ParameterError
+from wayveil.errors import InputError, ParameterError
 from wayveil.progress import track
-from wayveil.simulate.day import draw_departures, one_after_the_other
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import BoundingBox
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths, shortest_paths
 from wayveil.world.trees import Cost
+
+HOUR: Final = 3_600
+
+# Departures by hour of the day, in parts per thousand: the shape that ridership of cities has on a working day, with
+# peaks at 7-9 and 16-18 and few people at night.
+WEEKDAY: Final = (3, 2, 1, 1, 6, 22, 52, 98, 92, 56, 44, 45, 48, 50, 56, 72, 92, 90, 62, 40, 26, 20, 14, 8)
+
+
+def draw_departures(rng: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[np.int64]:
+    """Seconds of the day at which trips begin, drawn from the weekday profile and evenly within each hour."""
+    weights = np.asarray(WEEKDAY, np.float64)
+    hour = rng.choice(len(WEEKDAY), size=shape, p=weights / weights.sum())
+    return hour.astype(np.int64) * HOUR + rng.integers(0, HOUR, size=shape)
+
+
+def one_after_the_other(
+    departure: NDArray[np.int64], duration: NDArray[np.int64], pause: int = 300
+) -> NDArray[np.int64]:
+    """Departures of each rider's trips (rows: riders, columns: trips) such that no trip begins before the last ended.
+
+    The given departures are taken in order of time; a rider who is still on the way sets out `pause` seconds after
+    arriving, which may be past midnight.
+    """
+    start = np.sort(departure, axis=1)
+    for trip in range(1, start.shape[1]):
+        arrival = start[:, trip - 1] + duration[:, trip - 1]
+        start[:, trip] = np.maximum(start[:, trip], arrival + pause)
+    return start
+
+
+STOP, NAME = "stop_id", "name"
+
+
+def hotspots_beside(trips: Path) -> Path:
+    """Where the hotspots of a simulation lie: `trips.parquet` has `trips-hotspots.csv`."""
+    return trips.with_name(f"{trips.stem}-hotspots.csv")
+
+
+def write_hotspots(path: Path, network: Network, hotspots: NDArray[np.integer]) -> Path:
+    """Write stop ids and names as csv."""
+    table = {STOP: network.ids[hotspots].tolist(), NAME: network.names[hotspots].tolist()}
+    pl.DataFrame(table, schema={STOP: pl.String, NAME: pl.String}).write_csv(path)
+    return path
+
+
+def read_hotspots(path: Path) -> list[str]:
+    """Stop ids from such a csv, or from a text file with one id per line."""
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        if lines and STOP in lines[0].split(","):
+            column = pl.read_csv(path, infer_schema=False)[STOP]
+            lines = column.drop_nulls().to_list()
+    except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"cannot be read as a list of stops ({error})", file=path) from error
+    if not lines:
+        raise InputError("names no stop", file=path)
+    return lines
+
 
 FEWEST_HOTSPOTS, MOST_HOTSPOTS = 15, 30
 _TRIPS_AT_ONCE = 20_000

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints, Ragged
 from wayveil.errors import ParameterError
-from wayveil.simulate.city import eligible_stops
-from wayveil.simulate.day import draw_departures
+from wayveil.simulate.city import draw_departures, eligible_stops
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
-from wayveil.simulate.city import CityRiders, day_of, travel_times
-from wayveil.simulate.day import HOUR, WEEKDAY
+from wayveil.simulate.city import HOUR, WEEKDAY, CityRiders, day_of, travel_times
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import BoundingBox, project

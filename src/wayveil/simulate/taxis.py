@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.simulate.day import draw_departures
+from wayveil.simulate.city import draw_departures
 from wayveil.world.geo import BoundingBox
 from wayveil.world.grid import METRES_PER_DEGREE, Grid
 from wayveil.world.network import Network

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.simulate.city import eligible_stops
-from wayveil.simulate.day import draw_departures
+from wayveil.simulate.city import draw_departures, eligible_stops
 from wayveil.trips.history import MADE_UP
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project

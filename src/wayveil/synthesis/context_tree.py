@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.synthesis.length_histogram import NoisyLengths
-from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel, NgramTable
+from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel, NgramTable, NoisyLengths
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.successors import Successors
 from wayveil.world.timebins import TimeBins

@@ -2,20 +2,98 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.synthesis.length_histogram import NoisyLengths
 from wayveil.synthesis.model import Model
-from wayveil.synthesis.nesting import nest_table
+from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.tree import timed_trips
 from wayveil.synthesis.walks import Walker, WeightedSteps
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
+
+
+def nest_table(table: pl.DataFrame, widest: int | None = None) -> dict[str, Any]:
+    """The n-grams of a released table as nodes within nodes, the most frequent first, at most `widest` children each.
+
+    A node has `stop`, `count` (the sum over its n-grams) and `children`; the root has no stop. Of n-grams of several
+    lengths the longest are shown.
+    """
+    longest = table.filter(pl.col("length") == pl.col("length").max())
+    rows = list(zip(longest["ngram"].to_list(), longest["count"].to_list(), strict=True))
+    return {"count": float(longest["count"].sum()), "children": nest_rows(rows, 0, widest)}
+
+
+def nest_rows(rows: list[tuple[list[str], float]], depth: int, widest: int | None) -> list[dict[str, Any]]:
+    branches: dict[str, list[tuple[list[str], float]]] = {}
+    for row in rows:
+        if depth < len(row[0]):
+            branches.setdefault(row[0][depth], []).append(row)
+    totals = {stop: sum(count for _, count in below) for stop, below in branches.items()}
+    return [
+        {"stop": stop, "count": totals[stop], "children": nest_rows(branches[stop], depth + 1, widest)}
+        for stop in sorted(branches, key=lambda stop: -totals[stop])[:widest]
+    ]
+
+
+# Each number of stops is a class of its own up to here; beyond, classes grow by a sixth.
+SINGLE = 12
+GROWTH = 7 / 6
+# Standard deviations of the noise that make a number clear.
+CLEAR = 3
+
+
+@dataclass(frozen=True, eq=False)
+class LengthClasses:
+    """Public classes of trips by their number of stops: class i has `least[i]` .. `least[i + 1]` - 1 of them."""
+
+    least: NDArray[np.int64]
+
+    @classmethod
+    def up_to(cls, longest: int) -> "LengthClasses":
+        """Classes for 1..longest stops; longer trips are in the last one."""
+        least = list(range(1, min(SINGLE, longest) + 1))
+        while (following := round(least[-1] * GROWTH)) <= longest and least[-1] >= SINGLE:
+            least.append(following)
+        return cls(np.array([*least, longest + 1], np.int64))
+
+    def __len__(self) -> int:
+        return len(self.least) - 1
+
+    def of(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The class of each trip that has a stop."""
+        visited = np.minimum(lengths[lengths > 0], self.least[-1] - 1)
+        return np.searchsorted(self.least, visited, side="right") - 1
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyLengths:
+    """A noisy histogram of the classes."""
+
+    classes: LengthClasses
+    noisy: NDArray[np.int64]
+    scale: Fraction
+
+    def hazard(self, trips: float) -> NDArray[np.float64]:
+        """Of the trips that have made 0, 1, 2, ... stops, the share that ends there; NaN where noise hides it.
+
+        Within a class the share is the same for all numbers of stops. It is known as long as those that go on are
+        clearly more than the noise of all later classes together: a few trips too many, if long, would be many visits.
+        """
+        width = np.diff(self.classes.least)
+        count = onto_total(self.noisy, trips)
+        left = np.cumsum(count[::-1])[::-1]
+        noise = sqrt(2) * float(self.scale) * np.sqrt(np.arange(len(count), 0, -1))
+        clear = np.logical_and.accumulate(np.cumsum(self.noisy[::-1])[::-1] >= CLEAR * noise) & (left > 0)
+        goes_on = 1 - np.divide(count, left, out=np.ones(len(count)), where=left > 0)
+        share = np.where(clear, 1 - np.clip(goes_on, 0.0, 1.0) ** (1 / width), np.nan)
+        return np.concatenate([[0.0], np.repeat(share, width)])
+
 
 BEGIN, END = "^", "$"
 NOT_ASKED = np.iinfo(np.int64).min

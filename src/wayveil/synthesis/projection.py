@@ -1,7 +1,12 @@
-"""Taking noise out of a table whose total is known."""
+"""Tables without noise: projected on a total, rounded to whole numbers, fitted to given sums."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from wayveil.arrays import Floats
 
 
 def onto_total(noisy: NDArray[np.integer] | NDArray[np.float64], total: float) -> NDArray[np.float64]:
@@ -17,3 +22,41 @@ def onto_total(noisy: NDArray[np.integer] | NDArray[np.float64], total: float) -
     shift = (np.cumsum(descending) - total) / np.arange(1, descending.size + 1)
     # Cells stay positive as long as they exceed the shift that they and all larger ones would need.
     return np.maximum(values - shift[np.flatnonzero(descending > shift)[-1]], 0.0)
+
+
+def round_keeping_total(mass: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Integers with these expectations whose sum is the total, up to one.
+
+    One random shift is added to the running total and the crossings of whole numbers are counted (systematic
+    sampling). Rounding each cell to the nearest integer would delete every cell below one half.
+    """
+    running = np.floor(np.concatenate([[0.0], np.cumsum(mass)]) + rng.random())
+    return np.diff(running).astype(np.int64)
+
+
+CLOSE = 1e-9
+
+
+class Sums(NamedTuple):
+    """What some cells must add up to: the cells with `cell` i to `wanted[i]`."""
+
+    cell: NDArray[np.integer]
+    wanted: Floats
+
+
+def fit_sums(cells: Floats, sides: Sequence[Sums], rounds: int) -> Floats:
+    """The table scaled to one side's sums after the other until all are met, or for so many rounds.
+
+    Empty cells stay empty, so a sum whose cells are all empty cannot be met. Where sides contradict each other, the
+    last one is met.
+    """
+    for _ in range(rounds):
+        worst = 0.0
+        for index, wanted in sides:
+            have = np.bincount(index, cells, len(wanted))
+            factor = np.divide(wanted, have, out=np.ones(len(wanted)), where=have > 0)
+            worst = max(worst, float(np.abs(have - np.where(have > 0, wanted, 0)).max(initial=0)))
+            cells = cells * factor[index]
+        if worst <= CLOSE * max(float(sides[0].wanted.sum()), 1.0):
+            break
+    return cells

@@ -18,12 +18,10 @@ from wayveil.synthesis.cell_counts import (
     find_places,
 )
 from wayveil.synthesis.estimates import Estimate, Key, Question, Visits, weekday_of
-from wayveil.synthesis.fitting import Sums, fit_sums
 from wayveil.synthesis.model import Model
-from wayveil.synthesis.projection import onto_total
+from wayveil.synthesis.projection import Sums, fit_sums, onto_total, round_keeping_total
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.synthesis.riders.roles import RiderRules
-from wayveil.synthesis.rounding import round_keeping_total
 from wayveil.taps.boardings import HOURS, TapCells
 from wayveil.taps.chains import Period
 from wayveil.taps.taps import Taps

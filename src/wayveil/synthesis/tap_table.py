@@ -18,10 +18,8 @@ from wayveil.synthesis.cell_counts import (
     weekday_of_bins,
 )
 from wayveil.synthesis.estimates import Estimate, Key, Question, Visits
-from wayveil.synthesis.fitting import Sums, fit_sums
 from wayveil.synthesis.model import Model
-from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.rounding import round_keeping_total
+from wayveil.synthesis.projection import Sums, fit_sums, onto_total, round_keeping_total
 from wayveil.synthesis.tree import timed_trips
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from wayveil.errors import RefusedError
 from wayveil.synthesis.model import Model
-from wayveil.synthesis.nesting import nest_table
-from wayveil.synthesis.ngram_model import NgramModel, NgramTable
+from wayveil.synthesis.ngram_model import NgramModel, NgramTable, nest_table
 from wayveil.synthesis.walks import Walker, WeightedSteps
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World

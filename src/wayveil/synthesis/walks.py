@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
-from wayveil.synthesis.rounding import round_keeping_total
+from wayveil.synthesis.projection import round_keeping_total
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

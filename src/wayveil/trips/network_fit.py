@@ -13,7 +13,7 @@ from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import haversine
 from wayveil.world.network import Network
-from wayveil.world.reaching import is_reachable
+from wayveil.world.paths import is_reachable
 
 # Above this share of moves that the network lacks, trips are no calls on it, or it is another network.
 MOST_BROKEN = 0.1

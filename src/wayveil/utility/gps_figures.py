@@ -22,12 +22,10 @@ from wayveil.errors import ParameterError
 from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors
-from wayveil.utility.degree_grid import DegreeGrid
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
-from wayveil.utility.length_figures import jensen_shannon
-from wayveil.utility.origin_destination import divergence_of_samples, od_pairs
+from wayveil.utility.origin_destination import DegreeGrid, divergence_of_samples, od_pairs
 from wayveil.utility.patterns import Ranked, f1_of_sets, support_error, supports, top_contiguous_patterns
-from wayveil.utility.stop_figures import kendall_tau_b
+from wayveil.utility.stop_figures import jensen_shannon, kendall_tau_b
 from wayveil.world.geo import EARTH_RADIUS_METRES, BoundingBox, haversine, project
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network

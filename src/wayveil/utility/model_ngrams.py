@@ -14,8 +14,7 @@ from wayveil.trips.trips import Trips
 from wayveil.trips.windows import GramCounts, gram_counts, match_grams, window_starts
 from wayveil.utility.count_queries import relative_errors
 from wayveil.utility.figures import Measure, check_not_empty
-from wayveil.utility.ngram_figures import DEFAULT_N, Confusion
-from wayveil.utility.subsequences import SubsequenceError
+from wayveil.utility.ngram_figures import DEFAULT_N, Confusion, SubsequenceError
 from wayveil.world.ngrams import NgramUniverse
 
 _TRIPS_AT_ONCE = 50_000

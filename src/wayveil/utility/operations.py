@@ -19,8 +19,8 @@ from wayveil.utility.count_queries import relative_errors, sanity_bound
 from wayveil.utility.edges import edge_flows
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.origin_destination import start_bins
+from wayveil.utility.prefixspan import WindowTrie
 from wayveil.utility.stop_figures import busiest
-from wayveil.utility.window_trie import WindowTrie
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
 

@@ -20,10 +20,9 @@ from wayveil.trips.history import RAW_NOTICE
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.utility.count_queries import DEFAULT_MAX_LENGTH, DEFAULT_QUERIES, sanity_bound
-from wayveil.utility.figures import Figures, Measure
+from wayveil.utility.figures import LINES, Figures, Measure, ceiling, reference_trips
 from wayveil.utility.model_ngrams import ModelNgrams
 from wayveil.utility.ngram_figures import DEFAULT_N
-from wayveil.utility.reference import LINES, ceiling, reference_trips
 from wayveil.utility.suite import CountQueries, Suite, questions
 from wayveil.world.timebins import TimeBins
 

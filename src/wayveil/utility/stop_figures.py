@@ -1,12 +1,14 @@
-"""How busy are the stops? Visits per stop, their ranking, and how well a release keeps both."""
+"""How busy are the stops, and how long are the trips?"""
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts, relative_errors, sanity_bound
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
+from wayveil.world.timebins import TimeBins
 
 DEFAULT_TOP = 20
 
@@ -82,3 +84,81 @@ class StopFigures(Figures):
                 ndcg_loss(self.counts, counts, self.top),
             ),
         ]
+
+
+def length_histogram(trips: Trips) -> NDArray[np.int64]:
+    """Number of trips with 0, 1, 2, ... stops."""
+    return np.bincount(trips.lengths, minlength=1).astype(np.int64)
+
+
+def jensen_shannon(left: NDArray[np.integer], right: NDArray[np.integer]) -> float:
+    """Jensen-Shannon divergence in bits (logarithms to base 2, no square root) of two histograms: 0 when they
+    have the same shape, 1 when they share nothing. Missing cells at the end count as 0; a histogram without
+    any mass shares nothing with another one.
+    """
+    size = max(len(left), len(right))
+    p, q = (np.pad(np.asarray(side, np.float64), (0, size - len(side))) for side in (left, right))
+    if p.sum() == 0 or q.sum() == 0:
+        return 0.0 if p.sum() == q.sum() else 1.0
+    p, q = p / p.sum(), q / q.sum()
+    middle = (p + q) / 2
+    return float(np.clip((_bits_from(p, middle) + _bits_from(q, middle)) / 2, 0.0, 1.0))
+
+
+def _bits_from(p: NDArray[np.float64], middle: NDArray[np.float64]) -> float:
+    some = p > 0
+    return float(np.sum(p[some] * np.log2(p[some] / middle[some])))
+
+
+class LengthDivergence(Figures):
+    """Jensen-Shannon divergence (base 2) of stops per trip."""
+
+    title = "Trip lengths"
+
+    def __init__(self, raw: Trips) -> None:
+        check_not_empty(raw)
+        self.raw, self.histogram = raw, length_histogram(raw)
+
+    def measure(self, private: Trips) -> list[Measure]:
+        check_comparable(self.raw, private)
+        # An empty release has no trip at all, which is not "trips of length 0".
+        histogram = length_histogram(private) if len(private) else np.zeros(1, np.int64)
+        value = jensen_shannon(self.histogram, histogram)
+        return [Measure("trip_length_jsd", "Jensen-Shannon divergence of stops per trip (bits)", value)]
+
+
+class LengthsByHour(Figures):
+    """The same divergence for the trips of each hour of the day, as a mean weighted by the raw trips.
+
+    An hour in which a release has no trip shares nothing with the raw one. A release that says nothing about
+    time has no figure.
+    """
+
+    title = "Trip lengths by hour"
+
+    def __init__(self, raw: Trips) -> None:
+        check_not_empty(raw)
+        if raw.time is None:
+            raise ParameterError("lengths by hour need trips with times")
+        self.raw, self.table = raw, lengths_by_hour(raw)
+
+    def measure(self, private: Trips) -> list[Measure]:
+        check_comparable(self.raw, private)
+        label = "Jensen-Shannon divergence of stops per trip, by hour (bits)"
+        if private.time is None and private.visits:
+            return [Measure("trip_length_jsd_by_hour", label, float("nan"))]
+        other = lengths_by_hour(private)
+        weights = self.table.sum(axis=1)
+        values = [jensen_shannon(own, seen) for own, seen in zip(self.table, other, strict=True)]
+        return [Measure("trip_length_jsd_by_hour", label, float(np.average(values, weights=weights)))]
+
+
+def lengths_by_hour(trips: Trips) -> NDArray[np.int64]:
+    """Trips by the hour of the day of their first visit (rows) and their number of stops (columns)."""
+    lengths = trips.lengths
+    filled = lengths > 0
+    width = int(lengths.max(initial=0)) + 1
+    if trips.time is None or not filled.any():
+        return np.zeros((24, width), np.int64)
+    hour = TimeBins.hour_of_day().bin_of(trips.time[trips.offsets[:-1][filled]]).astype(np.int64)
+    return np.bincount(hour * width + lengths[filled], minlength=24 * width).reshape(24, width)

@@ -10,22 +10,18 @@ from wayveil.utility.count_queries import (
     DEFAULT_MAX_LENGTH,
     DEFAULT_QUERIES,
     CountQueryError,
+    RangeCounts,
     TimedCountQueryError,
 )
 from wayveil.utility.edges import EdgeFigures
-from wayveil.utility.feasibility import Feasibility
+from wayveil.utility.feasibility import Feasibility, ReplayFitness
 from wayveil.utility.figures import Figures
-from wayveil.utility.fitness import ReplayFitness
 from wayveil.utility.gps_figures import GpsFigures
-from wayveil.utility.itemsets import FrequentItemsets
-from wayveil.utility.length_figures import LengthDivergence, LengthsByHour
-from wayveil.utility.ngram_figures import NgramFigures
+from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError
 from wayveil.utility.operations import Operations
 from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDistance, ZonePairs
-from wayveil.utility.patterns import FrequentPatterns
-from wayveil.utility.range_counts import RangeCounts
-from wayveil.utility.stop_figures import StopFigures
-from wayveil.utility.subsequences import SubsequenceError
+from wayveil.utility.patterns import FrequentItemsets, FrequentPatterns
+from wayveil.utility.stop_figures import LengthDivergence, LengthsByHour, StopFigures
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins

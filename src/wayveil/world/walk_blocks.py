@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Ints
 from wayveil.world.grid import Grid
-from wayveil.world.grid_extents import EXTENTS, find_extents
+from wayveil.world.grid_moves import EXTENTS, TURN_CELLS, find_extents, turn_cells
 from wayveil.world.grid_tiles import Tiles
-from wayveil.world.grid_turns import TURN_CELLS, turn_cells
 from wayveil.world.repeats import (
     VISIT_KINDS,
     classify_lengths,

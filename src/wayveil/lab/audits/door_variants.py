@@ -40,7 +40,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Reservation
 from wayveil.privacy.units import Event, Rider, Trip, Window
 from wayveil.released.datasheet_making import make_datasheet
-from wayveil.releases import sheets
+from wayveil.releases import making
 from wayveil.taps import read as taps_reader
 from wayveil.trips import visits as visits_reader
 from wayveil.trips.history import AS_READ, UNMOVED, History
@@ -240,7 +240,7 @@ def _fingerprint() -> Iterator[None]:
 
     with (
         patch.object(engines, "LocalCounter", counted),
-        patch.object(sheets, "make_datasheet", sheet),
+        patch.object(making, "make_datasheet", sheet),
     ):
         yield
 

@@ -41,9 +41,9 @@ from wayveil.privacy.ledger import (
     Policy,
     open_ledger,
 )
+from wayveil.privacy.ledger.conversion import Terms
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter, fingerprint
 from wayveil.privacy.ledger.roles import Roles
-from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.ledger.traits import Traits
 from wayveil.privacy.units import Event, Trip
 from wayveil.releases import making, paid

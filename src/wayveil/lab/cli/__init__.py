@@ -6,17 +6,11 @@ The command line of the product mounts this one where the package has it.
 import typer
 
 from wayveil.lab.cli import simulate, taps
-from wayveil.lab.cli.anonymise import anonymise
-from wayveil.lab.cli.audit import audit
 from wayveil.lab.cli.compare import compare, recommend
-from wayveil.lab.cli.mechanisms import mechanisms
-from wayveil.lab.cli.points import trips
-from wayveil.lab.cli.raw_map import draw
-from wayveil.lab.cli.report import report
-from wayveil.lab.cli.risk import risk
-from wayveil.lab.cli.sample import sample
+from wayveil.lab.cli.methods import anonymise, audit, mechanisms
+from wayveil.lab.cli.risk import report, risk
+from wayveil.lab.cli.rows import draw, sample, trips, world
 from wayveil.lab.cli.study import study
-from wayveil.lab.cli.world import world
 
 app = typer.Typer(
     name="lab",

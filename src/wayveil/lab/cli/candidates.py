@@ -67,7 +67,7 @@ def _values(setting: str, form: str) -> tuple[str, list[str]]:
 
 def chosen_unit(trips: "Trips", unit: str | None, max_trips: int | None) -> "Unit | None":
     """The unit that was asked for; None where nothing was said."""
-    from wayveil.releases.choices import UnitChoice, choose_unit
+    from wayveil.releases.order import UnitChoice, choose_unit
 
     if max_trips is not None and unit in ("trip", "event"):
         raise ParameterError(

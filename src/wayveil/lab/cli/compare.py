@@ -10,13 +10,14 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from wayveil.cli.nouns import Spoken, grouped
 from wayveil.cli.options import (
     BoundingBox,
     DatasetName,
     LedgerPlace,
     Preset,
+    Spoken,
     WorldFile,
+    grouped,
     present_rows,
     remark,
 )

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from wayveil.cli.nouns import Spoken, grouped
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, present
+from wayveil.cli.options import AsJson, BoundingBox, Quiet, Spoken, grouped, present
 from wayveil.cli.tap_commands import day_of
 from wayveil.errors import ParameterError
 from wayveil.lab.cli.simulate_riders import riders

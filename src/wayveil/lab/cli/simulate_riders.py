@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.nouns import Spoken, grouped
 from wayveil.cli.options import (
     BoundingBox,
     ServiceDate,
+    Spoken,
     Stations,
     WalkRadius,
+    grouped,
     present,
     remark,
 )
@@ -110,8 +111,7 @@ def riders(options: RiderOptions, spoken: Spoken) -> None:
 
         wayveil lab simulate riders city.zip --riders 10000 --out trips.parquet
     """
-    from wayveil.simulate.city import simulate_city_in_parts
-    from wayveil.simulate.hotspots import hotspots_beside, write_hotspots
+    from wayveil.simulate.city import hotspots_beside, simulate_city_in_parts, write_hotspots
     from wayveil.trips.visits import write_parts, write_visits
     from wayveil.world.network import Network
     from wayveil.world.opening import open_world
@@ -199,7 +199,7 @@ def _cost(text: str) -> "Cost":
 
 
 def _hotspots(text: str) -> int | list[str]:
-    from wayveil.simulate.hotspots import read_hotspots
+    from wayveil.simulate.city import read_hotspots
 
     if text.isdigit():
         return int(text)

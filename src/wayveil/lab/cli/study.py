@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wayveil.cli.nouns import Spoken, grouped
-from wayveil.cli.options import BoundingBox, present_rows, remark
+from wayveil.cli.options import BoundingBox, Spoken, grouped, present_rows, remark
 from wayveil.errors import ParameterError
 from wayveil.progress import shown
 

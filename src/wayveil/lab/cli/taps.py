@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from wayveil.cli.nouns import Spoken, grouped
 from wayveil.cli.options import (
     BoundingBox,
     DatasetName,
     Epsilon,
     LedgerPlace,
+    Spoken,
     WalkRadius,
+    grouped,
     present,
     present_rows,
     remark,

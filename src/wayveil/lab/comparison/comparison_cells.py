@@ -13,7 +13,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.presets import made_by
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.privacy.budget import Rational, exact
-from wayveil.utility.reference import CEILING, EMPTY, FLOOR, LINES
+from wayveil.utility.figures import CEILING, EMPTY, FLOOR, LINES
 
 PLAIN_LAPLACE = "plain-laplace"
 REFERENCES = (*LINES, PLAIN_LAPLACE)

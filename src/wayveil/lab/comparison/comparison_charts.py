@@ -20,7 +20,7 @@ from wayveil.lab.comparison.comparison_results import Comparison, Point, curves_
 from wayveil.lab.comparison.recommend import HEADLINES
 from wayveil.lab.comparison.risk_curves import FIGURES, RiskComparison
 from wayveil.report.chart import Chart
-from wayveil.utility.reference import CEILING, EMPTY, FLOOR
+from wayveil.utility.figures import CEILING, EMPTY, FLOOR
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h")

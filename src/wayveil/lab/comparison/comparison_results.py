@@ -17,7 +17,7 @@ from wayveil.lab.comparison.run_cells import SCHEMA
 from wayveil.mechanisms.registry import homes
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.trips.history import RAW_NOTICE
-from wayveil.utility.reference import CEILING, EMPTY, FLOOR
+from wayveil.utility.figures import CEILING, EMPTY, FLOOR
 from wayveil.utility.scorecard import mean_and_interval
 
 

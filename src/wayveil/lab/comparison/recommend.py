@@ -14,7 +14,7 @@ from wayveil.lab.comparison.comparison_cells import REFERENCES
 from wayveil.lab.comparison.comparison_results import Comparison, Point, apart
 from wayveil.simulate.riders import simulate_riders
 from wayveil.trips.trips import Trips
-from wayveil.utility.reference import CEILING, EMPTY, FLOOR
+from wayveil.utility.figures import CEILING, EMPTY, FLOOR
 from wayveil.world.network import Network
 from wayveil.world.world import World
 

@@ -25,8 +25,8 @@ from wayveil.run import make_release as release
 from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.history import RAW_NOTICE
 from wayveil.trips.trips import Trips
-from wayveil.utility.range_counts import RangeCounts
-from wayveil.utility.reference import ceiling
+from wayveil.utility.count_queries import RangeCounts
+from wayveil.utility.figures import ceiling
 from wayveil.utility.scorecard import mean_and_interval
 
 FIXED_ERRORS = (0.05, 0.1, 0.2)

@@ -11,12 +11,11 @@ from wayveil.errors import WayveilError
 from wayveil.lab.comparison.comparison_cells import PLAIN_LAPLACE, ComparisonCell
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Unit
-from wayveil.releases.choices import UnitChoice, choose_unit
+from wayveil.releases.order import UnitChoice, choose_unit
 from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
-from wayveil.utility.figures import Figures, Measure
+from wayveil.utility.figures import Figures, Measure, reference_trips
 from wayveil.utility.operations import Operations
-from wayveil.utility.reference import reference_trips
 from wayveil.utility.suite import CountQueries, Suite, questions
 from wayveil.world.timebins import TimeBins
 

@@ -27,7 +27,7 @@ from wayveil.mechanisms.weave.support_fit import (
     read_blocks,
 )
 from wayveil.progress import step
-from wayveil.synthesis.rounding import round_keeping_total
+from wayveil.synthesis.projection import round_keeping_total
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network

@@ -22,8 +22,7 @@ from wayveil.privacy.ledger.conversion import POLICY_UNITS
 from wayveil.privacy.ledger.data_limit import DataLimit, SpanStatement
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.privacy.ledger.ledger import Ledger, Reservation, open_ledger
-from wayveil.privacy.ledger.line_facts import LineFacts
-from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, KnownRowsError, LedgerError, Line
+from wayveil.privacy.ledger.lines import BrokenLedgerError, Head, KnownRowsError, LedgerError, Line, LineFacts
 from wayveil.privacy.ledger.policy import Policy
 from wayveil.privacy.ledger.statements import DatasetSummary, OpenReservation, Verification
 

@@ -31,9 +31,19 @@ import numpy as np
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.ledger.data_time import Days
-from wayveil.privacy.ledger.hashing import Hashes, hash_name, hash_texts, hash_trips, key_for, sip_hash
 from wayveil.privacy.ledger.lines import LedgerError
-from wayveil.privacy.ledger.samples import Overlap, Sample, overlap, percent
+from wayveil.privacy.ledger.samples import (
+    Hashes,
+    Overlap,
+    Sample,
+    hash_name,
+    hash_texts,
+    hash_trips,
+    key_for,
+    overlap,
+    percent,
+    sip_hash,
+)
 from wayveil.privacy.ledger.traits import Traits, traits_of
 from wayveil.trips.trips import UNDATED, Trips
 from wayveil.world.world import World

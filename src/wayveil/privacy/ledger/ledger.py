@@ -16,15 +16,13 @@ from uuid import uuid4
 
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.ledger.book import Book
-from wayveil.privacy.ledger.chain import Chain, Clock
+from wayveil.privacy.ledger.chain import SCHEMA, Chain, Clock, key_bytes, new_key
 from wayveil.privacy.ledger.composition import Composition, Cost, compose
-from wayveil.privacy.ledger.conversion import BookedUnit
+from wayveil.privacy.ledger.conversion import BookedUnit, Terms
 from wayveil.privacy.ledger.data_limit import SpanStatement
 from wayveil.privacy.ledger.data_time import Days
-from wayveil.privacy.ledger.facts import SCHEMA, key_bytes, new_key
 from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter
-from wayveil.privacy.ledger.line_facts import LineFacts
-from wayveil.privacy.ledger.lines import Head, LedgerError, Line, canonical, digest, moment_text
+from wayveil.privacy.ledger.lines import Head, LedgerError, Line, LineFacts, canonical, digest, moment_text
 from wayveil.privacy.ledger.policy import Policy, exact_or_zero
 from wayveil.privacy.ledger.roles import EVERY_DATASET
 from wayveil.privacy.ledger.statements import (
@@ -36,7 +34,6 @@ from wayveil.privacy.ledger.statements import (
     summarise,
 )
 from wayveil.privacy.ledger.storage import PostgresStorage, SqliteStorage, Storage
-from wayveil.privacy.ledger.terms import Terms
 from wayveil.privacy.units import Unit
 from wayveil.privacy.without_guarantee import refuse_without_guarantee
 from wayveil.showing import show

@@ -29,8 +29,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.privacy.ledger.hashing import Hashes, hash_bags, hash_texts, key_for
-from wayveil.privacy.ledger.samples import Sample, overlap, percent
+from wayveil.privacy.ledger.samples import Hashes, Sample, hash_bags, hash_texts, key_for, overlap, percent
 from wayveil.trips.identity import keyed_words
 from wayveil.trips.trips import UNDATED, Trips
 

@@ -15,8 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.privacy.gradients import EmbeddingRows, Outer, Part
-from wayveil.synthesis.hops.likeliest import LEAST_COST, MOST_COST, likeliest_ways
-from wayveil.synthesis.hops.walking import timed
+from wayveil.synthesis.hops.walking import LEAST_COST, MOST_COST, likeliest_ways, timed
 from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid

@@ -14,13 +14,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wayveil.synthesis.riders.roles import RuleArrays
-from wayveil.synthesis.riders.surroundings import Surroundings
 from wayveil.synthesis.riders.waiting import (
     NOBODY,
     QUARTER,
     SLOTS,
     WAITING_KINDS,
     People,
+    Surroundings,
     Waiting,
     empty,
     latest_slot,

@@ -15,8 +15,7 @@ from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.synthesis.riders.assignment import TapArrays, assign
 from wayveil.synthesis.riders.roles import PURPOSES, SCENARIOS, RiderRules, Role
-from wayveil.synthesis.riders.surroundings import Surroundings, surroundings
-from wayveil.synthesis.riders.waiting import People, Waiting
+from wayveil.synthesis.riders.waiting import People, Surroundings, Waiting, surroundings
 from wayveil.taps.chains import Period, sequences
 from wayveil.taps.taps import Taps
 from wayveil.trips.history import PER_TRIP, RECONSTRUCTED, History

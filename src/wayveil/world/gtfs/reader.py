@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.world.geo import BoundingBox
-from wayveil.world.gtfs.calls import Calls, read_calls
-from wayveil.world.gtfs.feed_edges import make_edges
+from wayveil.world.gtfs.calls import Calls, read_calls, service_by_hour
+from wayveil.world.gtfs.feed_edges import find_footpaths, make_edges
 from wayveil.world.gtfs.feed_stops import Locations, lookup, read_locations
 from wayveil.world.gtfs.feed_tables import Feed
-from wayveil.world.gtfs.footpaths import find_footpaths
 from wayveil.world.gtfs.service import parse_date, read_trips, runs_of_trips
-from wayveil.world.gtfs.service_hours import service_by_hour
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 
 WALKING_SPEED = 1.2  # metres per second

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from wayveil.arrays import Ints
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
-from wayveil.world.gtfs.calls import Calls, read_calls
+from wayveil.world.gtfs.calls import Calls, frequent_runs, read_calls
 from wayveil.world.gtfs.feed_stops import read_locations
 from wayveil.world.gtfs.feed_tables import Feed
 from wayveil.world.gtfs.service import covered_dates, services_on
-from wayveil.world.gtfs.service_hours import frequent_runs
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, HOUR
 

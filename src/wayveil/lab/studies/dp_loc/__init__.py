@@ -4,7 +4,7 @@ from wayveil.lab.studies.dp_loc.dp_loc_exhibits import exhibits
 from wayveil.lab.studies.dp_loc.dp_loc_trials import COARSE, EPSILONS, FINE, DpLocTrials, taxi_trips
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import Study, StudyPart, crossed
-from wayveil.utility.reference import LINES
+from wayveil.utility.figures import LINES
 
 GRIDS = (FINE, COARSE)
 

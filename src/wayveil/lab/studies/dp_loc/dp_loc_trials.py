@@ -23,8 +23,8 @@ from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.points import read_points
 from wayveil.trips.trips import Trips
+from wayveil.utility.figures import reference_trips
 from wayveil.utility.patterns import top_contiguous_patterns
-from wayveil.utility.reference import reference_trips
 from wayveil.world.grid import Grid
 from wayveil.world.timebins import TimeBins
 

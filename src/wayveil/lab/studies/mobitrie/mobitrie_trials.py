@@ -29,7 +29,7 @@ from wayveil.synthesis.model import HoldsNgrams, Model
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.utility.model_ngrams import ModelNgrams, ModelScore, trie_errors
-from wayveil.utility.subsequences import SubsequenceError
+from wayveil.utility.ngram_figures import SubsequenceError
 from wayveil.world.marked_ngrams import MarkedNgrams
 
 N = 3

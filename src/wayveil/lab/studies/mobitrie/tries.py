@@ -25,10 +25,10 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Trip
 from wayveil.report.chart import Chart
+from wayveil.report.maps import trip_map, with_ground
 from wayveil.report.trie_picture import trie_chart
-from wayveil.report.trip_map import trip_map, with_ground
 from wayveil.simulate.city import simulate_city
-from wayveil.synthesis.nesting import nest_rows
+from wayveil.synthesis.ngram_model import nest_rows
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import GramCounts, gram_counts
 from wayveil.utility.edges import edge_flows

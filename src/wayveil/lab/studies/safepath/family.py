@@ -29,7 +29,7 @@ from wayveil.synthesis.model import Model
 from wayveil.synthesis.tree import PrefixTree
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError
-from wayveil.utility.length_figures import LengthDivergence
+from wayveil.utility.stop_figures import LengthDivergence
 
 PREFIX_TREE = "noisy prefix tree"
 LENGTHS = "divergence of trip lengths (bits)"

@@ -24,7 +24,7 @@ from wayveil.run import make_release as release
 from wayveil.simulate.habit import simulate_habit
 from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.trips import Trips
-from wayveil.utility.range_counts import RangeCounts
+from wayveil.utility.count_queries import RangeCounts
 from wayveil.world.geo import project
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
