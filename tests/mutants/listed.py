@@ -265,7 +265,7 @@ LEDGER = [
         ('line.kind in ("policy", "key")', 'line.kind == "policy"'),
     ),
     *_of(
-        "privacy/ledger/terms.py",
+        "privacy/ledger/conversion.py",
         "releases/test_sealed.py releases/test_booked.py",
         ('            ("epsilon", self.epsilon, line.epsilon),\n', ""),
         ('            ("mechanism", self.mechanism, line.mechanism),\n', ""),

@@ -77,6 +77,17 @@ def test_only_the_officer_sets_raises_or_makes_policies(ledger: Ledger, homes) -
     assert open_ledger_again(ledger).verify().ok
 
 
+def test_nothing_is_spent_on_a_dataset_that_the_officer_gave_no_policy(ledger: Ledger, homes) -> None:
+    homes("analyst")
+    with pytest.raises(LedgerError, match="only the officer of this ledger can make one"):
+        ledger.reserve("a new one", 1000, actor="ana", mechanism="tree", unit=Trip())
+    homes("officer")
+    ledger.set_policy("a new one", Policy(1, unit="trip"), actor="officer")
+    homes("analyst")
+    ledger.reserve("a new one", 1, actor="ana", mechanism="tree", unit=Trip())
+    assert open_ledger_again(ledger).verify().ok
+
+
 def open_ledger_again(ledger: Ledger) -> Ledger:
     return Ledger(ledger._storage, ledger._clock)
 
@@ -153,16 +164,23 @@ def test_an_officer_replaces_her_key_and_the_old_one_is_worth_nothing(ledger: Le
 def test_an_officer_hands_over_by_a_public_key(ledger: Ledger, homes, tmp_path) -> None:
     homes("successor")
     public = tmp_path / "successor.pub"
-    public.write_text(write_key(key_path("officer"), None, ""))
+    # Sent by mail, with other line ends and a blank line.
+    public.write_text("\n" + write_key(key_path("officer"), None, "").replace("\n", "\r\n") + "\n")
     homes("officer")
     appoint_officer(ledger, str(public), "officer")
     with pytest.raises(LedgerError, match="only the officer"):
         ledger.set_policy(TAPS, Policy(5, unit="trip"), actor="officer")
     homes("successor")
     ledger.set_policy(TAPS, Policy(5, unit="trip"), actor="successor")
+    assert open_ledger_again(ledger).verify().ok
     public.write_text("no key")
     with pytest.raises(InputError, match="ed25519"):
         appoint_officer(ledger, str(public), "successor")
+
+
+def test_a_key_that_could_never_sign_is_not_appointed(ledger: Ledger) -> None:
+    with pytest.raises(ParameterError, match="public half of an ed25519 key"):
+        ledger.appoint(f"{ledger.officer}\n", "officer")
 
 
 def test_a_locked_key_needs_its_passphrase(monkeypatch) -> None:

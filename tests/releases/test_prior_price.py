@@ -3,7 +3,10 @@
 import pytest
 
 from releases.small_counts import CITY, TAPS, counted, taps_of
+from wayveil.errors import RefusedError
 from wayveil.privacy.ledger import LedgerError, Policy, open_ledger
+from wayveil.released.verification import verify_release
+from wayveil.releases.priors import adopt
 from wayveil.releases.release import Release
 
 
@@ -48,6 +51,29 @@ def test_where_the_policy_allows_it_the_release_says_that_it_is_not_private(ledg
 def test_without_a_ledger_nothing_that_follows_another_release_is_private():
     made = counted(taps_of(1), 1, prior=[counted(taps_of(0), 1)])
     assert made.datasheet["private"] is False
+
+
+def test_a_release_that_was_adopted_for_others_is_no_free_prior_here(ledger, home):
+    """Nobody saw its rows: they may be the same, and their price is in another sum."""
+    ledger.set_policy("toys", Policy(10**6, unit="event"), actor="officer")
+    folder = counted(taps_of(), 1000).save(home / "dear")
+    adopt(folder, ledger, "toys", "ana")
+    with pytest.raises(LedgerError, match="is not booked in"):
+        counted(taps_of(), "0.001", ledger, prior=[folder])
+    assert ledger.spent(TAPS) == 0
+    other = counted(taps_of(8), 1, ledger, dataset="others", policy_epsilon=5)
+    assert counted(taps_of(9), 1, ledger, prior=[other]).datasheet["private"], (
+        "of people who are known to be others"
+    )
+
+
+def test_what_a_revoked_key_signed_is_not_adopted(ledger, home, monkeypatch):
+    folder = counted(taps_of(), 1).save(home / "signed")
+    signer = verify_release(folder).key
+    ledger.revoke(signer, "stolen", "officer")  # known to the ledger, and not on this machine
+    with pytest.raises(RefusedError, match="a key that was revoked"):
+        adopt(folder, ledger, TAPS, "ana")
+    assert ledger.spent(TAPS) == 0
 
 
 def test_committed_lines_of_the_same_ledger_are_free(ledger, home):

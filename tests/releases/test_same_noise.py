@@ -116,6 +116,28 @@ def test_nothing_is_taken_up_for_other_questions_or_other_rows(
     assert ledger.spans("taps")[0].spent.epsilon == 2
 
 
+def test_a_key_that_comes_back_from_a_backup_draws_no_noise_for_other_rows(
+    taps: Trips, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else two published releases would differ by exactly what their rows do."""
+
+    def dies(self, counter, gate):  # type: ignore[no-untyped-def]
+        raise PowerCutError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TapCounts, "measure", dies)
+        with pytest.raises(PowerCutError):
+            attempt(taps, ledger, tmp_path / "week")
+    backup = Paid(tmp_path / "week").noise.read_text()
+    first = attempt(taps, ledger, tmp_path / "week")
+    ledger.set_policy("taps", Policy(None, unit="event", data=DataLimit("week", 2)), actor="officer")
+    Paid(tmp_path / "mended").noise.write_text(backup)
+    second = attempt(taps.take(np.arange(len(taps)) != 7), ledger, tmp_path / "mended")
+    differing = np.array(counts_of(first)) != np.array(counts_of(second))
+    assert differing.sum() > 10
+    assert ledger.spans("taps")[0].spent.epsilon == 2
+
+
 def test_kept_bits_repeat_only_themselves() -> None:
     key = KeptBits.new_key()
     bits, again, other = KeptBits(key), KeptBits(key), KeptBits(KeptBits.new_key())

@@ -92,7 +92,7 @@ def own_public(path: Path) -> str | None:
 
 def public_text(key: Ed25519PrivateKey) -> str:
     """The public half as PEM text."""
-    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    return _public_pem(key.public_key())
 
 
 def key_fingerprint(public: str) -> str:
@@ -112,12 +112,19 @@ def signature_holds(public: str, signature: bytes, message: bytes) -> bool:
     return True
 
 
-def is_public_key(text: str) -> bool:
-    """Tell whether a text is the public half of an ed25519 key."""
+def read_public(text: str) -> str | None:
+    """Return the public half of an ed25519 key as `public_text` writes it, whatever blanks stand around it; None for
+    any other text.
+    """
     try:
-        return isinstance(load_pem_public_key(text.encode()), Ed25519PublicKey)
+        key = load_pem_public_key(text.strip().encode())
     except ValueError:
-        return False
+        return None
+    return _public_pem(key) if isinstance(key, Ed25519PublicKey) else None
+
+
+def _public_pem(key: Ed25519PublicKey) -> str:
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
 def _is_locked(path: Path) -> bool:

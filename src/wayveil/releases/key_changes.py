@@ -13,12 +13,12 @@ from pathlib import Path
 
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.keys import (
-    is_public_key,
     key_fingerprint,
     key_path,
     open_key,
     own_public,
     public_text,
+    read_public,
     signature_holds,
     signing_key,
     write_key,
@@ -41,11 +41,12 @@ def appoint_officer(ledger: Ledger, who: str, actor: str, passphrase: str = "") 
         public = own_public(path) or write_key(path, None, passphrase)
     else:
         try:
-            public = Path(who).read_text()
+            known = read_public(Path(who).read_text())
         except (OSError, ValueError) as error:
             raise InputError(f"is not a readable public key ({error})", file=Path(who)) from error
-        if not is_public_key(public):
+        if known is None:
             raise InputError("is not the public half of an ed25519 key", file=Path(who))
+        public = known
     ledger.appoint(public, actor)
     return key_fingerprint(public)
 

@@ -180,7 +180,7 @@ def _noise(means: Means, order: Order, budget: Budget, priors: Sequence[Prior]) 
     if means.keep is None or not means.keep.same_noise or means.bits is not None:
         return means.bits, False
     earlier = [each.as_public_input() for each in priors]
-    return means.keep.bits(order.mechanism, order.world, budget, order.unit, earlier)
+    return means.keep.bits(order, budget, earlier)
 
 
 def _marks(order: Order) -> list[str]:

@@ -5,32 +5,36 @@ it from here. The folder `.NAME.paid` beside the release holds noisy numbers and
 the signing key and readable by its owner only (`released.sealing`): what is changed in it is not signed later.
 
 Before that, between the first noise and the whole model, a run may also keep the key of its noise (`same_noise`), in
-the file `.NAME.noise` that only its owner can read. A second try on the same rows then draws the same noise and is the
-same run: it takes up what the first one had reserved. The file goes when the model is kept, so answers under one key
-leave at most once. Together with the release the key would tell the exact counts: while it is there, it is as secret as
-the raw data beside it.
+the file `.NAME.noise` that only its owner can read. A second try on the same rows then draws the same noise and is
+the same run: it takes up what the first one had reserved. Other rows get another key: the same noise on two sets of
+rows would tell exactly how they differ, also where the file comes back from a backup after its answers left. It goes
+when the model is kept, so answers under one key leave at most once. Together with the release the key would tell the
+exact counts: while it is there, it is as secret as the raw data beside it.
 """
 
 import json
 import shutil
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
+
+import numpy as np
 
 import wayveil
 from wayveil.accuracy.replicas import mechanism_of
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import InputError
 from wayveil.files import write_whole
-from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import KeptBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Head, Ledger, Reservation, open_ledger
 from wayveil.privacy.ledger.conversion import Terms
 from wayveil.privacy.ledger.lines import canonical, digest
-from wayveil.privacy.units import Trip, Unit
+from wayveil.privacy.units import Trip
 from wayveil.progress import step
 from wayveil.released.released_trips import Datasheet, history_of_release
 from wayveil.released.verification import (
@@ -44,11 +48,13 @@ from wayveil.released.verification import (
     seal_text,
 )
 from wayveil.releases.hold import Price
+from wayveil.releases.order import Order
 from wayveil.releases.release import Release
 from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
 from wayveil.releases.tap_orders import ANY_MOVE
 from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import Model
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -94,26 +100,25 @@ class Paid:
         """Where the key of the noise is kept until the model is."""
         return self.out.with_name(f".{self.out.name}.noise")
 
-    def bits(
-        self, mechanism: Mechanism, world: World, budget: Budget, unit: Unit, earlier: list[dict[str, Any]]
-    ) -> tuple[KeptBits, bool]:
+    def bits(self, order: Order, budget: Budget, earlier: list[dict[str, Any]]) -> tuple[KeptBits, bool]:
         """The noise of this run, and whether an earlier try had begun with it.
 
-        Only for the same question: everything besides the rows that decides which exact counts meet which noise.
+        Only for the same rows and the same question: everything that decides which exact counts meet which noise.
         """
         asked_now = {
-            "mechanism": mechanism.describe(),
-            "world": world.fingerprint(),
+            "mechanism": order.mechanism.describe(),
+            "steps": repr(order.steps),
+            "world": order.world.fingerprint(),
             "budget": [budget.currency, str(budget.total), str(budget.delta)],
-            "unit": {name: str(said) for name, said in unit.describe().items()},
+            "unit": {name: str(said) for name, said in order.unit.describe().items()},
             "earlier": earlier,
             "version": wayveil.__version__,
         }
-        question = digest(canonical(asked_now))
+        question, rows = digest(canonical(asked_now)), _digest_rows(order.rows)
         if self.noise.is_file():
             try:
                 kept = open_seal(self.noise.read_text(), self.noise)
-                key, asked = bytes.fromhex(kept["key"]), kept["question"]
+                key, asked, of = bytes.fromhex(kept["key"]), kept["question"], kept.get("rows", "")
             except (OSError, ValueError, KeyError) as error:
                 raise InputError(f"is not a readable key ({error})", file=self.noise) from error
             if asked != question:
@@ -123,9 +128,12 @@ class Paid:
                     "removing this file: what it had reserved stays spent",
                     file=self.noise,
                 )
-            return KeptBits(key), True
+            if of == rows:
+                return KeptBits(key), True
         key = KeptBits.new_key()
-        write_whole(self.noise, seal_text({"key": key.hex(), "question": question}), secret=True)
+        write_whole(
+            self.noise, seal_text({"key": key.hex(), "question": question, "rows": rows}), secret=True
+        )
         return KeptBits(key), False
 
     @property
@@ -193,6 +201,15 @@ class Paid:
         """Once the release is whole."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.noise.unlink(missing_ok=True)
+
+
+def _digest_rows(rows: Trips | TripFiles) -> str:
+    """Name rows by all that is counted of them; rows that are never in memory together are new ones each time."""
+    if not isinstance(rows, Trips):
+        return uuid4().hex
+    columns = (rows.location, rows.offsets, rows.time, rows.rider)
+    parts = [b"" if column is None else np.ascontiguousarray(column).tobytes() for column in columns]
+    return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()
 
 
 def commit_saved(paid: Paid, ledger: Ledger | str | Path | None = None) -> None:

@@ -40,10 +40,16 @@ def problem_of(folder: Path, ledger: Ledger) -> str | None:
     return None if differing is None else f"{folder} states {differing}"
 
 
-def is_booked(release: ReleasedTrips, ledger: Ledger) -> bool:
-    """Tell whether a release was paid for in this ledger, on the terms of its datasheet, and keeps a guarantee."""
+def is_booked(release: ReleasedTrips, ledger: Ledger, dataset: str) -> bool:
+    """Tell whether a release was paid for in this ledger, on the terms of its datasheet, and keeps a guarantee.
+
+    One of another dataset counts only if the ledger saw its rows, and so knows that they are of other people: of one
+    that was adopted nobody knows that.
+    """
     line = _line_of(release, ledger)
-    return line is not None and line.private and Terms.of_datasheet(release.datasheet).differing(line) is None
+    if line is None or not line.private or Terms.of_datasheet(release.datasheet).differing(line) is not None:
+        return False
+    return line.dataset == dataset or (line.payload or {}).get("content") is not None
 
 
 def adopt(folder: Path, ledger: Ledger, dataset: str, actor: str) -> Reservation:
@@ -51,7 +57,9 @@ def adopt(folder: Path, ledger: Ledger, dataset: str, actor: str) -> Reservation
 
     It is charged by its signed datasheet, and refused where the policy has not so much left.
     """
-    verify_release(folder)
+    signer = verify_release(folder).key
+    if signer in ledger.revoked():
+        raise RefusedError(f"the release in {folder} was signed by a key that was revoked ({signer})")
     datasheet, print_ = load_datasheet(folder), hash_file(folder / MANIFEST)
     if ledger.committed(print_) is not None:
         raise RefusedError(f"the release in {folder} is booked in {ledger.name} already")
@@ -151,7 +159,7 @@ def unsound_priors(priors: Sequence[Prior], ledger: Ledger | None, dataset: str)
     for prior in priors:
         if not prior.release.datasheet["private"]:
             return UNSOUND
-        if ledger is None or not is_booked(prior.release, ledger):
+        if ledger is None or not is_booked(prior.release, ledger, dataset):
             policy = None if ledger is None else ledger.policy(dataset)
             if ledger is not None and (policy is None or not policy.not_private):
                 raise LedgerError(

@@ -46,7 +46,7 @@ from wayveil.privacy.ledger.fingerprint import Fingerprint, Fingerprinter, finge
 from wayveil.privacy.ledger.roles import Roles
 from wayveil.privacy.ledger.traits import Traits
 from wayveil.privacy.units import Event, Trip
-from wayveil.releases import making, paid
+from wayveil.releases import making, paid, priors
 from wayveil.releases.key_changes import appoint_officer
 from wayveil.releases.paid import Paid, resume_release
 from wayveil.releases.release import Release
@@ -90,6 +90,59 @@ def play_priors(folder: Path, bits: Bits) -> Examination:
             if cheap.datasheet["private"]:
                 found.problems.append(f"with {name}, epsilon 100 came in through a prior of epsilon 1")
     return found
+
+
+def play_adopted(folder: Path, bits: Bits) -> Examination:
+    """Book a dear release as one of other people, of whom nobody sees the rows, and follow it for nothing."""
+    found, ledger = Examination(), _ledger(folder)
+    ledger.set_policy("others", Policy(10**6, unit="event"), actor=ACTOR)
+    dear = run_module.make_release(_taps(), COUNTS, epsilon=100, ledger=None, **AS_EVENTS).save(
+        folder / "dear"
+    )
+    priors.adopt(dear, ledger, "others", ACTOR)
+    found.questions += 1
+    with suppress(LedgerError):
+        run_module.make_release(
+            _taps(), COUNTS, epsilon=1, ledger=ledger, dataset=DATASET, prior=[dear], **AS_EVENTS
+        )
+        found.problems.append("epsilon 100 of the same rows came in through a prior that others had paid for")
+    return found
+
+
+def _paid_by_anybody() -> AbstractContextManager[Any]:
+    """A release may be followed that anybody paid for, whoever is in it."""
+    honest = priors.is_booked
+    return patch.object(
+        priors, "is_booked", lambda made, ledger, dataset: honest(made, ledger, _dataset_of(made, ledger))
+    )
+
+
+def _dataset_of(made: Release, ledger: Ledger) -> str:
+    line = ledger.committed(made.manifest or "")
+    return "" if line is None else line.dataset
+
+
+def play_backup(folder: Path, bits: Bits) -> Examination:
+    """Put the key of a stopped run's noise back after its answers left, and release one row fewer with it."""
+    found, ledger, trips = Examination(), _ledger(folder), _taps()
+    options: dict[str, Any] = {"epsilon": EPSILON, "ledger": ledger, "dataset": DATASET, **AS_EVENTS}
+    with patch.object(TapCounts, "measure", _stopped), suppress(KeyboardInterrupt):
+        run_module.make_release(trips, COUNTS, keep=Paid(folder / "a", same_noise=True), **options)
+    Paid(folder / "b").noise.write_text(Paid(folder / "a").noise.read_text())
+    answers = [
+        run_module.make_release(rows, COUNTS, keep=Paid(folder / name, same_noise=True), **options).model
+        for name, rows in (("a", trips), ("b", trips.part(0, len(trips) - 1)))
+    ]
+    found.questions += len(answers)
+    differing = int(np.count_nonzero(np.subtract(*(model.counts for model in answers))))  # type: ignore[attr-defined]
+    if differing <= 1:
+        found.problems.append("two releases with the same noise differ by exactly the row that one has more")
+    return found
+
+
+def _noise_for_any_rows() -> AbstractContextManager[Any]:
+    """A key that lies there is used, whatever the rows are."""
+    return patch.object(paid, "_digest_rows", lambda rows: "rows")
 
 
 def _prior_for_nothing() -> AbstractContextManager[Any]:
@@ -237,6 +290,9 @@ def play_officer(folder: Path, bits: Bits) -> Examination:
         "a dataset was made": lambda: ledger.set_policy("another", richer, actor=ACTOR),
         "known people passed as new": lambda: ledger.take_in("b", _taps(), actor=ACTOR, new_people=True),
         "the officer was dismissed": lambda: ledger.appoint(None, ACTOR),
+        "a dataset without a policy was spent on": lambda: ledger.reserve(
+            "c", 1, actor=ACTOR, mechanism="none", unit=Event()
+        ),
     }
     with patch.dict("os.environ", {"WAYVEIL_HOME": str(folder / "analyst")}):
         for what, attempt in tries.items():
@@ -269,6 +325,8 @@ CONVERSIONS = LedgerGame("one trip or visit under a policy for it", play_convers
 GAMES = (
     CONVERSIONS,
     LedgerGame("a prior that nobody paid for", play_priors),
+    LedgerGame("a prior that others paid for", play_adopted),
+    LedgerGame("the noise of a stopped run put back", play_backup),
     LedgerGame("the same rows as those of other days", play_days),
     LedgerGame("the same people in disguise", play_disguises),
     LedgerGame("the same points on another grid", play_grids),
@@ -279,6 +337,8 @@ BROKEN_GAMES = (
     LedgerGame("training charged as if it covered all trips", play_conversions, trained_like_counts),
     LedgerGame("a swap of trips charged like one trip", play_conversions, one_trip_covers_two),
     LedgerGame("priors that are free whoever paid", play_priors, _prior_for_nothing),
+    LedgerGame("priors that anybody may have paid for", play_adopted, _paid_by_anybody),
+    LedgerGame("noise for whatever rows come", play_backup, _noise_for_any_rows),
     LedgerGame("days that are believed", play_days, _days_believed),
     LedgerGame("people known by what stands there", play_disguises, _plain_eyes),
     LedgerGame("points known by their cells", play_grids, _known_by_cells),

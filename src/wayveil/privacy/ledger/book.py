@@ -82,6 +82,10 @@ class Book:
         if line.reservation is None or line.reservation in self.reservations:
             raise LedgerError("a reservation needs a new id")
         account = self.account(line.dataset)
+        if self.roles.officer is not None and account.policy is None:
+            raise LedgerError(
+                f"{line.dataset} has no policy, and only the officer of this ledger can make one. Nothing was spent"
+            )
         content = line.payload.get("content") if isinstance(line.payload, dict) else None
         if content is not None and content not in account.contents:
             raise LedgerError(f"the rows of this release were never booked for {line.dataset}")

@@ -13,11 +13,11 @@ from typing import Any
 
 from wayveil.errors import ParameterError
 from wayveil.privacy.keys import (
-    is_public_key,
     key_fingerprint,
     key_path,
     open_key,
     own_public,
+    read_public,
     signature_holds,
 )
 from wayveil.privacy.ledger.lines import LedgerError, Line
@@ -74,7 +74,8 @@ class Roles:
 
 def _check_payload(payload: Any) -> None:
     if isinstance(payload, Mapping) and payload.keys() == {"officer"}:
-        if payload["officer"] is not None and not is_public_key(str(payload["officer"])):
+        # As keys write themselves: with a blank more she could never sign, and nobody could dismiss her.
+        if payload["officer"] is not None and read_public(str(payload["officer"])) != payload["officer"]:
             raise ParameterError("an officer is named by the public half of an ed25519 key, as PEM text")
     elif not isinstance(payload, Mapping) or payload.keys() != {"revoked", "reason"}:
         raise ParameterError("a line about keys appoints an officer or revokes a key")
