@@ -13,7 +13,15 @@ from wayveil.exports.write import export
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.plan.file_names import NamePattern
 from wayveil.plan.files import plan_text, read_plan
-from wayveil.plan.ordering import order_rows, plan_mechanism, price_of, statement_of
+from wayveil.plan.needs import parts_of, read_needs
+from wayveil.plan.ordering import (
+    order_rows,
+    plan_mechanism,
+    price_of,
+    serve_needs,
+    size_of_world,
+    statement_of,
+)
 from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
 from wayveil.plan.reading import files_of, open_plan_world, open_rows, read_frame, require_days
@@ -154,8 +162,11 @@ def make_release(data: Rows, mechanism: Mechanism | str | None = None, **given: 
     means, choice = options.noun(Means), options.noun(UnitChoice)
     stated, booking = options.noun(Statement), options.noun(Booking)
     not_private, said = options.of("not_private"), options.of("rows").get("rows")
+    needs = read_needs(options.of("needs").get("needs", ()), taps=isinstance(data, Taps))
     if isinstance(data, Taps):
         treatment = options.noun(TapTreatment)
+        if needs:
+            treatment = replace(treatment, parts=parts_of(needs, size_of_world(data.world)))
         options.refuse_unused()
         if said not in (None, "taps"):
             raise ParameterError(f"these rows are taps, not {said}")
@@ -163,6 +174,8 @@ def make_release(data: Rows, mechanism: Mechanism | str | None = None, **given: 
     else:
         kind = options.noun(RowKind)
         options.refuse_unused()
+        if needs:
+            mechanism = serve_needs(mechanism, needs, data.world, kind)
         order = order_trips(data, mechanism, choice, kind)
     return carry_out(replace(order, **not_private), price, booking, stated, means)
 

@@ -43,7 +43,8 @@ def test_every_command_of_the_first_hour_runs_and_answers(monkeypatch, capsys, t
     assert list(answers) == ["boardings", "districts", "line-load", "transfers", "durations"]
     assert all("tap" not in json.dumps(rows) for rows in answers.values())
     trips = sum(row["answer"] for row in answers["boardings"])
-    assert sum(row["answer"] for row in answers["districts"]) == trips
+    # Boardings that stand out of their noise are the noisy counts themselves, so sums differ by a little.
+    assert sum(row["answer"] for row in answers["districts"]) == pytest.approx(trips, rel=0.05)
     assert {row["from"] for row in answers["districts"]} <= {"north", "south"}
     assert {row["line"] for row in answers["line-load"]} <= set(city.route_names.tolist())
     assert 0 <= answers["durations"][0]["answer"] <= 1

@@ -2,16 +2,20 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 
 import numpy as np
 
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.arrays import Floats, Ints
 from wayveil.released.released_trips import ReleasedTrips
-from wayveil.synthesis.counted import CountsCells
+from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_trips
 from wayveil.synthesis.model import Estimates, ExpectedError
 from wayveil.synthesis.tallies import kind_of
+
+# A count stands out of its noise from so many scales of it on. Set on two simulated cities (bench/needs.py).
+STANDS_OUT = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,17 @@ class JudgedRelease(ReleasedTrips):
         kind = kind_of(question)
         bands = None if kind is None else self.accuracy.bands.get(kind)
         return Estimate(values) if bands is None else Estimate(values, *bands.ends(values))
+
+    def sharpen(self, kind: str, cells: Ints, values: Floats) -> Floats:
+        """Noisy counts in place of what the trips show, in cells whose count stands out of its noise.
+
+        Trips are the better guess where a count is mostly noise; where it is not, they only blur it.
+        """
+        known = self.model.counted(kind) if isinstance(self.model, CountsCells) else None
+        if not isinstance(known, AllCounted) or "rewritten_by" in self.datasheet or self.each_stands_for != 1:
+            return values
+        count = known.values[cells]
+        return np.where(count > STANDS_OUT * sqrt(known.variance / 2), np.rint(count), values)
 
     def interval(self, kind: str, cells: Ints, values: Floats) -> Interval | None:
         """Both ends of 95 % intervals of cells (see `synthesis.tallies`) for which the release shows these numbers.

@@ -71,6 +71,9 @@ def answer_trips(
         table = add(release, question, table, by)
     kind = trip_kind(release, asked.question, by) if picks or not filters.given else None
     cells = counts["cell"].to_numpy() if asked.question == "journeys" else np.arange(len(table))
+    if kind in ("boardings", "alightings") and add is None:
+        shown = release.sharpen(kind, cells, table["answer"].to_numpy().astype(np.float64))
+        table = table.with_columns(answer=pl.Series(shown).cast(table["answer"].dtype))
     ends = _interval(release, kind, cells, table["answer"])
     extra = [name for name in BESIDE if name in table.columns]
     keys = [name for name in table.columns if name not in ("answer", *extra)]

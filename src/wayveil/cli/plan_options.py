@@ -187,6 +187,14 @@ class PlanOptions:
             "Folder of an earlier release to follow; repeatable, the oldest first. Costs nothing.", panel=HOW
         ),
     ] = None
+    need: Annotated[
+        list[str] | None,
+        _option(
+            "A question that the release is for: 'boardings per stop, top 50, within 10 %'; repeatable. Epsilon is "
+            "spent on these. Default: total, boardings per stop and per hour, districts, load.",
+            panel=HOW,
+        ),
+    ] = None
     purpose: Annotated[str | None, _option("What the release is for.", panel=HOW)] = None
     curator: Annotated[str | None, _option("Who publishes.", panel=HOW)] = None
     trips_out: Annotated[
@@ -254,6 +262,7 @@ class PlanOptions:
             "columns": self._columns(),
             "parameters": parse_settings(self.parameters) if self.parameters else None,
             "folder": None if more.get("out") is None else str(more["out"]),
+            "needs": self.need,
         }
         same = (
             *("world", "bbox", "walk_radius", "rows", "ways", "days", "epsilon", "delta", "currency", "unit"),

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -15,6 +16,17 @@ from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule
 from wayveil.world.grid import Grid
 from wayveil.world.world import World
+
+# What a release is for where nobody says it: parts of the budget of a stated set of questions.
+DEFAULT_PARTS: Mapping[str, Fraction] = MappingProxyType(
+    {
+        "total": Fraction(3, 100),
+        "boardings": Fraction(45, 100),
+        "hours": Fraction(6, 100),
+        "districts": Fraction(18, 100),
+        "edges": Fraction(16, 100),
+    }
+)
 
 
 class Mechanism(BaseModel):
@@ -83,6 +95,13 @@ class Mechanism(BaseModel):
         follower = self.model_copy()
         follower._earlier = tuple(earlier)
         return follower
+
+    def serving(self, parts: Mapping[str, Fraction]) -> Self:
+        """The same mechanism with its budget shared for these questions, each with its part; shares said by hand stay.
+
+        One that cannot share its budget so is returned as it is.
+        """
+        return self
 
     @abstractmethod
     def measure(self, counter: Counter, gate: Gate) -> Model:

@@ -11,8 +11,9 @@ Guarantee
 What it cannot do: nothing that connects two visits survives. It releases single taps, not trips.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,23 @@ from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 from wayveil.world.timebins import TimeBins
 from wayveil.world.timed import TimedAlphabet, bins_of
+
+# The least part of the budget that a histogram keeps when nobody needs it: single taps are drawn from all three.
+LEAST = Fraction(1, 20)
+
+
+def share_out(
+    wanted: tuple[Fraction | None, ...], total: Fraction | None, at: int = 1
+) -> tuple[Fraction, ...]:
+    """Parts of the budget of histograms in the proportion in which they are needed, none below the least.
+
+    Any histogram tells the total; the one with the fewest cells (`at`) tells it best.
+    """
+    parts = [part or Fraction(0) for part in wanted]
+    parts[at] += total or 0
+    whole = sum(parts) or 1
+    found = [max(part / whole, LEAST) for part in parts]
+    return tuple(part / sum(found) for part in found)
 
 
 class TapCounts(Mechanism):
@@ -57,6 +75,15 @@ class TapCounts(Mechanism):
     false_cells: float = Field(
         0.1, gt=0, description="Sets that threshold: cells per stop that noise alone may keep, on average."
     )
+
+    def serving(self, parts: Mapping[str, Fraction]) -> Self:
+        """Share the budget between stops, time bins and both; what nobody needs keeps the least."""
+        if {"stops_share", "times_share"} & self.model_fields_set:
+            return self
+        stops, times, _ = share_out(
+            (parts.get("boardings"), parts.get("hours"), parts.get("stop-hours")), parts.get("total")
+        )
+        return self.model_copy(update={"stops_share": stops, "times_share": times})
 
     def measure(self, counter: Counter, gate: Gate) -> TapTable:
         """Three histograms of the same visits."""

@@ -13,9 +13,10 @@ Guarantee
 With the unit `event`, somebody who taps k times is protected with k times epsilon.
 """
 
+from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from pydantic import Field
 
@@ -23,6 +24,7 @@ from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import MaxVisits, Share, visit_contribution
+from wayveil.mechanisms.tap_counts import share_out
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.riders.roles import RiderRules
@@ -78,6 +80,17 @@ class TapMargins(Mechanism):
         None, description="How riders are made of the drawn taps; none: as in the BC Transit study."
     )
     period: Period = Field("day", description="A trip is what a rider taps in a `day`, or in a `week`.")
+
+    def serving(self, parts: Mapping[str, Fraction]) -> Self:
+        """Share the budget between the three histograms; what nobody needs keeps the least."""
+        if "shares" in self.model_fields_set:
+            return self
+
+        def sum_of(*questions: str) -> Fraction:
+            return sum((parts.get(each, Fraction(0)) for each in questions), Fraction(0))
+
+        wanted = sum_of("boardings", "routes"), sum_of("hours", "route-hours"), sum_of("stop-hours")
+        return self.model_copy(update={"shares": share_out(wanted, parts.get("total"))})
 
     def measure(self, counter: Counter, gate: Gate) -> TapModel:
         """Three histograms of the same visits."""

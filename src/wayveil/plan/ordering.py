@@ -1,7 +1,7 @@
 """From a plan and its rows to an order: what is counted, by which mechanism, for whom, at what price."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
@@ -12,6 +12,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.presets import made_by, refuse_nameless
 from wayveil.mechanisms.registry import mechanism as find_mechanism
+from wayveil.plan.needs import Need, Size, parts_of
 from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.released.datasheet_making import Statement
@@ -23,6 +24,8 @@ from wayveil.taps.sensitive import SensitiveStops
 from wayveil.taps.taps import Taps
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
+from wayveil.world.network import Network
+from wayveil.world.world import World
 
 
 def order_rows(plan: Plan, rows: Trips | TripFiles | Taps, days: Days | None = None) -> Order:
@@ -34,9 +37,28 @@ def order_rows(plan: Plan, rows: Trips | TripFiles | Taps, days: Days | None = N
     kind = RowKind(plan.source.rows, plan.source.ways)
     mechanism = plan_mechanism(plan)
     if mechanism is None and plan.method.parameters:
-        steps, _ = kind.steps(rows.world, None)
-        mechanism = make_mechanism(default_mechanism(steps.world(rows.world)).name, plan.method.parameters)
+        name = default_mechanism(kind.steps(rows.world, None)[0].world(rows.world)).name
+        mechanism = make_mechanism(name, plan.method.parameters)
+    if plan.needs or (plan.method.parameters and plan.method.mechanism is None):
+        mechanism = serve_needs(mechanism, plan.needs, rows.world, kind)
     return order_trips(rows, mechanism, unit, kind)
+
+
+def serve_needs(
+    mechanism: Mechanism | str | None, needs: Sequence[Need], world: World, kind: RowKind
+) -> Mechanism:
+    """The mechanism, or the default one, with its budget shared for the needs."""
+    parts = parts_of(needs, size_of_world(world))
+    if mechanism is None:
+        return default_mechanism(kind.steps(world, None)[0].world(world), parts)
+    return (find_mechanism(mechanism)() if isinstance(mechanism, str) else mechanism).serving(parts)
+
+
+def size_of_world(world: World) -> Size:
+    """Public numbers of places, routes and edges."""
+    if not isinstance(world, Network):
+        return Size(world.size, edges=world.size)
+    return Size(world.size, max(len(world.route_ids), 1), world.edges)
 
 
 def price_of(plan: Plan) -> Price:
@@ -116,6 +138,7 @@ def _treatment(plan: Plan, taps: Taps, days: Days | None) -> TapTreatment:
         stops = SensitiveStops.of_file(Path(plan.beside(said.sensitive)), taps.world)
     rules = None if method.rider_rules is None else read_rider_rules(Path(plan.beside(method.rider_rules)))
     return TapTreatment(
+        parts=parts_of(plan.needs, size_of_world(taps.world)),
         way=method.way,
         chain=method.chain,
         days=plan.source.days if days is None else days,

@@ -1,4 +1,4 @@
-"""The parts of a plan: `Source`, `Need`, `Protection`, `Method`, `Output`. All of it is public and checked once.
+"""The parts of a plan: `Source`, `Protection`, `Method`, `Output`. All of it is public and checked once.
 
 Every key has one name in the whole plan, so that an option of the command line or an argument in Python finds it.
 """
@@ -151,21 +151,6 @@ class WorldVersion(Part):
     walk_radius: float | None = Field(
         None, description="Add walks between stops at most this many metres apart."
     )
-
-
-class Need(Part):
-    """A question that the release is for, the places it is about, and how exact the answer should be.
-
-    Needs stand on the datasheet as its intended use; shares of epsilon are set by the mechanism, not by them.
-    """
-
-    question: str = Field(description="A question of `wayveil ask`, such as boardings.")
-    top: int | None = Field(None, ge=1, description="The so many busiest places; all if left out.")
-    within: float = Field(gt=0, lt=1, description="How far off an answer may be, as a share: 0.1 is 10 %.")
-
-    def __str__(self) -> str:
-        places = "" if self.top is None else f", the {self.top} largest"
-        return f"{self.question}{places}, within {self.within:.0%}"
 
 
 class Allowance(Part):

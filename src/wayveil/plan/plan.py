@@ -9,17 +9,17 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from wayveil.errors import ParameterError
 from wayveil.plan.file_names import NamePattern
+from wayveil.plan.needs import Need, refuse_contradictory, refuse_unanswerable
 from wayveil.plan.parts import (
     OPEN_END,
     Allowance,
     Cadence,
     Machine,
     Method,
-    Need,
     Output,
     Part,
     Protection,
@@ -100,8 +100,18 @@ class Plan(Part):
     series: Cadence | None = None
     path: Path = Field(Path("wayveil.toml"), exclude=True)
 
+    @field_validator("needs", mode="before")
+    @classmethod
+    def _sentences(cls, value: Any) -> Any:
+        several = [value] if isinstance(value, str) else value
+        try:
+            return [Need.parse(each) if isinstance(each, str) else each for each in several]
+        except ParameterError as error:
+            raise ValueError(str(error)) from None
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        self._fits_needs()
         if self.source.rows != "taps" and self.method.way is not None:
             raise ValueError('method.way: a way is for taps; say rows = "taps", or omit it')
         for kind, sections in _OF_KIND.items():
@@ -117,6 +127,18 @@ class Plan(Part):
         if self.series is not None:
             self._fits_series(self.series)
         return self
+
+    def _fits_needs(self) -> None:
+        rows = self.source.rows
+        try:
+            refuse_contradictory(self.needs)
+            if rows is not None and not (rows == "taps" and self.method.alightings):
+                refuse_unanswerable(self.needs, "taps" if rows == "taps" else "trips")
+        except ParameterError as error:
+            raise ValueError(f"needs: {error}") from None
+        by_route = [need for need in self.needs if need.question in ("routes", "route-hours")]
+        if by_route and self.method.way not in (None, "counts-first"):
+            raise ValueError(f"needs: {str(by_route[0])!r} needs counts by route: --way counts-first")
 
     def _fits_series(self, series: Cadence) -> None:
         first, allowed = series.first, self.protection.allowance

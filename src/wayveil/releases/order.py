@@ -3,7 +3,9 @@
 Everything here is decided before anything is counted, by the caller's words and by public facts.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from wayveil.counting.steps import Steps
 from wayveil.disclosures import EMPTY, SEVERAL_TRIPS
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.mechanism import DEFAULT_PARTS, Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.mechanisms.weave import Weave
@@ -21,6 +23,8 @@ from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind, Ways, counted_world, default_ways, require_words
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid
+from wayveil.world.network import Network
 from wayveil.world.timebins import HOUR
 from wayveil.world.world import World
 
@@ -68,10 +72,18 @@ class UnitChoice:
             )
 
 
-def default_mechanism(world: World) -> Mechanism:
-    """Choose Weave, which docs/results.md shows ahead; for lists too long for it, the noisy prefix tree."""
+def default_mechanism(world: World, parts: Mapping[str, Fraction] | None = None) -> Mechanism:
+    """Choose Weave, which docs/results.md shows ahead; for lists too long for it, the noisy prefix tree.
+
+    It serves the questions that have these parts of the budget; where none are said, on a network the stated default
+    set. Cells of a grid and symbols of a list are no stops.
+    """
     weave = Weave()
-    return weave if weave.fits(world) else NoisyPrefixTree()
+    if not weave.fits(world):
+        return NoisyPrefixTree()
+    if parts is None:
+        parts = DEFAULT_PARTS if isinstance(world, Network) and not isinstance(world, Grid) else {}
+    return weave.serving(parts) if parts else weave
 
 
 def choose_mechanism(given: Mechanism | str | None, world: World) -> Mechanism:

@@ -10,12 +10,14 @@ study         Riders are reconstructed from the raw taps and then released. One 
               reproducing the study that did it.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Literal, get_args
 
 from wayveil.counting.steps import Steps
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.mechanism import DEFAULT_PARTS, Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
@@ -62,6 +64,7 @@ class TapTreatment:
     sensitive    a public list of stops: merged into their surroundings, or, with `sensitive_epsilon`, kept with a
                  chance that protects what a unit did there with that epsilon
     rules, seed  how riders are reconstructed
+    parts        the part of epsilon of each question that the release is for
     """
 
     way: Way | None = None
@@ -72,6 +75,7 @@ class TapTreatment:
     sensitive_epsilon: Rational | None = None
     rules: RiderRules | None = None
     seed: int | None = None
+    parts: Mapping[str, Fraction] = field(default_factory=lambda: DEFAULT_PARTS)
 
     def __post_init__(self) -> None:
         if self.way is not None and self.way not in get_args(Way):
@@ -156,16 +160,16 @@ def _counted(
     """What is counted, and by which mechanism."""
     span: Period = how.chain or "day"
     if way == "counts":
-        counts = _for_unit(TapCounts() if mechanism is None else mechanism, unit)
+        counts = _for_unit(TapCounts().serving(how.parts) if mechanism is None else mechanism, unit)
         return bounded_by(unit, taps.as_single_visits(), taps), counts
     if way == "counts-first":
-        margins = _for_unit(how.margins(taps), unit)
+        margins = _for_unit(how.margins(taps).serving(how.parts), unit)
         assert isinstance(taps.world, Network)  # or the margins were refused
         return bounded_by(unit, Boardings(taps.world).of(taps), taps), margins
     if way == "cards":
         if mechanism is None and not how.alightings:
             # Noise is the same for the first taps of a trip; counted straight, more of the busiest stops are right.
-            mechanism = TapCounts(max_visits=DEFAULT_HEIGHT)
+            mechanism = TapCounts(max_visits=DEFAULT_HEIGHT).serving(how.parts)
         return card_trips(taps, span, alightings=how.alightings), _tree(mechanism)
     riders = reconstruct_riders(taps, how.rules, seed=0 if how.seed is None else how.seed)
     return riders.trips(span), _tree(mechanism)

@@ -1,15 +1,31 @@
 """What Weave spends its budget on: a weight per question."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 NETWORK_ONLY = ("distance", "origin_zone", "destination_zone", "edge", "edge_zone")
 GRID_ONLY = ("turn", "extent", "crossing")
 LIST_ONLY = ("move", "visit", "memory")
 TIMED_ONLY = ("hour", "hour_at_origin", "hour_at_destination", "band_of_pair")
 # Fields that are no weights of a question.
-RULES = ("origin_if_dense", "origin_per_trip", "on_list", "on_grid")
+RULES = ("origin_if_dense", "origin_per_trip", "on_list", "on_grid", "needed")
+# The blocks that count a question (see `Mechanism.serving`), and the part of its share that each gets.
+BLOCKS_OF = {
+    "total": {"trips": Fraction(1)},
+    "boardings": {"origin": Fraction(1)},
+    "alightings": {"destination": Fraction(1)},
+    "hours": {"hour": Fraction(1)},
+    "stop-hours": {"hour at origin": Fraction(4, 5), "origin": Fraction(1, 5)},
+    "districts": {"pair": Fraction(3, 4), "tree": Fraction(1, 4)},
+    "journeys": {"pair": Fraction(3, 4), "tree": Fraction(1, 4)},
+    "edges": {"edge": Fraction(4, 5), "edge zone": Fraction(1, 5)},
+    "triples": {"two edges": Fraction(1)},
+    "lengths": {"length": Fraction(1)},
+}
+# Part of the budget that needed questions may take together: the rest makes whole trips.
+MOST_NEEDED = Fraction(95, 100)
 
 
 def _weight(hundredths: int, description: str) -> Fraction:
@@ -157,6 +173,34 @@ class Shares(BaseModel):
     )
     on_list: ListShares = Field(ListShares(), description="how weights change where there is no network")
     on_grid: GridShares = Field(GridShares(), description="weights that differ on a grid")
+    needed: dict[str, Fraction] = Field(
+        default_factory=dict,
+        description="part of the budget that a question gets, by name (`origin`, `hour`, `pair`, ...); the others "
+        "share what is left in proportion to their weights. A plan sets it from its needs",
+    )
+
+    @field_validator("needed")
+    @classmethod
+    def _possible(cls, needed: dict[str, Fraction]) -> dict[str, Fraction]:
+        known = [name.replace("_", " ") for name in cls.model_fields if name not in RULES]
+        for name, part in needed.items():
+            if name not in known:
+                raise ValueError(f"unknown question {name!r}; choose one of {', '.join(known)}")
+            if part <= 0:
+                raise ValueError(f"{name}: a part of the budget is above 0, not {part}")
+        if sum(needed.values()) > MOST_NEEDED:
+            raise ValueError(
+                f"parts add up to more than {float(MOST_NEEDED)}: nothing is left for whole trips"
+            )
+        return needed
+
+    def serving(self, parts: Mapping[str, Fraction]) -> "Shares":
+        """The same weights, with these parts of the budget for the blocks that count these questions."""
+        needed: dict[str, Fraction] = {}
+        for question, part in parts.items():
+            for block, inner in BLOCKS_OF.get(question, {}).items():
+                needed[block] = needed.get(block, Fraction(0)) + part * inner
+        return Shares(**{**dict(self), "needed": needed})
 
     def weigh_questions(
         self,
@@ -206,4 +250,13 @@ class Shares(BaseModel):
             # Moves need the budget more than origins do, once those are seen well enough.
             wanted = Fraction(on_list.clear_origins, max(density, 1))
         found["origin"] = max(found["origin"], min(wanted, self.origin_if_dense))
-        return found
+        return self._reserve(found)
+
+    def _reserve(self, weights: dict[str, Fraction]) -> dict[str, Fraction]:
+        """Weights in which needed questions have their parts of the budget, and the others share the rest."""
+        needed = {name: part for name, part in self.needed.items() if name in weights}
+        if not needed:
+            return weights
+        others = sum((weight for name, weight in weights.items() if name not in needed), Fraction(0))
+        left = (1 - sum(needed.values(), Fraction(0))) / (others or Fraction(1))
+        return {name: needed.get(name, weight * left) for name, weight in weights.items()}

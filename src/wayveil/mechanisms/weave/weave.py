@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import partial
 from math import sqrt
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -156,6 +156,11 @@ class Weave(Mechanism):
         """As for all mechanisms; corners are kept or cut on a grid."""
         rule = super().rule(world)
         return replace(rule, corners=self.corners) if isinstance(world, Grid) else rule
+
+    def serving(self, parts: Mapping[str, Fraction]) -> Self:
+        """Give the blocks that count these questions their parts; the others share what is left."""
+        by_hand = self.shares != Shares()
+        return self if by_hand else self.model_copy(update={"shares": self.shares.serving(parts)})
 
     def measure(self, counter: Counter, gate: Gate) -> Measurements:
         """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""

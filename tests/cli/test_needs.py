@@ -1,0 +1,105 @@
+"""Needs: sentences that are understood, refused with what is, and what epsilon is spent on because of them."""
+
+import re
+from fractions import Fraction
+
+import pytest
+
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave.shares import Shares
+from wayveil.plan.files import plan_text
+from wayveil.plan.needs import Need, Size, parts_of, read_needs
+from wayveil.plan.plan import Plan
+
+CITY = Size(places=800, routes=40, edges=2400)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fields"),
+    [
+        ("boardings per stop, top 50, within 10 %", {"question": "boardings", "top": 50, "within": 0.1}),
+        ("boardings per route and hour, within 15 %", {"question": "route-hours", "within": 0.15}),
+        (
+            "trips between districts of districts.geojson, within 20 %",
+            {"question": "districts", "districts": "districts.geojson", "within": 0.2},
+        ),
+        (
+            "load of route 14, 7 to 9, within 15 %",
+            {"question": "edges", "route": "14", "hours": (7, 9), "within": 0.15},
+        ),
+        (
+            "change against last week of boardings per stop, at least 20 %",
+            {"question": "boardings", "change": True, "within": 0.2},
+        ),
+    ],
+)
+def test_a_sentence_and_its_fields_are_the_same_need(sentence, fields):
+    need = Need.parse(sentence)
+    assert need == Need(**fields)
+    assert Need.parse(str(need).replace("since the release before", "against last week")) == need
+
+
+@pytest.mark.parametrize(
+    "sentence", ["how many dogs", "boardings per stop, on Mondays", "boardings, within ten"]
+)
+def test_what_is_not_understood_lists_what_is(sentence):
+    with pytest.raises(ParameterError, match=r"understood are: total; boardings per stop;"):
+        Need.parse(sentence)
+
+
+def test_taps_have_no_alightings_and_the_refusal_says_what_has():
+    with pytest.raises(ParameterError, match=r"taps say where people board.*--rows legs or pairs"):
+        read_needs("alightings per stop, within 10 %", taps=True)
+    with pytest.raises(ParameterError, match=r"needs: .*no answer in taps"):
+        Plan.of(epsilon=1, rows="taps", needs=["alightings per stop, within 10 %"])
+    with pytest.raises(ParameterError, match=r"which line they board: release taps with a route column"):
+        read_needs(["boardings per route, within 10 %"], taps=False)
+
+
+def test_needs_that_contradict_each_other_are_refused():
+    both = ["boardings per stop, within 10 %", "boardings per stop, within 20 %"]
+    with pytest.raises(ParameterError, match=r"contradict each other.*keep the stricter"):
+        Plan.of(epsilon=1, needs=both)
+
+
+def test_a_plan_keeps_sentences_as_fields():
+    plan = Plan.of(epsilon=1, needs=["boardings per stop, top 50, within 10 %"])
+    assert '[[needs]]\nquestion = "boardings"' in re.sub(r"#.*\n", "", plan_text(plan))
+    assert plan == Plan.of(epsilon=1, needs=[{"question": "boardings", "top": 50, "within": 0.1}])
+
+
+def test_a_question_that_matters_gets_what_it_takes():
+    alone = parts_of([Need.parse("boardings per stop, top 50, within 10 %")], CITY)
+    assert alone["boardings"] > Fraction(3, 4)
+    assert set(alone) == {"total", "hours", "boardings"}
+    both = [
+        Need.parse(each) for each in ("boardings per stop, within 10 %", "boardings per hour, within 5 %")
+    ]
+    parts = parts_of(both, CITY)
+    assert parts["boardings"] > 10 * parts["hours"] > 0
+    looser = parts_of([both[0], Need.parse("boardings per hour, within 50 %")], CITY)
+    assert looser["hours"] <= parts["hours"]
+    assert all(sum(each.values()) < Fraction(9, 10) for each in (alone, parts, looser))
+
+
+def test_shares_follow_the_parts_and_by_hand_they_stay():
+    parts = {"boardings": Fraction(1, 2), "hours": Fraction(1, 20)}
+    shares = Weave().serving(parts).shares
+    weights = shares.weigh_questions(timed=True, network=True)
+    assert weights["origin"] / sum(weights.values()) == Fraction(1, 2)
+    assert weights["hour"] / sum(weights.values()) == Fraction(1, 20)
+    by_hand = Weave(shares={"origin": "10"})
+    assert by_hand.serving(parts) == by_hand
+    taps = TapCounts().serving(parts)
+    assert taps.stops_share > Fraction(4, 5)
+    assert taps.times_share + taps.stops_share < 1
+    assert TapCounts(stops_share="1/2").serving(parts).stops_share == Fraction(1, 2)
+
+
+def test_a_question_that_does_not_exist_gets_no_share():
+    with pytest.raises(ValueError, match=r"unknown question 'dogs'; choose one of trips"):
+        Shares(needed={"dogs": Fraction(1, 2)})
+    with pytest.raises(ValueError, match=r"nothing is left for whole trips"):
+        Shares(needed={"origin": Fraction(1)})
