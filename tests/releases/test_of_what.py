@@ -3,9 +3,11 @@
 import numpy as np
 
 from ring_networks import ring_of_stops
+from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider, Trip
+from wayveil.released.datasheet_page import datasheet_page
 from wayveil.released.released_trips import say_of_what
 from wayveil.run import make_release
 from wayveil.trips.trips import Trips
@@ -22,12 +24,21 @@ def made(unit):
 
 def test_an_answer_under_a_bound_says_that_it_is_not_of_all_rows():
     bounded = made(Rider(max_trips=2))
-    said = "not of all rows: at most 2 of each rider, chosen at random."
+    said = "not of all rows: at most 2 of each rider, chosen at random, and the first 3 stops of each trip."
     assert said in bounded.ask("stops").note
     assert said in say_of_what(bounded.datasheet)
+    assert said in bounded.datasheet["of_what"]
+    assert said in datasheet_page(bounded.datasheet)
     left = made(Rider(max_trips=2, without_id="drop"))
     assert "no row without a rider id" in left.ask("stops").note
 
 
 def test_an_answer_without_a_bound_is_of_all_rows():
-    assert "numbers of all rows" in made(Trip()).ask("stops").note
+    unbounded = make_release(
+        TRIPS, Markov(), epsilon=50, unit=Trip(), rows="calls", bits=SeededBits(1), seed=1
+    )
+    assert "numbers of all rows" in unbounded.datasheet["of_what"]
+
+
+def test_trips_that_are_counted_up_to_a_stop_are_not_counted_whole():
+    assert "not of all rows: the first 3 stops of each trip." in made(Trip()).ask("stops").note

@@ -29,6 +29,7 @@ _SPEND_TITLES = {
 # The parts that a reader looks for, in this order; the rest stands behind a fold.
 _PARTS = {
     "guarantee": "Who is protected",
+    "of_what": "Of what these are the numbers",
     "source": "The data behind it",
     "mechanism": "Mechanism and public parameters",
     "before": "Before counting",

@@ -55,7 +55,7 @@ _WITHOUT_ID = {
 
 
 def say_of_what(datasheet: Datasheet) -> str:
-    """Say of what the numbers of a release are: of all rows, or of those that a bound lets count."""
+    """Say of what the numbers of a release are: of all rows, or of those that bounds let count."""
     guarantee: dict[str, Any] = datasheet.get("guarantee") or {}
     if not guarantee:
         return ""
@@ -65,21 +65,28 @@ def say_of_what(datasheet: Datasheet) -> str:
         if guarantee.get("unit") in ("rider", "rider-day")
         else bounds.get("max_visits")
     )
-    if most is None and bounds.get("without_id") != "drop":
-        return "These are numbers of all rows that could be read."
+    visits, single = _stops_of_a_trip(datasheet)
     counted = [] if most is None else [f"at most {int(most):,} of each {guarantee['unit']}, chosen at random"]
+    counted += [] if visits is None or single else [f"the first {visits:,} stops of each trip"]
     counted += ["no row without a rider id"] if bounds.get("without_id") == "drop" else []
+    if not counted:
+        return "These are numbers of all rows that could be read."
     return f"These are numbers of what was counted, not of all rows: {', and '.join(counted)}."
+
+
+def _stops_of_a_trip(datasheet: Datasheet) -> tuple[int | None, bool]:
+    """How many stops of a trip count (None: all), and whether every tap is counted by itself."""
+    parameters = (datasheet.get("mechanism") or {}).get("parameters") or {}
+    visits = parameters.get("height") or parameters.get("max_visits")
+    return visits if isinstance(visits, int) else None, visits == 1 and datasheet.get("visits") == "taps"
 
 
 def say_left_out(datasheet: Datasheet) -> list[str]:
     """One sentence for each bound and rule that the datasheet names."""
     guarantee: dict[str, Any] = datasheet.get("guarantee") or {}
     bounds = guarantee.get("bounds") or {}
-    parameters = (datasheet.get("mechanism") or {}).get("parameters") or {}
     said = []
-    visits = parameters.get("height") or parameters.get("max_visits")
-    single = visits == 1 and datasheet.get("visits") == "taps"
+    visits, single = _stops_of_a_trip(datasheet)
     thing = "tap" if single else "trip"
     if guarantee.get("unit") in ("rider", "rider-day") and "max_trips" in bounds:
         whose = "rider" if guarantee["unit"] == "rider" else "rider and day"
@@ -91,7 +98,7 @@ def say_left_out(datasheet: Datasheet) -> list[str]:
         )
     if single:
         said.append("Every tap is counted by itself.")
-    elif isinstance(visits, int):
+    elif visits is not None:
         said.append(f"Of each trip, the first {visits:,} stops count.")
     rule = datasheet.get("deployment", {}).get("implementation", {}).get(TUNING, "")
     if rule:

@@ -25,7 +25,7 @@ from wayveil.released.datasheet_making import (
     public_files,
     public_worlds,
 )
-from wayveil.released.released_trips import NO_LEDGER, Datasheet
+from wayveil.released.released_trips import NO_LEDGER, Datasheet, say_of_what
 from wayveil.releases.hidden_stops import declare_hidden
 from wayveil.releases.hold import Booking, Hold, Price
 from wayveil.releases.order import Order
@@ -77,6 +77,7 @@ def write_sheet(
         sheet = declare_hidden(sheet, order.hidden)
     if order.rewritten is not None:
         sheet["rewritten_by"] = order.rewritten.describe()
+    sheet["of_what"] = say_of_what(sheet)
     return sheet
 
 
