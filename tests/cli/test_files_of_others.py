@@ -251,5 +251,5 @@ def test_a_sheet_of_all_answers_leaves_out_what_is_noise_unless_it_is_wanted(way
     asked = ("ask", "out", "all")
     code, shown, said = wayveil(*asked)
     assert (code, "most-used" in shown) == (0, False)
-    assert "no better than silence" in " ".join(said.split())
+    assert "noise; do not use" in " ".join(said.split())
     assert "most-used" in wayveil(*asked, "--anyway")[1]

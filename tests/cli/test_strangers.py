@@ -67,7 +67,7 @@ def test_two_folders_are_asked_what_changed(downloaded, wayveil):
         (("ask", "w1", "w2", "boardings", "--raw", "x.csv"), "--raw belongs to one release, not to several"),
         (("ask", "w1", "w1", "boardings"), "given twice"),
         (("ask", "w1", "boardings", "-o", "page.html"), "`wayveil report`"),
-        (("ask", "w1", "w2", "durations"), "there is no trend of 'durations'"),
+        (("ask", "w1", "w2", "durations"), "unknown trend 'durations'"),
     ):
         code, _, err = wayveil(*words)
         assert (code, said in " ".join(err.split())) == (2, True), err

@@ -102,7 +102,7 @@ def test_two_releases_differ_and_a_public_seed_does_not_make_them_equal():
 def test_a_saved_release_is_verified_and_read_back(saved):
     made, folder = saved
     found = verify_release(folder, trust=key_fingerprint(public_text(signing_key())))
-    assert len(found.files) == 7
+    assert len(found.files) == 8
     again = Release.load(folder, WORLD)
     assert again.trips.to_lists() == made.trips.to_lists()
     assert again.datasheet == json.loads(json.dumps(made.datasheet))

@@ -144,7 +144,7 @@ def test_a_trend_of_noise_is_refused_and_of_what_nobody_knows_says_so():
     assert find_trend(faint, "stop-hours", anyway=True).changed.height <= 30
     with pytest.raises(ParameterError, match="two releases"):
         find_trend(faint[:1])
-    with pytest.raises(ParameterError, match="no trend of"):
+    with pytest.raises(ParameterError, match="unknown trend"):
         find_trend(faint, "colours")
     ring = ring_of_stops(12, seconds=120)
     walks = Trips.of_lists([[at % 12, (at + 1) % 12] for at in range(2_000)], ring)

@@ -194,6 +194,6 @@ def test_changes_that_the_error_of_the_release_may_make_are_refused_or_marked():
     one = replace(bare_release(TRIPS, SHEET), known_accuracy=sure)
     assert one.ask("transfers").table["answer"].sum() == 2
     one = replace(one, known_accuracy=unsure)
-    with pytest.raises(RefusedError, match=r"Changes of line: no better than silence.*--anyway"):
+    with pytest.raises(RefusedError, match=r"Trips that change lines at each stop: noise.*--anyway"):
         one.ask("transfers", anyway=False)
-    assert one.ask("transfers").note.startswith("Changes of line: no better than silence")
+    assert one.ask("transfers", anyway=True).note.startswith("Trips that change lines at each stop: noise")

@@ -6,22 +6,26 @@ from typing import Any
 
 from wayveil.accuracy.bands import Bands
 from wayveil.accuracy.verdicts import Verdict
-from wayveil.errors import RefusedError
 from wayveil.synthesis.model import ExpectedError
+from wayveil.trips.trips import Trips
 
 ALL_NOISE = (
-    "This release says no more than silence: with so few trips or so small an epsilon, all of it is noise."
+    "All numbers of this release are noise: too few trips for so small an epsilon, or spread too thin."
 )
 NOT_JUDGED = "How far off the numbers of this release are is not known: it could not be made again to see."
 
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """Intervals by kind of question, a verdict on each, and what the model itself expects (None: it does not)."""
+    """Intervals by kind of question, a verdict on each, and what the model itself expects (None: it does not).
+
+    `again` are the trips of the release made again with simulated noise, to which any question may be put as well.
+    """
 
     bands: Mapping[str, Bands]
     verdicts: tuple[Verdict, ...]
     expected: tuple[ExpectedError, ...] | None
+    again: Trips | None = None
 
     def of(self, kind: str) -> Verdict | None:
         """The verdict on one kind of question."""
@@ -29,8 +33,10 @@ class Accuracy:
 
     @property
     def is_noise(self) -> bool:
-        """Tell that the release is no better than silence on everything."""
-        return bool(self.verdicts) and all(verdict.is_noise for verdict in self.verdicts)
+        """Tell that every number of the release is noise."""
+        return bool(self.verdicts) and all(
+            verdict.is_noise and not verdict.useful for verdict in self.verdicts
+        )
 
     @property
     def words(self) -> list[str]:
@@ -38,12 +44,6 @@ class Accuracy:
         if not self.verdicts:
             return [NOT_JUDGED]
         return [*([ALL_NOISE] if self.is_noise else []), *(verdict.words for verdict in self.verdicts)]
-
-    def refuse_noise(self, kind: str | None, *, anyway: bool) -> None:
-        """Raise where a number of this kind would be noise, unless it is wanted anyway."""
-        verdict = None if kind is None or anyway else self.of(kind)
-        if verdict is not None and verdict.is_noise:
-            raise RefusedError(f"{verdict.words} To see the numbers all the same: --anyway (anyway=True).")
 
     def record(self) -> dict[str, Any]:
         """For a file."""
@@ -54,11 +54,12 @@ class Accuracy:
         }
 
     @classmethod
-    def of_record(cls, record: Mapping[str, Any]) -> "Accuracy":
-        """Read what `record` wrote."""
+    def of_record(cls, record: Mapping[str, Any], again: Trips | None = None) -> "Accuracy":
+        """Read what `record` wrote; trips lie in a file of their own."""
         expected = record["expected"]
         return cls(
             {kind: Bands.of_record(bands) for kind, bands in record["intervals"].items()},
-            tuple(Verdict(**verdict) for verdict in record["verdicts"]),
+            tuple(Verdict.of_record(verdict) for verdict in record["verdicts"]),
             None if expected is None else tuple(ExpectedError(**error) for error in expected),
+            again,
         )

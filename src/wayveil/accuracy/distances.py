@@ -1,13 +1,15 @@
 """How far a release is from its replicas and from public knowledge, by kind of question."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import pi, sqrt
 
 import numpy as np
 
-from wayveil.accuracy.verdicts import Verdict, give_verdict
-from wayveil.synthesis.tallies import KINDS, Tally, tally
+from wayveil.accuracy.sizes import USEFUL, find_sizes
+from wayveil.accuracy.verdicts import SINGLE, Verdict, give_verdict
+from wayveil.arrays import Floats
+from wayveil.synthesis.tallies import Tally, tally
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 
@@ -68,14 +70,13 @@ def share_kept(size: float, replicas: Sequence[float]) -> float:
     return 1.0 if abs(share - 1) <= MOST_LOST else float(np.clip(share, LEAST_KEPT, 1 / LEAST_KEPT))
 
 
-def judge_kind(kind: str, trips: float, seen: KindEvidence, public: Trips, worst: float | None) -> Verdict:
+def judge_kind(kind: str, seen: KindEvidence, told: Tally | None, worst: float | None) -> Verdict:
     """The error beside that of public knowledge, which knows the number of trips; both in shares of what was there.
 
     A release that lost half of all moves is not nearer to the truth than public knowledge because that has twice as
     many as the release: it is set beside a release that is as large as the truth is likely to be.
     """
-    told, has_public = public_tally(kind, public, trips), KINDS[kind].public
-    against = _beside(seen.release, told, seen.kept) if has_public else None
+    against = None if told is None else _beside(seen.release, told, seen.kept)
     return give_verdict(
         kind,
         len(seen.release.cells),
@@ -85,6 +86,44 @@ def judge_kind(kind: str, trips: float, seen: KindEvidence, public: Trips, worst
         sure=worst is not None,
         worst=worst or 1.0,
     )
+
+
+def with_sizes(verdict: Verdict, release: Tally, replica: Tally, told: Tally | None, worst: float) -> Verdict:
+    """Add what is known by the size of numbers; all sizes together are as far off as is said.
+
+    Sizes are those that a replica shows, and its release is the truth: large numbers of a replica are in part luck, as
+    those of the release are.
+    """
+    if verdict.kind in SINGLE or not verdict.cells:
+        return verdict
+    cells = np.union1d(release.cells, replica.cells)
+    true, values = release.at(cells), replica.at(cells)
+    off = np.abs(values - true)
+    off *= verdict.error * float(values.sum()) / max(float(off.sum()), 1e-9)
+    public = None
+    if told is not None and verdict.public is not None:
+        public = np.abs(told.at(cells) - true)
+        public *= verdict.public * float(values.sum()) / max(float(public.sum()), 1e-9)
+    sizes = find_sizes(values, off, public, worst=worst)
+    if verdict.says_more and not any(each.word == USEFUL for each in sizes):
+        return verdict
+    return replace(verdict, sizes=sizes)
+
+
+def find_verdict(what: str, values: Floats, again: Floats, base: Verdict, *, whole: bool) -> Verdict:
+    """The verdict on numbers that are no cells of a kind, from those of the release made again.
+
+    `base` is that on the kind of which they are made: it says whether more than noise is known of it. `whole`: they
+    count people, so that there are large and small ones.
+    """
+    off, size = np.abs(again - values), max(float(np.abs(values).sum()), 1e-9)
+    return judge_errors(what, again if whole else None, off, size, sure=base.sure)
+
+
+def judge_errors(what: str, values: Floats | None, off: Floats, size: float, *, sure: bool) -> Verdict:
+    """The verdict on numbers that are so far off each, of which public knowledge has no idea; `values` tell sizes."""
+    seen = give_verdict(what, len(off), size, float(off.sum()) / size, None, sure=sure)
+    return seen if values is None else replace(seen, sizes=find_sizes(values, off, None))
 
 
 def public_tally(kind: str, public: Trips, trips: float) -> Tally:

@@ -10,9 +10,9 @@ from wayveil.accuracy.accuracy import Accuracy
 from wayveil.arrays import Floats, Ints
 from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.counted import AllCounted, CountsCells
-from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_trips
+from wayveil.synthesis.estimates import Estimate, Interval, Question, Visits, count_in_trips
 from wayveil.synthesis.model import Estimates, ExpectedError
-from wayveil.synthesis.tallies import kind_of
+from wayveil.synthesis.tallies import VISIT_KINDS, kind_of
 
 # A count stands out of its noise from so many scales of it on. Set on two simulated cities (bench/needs.py).
 STANDS_OUT = 3.0
@@ -82,5 +82,17 @@ class JudgedRelease(ReleasedTrips):
         if counted is not None:
             low, high = counted.ends(cells)
             return np.minimum(low, values), np.maximum(high, values)
+        known = self._counted_visits(kind)
+        if known is not None:
+            low, high = (end[cells] for end in known)
+            return np.minimum(low, values), np.maximum(high, values)
         bands = self.accuracy.bands.get(kind)
         return None if bands is None else bands.ends(values)
+
+    def _counted_visits(self, kind: str) -> Interval | None:
+        """Ends of all cells of a kind that counts visits, where the model counted them."""
+        keys = next((keys for keys, name in VISIT_KINDS.items() if name == kind), None)
+        if keys is None or not isinstance(self.model, Estimates):
+            return None
+        found = self.model.estimate(Visits(keys), self.trips)
+        return None if found is None else found.interval

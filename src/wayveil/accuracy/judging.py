@@ -2,12 +2,12 @@
 
 The release is taken for the truth and made again with simulated noise. Intervals are read off the pairs that this gives
 (see `bands`), for the kinds of question that the mechanism says it can hold; of others none is known. The same pairs
-tell the error of a kind, which is set against public knowledge alone and against silence. All of it is computed from
+tell the error of a kind, which is set against public knowledge alone and against nothing. All of it is computed from
 what is released, so it is free, and it is signed with the release.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import pi, sqrt
 
@@ -23,12 +23,14 @@ from wayveil.accuracy.distances import (
     judge_kind,
     public_tally,
     share_kept,
+    with_sizes,
 )
 from wayveil.accuracy.find_bands import find_bands, find_sum_bands
 from wayveil.accuracy.paid_sizes import MEAN_IN_HALF, held_by_law, paid_error, paid_size, paid_total
 from wayveil.accuracy.replicas import draw_replicas, mechanism_of
 from wayveil.accuracy.sized import Sized
-from wayveil.accuracy.verdicts import Verdict, give_verdict
+from wayveil.accuracy.sizes import find_sizes
+from wayveil.accuracy.verdicts import SINGLE, Verdict, give_verdict
 from wayveil.progress import step
 from wayveil.released.released_trips import ReleasedTrips, followed_by
 from wayveil.synthesis.estimates import Visits
@@ -138,7 +140,7 @@ class _Judging:
                 found = self._bands(kind, true, shown)
             if found is not None:
                 bands[kind] = found
-        return Accuracy(bands, tuple(verdicts), self.expected)
+        return Accuracy(bands, tuple(verdicts), self.expected, self.replicas[0].trips)
 
     @cached_property
     def public(self) -> Trips:
@@ -162,18 +164,24 @@ class _Judging:
         return None if found is None else found.widen(MISFIT * bias)
 
     def _verdict(self, kind: str, true: Tally, shown: Sequence[Tally]) -> Verdict:
-        worst, trips = self.tells.get(kind), len(self.release.trips)
+        worst, trips = self.tells.get(kind), float(len(self.release.trips))
         if worst is None and any(error.kind == kind for error in self.expected or ()):
             worst = 1.0
         if self.known is not None:
-            told = public_tally(kind, self.public, self.known.size.trips) if KINDS[kind].public else None
-            return self.known.judge(kind, true, shown[0], told, worst)
+            trips = self.known.size.trips
+            told = public_tally(kind, self.public, trips) if KINDS[kind].public else None
+            verdict = self.known.judge(kind, true, shown[0], told, worst)
+        else:
+            trips /= share_kept(trips, [len(replica.trips) for replica in self.replicas])
+            told = public_tally(kind, self.public, trips) if KINDS[kind].public else None
+            verdict = judge_kind(kind, self._evidence(kind, true, shown), told, worst)
+        return with_sizes(verdict, true, shown[0], told, worst or 1.0)
+
+    def _evidence(self, kind: str, true: Tally, shown: Sequence[Tally]) -> KindEvidence:
         lost = 0.0 if kind == "total" else self.missing
         law = paid_error(self.release, self.expected) if kind == "total" else None
         invented = _invented(self.release, kind, self.replicas)
-        seen = KindEvidence(true, shown, _bias(kind, self.expected) or 0.0, lost, invented, law)
-        kept_trips = share_kept(trips, [len(replica.trips) for replica in self.replicas])
-        return judge_kind(kind, trips / kept_trips, seen, self.public, worst)
+        return KindEvidence(true, shown, _bias(kind, self.expected) or 0.0, lost, invented, law)
 
 
 def _judge_counted(release: ReleasedTrips) -> Iterator[Verdict]:
@@ -195,7 +203,12 @@ def _judge_counted(release: ReleasedTrips) -> Iterator[Verdict]:
         told = Tally(told.cells, told.values * size / max(float(told.values.sum()), 1.0))
         here = Tally(np.arange(len(values)), values)
         against = distance(here, told) / size if KINDS[kind].public else None
-        yield give_verdict(kind, int(np.count_nonzero(values)), size, error, against, sure=True)
+        verdict = give_verdict(kind, int(np.count_nonzero(values)), size, error, against, sure=True)
+        if kind not in SINGLE and not verdict.is_noise:
+            off = np.where(known.values > 0, (known.high - known.low) / 2 * MEAN_IN_HALF, 0.0)
+            off_public = np.abs(values - told.at(here.cells)) if KINDS[kind].public else None
+            verdict = replace(verdict, sizes=find_sizes(values, off, off_public))
+        yield verdict
 
 
 def _lost_kinds(trips: Trips, replicas: Sequence[Trips]) -> frozenset[str]:

@@ -9,11 +9,11 @@ from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import Answer, answer_question
 from wayveil.answers.asked import NOTHING_RAN, Asked, Ran, Seats
 from wayveil.answers.plain_laplace import plain_half_width
-from wayveil.answers.questions import KIND_OF, QUESTIONS
+from wayveil.answers.questions import QUESTIONS
 from wayveil.errors import ParameterError, RefusedError
 
 # Lists of all stops and cells are left to their own questions.
-Answering = Callable[[JudgedRelease, Asked], Answer]
+Answering = Callable[..., Answer]
 ON_THE_SHEET = ("total", "hours", "most-used", "least-used", "routes", "load", "pairs", "triples")
 
 
@@ -40,12 +40,12 @@ def answer_sheet(
     top: int = 20,
     seats: Seats | None = None,
     answering: Answering = answer_question,
-    anyway: bool = True,
+    anyway: bool = False,
 ) -> AnswerSheet:
     """Answer all questions that can be answered; `top` limits every list but that of hours. Costs nothing.
 
     `answering` is another way to answer one question, for sheets that set more beside. Unless they are wanted
-    `anyway`, numbers that the verdict of the release calls noise are left unanswered.
+    `anyway`, numbers of which nothing is worth having are left unanswered.
     """
     parts, notes, unanswered = [], {}, {}
     plain = plain_half_width(release.datasheet)
@@ -53,8 +53,7 @@ def answer_sheet(
     for question in questions:
         asked = Asked(question, top=top, ran=Ran(seats=seats) if question == "load" else NOTHING_RAN)
         try:
-            release.accuracy.refuse_noise(KIND_OF[question], anyway=anyway)
-            answer = answering(release, asked)
+            answer = answering(release, asked, anyway=anyway)
         except (ParameterError, RefusedError) as error:
             unanswered[question] = str(error)
             continue

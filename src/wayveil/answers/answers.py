@@ -12,11 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.numbers import Judged, Numbers, judge_numbers
 from wayveil.answers.asked import Asked
 from wayveil.answers.delay import count_delay
 from wayveil.answers.load import count_load
-from wayveil.answers.questions import KIND_OF, QUESTIONS
-from wayveil.answers.visit_counts import count_routes, count_visits_of, say_bars
+from wayveil.answers.questions import QUESTIONS
+from wayveil.answers.visit_counts import Counted, count_routes, count_visits_of
 from wayveil.errors import ParameterError
 from wayveil.synthesis.estimates import Estimate, Key, Runs
 from wayveil.synthesis.model import OfTaps
@@ -37,13 +38,16 @@ HIDDEN: Final = (
     "least is not known."
 )
 MADE_UP: Final = (
-    "This release counted single taps: which one follows which comes from rules, not from the data. No bars."
+    "This release counted single taps: which one follows which comes from rules, not from the data."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A table with `answer`, `low` and `high` (95 %; empty where not known), and the question in words."""
+    """A table with `answer`, `low` and `high` (95 %; empty where not known), and the question in words.
+
+    `note` says what to think of the numbers, what their intervals hold, and of what they are numbers.
+    """
 
     question: str
     table: pl.DataFrame
@@ -52,7 +56,7 @@ class Answer:
     title: str = ""
 
 
-def answer_question(release: JudgedRelease, asked: Asked) -> Answer:
+def answer_question(release: JudgedRelease, asked: Asked, *, anyway: bool = False) -> Answer:
     """Answer a question about visits, of all of them or of those that are asked for."""
     question = asked.question
     if question not in QUESTIONS:
@@ -62,20 +66,40 @@ def answer_question(release: JudgedRelease, asked: Asked) -> Answer:
         if asked.by:
             raise ParameterError(f"{question!r} is not counted by {', '.join(asked.by)}")
     if question == "load":
-        keys, found, note = count_load(release, asked)
+        counted = count_load(release, asked)
     elif question == "delay":
-        keys, found, note = count_delay(release, asked)
+        counted = count_delay(release, asked)
     else:
-        keys, found, note = _count(release, asked)
+        counted = _count(release, asked)
+    whole = question not in ("load", "delay")
+    judged = judge_numbers(release, _numbers(release, asked, counted), anyway=anyway)
     table = pl.DataFrame(
-        {**keys, **with_bars(found, whole=question not in ("load", "delay"), below=question == "delay")}
+        {**counted.keys, **with_bars(counted.found, judged, whole=whole, below=question == "delay")}
     )
+    note = " ".join(filter(None, [judged.words, counted.note]))
     if question == "least-used" and not isinstance(release.model, OfTaps):
         # Nothing is shown of stops below the thresholds, so nobody knows which of them is used least.
         hidden = table.filter(pl.col("answer") == 0).height
         table = table.filter(pl.col("answer") > 0)
         note = f"{note} {HIDDEN.format(count=hidden)}" if hidden else note
-    return Answer(question, sort_rows(question, table, asked.top), _with_verdict(release, question, note))
+    return Answer(question, sort_rows(question, table, asked.top), note)
+
+
+def _numbers(release: JudgedRelease, asked: Asked, counted: Counted) -> Numbers:
+    """The numbers of an answer, with those of the release made again where they are no cells of a kind."""
+    values, again = counted.found.values, release.accuracy.again
+    found = None
+    if again is not None and not counted.exact and counted.again is not None:
+        found = counted.again(again)
+    return Numbers(
+        asked.title(taps=release.visits_are_taps),
+        values,
+        counted.kind,
+        ends=counted.found.interval,
+        pairs=None if found is None else (values, found),
+        exact=counted.exact,
+        whole=asked.question not in ("load", "delay"),
+    )
 
 
 def sort_rows(question: str, table: pl.DataFrame, top: int) -> pl.DataFrame:
@@ -87,31 +111,25 @@ def sort_rows(question: str, table: pl.DataFrame, top: int) -> pl.DataFrame:
     return table
 
 
-def _count(release: JudgedRelease, asked: Asked) -> tuple[dict[str, Any], Estimate, str]:
-    world, counted = release.world, isinstance(release.model, OfTaps)
+def _count(release: JudgedRelease, asked: Asked) -> Counted:
+    world, taps = release.world, isinstance(release.model, OfTaps)
     if asked.question in ("pairs", "triples"):
         grams = top_patterns(release.trips, 2 if asked.question == "pairs" else 3, asked.top)
         found = release.estimate(Runs(grams))
         assert found is not None  # trips always tell their runs
-        return gram_keys(world, grams), found, MADE_UP if counted else say_bars(found)
+        kind = "edges" if asked.question == "pairs" else "triples"
+        return Counted(gram_keys(world, grams), found, MADE_UP if taps else "", kind, exact=True)
     if asked.question == "routes":
         return count_routes(release, asked.filters, asked.by)
     return count_visits_of(release, GROUPED[asked.question], asked.filters, asked.by)
 
 
-def _with_verdict(release: JudgedRelease, question: str, note: str) -> str:
-    """The note, after a warning where the verdict on this kind of question is a bad one."""
-    verdict = release.accuracy.of(KIND_OF[question])
-    return f"{verdict.words} {note}" if verdict is not None and not verdict.says_more else note
-
-
-def with_bars(found: Estimate, *, whole: bool, below: bool = False) -> dict[str, pl.Series]:
+def with_bars(found: Estimate, judged: Judged, *, whole: bool, below: bool = False) -> dict[str, pl.Series]:
     """Answers with the ends of their bars, in whole taps if asked; empty where nothing is known.
 
     Nobody taps a negative number of times, so cutting at zero loses no true number. A vehicle may be early.
     """
-    nothing = np.full(len(found.values), np.nan)
-    ends = np.stack([found.values, *(found.interval or (nothing, nothing))])
+    ends = np.stack([found.values, judged.low, judged.high])
     if whole:
         ends = np.stack([np.rint(ends[0]), np.floor(ends[1]), np.ceil(ends[2])])
     kind = pl.Int64 if whole else pl.Float64

@@ -8,19 +8,18 @@ import polars as pl
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import Answer, answer_question
 from wayveil.answers.asked import Asked
-from wayveil.answers.questions import KIND_OF, TRIP_QUESTIONS
+from wayveil.answers.questions import TRIP_QUESTIONS
 from wayveil.answers.trip_cells import TripQuestion
 from wayveil.answers.trip_periods import Period
-from wayveil.answers.trip_questions import answer_trips, trip_kind
+from wayveil.answers.trip_questions import answer_trips
 from wayveil.errors import ParameterError
-from wayveil.released.released_trips import say_of_what
 from wayveil.synthesis.model import OfTaps
 
 
 class Beside(Protocol):
     """Sets raw answers beside those of a release, which makes them internal."""
 
-    def __call__(self, release: JudgedRelease, asked: Asked) -> Answer:
+    def __call__(self, release: JudgedRelease, asked: Asked, *, anyway: bool = False) -> Answer:
         """Answer a question about visits."""
 
     def add_trips(
@@ -32,26 +31,20 @@ class Beside(Protocol):
 def ask_release(
     release: JudgedRelease, asked: Asked, *, anyway: bool = False, beside: Beside | None = None
 ) -> Answer:
-    """Answer a question. Numbers that the verdict of the release calls noise are refused, unless wanted `anyway`."""
+    """Answer a question. Numbers of which nothing is worth having are refused, unless wanted `anyway`."""
     release, question = release.whole, asked.question
-    if not anyway:
-        kind = KIND_OF.get(question) or trip_kind(release, question, asked.by[0] if asked.by else None)
-        release.accuracy.refuse_noise(kind, anyway=False)
     in_part = asked.filters.given if question in TRIP_QUESTIONS else not asked.is_plain
     if beside is not None and in_part:
         raise ParameterError("raw answers stand beside whole answers only: omit the filters or --raw")
     if question == "boardings" and isinstance(release.model, OfTaps) and beside is None:
         # A tap is a boarding, and the noisy counts tell it with their intervals.
         asked = replace(asked, question="routes" if asked.filters.route else "stops")
-        answer = answer_question(release, asked)
-        return _of_what(release, replace(answer, question=question, title=asked.title(taps=True)))
+        answer = answer_question(release, asked, anyway=anyway)
+        return replace(answer, question=question, title=asked.title(taps=True))
     if question in TRIP_QUESTIONS:
         answer = answer_trips(release, asked, anyway=anyway, add=None if beside is None else beside.add_trips)
+    elif beside is None:
+        answer = answer_question(release, asked, anyway=anyway)
     else:
-        answer = (answer_question if beside is None else beside)(release, asked)
-    return _of_what(release, replace(answer, title=asked.title(taps=release.visits_are_taps)))
-
-
-def _of_what(release: JudgedRelease, answer: Answer) -> Answer:
-    """The answer, with the sentence on what its numbers are of."""
-    return replace(answer, note=f"{answer.note} {say_of_what(release.datasheet)}".strip())
+        answer = beside(release, asked, anyway=anyway)
+    return replace(answer, title=asked.title(taps=release.visits_are_taps))

@@ -6,7 +6,7 @@ What vehicles did is public: a TIDES `stop_visits` table, or trip updates of GTF
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ import polars as pl
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.asked import Asked
 from wayveil.answers.filters import PLACES
-from wayveil.answers.visit_counts import ask_for, estimate_of, say_bars
+from wayveil.answers.visit_counts import Counted, ask_for, estimate_of
 from wayveil.arrays import Floats
 from wayveil.errors import InputError, ParameterError
 from wayveil.synthesis.estimates import HOURS, Estimate, Key
@@ -38,7 +38,7 @@ class Delays:
         return self.minutes.shape[1] == HOURS
 
 
-def count_delay(release: JudgedRelease, asked: Asked) -> tuple[dict[str, Any], Estimate, str]:
+def count_delay(release: JudgedRelease, asked: Asked) -> Counted:
     """Average over boardings, of all of them or by hour."""
     if asked.delays is None:
         raise ParameterError("say how late vehicles were: --delays with TIDES stop_visits or GTFS-realtime")
@@ -47,7 +47,7 @@ def count_delay(release: JudgedRelease, asked: Asked) -> tuple[dict[str, Any], E
     if set(by) - {"hour"} or (by and not delays.hourly):
         raise ParameterError("delay is given in all or, where the delays have hours, by hour")
     if "between" in filters.given and not delays.hourly:
-        raise ParameterError("GTFS-realtime is read without hours: leave --between away")
+        raise ParameterError("GTFS-realtime is read without hours: omit --between")
     per: tuple[Key, ...] = ("stop", "hour") if delays.hourly else ("stop",)
     question = ask_for(release, per, filters, ())
     known = estimate_of(release, question)
@@ -74,7 +74,7 @@ def count_delay(release: JudgedRelease, asked: Asked) -> tuple[dict[str, Any], E
         half = np.atleast_1d(NORMAL_95 * np.sqrt((pull**2).sum(axis=axis)) / total)
         found = Estimate.within(values, half)
     keys = {"hour": hours} if by else {}
-    return keys, found, f"{note} {say_bars(found)}"
+    return Counted(keys, found, note, "stop-hours" if delays.hourly else "stops")
 
 
 def read_delays(path: str | Path, world: World) -> Delays:

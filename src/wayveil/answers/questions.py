@@ -37,19 +37,13 @@ TREND_QUESTIONS: Final = (
 CLASS: Final = {"durations": 10, "distances": 2}
 UNIT: Final = {"durations": "minutes", "distances": "km"}
 WITH_SEATS: Final = ("load", "line-load")
-# The kind of question (see `synthesis.tallies`) on which the release has a verdict.
-KIND_OF: Final = {
+# The kind of question (see `synthesis.tallies`) whose cells they compare, or of which these are made.
+TREND_KINDS: Final = {
     "total": "visits",
     "stops": "stops",
-    "most-used": "stops",
-    "least-used": "stops",
     "hours": "hours",
     "stop-hours": "stop-hours",
-    "pairs": "edges",
-    "triples": "triples",
     "routes": "stops",
-    "load": "stops",
-    "delay": "stop-hours",
 }
 
 

@@ -17,13 +17,14 @@ import numpy as np
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.numbers import useful_among
 from wayveil.answers.answers import GROUPED, answer_question
 from wayveil.answers.asked import Asked
-from wayveil.answers.questions import KIND_OF, TREND_QUESTIONS, TRIP_QUESTIONS, say_question
+from wayveil.answers.questions import TREND_KINDS, TREND_QUESTIONS, TRIP_QUESTIONS, say_question
 from wayveil.answers.ranks import rank_ranges
 from wayveil.answers.trip_questions import answer_trips, trip_kind
 from wayveil.arrays import Floats
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.released.released_trips import followed_by
 from wayveil.synthesis.counted import CountsCells
 from wayveil.synthesis.estimates import Key, Visits
@@ -85,23 +86,24 @@ class Trend:
 def find_trend(releases: Sequence[JudgedRelease], question: str = "stops", *, anyway: bool = False) -> Trend:
     """Changes from the first to the last of these releases (in the order of time) in the answers to a question.
 
-    Numbers that a verdict calls noise are refused, unless they are wanted `anyway`.
+    Numbers of which nothing is worth having are refused, unless they are wanted `anyway`.
     """
     if len(releases) < 2:
         raise ParameterError("a trend needs two releases or more")
     if len({each.model.fingerprint() for each in releases}) < len(releases):
         raise ParameterError("the same release was given twice: there is no change between it and itself")
     if question not in TREND_QUESTIONS:
-        raise ParameterError(f"there is no trend of {question!r}; there are {', '.join(TREND_QUESTIONS)}")
+        raise ParameterError(f"unknown trend {question!r}; choose one of {', '.join(TREND_QUESTIONS)}")
     if question in TRIP_QUESTIONS and all(isinstance(each.model, OfTaps) for each in releases):
         raise ParameterError(
             "these releases counted single taps: ask for total, stops, hours, stop-hours or routes"
         )
     releases = [each.whole for each in releases]
-    for each in releases:
-        each.accuracy.refuse_noise(_kind(each, question), anyway=anyway)
     names = name_releases(releases)
-    answers = [_answer(each, question) for each in releases]
+    try:
+        answers = [_answer(each, question, anyway=anyway) for each in releases]
+    except RefusedError as refused:
+        raise RefusedError(f"{refused}{_say_others(releases, question)}") from refused
     keys = [name for name in answers[0].columns if name not in NUMBERS]
     series = pl.concat(
         [each.with_columns(release=pl.lit(name)) for each, name in zip(answers, names, strict=True)]
@@ -133,12 +135,22 @@ def name_releases(releases: Sequence[JudgedRelease]) -> tuple[str, ...]:
     return tuple(f"{name} #{number}" for number, name in enumerate(said, 1))
 
 
-def _answer(release: JudgedRelease, question: str) -> pl.DataFrame:
+def _say_others(releases: Sequence[JudgedRelease], question: str) -> str:
+    """Name the questions that all of these releases answer."""
+    good = [
+        other
+        for other in TREND_QUESTIONS
+        if other != question and all(all(useful_among(each, [_kind(each, other)])) for each in releases)
+    ]
+    return f" These releases do tell: {', '.join(good)}." if good else ""
+
+
+def _answer(release: JudgedRelease, question: str, *, anyway: bool) -> pl.DataFrame:
     """Keys, answer, low and high, as numbers that may be negative where noise is."""
     if question in TRIP_QUESTIONS:
-        return _as_numbers(answer_trips(release, Asked(question, top=MOST_PAIRS)).table)
+        return _as_numbers(answer_trips(release, Asked(question, top=MOST_PAIRS), anyway=anyway).table)
     alone = replace(release, model=release.model.alone()) if isinstance(release.model, Follows) else release
-    table = _as_numbers(answer_question(alone, Asked(question)).table)
+    table = _as_numbers(answer_question(alone, Asked(question), anyway=anyway).table)
     per: tuple[Key, ...] = ("route",) if question == "routes" else GROUPED[question]
     known = alone.model.estimate(Visits(per), alone.trips) if isinstance(alone.model, Estimates) else None
     if known is None or known.low is None or known.high is None:
@@ -260,7 +272,7 @@ def _share_errors(first: JudgedRelease, last: JudgedRelease, question: str) -> b
 
 
 def _kind(release: JudgedRelease, question: str) -> str | None:
-    return trip_kind(release, question) if question in TRIP_QUESTIONS else KIND_OF[question]
+    return trip_kind(release, question) if question in TRIP_QUESTIONS else TREND_KINDS[question]
 
 
 def _note(question: str, *, taps: bool, known: bool, together: bool) -> str:

@@ -10,8 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.numbers import WANTED, Judged, Numbers, judge_numbers
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.answers.answers import Answer
 from wayveil.answers.asked import Asked
@@ -22,8 +24,7 @@ from wayveil.answers.seats import find_service
 from wayveil.answers.trip_cells import CELLS, TripQuestion
 from wayveil.answers.trip_periods import Period, periods
 from wayveil.answers.trip_tables import make_table
-from wayveil.answers.visit_counts import MADE_AGAIN
-from wayveil.arrays import Ints
+from wayveil.arrays import Floats
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.synthesis.tallies import tally
 from wayveil.trips.trips import Trips
@@ -32,19 +33,23 @@ from wayveil.trips.trips import Trips
 AT_STOPS: Final = ("boardings", "alightings", "through", "transfers")
 # Columns that stand beside the answer.
 BESIDE: Final = ("seats", "per_seat", "raw", "plain_laplace")
-NOTE: Final = "Counted in the released trips; the interval of a single number is not known."
-KNOWN: Final = f"Counted in the released trips. {MADE_AGAIN}"
-# What the release knows about the error of a question, where it knows it; a tap is a visit and a boarding.
+# The kind of question of which the answer shows cells; a tap is a visit and a boarding.
 TRIP_KINDS: Final = {"boardings": "boardings", "alightings": "alightings", "journeys": "journeys"}
-# Questions that have no error of their own are made of numbers that have one.
-MADE_OF: Final = {"through": "stops", "transfers": "triples", "line-load": "edges"}
+# Questions that show no cells of a kind are made of those of one.
+MADE_OF: Final = {
+    "through": "stops",
+    "transfers": "triples",
+    "line-load": "edges",
+    "districts": "boardings",
+    "durations": "lengths",
+    "distances": "lengths",
+}
 HIDDEN: Final = (
-    "Changes of line: no better than silence; do not use. They are fewer than what the release may have wrong in runs "
-    "of three stops, of which they are made."
+    "Trips that change lines at each stop: noise; do not use. They are fewer than what the release may have wrong in "
+    "runs of three stops, of which they are made."
 )
 SHARED: Final = (
-    f"{NOTE} Where several lines share a stretch, its trips are shared out by how often each of them "
-    "runs in the timetable."
+    "Where several lines share a stretch, its trips are shared out by how often each runs in the timetable."
 )
 
 
@@ -52,13 +57,12 @@ Adding = Callable[[JudgedRelease, TripQuestion, pl.DataFrame, Period | None], pl
 
 
 def answer_trips(
-    release: JudgedRelease, asked: Asked, *, anyway: bool = True, add: Adding | None = None
+    release: JudgedRelease, asked: Asked, *, anyway: bool = False, add: Adding | None = None
 ) -> Answer:
     """Answer a question about trips, if asked by hour, day or weekday; lists of pairs end after `top`.
 
     Filters look at the visit at which a trip falls into a cell: where it boards, alights, changes. With a timetable,
-    line-load stands beside the seats that ran. Columns that are added make the answer internal. Without `anyway`,
-    changes that the error of the release alone may make are refused.
+    line-load stands beside the seats that ran. Columns that are added make the answer internal.
     """
     release, by, filters = release.whole, asked.period, asked.filters
     _refuse_filters(asked)
@@ -67,20 +71,54 @@ def answer_trips(
     question = _resolve(release, asked, NO_FILTERS if picks else filters)
     counts = count_cells(question, release.trips, by, release.each_stands_for)
     table = make_table(question, release.trips, counts, by)
+    exact = trip_kind(release, asked.question, by) if picks or not filters.given else None
+    cells = counts["cell"].to_numpy() if asked.question == "journeys" else np.arange(len(table))
+    pairs = None if exact is not None else _pairs(release, question, table, by)
+    if exact in ("boardings", "alightings") and add is None:
+        shown = release.sharpen(exact, cells, table["answer"].to_numpy().astype(np.float64))
+        table = table.with_columns(answer=pl.Series(shown).cast(table["answer"].dtype))
+    if asked.question in AT_STOPS and (kept := _at_stops(table, filters, release)) is not None:
+        table, cells = table.filter(pl.Series(kept)), cells[kept]
+    judged = judge_numbers(
+        release,
+        Numbers(
+            asked.title(taps=release.visits_are_taps),
+            table["answer"].to_numpy().astype(np.float64),
+            exact or MADE_OF.get(asked.question) or trip_kind(release, asked.question),
+            None if exact is None else cells,
+            pairs=pairs,
+            whole=asked.over is None,
+        ),
+        anyway=anyway,
+    )
+    low, high = judged.whole_ends()
+    table = table.with_columns(low=low, high=high)
     if add is not None:
         table = add(release, question, table, by)
-    kind = trip_kind(release, asked.question, by) if picks or not filters.given else None
-    cells = counts["cell"].to_numpy() if asked.question == "journeys" else np.arange(len(table))
-    if kind in ("boardings", "alightings") and add is None:
-        shown = release.sharpen(kind, cells, table["answer"].to_numpy().astype(np.float64))
-        table = table.with_columns(answer=pl.Series(shown).cast(table["answer"].dtype))
-    ends = _interval(release, kind, cells, table["answer"])
     extra = [name for name in BESIDE if name in table.columns]
-    keys = [name for name in table.columns if name not in ("answer", *extra)]
-    table = table.with_columns(low=ends[0], high=ends[1]).select(*keys, "answer", "low", "high", *extra)
-    table = _sort(asked, _at_stops(table, filters, release) if asked.question in AT_STOPS else table)
-    note = _note(release, asked.question, kind, known=ends[0].null_count() < len(ends[0]), anyway=anyway)
+    keys = [name for name in table.columns if name not in ("answer", "low", "high", *extra)]
+    table = table.select(*keys, "answer", "low", "high", *extra)
+    table = _sort(asked, table)
+    note = _note(release, asked.question, judged, anyway=anyway)
     return Answer(asked.question, table, note, internal=add is not None)
+
+
+def _pairs(
+    release: JudgedRelease, asked: TripQuestion, table: pl.DataFrame, by: Period | None
+) -> tuple[Floats, Floats] | None:
+    """The rows of an answer, each beside the same row of the release made again; rows of either have both."""
+    again = release.accuracy.again
+    if again is None:
+        return None
+    keys = [name for name in table.columns if name not in ("answer", *BESIDE)]
+    if asked.question == "line-load":
+        # The busiest stretch may be another one; what is compared is how full the line gets.
+        keys = [name for name in keys if name not in ("from", "to")]
+    other = make_table(asked, again, count_cells(asked, again, by), by)
+    both = table.select(*keys, "answer").join(
+        other.select(*keys, again="answer"), on=keys, how="full" if keys else "cross", coalesce=True
+    )
+    return tuple(both[name].fill_null(0).to_numpy().astype(np.float64) for name in ("answer", "again"))  # type: ignore[return-value]
 
 
 def _resolve(release: JudgedRelease, asked: Asked, filters: Filters) -> TripQuestion:
@@ -103,20 +141,14 @@ def _sort(asked: Asked, table: pl.DataFrame) -> pl.DataFrame:
     return table.head(asked.top) if asked.question in ("journeys", "districts") else table
 
 
-def _note(release: JudgedRelease, question: str, kind: str | None, *, known: bool, anyway: bool) -> str:
+def _note(release: JudgedRelease, question: str, judged: Judged, *, anyway: bool) -> str:
     """Say what to know of the numbers; changes of line that the error of the release alone may make are refused."""
-    note = SHARED if question == "line-load" else KNOWN if known else NOTE
-    verdict = None if kind is None else release.accuracy.of(kind)
-    if verdict is not None:
-        note = f"{verdict.words} {note}"
-    parts = release.accuracy.of(MADE_OF[question]) if question in MADE_OF else None
-    if parts is None:
-        return note
-    note = f"{note} It is made of {parts.inner_words}."
-    if question != "transfers" or not _are_hidden(release.trips, parts):
+    note = f"{judged.words} {SHARED}" if question == "line-load" else judged.words
+    triples = release.accuracy.of("triples") if question == "transfers" else None
+    if triples is None or not _are_hidden(release.trips, triples):
         return note
     if not anyway:
-        raise RefusedError(f"{HIDDEN} To see the numbers all the same: --anyway (anyway=True).")
+        raise RefusedError(f"{HIDDEN} {WANTED}")
     return f"{HIDDEN} {note}"
 
 
@@ -139,20 +171,6 @@ def trip_kind(release: JudgedRelease, question: str, by: Period | None = None) -
     return TRIP_KINDS.get(question) if by is None else None
 
 
-def _interval(
-    release: JudgedRelease, kind: str | None, cells: Ints, answer: pl.Series
-) -> tuple[pl.Series, pl.Series]:
-    """Both ends of 95 % intervals in whole trips; empty where nothing is known."""
-    ends = None if kind is None else release.interval(kind, cells, answer.to_numpy().astype(np.float64))
-    if ends is None:
-        nothing = pl.Series([None] * len(answer), dtype=answer.dtype)
-        return nothing, nothing
-    low, high = (
-        pl.Series(whole).fill_nan(None).cast(pl.Int64) for whole in (np.floor(ends[0]), np.ceil(ends[1]))
-    )
-    return low, high
-
-
 def _refuse_filters(asked: Asked) -> None:
     asked.filters.refuse_others(
         asked.question,
@@ -161,12 +179,12 @@ def _refuse_filters(asked: Asked) -> None:
     )
 
 
-def _at_stops(table: pl.DataFrame, filters: Filters, release: JudgedRelease) -> pl.DataFrame:
-    """The rows of the stops that are asked for."""
+def _at_stops(table: pl.DataFrame, filters: Filters, release: JudgedRelease) -> NDArray[np.bool_] | None:
+    """Which rows are of stops that are asked for; None: all."""
     places = filters.resolve_stops(release.world)
     if places is None:
-        return table
-    return table.filter(pl.col("stop_id").is_in(release.world.ids[places].tolist()))
+        return None
+    return table["stop_id"].is_in(release.world.ids[places].tolist()).to_numpy()
 
 
 def count_cells(asked: TripQuestion, trips: Trips, by: Period | None, each: float = 1.0) -> pl.DataFrame:

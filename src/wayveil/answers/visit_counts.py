@@ -4,8 +4,9 @@ A model that counted taps answers straight from its noisy counts: any sum of cel
 count together (a stop on one day, say) is counted in the released trips, without an interval.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -16,32 +17,46 @@ from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.filters import Filters, days_of, require_dates, require_weekdays
 from wayveil.answers.trip_periods import WEEKDAYS, Period
 from wayveil.errors import ParameterError
-from wayveil.synthesis.estimates import HOURS, Estimate, Key, Visits, weekday_of
+from wayveil.synthesis.estimates import HOURS, Estimate, Key, Visits, count_visits, weekday_of
 from wayveil.synthesis.model import Estimates, OfTaps
+from wayveil.synthesis.tallies import kind_of
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
-TIMETABLE: Final = "Routes are not in this release: tap-ins are shared out by the timetable. No bars."
-COUNTED: Final = "Bars hold the true number in 95 of 100 cases."
+TIMETABLE: Final = "Routes are not in this release: tap-ins are shared out by the timetable."
 THINNED: Final = (
     " At the sensitive stops taps were counted with a chance of {chance:.3g}: numbers there are of those."
 )
-BOUNDED: Final = (
-    "Bars hold the number of the taps that were counted in 95 of 100 cases: {bound}. Others are missing."
-)
+BOUNDED: Final = "Counted are {bound}. Others are missing."
 CUT: Final = (
-    "Bars hold the number of the taps that were counted in 95 of 100 cases: the first {visits} of a trip, and of a "
-    "rider as many trips as the bound allows. Others are missing."
+    "Counted are the first {visits} taps of a trip, and as many trips of a rider as the bound allows."
 )
-MADE_AGAIN: Final = "Bars hold the number of what was counted in 95 of 100 cases (docs/accuracy.md)."
-NOT_KNOWN: Final = "How far these numbers are off is not known: no bars."
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Numbers of visits before anybody judged them.
+
+    keys   the columns that name the rows
+    found  the numbers, with their intervals where a model counted them
+    note   what to know of them beside that
+    kind   the kind of question whose cells they are, or of which they are made; `exact`: all of its cells, in order
+    again  counts the same rows in other trips; None where trips do not tell them
+    """
+
+    keys: dict[str, Any]
+    found: Estimate
+    note: str = ""
+    kind: str | None = None
+    exact: bool = False
+    again: Callable[[Trips], NDArray[np.float64] | None] | None = None
 
 
 def count_visits_of(
     release: JudgedRelease, per: tuple[Key, ...], filters: Filters, by: tuple[Period, ...]
-) -> tuple[dict[str, Any], Estimate, str]:
-    """Taps per these keys and periods, with the columns that name the rows, and what to know of the numbers."""
+) -> Counted:
+    """Taps per these keys and periods."""
     asked = ask_for(release, per, filters, by)
     # A filter on stops picks rows where stops have rows: their intervals hold as they are.
     picks = asked.only.stop if "stop" in asked.per and asked.only.route is None else None
@@ -59,20 +74,26 @@ def count_visits_of(
         )
         known = known.take(np.flatnonzero(rows >= 0))
         assert len(known.values) == size
-    note = counted_note(release) if straight else say_bars(known)
-    return name_rows(release, asked), known, note
+    kind = kind_of(whole)
+    return Counted(
+        name_rows(release, asked),
+        known,
+        counted_note(release) if straight else "",
+        kind or ("stop-hours" if "hour" in asked.keys else "stops"),
+        exact=kind is not None,
+        again=partial(count_visits, asked),
+    )
 
 
-def count_routes(
-    release: JudgedRelease, filters: Filters, by: tuple[Period, ...]
-) -> tuple[dict[str, Any], Estimate, str]:
+def count_routes(release: JudgedRelease, filters: Filters, by: tuple[Period, ...]) -> Counted:
     """Taps per route: counted, or shared out by the timetable where the release does not tell routes."""
     network = network_of(release.world)
     plain = not filters.given and not by
     known = estimate_of(release, Visits(("route",))) if plain else None
     if plain and known is None:
         flow = Estimate(route_boardings(release.trips, network) * release.each_stands_for)
-        return name_rows(release, Visits(("route",))), flow, TIMETABLE
+        again = partial(route_boardings, network=network)
+        return Counted(name_rows(release, Visits(("route",))), flow, TIMETABLE, "stops", again=again)
     return count_visits_of(release, ("route",), filters, by)
 
 
@@ -146,18 +167,14 @@ def name_rows(release: JudgedRelease, asked: Visits) -> dict[str, Any]:
     return columns
 
 
-def say_bars(found: Estimate) -> str:
-    return NOT_KNOWN if found.interval is None else MADE_AGAIN
-
-
 def counted_note(release: JudgedRelease) -> str:
-    """Say what the bars of counted taps hold."""
+    """Say which taps were counted."""
     visits = release.datasheet["mechanism"]["parameters"].get("max_visits")
     hidden = release.datasheet.get("sensitive_stops", {}).get("chance")
     thinned = "" if hidden is None else THINNED.format(chance=hidden)
     if visits in (None, 1):
         bound = taps_of_unit(release.datasheet.get("guarantee", {}))
-        return (COUNTED if bound is None else BOUNDED.format(bound=bound)) + thinned
+        return ("" if bound is None else BOUNDED.format(bound=bound)) + thinned
     return CUT.format(visits=visits) + thinned
 
 

@@ -199,13 +199,13 @@ def export(
 
         wayveil export release/ --format od --out od.csv
     """
-    from wayveil.exports.parts import verdict_on
+    from wayveil.exports.parts import judge_format
     from wayveil.exports.write import export as write
     from wayveil.plan.ordering import parse_settings
 
     private = open_release(release, world)
     stated = parse_settings(said or [], "--with")
     files = write(private, kind, out, anyway=anyway, put_on=put_on, feed=feed, stated=stated)
-    verdict = verdict_on(private, kind)
     facts = {"format": kind, "written_to": [str(file) for file in files]}
-    present(facts if verdict is None else {**facts, "verdict": verdict}, as_json=as_json)
+    verdict = judge_format(private, kind, anyway=True)
+    present({**facts, "verdict": verdict} if verdict else facts, as_json=as_json)

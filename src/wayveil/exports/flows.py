@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.arrays import Floats
-from wayveil.exports.parts import missing_cells, network_of_trips, point, whole_bars
-from wayveil.synthesis.estimates import Estimate, Interval, Runs, Visits
+from wayveil.accuracy.numbers import Numbers, judge_numbers
+from wayveil.arrays import Ints
+from wayveil.exports.parts import network_of_trips, note_of, point
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
 
@@ -65,55 +65,49 @@ def write_stop_flows(release: JudgedRelease, out: Path, bins: TimeBins) -> list[
     """One GeoJSON file of points. A tap is a visit and an entry, and nothing is known of exits."""
     flows = stop_flows(release.trips)
     features = flows["features"]
-    visits = release.estimate(Visits(("stop",)))
-    _set_bars(features, "visits", visits)
-    if release.visits_are_taps:
+    taps = release.visits_are_taps
+    if taps:
         for feature in features:
             feature["properties"] |= {"entries": feature["properties"]["visits"], "exits": None}
-        _set_bars(features, "entries", visits)
-        _set_bars(features, "exits", None)
-    else:
-        for name, kind in (("entries", "boardings"), ("exits", "alightings")):
-            values = np.array([feature["properties"][name] for feature in features], np.float64)
-            _set_bars(features, name, _known(release.interval(kind, np.arange(len(values)), values), values))
-    return _write(flows, release, "stops", out)
-
-
-def _known(ends: Interval | None, values: Floats) -> Estimate | None:
-    """The numbers with their ends, if these are known of all."""
-    return None if ends is None or np.isnan(ends[0]).any() else Estimate(values, *ends)
+    kinds = {"visits": "stops", "entries": "stops" if taps else "boardings", "exits": "alightings"}
+    for name, kind in kinds.items():
+        _set_bars(release, features, name, None if taps and name == "exits" else kind)
+    return _write(flows, release, "stop-flows", out)
 
 
 def write_edge_flows(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     """One GeoJSON file of lines."""
     flows, world = edge_flows(release.trips), release.world
     ends = [
-        world.index_of([flow["properties"][name] for flow in flows["features"]])
+        world.index_of([flow["properties"][name] for flow in flows["features"]]).astype(np.int64)
         for name in ("from_stop_id", "to_stop_id")
     ]
-    known = release.estimate(Runs(np.stack(ends, axis=1))) if flows["features"] else None
-    _set_bars(flows["features"], "trips", known)
-    return _write(flows, release, "edges", out)
+    _set_bars(release, flows["features"], "trips", "edges", ends[0] * world.size + ends[1])
+    return _write(flows, release, "edge-flows", out)
 
 
-def _write(flows: dict[str, Any], release: JudgedRelease, kind: str, out: Path) -> list[Path]:
-    """With a note for whoever reads the file: the verdict, what the bars hold, what is missing."""
-    verdict = release.accuracy.of(kind)
-    said = [] if verdict is None else [verdict.words]
-    flows["note"] = " ".join([*said, BARS, missing_cells(release)])
+def _write(flows: dict[str, Any], release: JudgedRelease, format: str, out: Path) -> list[Path]:
+    flows["note"] = f"{BARS} {note_of(release, format)}"
     out.write_text(json.dumps(flows), encoding="utf-8")
     return [out]
 
 
-def _set_bars(features: list[dict[str, Any]], name: str, known: Estimate | None) -> None:
+def _set_bars(
+    release: JudgedRelease,
+    features: list[dict[str, Any]],
+    name: str,
+    kind: str | None,
+    cells: Ints | None = None,
+) -> None:
     """The ends of the bars as properties of each feature; null where nothing is known."""
-    nothing = [None] * len(features)
-    found = whole_bars(known)
-    ends: tuple[list[Any], list[Any]] = (nothing, nothing)
-    if found is not None:
-        ends = found[0].tolist(), found[1].tolist()
-    for feature, low, high in zip(features, *ends, strict=True):
-        feature["properties"] |= {f"{name}_low": low, f"{name}_high": high}
+    low: list[Any] = [None] * len(features)
+    high = low
+    if kind is not None and features:
+        values = np.array([feature["properties"][name] for feature in features], np.float64)
+        asked = Numbers(name, values, kind, np.arange(len(values)) if cells is None else cells)
+        low, high = (end.to_list() for end in judge_numbers(release, asked, anyway=True).whole_ends())
+    for feature, least, most in zip(features, low, high, strict=True):
+        feature["properties"] |= {f"{name}_low": least, f"{name}_high": most}
 
 
 def _collection(features: Any) -> dict[str, Any]:

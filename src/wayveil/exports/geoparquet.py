@@ -10,7 +10,7 @@ import polars as pl
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.arrays import Floats
 from wayveil.exports.od import od_cells
-from wayveil.exports.parts import missing_cells, network_of_trips, texts
+from wayveil.exports.parts import network_of_trips, note_of, texts
 from wayveil.world.timebins import TimeBins
 
 # Well-known binary of a line between two points: little endian, type 2, two points, x y x y.
@@ -35,7 +35,9 @@ def write_geoparquet(release: JudgedRelease, out: Path, bins: TimeBins) -> list[
             "geometry": wkb_lines(lines.T),
         }
     )
-    table.write_parquet(out, metadata={"geo": json.dumps(_about(lines)), "wayveil": missing_cells(release)})
+    table.write_parquet(
+        out, metadata={"geo": json.dumps(_about(lines)), "wayveil": note_of(release, "geoparquet")}
+    )
     return [out]
 
 

@@ -8,10 +8,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.numbers import Numbers, judge_numbers
 from wayveil.answers.spreadsheets import write_csv
 from wayveil.answers.trip_periods import WEEKDAYS
-from wayveil.exports.parts import dates_of, journeys_of, texts, times_of, verdict_on, whole_bars
-from wayveil.synthesis.estimates import Ends
+from wayveil.exports.parts import dates_of, journeys_of, note_of, texts, times_of
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR, TimeBins
 
@@ -99,8 +99,8 @@ def write_od_month(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Pa
     return [out]
 
 
-def _with_note(table: pl.DataFrame, release: JudgedRelease, kind: str) -> pl.DataFrame:
-    return table.with_columns(note=pl.lit(verdict_on(release, kind), pl.String))
+def _with_note(table: pl.DataFrame, release: JudgedRelease, format: str) -> pl.DataFrame:
+    return table.with_columns(note=pl.lit(note_of(release, format), pl.String))
 
 
 def _ends(trips: Trips) -> dict[str, NDArray[np.int64]]:
@@ -118,16 +118,18 @@ def _counted(table: dict[str, NDArray[np.int64]]) -> pl.DataFrame:
 def _with_bars(
     release: JudgedRelease, cells: pl.DataFrame, bins: TimeBins | None, *, known: bool = True
 ) -> pl.DataFrame:
-    """The ends of the bars of each cell, where the model knows them."""
-    ends = None
-    if known and len(cells):
-        origin, destination = (cells[name].to_numpy() for name in ENDS)
-        asked = Ends(origin, destination, bins, None if bins is None else cells["bin"].to_numpy())
-        ends = whole_bars(release.estimate(asked))
-    if ends is None:
+    """The ends of the bars of each cell, where they are known."""
+    kind = "journeys" if bins is None else "journey-hours"
+    hourly = bins is None or bins.labels == TimeBins.hour_of_day().labels
+    if not (known and hourly and len(cells)):
         nothing = pl.lit(None, pl.Int64)
         return cells.with_columns(trips_low=nothing, trips_high=nothing)
-    return cells.with_columns(trips_low=pl.Series(ends[0]), trips_high=pl.Series(ends[1]))
+    origin, destination = (cells[name].to_numpy() for name in ENDS)
+    cell = origin * release.world.size + destination
+    cell = cell if bins is None else cell * bins.count + cells["bin"].to_numpy()
+    asked = Numbers(kind, cells["trips"].to_numpy().astype(np.float64), kind, cell)
+    low, high = judge_numbers(release, asked, anyway=True).whole_ends()
+    return cells.with_columns(trips_low=low, trips_high=high)
 
 
 def _clock_period(bin_: NDArray[np.int64], bins: TimeBins) -> tuple[pl.Series, pl.Series]:

@@ -14,7 +14,7 @@ import polars as pl
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
 from wayveil.exports.od import od_cells
-from wayveil.exports.parts import missing_cells
+from wayveil.exports.parts import note_of
 from wayveil.world.timebins import TimeBins
 
 VERSION: Final = b"0.2"
@@ -42,7 +42,7 @@ def write_omx(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
     with h5py.File(out, "w") as file:
         file.attrs["OMX_VERSION"] = np.bytes_(VERSION)
         file.attrs["SHAPE"] = np.array([size, size], np.int32)
-        file.attrs["note"] = missing_cells(release)
+        file.attrs["note"] = note_of(release, "omx")
         data, lookup = file.create_group("data"), file.create_group("lookup")
         lookup.create_dataset("zone", data=np.arange(1, size + 1, dtype=np.int32))
         lookup.create_dataset("stop_id", data=np.char.encode(release.world.ids, "utf-8"))

@@ -7,10 +7,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.numbers import WANTED, judge_tally
 from wayveil.answers.trip_periods import is_dated
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.exports.menu import MENU
-from wayveil.synthesis.estimates import Estimate
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 
@@ -27,9 +27,10 @@ NO_ALIGHTINGS = (
 )
 
 
-def missing_cells(release: JudgedRelease) -> str:
-    """Say what it means that a cell is not listed."""
-    return ALL_CELLS if release.visits_are_taps else HIDDEN_CELLS
+def note_of(release: JudgedRelease, format: str) -> str:
+    """Say for whoever reads a file: what to think of its numbers, of what they are, and what an empty cell means."""
+    missing = ALL_CELLS if release.visits_are_taps else HIDDEN_CELLS
+    return f"{judge_format(release, format, anyway=True)} {missing}".strip()
 
 
 def times_of(trips: Trips) -> NDArray[np.int64]:
@@ -83,28 +84,29 @@ def date_of(day: NDArray[np.int64]) -> pl.Series:
     return pl.Series(day, dtype=pl.Int64).cast(pl.Int32).cast(pl.Date)
 
 
-def whole_bars(known: Estimate | None) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Both ends in whole trips, not below zero; None where nothing is known."""
-    if known is None or known.interval is None:
-        return None
-    low, high = (np.maximum(end, 0) for end in known.interval)
-    return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
-
-
 def point(world: Network, stop: int) -> list[float]:
     """Longitude and latitude, as GeoJSON has them."""
     return [round(float(world.lon[stop]), 6), round(float(world.lat[stop]), 6)]
 
 
-def numbers_of(release: JudgedRelease, kind: str) -> str | None:
-    """The kind of question whose numbers a format shows: where visits are taps, every one boards."""
-    about = MENU[kind].about
-    return "stops" if about == "boardings" and release.visits_are_taps else about
+def kinds_of(release: JudgedRelease, format: str) -> list[str]:
+    """The kinds of question whose numbers a format shows: where visits are taps, every one boards."""
+    entry = MENU[format]
+    about = "stops" if entry.about == "boardings" and release.visits_are_taps else entry.about
+    hourly = entry.hourly if release.trips.time is not None else None
+    return [kind for kind in (about, hourly) if kind is not None]
 
 
-def verdict_on(release: JudgedRelease, kind: str) -> str | None:
-    """Verdict on the numbers in this format, and on those by hour; None if there is none."""
-    hourly = MENU[kind].hourly if release.trips.time is not None else None
-    about = (each for each in (numbers_of(release, kind), hourly) if each is not None)
-    said = [verdict.words for verdict in map(release.accuracy.of, about) if verdict is not None]
-    return " ".join(said) or None
+def judge_format(release: JudgedRelease, format: str, *, anyway: bool) -> str:
+    """Refuse a format of which no number is worth having, and say what to know of those of the others."""
+    judged, refused = [], []
+    for kind in kinds_of(release, format):
+        try:
+            judged.append(judge_tally(release, kind, anyway=anyway)[1])
+        except RefusedError as error:
+            refused.append(error)
+    if refused and not judged:
+        raise refused[0]
+    said = [one.verdict.words for one in judged if one.verdict is not None]
+    said += [str(error).removesuffix(f" {WANTED}") for error in refused]
+    return " ".join([*said, *(one.of_what for one in judged[:1])]).strip()

@@ -14,7 +14,7 @@ import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
-from wayveil.exports.parts import date_of, dates_of, missing_cells, moment, texts
+from wayveil.exports.parts import date_of, dates_of, moment, note_of, texts
 from wayveil.exports.station_activities import station_activities
 from wayveil.world.timebins import DAY, TimeBins
 
@@ -108,7 +108,7 @@ def data_package(release: JudgedRelease) -> dict[str, Any]:
         "station_activities": (
             "Entries and exits by stop and hour",
             "Entries are boardings; exits are empty where alightings are not in the data. "
-            + missing_cells(release),
+            + note_of(release, "tides"),
         ),
         "devices": (
             "Devices that stand for stops",

@@ -22,7 +22,7 @@ from wayveil.exports.matsim import write_matsim
 from wayveil.exports.menu import MENU
 from wayveil.exports.od import write_od, write_od_month
 from wayveil.exports.omx import write_omx
-from wayveil.exports.parts import numbers_of
+from wayveil.exports.parts import judge_format
 from wayveil.exports.registry import write_registry
 from wayveil.exports.station_activities import HOURS, write_station_activities
 from wayveil.exports.tides import write_tides
@@ -64,7 +64,7 @@ def export(
 ) -> list[Path]:
     """Write one format of the `MENU`; returns the files. `tides` and `gtfs-ride` are folders, `flowmap` two files.
 
-    What the verdict of the release calls noise is refused, unless it is wanted `anyway`. `put_on` is the date of
+    A format of which no number is worth having is refused, unless it is wanted `anyway`. `put_on` is the date of
     released trips that have none (or the week, where they have weekdays), for formats with dates; `feed` is the
     timetable whose runs `gtfs-ride` names. `stated` says anew what the plan did or did not say for formats about the
     release itself: curator, curator_type, purpose, region, contact.
@@ -86,6 +86,6 @@ def export(
         if is_dated(release.trips):
             raise ParameterError("these trips have dates of their own: omit --put-on")
         release = replace(release, trips=put_on_date(release.trips, parse_date(put_on)))
-    release.accuracy.refuse_noise(numbers_of(release, kind), anyway=anyway)
+    judge_format(release, kind, anyway=anyway)
     write = partial(write_gtfs_ride, feed=feed) if entry.feed else FORMATS[kind]
     return write(release, Path(out), bins)

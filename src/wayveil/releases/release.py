@@ -18,7 +18,7 @@ from wayveil.privacy.keys import public_text, signing_key
 from wayveil.privacy.ledger.conversion import Terms
 from wayveil.released.datasheet_page import datasheet_page
 from wayveil.released.verification import FORMAT, MANIFEST, SIGNATURE, hash_file
-from wayveil.releases.store import ACCURACY, DATASHEET, PLAN, TRIPS, WORLD, load_parts
+from wayveil.releases.store import ACCURACY, AGAIN, DATASHEET, PLAN, TRIPS, WORLD, load_parts
 from wayveil.showing import show
 from wayveil.trips.visits import write_joined, write_visits
 from wayveil.world.world import World
@@ -45,6 +45,8 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
             release.world.save(draft / WORLD)
             if release.plan is not None:
                 (draft / PLAN).write_text(release.plan, encoding="utf-8")
+            if release.accuracy.again is not None:
+                write_visits(release.accuracy.again, draft / AGAIN)
             (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
             (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
             (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")
@@ -65,8 +67,10 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
 class Release(JudgedRelease):
     """Private trips, the private model behind them, and the datasheet. All of it may be published."""
 
-    def ask(self, question: str, *, anyway: bool = True, **additions: Any) -> Answer:
+    def ask(self, question: str, *, anyway: bool = False, **additions: Any) -> Answer:
         """Answer a question about trips (`wayveil.answers.trip_questions`) or taps (`.answers`); costs nothing.
+
+        Numbers of which nothing is worth having are refused (`RefusedError`), unless they are wanted `anyway`.
 
         What may be added is what `wayveil.answers.asked.Asked.of` takes: `top`; `by` (hour, day, weekday, or a
         list such as "day,hour"); `between=("07:00", "09:00")`, `weekdays`, `on`, `route`, `stops`, `district` with

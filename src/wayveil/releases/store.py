@@ -4,6 +4,7 @@ trips.parquet    the private trips (trip_id, seq, stop_id)
 model.npz        the private model behind them, exactly; model.parquet the same as a table
 world.npz        the public world that they are over: places, moves, routes, names, coordinates
 accuracy.json    how far its numbers can be trusted: intervals and a verdict by kind of question
+again.parquet    the trips of the release made again with simulated noise: what noise does to any question
 wayveil.toml     the plan that it followed, where there was one
 datasheet.json   the guarantee, for machines; datasheet.html the same for people
 manifest.json    the hash of every file and the public key; manifest.sig its ed25519 signature
@@ -37,7 +38,7 @@ from wayveil.world.saved import KINDS, load_world
 from wayveil.world.world import World
 
 TRIPS, WORLD, PLAN = "trips.parquet", "world.npz", "wayveil.toml"
-DATASHEET, ACCURACY = "datasheet.json", "accuracy.json"
+DATASHEET, ACCURACY, AGAIN = "datasheet.json", "accuracy.json", "again.parquet"
 WORLDS = (*KINDS, Boardings)
 
 
@@ -63,7 +64,7 @@ def load_parts(
         world = load_world(folder / WORLD, WORLDS)
     world = world_of_release(datasheet, world, folder)
     trips = _load_trips(folder / TRIPS, world)
-    return trips, load_saved_model(folder, world, datasheet), datasheet, _load_accuracy(folder / ACCURACY)
+    return trips, load_saved_model(folder, world, datasheet), datasheet, _load_accuracy(folder, world)
 
 
 def holds_world(folder: Path) -> bool:
@@ -153,8 +154,10 @@ def _load_in_order(path: Path, kinds: Mapping[str, pl.DataType], world: World) -
     return Trips(location, offsets, world, time, history=History(marks=marks))
 
 
-def _load_accuracy(path: Path) -> Accuracy:
+def _load_accuracy(folder: Path, world: World) -> Accuracy:
+    path = folder / ACCURACY
+    again = _load_trips(folder / AGAIN, world) if (folder / AGAIN).is_file() else None
     try:
-        return Accuracy.of_record(json.loads(path.read_text()))
+        return Accuracy.of_record(json.loads(path.read_text()), again)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"does not say how accurate the release is ({error})", file=path) from error

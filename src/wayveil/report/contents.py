@@ -38,6 +38,16 @@ from wayveil.utility.stop_figures import origin_counts, stop_counts
 from wayveil.world.network import Network
 
 TOP = 20
+# The kinds of question whose numbers a section shows.
+SECTIONS = {
+    "stops": ("stops",),
+    "origins": ("boardings",),
+    "moves": ("edges",),
+    "journeys": ("journeys",),
+    "patterns": ("edges", "triples"),
+    "hours": ("hours",),
+    "lengths": ("lengths",),
+}
 _KINDS = {"contiguous": "Stops in a row", "gapped": "Stops in order, others in between"}
 _HEADS = {
     "raw_rank": "#",
@@ -63,12 +73,15 @@ class PatternTable:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a page shows of a release (and of the raw trips, where they may be seen)."""
+    """What a page shows of a release (and of the raw trips, where they may be seen).
+
+    `said` tells what to think of the numbers of each section.
+    """
 
     maps: Maps | None
     matrices: Matrices
     hours: Chart | None
-    lengths: Chart
+    lengths: Chart | None
     trie: Chart | None
     stops: list[Row]
     origins: list[Row]
@@ -79,6 +92,7 @@ class Contents:
     unanswered: list[str]
     expected: AnswerTable | None
     bars: NoiseBars
+    said: dict[str, str]
 
     @classmethod
     def of(
@@ -104,27 +118,37 @@ class Contents:
         if release is not None and isinstance(release.model, Nests):
             trie = trie_chart(release.model.nested(), world)
         ends, begins = bars.stops(), bars.boardings()
+        # A page that may be published shows no table of which nothing is worth having; it says so in its place.
+        withheld = (
+            {} if raw is not None else {name: bars.withholds(*kinds) for name, kinds in SECTIONS.items()}
+        )
         return cls(
             maps=flow_maps(world, private, raw) if isinstance(world, Network) else None,
             matrices=od_matrices(private, raw),
-            hours=hour_chart(private, raw, bars),
-            lengths=length_chart(private, raw, bars),
+            hours=None if withheld.get("hours") else hour_chart(private, raw, bars),
+            lengths=None if withheld.get("lengths") else length_chart(private, raw, bars),
             trie=trie,
-            stops=ranking(
+            stops=[]
+            if withheld.get("stops")
+            else ranking(
                 lambda i: str(names[i]),
                 stop_counts(private),
                 None if raw is None else stop_counts(raw),
                 top,
                 None if ends is None else lambda shown: (ends[0][shown], ends[1][shown]),
             ),
-            origins=ranking(
+            origins=[]
+            if withheld.get("origins")
+            else ranking(
                 lambda i: str(names[i]),
                 origin_counts(private),
                 None if raw is None else origin_counts(raw),
                 top,
                 None if begins is None else lambda shown: (begins[0][shown], begins[1][shown]),
             ),
-            moves=move_ranking(
+            moves=[]
+            if withheld.get("moves")
+            else move_ranking(
                 names,
                 PairFlows.of(edge_flows(private)),
                 None if raw is None else PairFlows.of(edge_flows(raw)),
@@ -132,11 +156,14 @@ class Contents:
                 bars,
             ),
             journeys=_journeys(release, private, raw, names, top, bars),
-            patterns=[_patterns(kind, private, raw, top, bars) for kind in _KINDS],
+            patterns=[]
+            if withheld.get("patterns")
+            else [_patterns(kind, private, raw, top, bars) for kind in _KINDS],
             answers=tables,
             unanswered=unanswered,
             expected=None if release is None else expected_table(release),
             bars=bars,
+            said={name: bars.say(*kinds) for name, kinds in SECTIONS.items()},
         )
 
     def charts(self) -> list[Chart]:

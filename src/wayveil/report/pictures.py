@@ -161,7 +161,8 @@ def top_table(
         place = {pattern: i for i, (pattern, _) in enumerate(side, 1)}
         columns[f"{label}_rank"] = pl.Series([place.get(p) for p in patterns], dtype=pl.Int64)
         columns[f"{label}_support"] = supports(sides[label], patterns, gapped=gapped)
-    ends = None if gapped or bars is None else bars.runs(patterns)
+    shown = np.asarray(columns["private_support"], np.int64)
+    ends = None if gapped or bars is None else bars.runs(patterns, shown)
     if ends is not None:
         columns |= {
             name: pl.Series(end).fill_nan(None) for name, end in zip(("low", "high"), ends, strict=True)

@@ -1,8 +1,7 @@
 """Tables of the busiest stops, moves and journeys: the release with its error bars, raw beside where it may be.
 
-Error bars for the numbers of a report, as far as the release knows them: free to publish.
-
-Where nothing is known, there is no bar, and the page says so.
+Error bars and words are those of the judge of the release: where nothing is known, there is no bar, and the page says
+so; where nothing is worth having, there is no table.
 """
 
 from collections.abc import Callable
@@ -14,16 +13,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.numbers import Judged, Numbers, judge_numbers
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.report.svg_map import PairFlows
-from wayveil.synthesis.estimates import Ends, Interval, Key, Runs, Visits
+from wayveil.synthesis.estimates import Interval
+from wayveil.synthesis.tallies import KINDS, tally
 from wayveil.trips.trips import Trips
 from wayveil.utility.origin_destination import od_pairs
-from wayveil.utility.stop_figures import busiest, origin_counts
+from wayveil.utility.stop_figures import busiest, origin_counts, stop_counts
+
+Counts = NDArray[np.int64]
+# Kinds of question by how many stops in a row they count.
+RUNS = {1: "stops", 2: "edges", 3: "triples"}
 
 
 class NoiseBars:
-    """Both ends of 95 % intervals; None where nothing is known."""
+    """Both ends of 95 % intervals (None where nothing is known), and what to think of each kind of number."""
 
     def __init__(self, release: JudgedRelease | None) -> None:
         self.release = release
@@ -36,88 +41,111 @@ class NoiseBars:
         counted = (self.trips(), self.boardings(), self.stops())
         return any(ends is not None for ends in counted) or bool(self.release.accuracy.bands)
 
+    def say(self, *kinds: str) -> str:
+        """Say what to think of all numbers of these kinds; nothing where there is no release or no such number."""
+        judged = [one for one in map(self._whole, kinds) if one is not None]
+        said = [one.verdict.words for one in judged if one.verdict is not None]
+        return " ".join(said)
+
+    def withholds(self, *kinds: str) -> bool:
+        """Tell that no number of these kinds is worth showing."""
+        judged = [one for one in map(self._whole, kinds) if one is not None]
+        return bool(judged) and not any(one.verdict is None or one.verdict.useful for one in judged)
+
     def stops(self) -> Interval | None:
         """Of visits per stop."""
-        return self._visits("stop")
+        return None if self.release is None else self._dense("stops", stop_counts(self.release.trips))
 
     def hours(self) -> Interval | None:
         """Of visits per hour of the day, where the release has times."""
-        timed = self.release is not None and self.release.trips.time is not None
-        return self._visits("hour") if timed else None
+        if self.release is None or self.release.trips.time is None:
+            return None
+        shown = tally("hours", self.release.trips).at(np.arange(24))
+        return self._dense("hours", shown)
 
     def trips(self) -> tuple[float, float] | None:
         """Of the number of trips."""
         if self.release is None:
             return None
-        ends = self.release.interval(
-            "total", np.zeros(1, np.int64), np.array([float(len(self.release.trips))])
-        )
+        ends = self._dense("total", np.array([len(self.release.trips)]))
         return None if ends is None else (float(ends[0][0]), float(ends[1][0]))
 
     def boardings(self) -> Interval | None:
         """Of trips that begin at each stop."""
-        if self.release is None:
-            return None
-        shown = origin_counts(self.release.trips)
-        return self.release.interval("boardings", np.arange(len(shown)), shown.astype(np.float64))
+        return None if self.release is None else self._dense("boardings", origin_counts(self.release.trips))
 
     def lengths(self, trips: NDArray[np.int64]) -> Interval | None:
         """Of trips with 0, 1, 2 ... stops, of which the release has so many; None where one of these is not known."""
-        if self.release is None:
-            return None
-        ends = self.release.interval("lengths", np.arange(len(trips)), trips.astype(np.float64))
+        ends = self._dense("lengths", trips)
         if ends is None or np.isnan(np.stack(ends)[:, trips > 0]).any():
             return None
         return np.nan_to_num(ends[0]), np.nan_to_num(ends[1])
 
     def total(self) -> tuple[float, float] | None:
         """Of all visits."""
-        ends = self._visits()
+        if self.release is None:
+            return None
+        ends = self._dense("visits", np.array([self.release.trips.visits]))
         return None if ends is None else (float(ends[0][0]), float(ends[1][0]))
 
-    def runs(self, patterns: list[tuple[int, ...]]) -> Interval | None:
+    def runs(self, patterns: list[tuple[int, ...]], trips: NDArray[np.int64]) -> Interval | None:
         """Of trips with these stops in a row; not a number where nothing is known of runs so long."""
         if self.release is None or not patterns:
             return None
-        out = np.full((2, len(patterns)), np.nan)
-        lengths = np.array([len(pattern) for pattern in patterns])
+        out, lengths = np.full((2, len(patterns)), np.nan), np.array([len(pattern) for pattern in patterns])
         for length in np.unique(lengths):
+            if int(length) not in RUNS:
+                continue
             some = np.flatnonzero(lengths == length)
-            found = self.release.estimate(Runs(np.array([patterns[i] for i in some], np.int32)))
-            if found is not None and found.interval is not None:
-                out[:, some] = found.interval
+            stops = np.array([patterns[i] for i in some], np.int64)
+            cells = stops @ (self.release.world.size ** np.arange(int(length))[::-1].astype(np.int64))
+            ends = self._ends(RUNS[int(length)], cells, trips[some])
+            if ends is not None:
+                out[:, some] = ends
         return None if np.isnan(out).all() else (out[0], out[1])
 
     def moves(self, a: NDArray[np.integer], b: NDArray[np.integer]) -> Interval | None:
         """Of trips between two neighbouring stops, both directions together."""
         if self.release is None or len(a) == 0:
             return None
-        sides = [
-            self.release.estimate(Runs(np.stack(pair, axis=1).astype(np.int32))) for pair in ((a, b), (b, a))
-        ]
-        known = [side for side in sides if side is not None and side.low is not None]
-        if len(known) < len(sides):
-            return None
-        value = sum(side.values for side in known)
-        down, up = (
-            np.hypot(*(np.abs(getattr(side, end) - side.values) for side in known)) for end in ("low", "high")
-        )
+        size, shown = np.int64(self.release.world.size), tally("edges", self.release.trips)
+        value, down, up = np.zeros((3, len(a)))
+        for one, other in ((a, b), (b, a)):
+            cells = one.astype(np.int64) * size + other
+            ends = self._ends("edges", cells, shown.at(cells))
+            if ends is None:
+                return None
+            value += shown.at(cells)
+            down, up = (
+                np.hypot(down, shown.at(cells) - ends[0]),
+                np.hypot(up, ends[1] - shown.at(cells)),
+            )
         return np.maximum(value - down, 0), value + up
 
-    def journeys(self, keys: NDArray[np.int64]) -> Interval | None:
+    def journeys(self, keys: NDArray[np.int64], trips: NDArray[np.int64]) -> Interval | None:
         """Of trips from an origin to a destination (origin x size + destination)."""
+        return self._ends("journeys", keys, trips)
+
+    def _whole(self, kind: str) -> Judged | None:
+        """The judgement of all cells of one kind."""
+        if self.release is None or (KINDS[kind].timed and self.release.trips.time is None):
+            return None
+        shown = tally(kind, self.release.trips)
+        return judge_numbers(self.release, Numbers(kind, shown.values, kind, shown.cells), anyway=True)
+
+    def _dense(self, kind: str, values: NDArray[np.integer] | NDArray[np.floating]) -> Interval | None:
+        return self._ends(kind, np.arange(len(values)), values)
+
+    def _ends(
+        self, kind: str, cells: NDArray[np.int64], values: NDArray[np.integer] | NDArray[np.floating]
+    ) -> Interval | None:
         if self.release is None:
             return None
-        found = self.release.estimate(Ends(*np.divmod(keys, self.release.world.size)))
-        return None if found is None else found.interval
-
-    def _visits(self, *keys: Key) -> Interval | None:
-        found = None if self.release is None else self.release.estimate(Visits(keys))
-        return None if found is None else found.interval
+        asked = Numbers(kind, np.asarray(values, np.float64), kind, cells)
+        judged = judge_numbers(self.release, asked, anyway=True)
+        return (judged.low, judged.high) if judged.known else None
 
 
-Counts = NDArray[np.int64]
-# Of normal noise: its deviation in mean absolute sizes.
 DEVIATION_OF_MEAN = sqrt(pi / 2)
 
 
@@ -235,7 +263,7 @@ def journey_ranking(
         counts[0],
         None if raw is None else counts[1],
         top,
-        None if bars is None else lambda shown: bars.journeys(keys[shown]),
+        None if bars is None else lambda shown: bars.journeys(keys[shown], counts[0][shown]),
     )
 
 

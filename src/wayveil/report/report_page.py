@@ -12,6 +12,7 @@ from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.released.datasheet_page import DatasheetView
+from wayveil.released.released_trips import say_of_what
 from wayveil.report import error_table
 from wayveil.report.contents import Contents
 from wayveil.report.page_files import COMPARISON, FurtherSection, environment, write_page
@@ -182,8 +183,9 @@ def _report(
         "version": sheet.get("wayveil", {}).get("version", ""),
         "moving": len(private) == 0 or bool(private.lengths.max() > 1),
         "bars": contents.bars.known,
+        "of_what": say_of_what(sheet),
         "hour_bars": contents.bars.hours() is not None,
-        "length_bars": "high" in contents.lengths.data.columns,
+        "length_bars": contents.lengths is not None and "high" in contents.lengths.data.columns,
         "raw_hours": raw is not None and raw.time is not None,
         "counted": isinstance(release.model, OfTaps),
         "card": scorecard,

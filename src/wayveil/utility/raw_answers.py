@@ -37,10 +37,10 @@ class RawAnswers:
     routes: NDArray[np.float64] | None = None
     bits: Bits | None = None
 
-    def __call__(self, release: JudgedRelease, asked: Asked) -> Answer:
+    def __call__(self, release: JudgedRelease, asked: Asked, *, anyway: bool = False) -> Answer:
         """Answer a question about visits with the columns `raw` and `plain_laplace`, whose noise has all of epsilon."""
         check_comparable(self.raw, release.trips)
-        answer = answer_question(release, asked)
+        answer = answer_question(release, asked, anyway=anyway)
         beside = self._beside(release, asked, answer.table)
         table = answer.table.with_columns(**{name: pl.Series(column) for name, column in beside.items()})
         return Answer(asked.question, table, f"{answer.note} {NOTICE}", internal=True)
@@ -54,7 +54,7 @@ class RawAnswers:
         noisy = self._plain_trips(release, asked, by)
         if noisy is not None:
             sides["plain_laplace"] = noisy
-        keys = [name for name in table.columns if name != "answer"]
+        keys = [name for name in table.columns if name not in ("answer", "low", "high")]
         for name, counts in sides.items():
             other = make_table(asked, raw, counts, by).rename({"answer": name})
             if asked.question == "line-load":

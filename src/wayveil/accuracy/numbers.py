@@ -1,0 +1,129 @@
+"""`judge_numbers`: the one way by which numbers leave a release, whoever shows them.
+
+It knows the interval of each number, what to think of numbers of such a question and size, and of what they are.
+Terminal, Python, pages, exports and trends call it and show its words, or show nothing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from wayveil.accuracy.accuracy import NOT_JUDGED
+from wayveil.accuracy.distances import find_verdict, judge_errors
+from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.paid_sizes import MEAN_IN_HALF
+from wayveil.accuracy.verdicts import Verdict
+from wayveil.arrays import Floats, Ints
+from wayveil.errors import RefusedError
+from wayveil.released.released_trips import say_of_what
+from wayveil.synthesis.estimates import Interval
+from wayveil.synthesis.tallies import Tally, tally
+
+HOLDS = "The true number lies between low and high in 95 of 100 cases (docs/accuracy.md)."
+NO_INTERVAL = "The interval of a single number is not known."
+WANTED = "To see the numbers all the same: --anyway (anyway=True)."
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Numbers of a release that are about to leave.
+
+    what     of what each is a number, in words
+    values   the numbers, as they will be shown
+    kind     the kind of question (`synthesis.tallies`) whose cells they are, or of which they are made
+    cells    which cells of it; None: they are made of it
+    ends     intervals that are known already, as of counted taps
+    pairs    these numbers and those of the release made again, row by row; None: they are cells
+    exact    whether they are cells of the kind, and not made of them
+    whole    whether they count people, and are not shares, minutes or people per seat
+    """
+
+    what: str
+    values: Floats
+    kind: str | None = None
+    cells: Ints | None = None
+    ends: Interval | None = None
+    pairs: tuple[Floats, Floats] | None = None
+    exact: bool = True
+    whole: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What is known of numbers: both ends of their 95 % intervals (not a number: not known), and words for people."""
+
+    low: Floats
+    high: Floats
+    verdict: Verdict | None
+    of_what: str
+
+    @cached_property
+    def known(self) -> bool:
+        """Tell whether any of the numbers has an interval."""
+        return bool((~np.isnan(self.low)).any())
+
+    @property
+    def words(self) -> str:
+        """Say what to think of the numbers, what their intervals hold, and of what they are."""
+        said = NOT_JUDGED if self.verdict is None else self.verdict.words
+        return " ".join(filter(None, [said, HOLDS if self.known else NO_INTERVAL, self.of_what]))
+
+    def whole_ends(self) -> tuple[pl.Series, pl.Series]:
+        """Both ends in whole trips, none of them below nothing; empty where nothing is known."""
+        low, high = np.floor(np.maximum(self.low, 0)), np.ceil(np.maximum(self.high, 0))
+        return pl.Series(low).fill_nan(None).cast(pl.Int64), pl.Series(high).fill_nan(None).cast(pl.Int64)
+
+
+def judge_numbers(release: JudgedRelease, numbers: Numbers, *, anyway: bool = False) -> Judged:
+    """Find what is known of these numbers; refuse them where all are noise or public knowledge is as good.
+
+    With `anyway`, they leave all the same, and the words say what they are.
+    """
+    release = release.whole
+    verdict = _verdict_on(release, numbers)
+    if verdict is not None and not verdict.useful and not anyway:
+        raise RefusedError(f"{verdict.words} {WANTED}")
+    low, high = _ends(release, numbers)
+    return Judged(low, high, verdict, say_of_what(release.datasheet))
+
+
+def judge_tally(release: JudgedRelease, kind: str, *, anyway: bool = False) -> tuple[Tally, Judged]:
+    """Count all cells of one kind of question in a release, and judge them."""
+    shown = tally(kind, release.whole.trips)
+    values = shown.values * release.whole.each_stands_for
+    return shown, judge_numbers(release, Numbers(kind, values, kind, shown.cells), anyway=anyway)
+
+
+def useful_among(release: JudgedRelease, kinds: Iterable[str | None]) -> list[bool]:
+    """Tell of which kinds of question some numbers may leave."""
+    found = (None if kind is None else release.accuracy.of(kind) for kind in kinds)
+    return [verdict is None or verdict.useful for verdict in found]
+
+
+def _verdict_on(release: JudgedRelease, numbers: Numbers) -> Verdict | None:
+    base = None if numbers.kind is None else release.accuracy.of(numbers.kind)
+    if base is None or not (numbers.pairs or numbers.whole):
+        return base
+    if numbers.pairs is None and (numbers.ends is None or numbers.exact):
+        return base.about(numbers.values)
+    if numbers.pairs is None:
+        assert numbers.ends is not None
+        values = np.maximum(numbers.values, 0)
+        off = np.where(values > 0, (numbers.ends[1] - numbers.ends[0]) / 2 * MEAN_IN_HALF, 0.0)
+        size = max(float(values.sum()), 1e-9)
+        return judge_errors(numbers.what, values, off, size, sure=base.sure).about(values)
+    found = find_verdict(numbers.what, *numbers.pairs, base, whole=numbers.whole)
+    return found.about(numbers.values)
+
+
+def _ends(release: JudgedRelease, numbers: Numbers) -> Interval:
+    found = numbers.ends
+    if found is None and numbers.kind is not None and numbers.cells is not None:
+        found = release.interval(numbers.kind, numbers.cells, numbers.values)
+    if found is None:
+        nothing = np.full(len(numbers.values), np.nan)
+        return nothing, nothing
+    return np.asarray(found[0], np.float64), np.asarray(found[1], np.float64)

@@ -1,0 +1,122 @@
+"""Every number of a release leaves with the same interval and the same words, or does not leave."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from bare_release import bare_release
+from ring_networks import ring_of_stops
+from wayveil.accuracy.accuracy import Accuracy
+from wayveil.accuracy.distances import with_sizes
+from wayveil.accuracy.sizes import NOISE, PUBLIC, USEFUL, find_sizes
+from wayveil.accuracy.verdicts import give_verdict
+from wayveil.answers.trends import find_trend
+from wayveil.errors import RefusedError
+from wayveil.exports.write import export
+from wayveil.mechanisms.markov import Markov
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.units import Trip
+from wayveil.report.report_page import report_html
+from wayveil.run import make_release
+from wayveil.synthesis.tallies import Tally, tally
+from wayveil.trips.trips import Trips
+
+RING = ring_of_stops(40, seconds=60)
+RNG = np.random.default_rng(1)
+STARTS = np.concatenate([np.repeat(np.arange(4), 900), RNG.integers(4, 40, 200)])
+TRIPS = Trips.of_lists([[at, (at + 1) % 40, (at + 2) % 40] for at in STARTS.tolist()], RING)
+SHEET = {
+    "guarantee": {"epsilon": "1", "unit": "trip", "bounds": {}, "sentence": "", "holds": True},
+    "deployment": {"basic": {"name": "one"}},
+}
+
+
+def known(verdict, again=TRIPS):
+    one = bare_release(TRIPS, SHEET)
+    return replace(one, known_accuracy=Accuracy({}, (verdict,), None, again))
+
+
+def noisy(kind):
+    """Large cells are off by a tenth and small ones are noise; all cells together are called noise."""
+    shown = tally(kind, TRIPS)
+    small = np.where(shown.cells % 2 == 0, 18.0, 0.0)
+    again = Tally(shown.cells, np.where(shown.values > 100, shown.values * 1.1, small))
+    verdict = give_verdict(kind, len(shown.cells), 1.0, 0.16, None, sure=True)
+    return with_sizes(replace(verdict, is_noise=True), shown, again, None, 1.0)
+
+
+def test_large_numbers_are_not_refused_because_small_ones_are_noise():
+    verdict = noisy("boardings")
+    assert verdict.is_noise
+    assert {each.word for each in verdict.sizes} == {USEFUL, NOISE}
+    answer = known(verdict).ask("boardings")
+    assert "100 to 1,000 typically off by" in answer.note
+    assert "noise" in answer.note
+    few = [str(RING.ids[30])]
+    with pytest.raises(RefusedError, match="noise; do not use"):
+        known(verdict).ask("boardings", stops=few, between=None)
+
+
+@pytest.mark.parametrize("error", [0.9, 0.5])
+def test_both_kinds_of_uselessness_stop_every_way_out(tmp_path, error):
+    """Noise and what public knowledge knows as well: one was refused in one place, the other in none."""
+    lost = known(give_verdict("edges", 40, 100.0, error, 0.4, sure=True))
+    word = "noise" if error > 0.7 else "no better than public knowledge"
+    for refused in (
+        lambda: lost.ask("pairs"),
+        lambda: export(lost, "edge-flows", tmp_path / "e.json"),
+    ):
+        with pytest.raises(RefusedError, match=f"{word}; do not use"):
+            refused()
+    assert f"{word}; do not use" in lost.ask("pairs", anyway=True).note
+    assert (
+        f"{word}; do not use"
+        in json.loads(export(lost, "edge-flows", tmp_path / "e.json", anyway=True)[0].read_text())["note"]
+    )
+
+
+def test_terminal_python_page_and_export_say_the_same_words(tmp_path):
+    one = known(noisy("boardings"))
+    words = one.accuracy.of("boardings").words
+    assert one.ask("boardings").note.startswith(words)
+    lost = known(give_verdict("boardings", 40, 100.0, 0.9, 0.4, sure=True))
+    page = report_html(release=replace(lost, datasheet=made(1).datasheet))
+    assert "Trips that begin at a stop: noise; do not use." in page
+    assert str(RING.names[0]) not in page.split("Where most trips begin")[1].split("</details>")[0]
+
+
+def made(seed):
+    return make_release(TRIPS, Markov(), epsilon=8, unit=Trip(), bits=SeededBits(seed), seed=seed)
+
+
+def test_a_question_is_judged_by_itself_and_not_by_the_nearest_kind():
+    """Districts were refused for single stops; what two releases of the same trips disagree in is what counts."""
+    bad = give_verdict("boardings", 40, 100.0, 0.9, None, sure=True)
+    areas = {"stop_id": RING.ids.tolist(), "district": ["a"] * 20 + ["b"] * 20}
+    answer = known(bad).ask("districts", districts=areas)
+    assert "1,000 to 10,000 typically off by 0 %" in answer.note
+    shaken = Trips.of_lists([[(at * 7) % 40, 1, 2] for at in STARTS.tolist()], RING)
+    with pytest.raises(RefusedError, match="Trips from one district to another: noise"):
+        known(bad, shaken.take(np.arange(400))).ask("districts", districts=areas)
+
+
+def test_a_trend_that_is_refused_names_what_these_releases_tell():
+    stops = give_verdict("stops", 40, 100.0, 0.9, None, sure=True)
+    total = give_verdict("visits", 1, 100.0, 0.01, None, sure=True)
+    pair = [
+        replace(one, known_accuracy=Accuracy({}, (stops, total), None), datasheet=one.datasheet | SHEET)
+        for one in (made(seed) for seed in (1, 2))
+    ]
+    with pytest.raises(RefusedError, match="These releases do tell: total"):
+        find_trend(pair, "stops")
+
+
+def test_sizes_that_public_knowledge_knows_as_well_say_so():
+    values = np.array([2_000.0, 500.0, 5.0])
+    sizes = find_sizes(values, values / 10, np.array([1_000.0, 20.0, 5.0]))
+    assert [each.word for each in sizes] == [USEFUL, PUBLIC, USEFUL]
+    table = pl.DataFrame([vars(each) for each in sizes])
+    assert table["least"].to_list() == [0, 100, 1_000]
