@@ -262,9 +262,9 @@ def test_what_check_recommends_leads_to_a_release_that_answers(wayveil, tmp_path
     assert sum(row["raw"] for row in json.loads(out)) >= 400
     assert wayveil("report", folder, "--quiet")[0] == 0
     # Where people who tapped got off is not known.
-    wanted = "stop-flows" if kind == "taps" else "od"
-    words = ("export", folder, "--format", wanted, "--out", "flows.csv", "--anyway")
-    assert wayveil(*words)[::2] == (0, "")
+    if kind != "taps":
+        words = ("export", folder, "--format", "od", "--out", "flows.csv", "--anyway")
+        assert wayveil(*words)[::2] == (0, "")
 
 
 def test_check_shows_what_each_bound_keeps_and_costs(wayveil, tmp_path):
