@@ -122,6 +122,13 @@ OTHER_DAYS = _listed(
     "the day of the first one, and how many there are",
     removed='`outside = "drop"`',
 )
+MOVING_DAYS = _listed(
+    "moving days",
+    "refusal",
+    "days are said, single visits are protected, and a trip has several of them",
+    "that there is such a trip",
+    removed="the unit `trip`, `rider` or `rider-day`, or no `days`",
+)
 KNOWN_PEOPLE = _listed(
     "known people",
     "refusal",

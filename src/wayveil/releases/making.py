@@ -7,6 +7,7 @@ from pathlib import Path
 
 from wayveil.counting.counter import TRAINED
 from wayveil.counting.engines import Engine, engine_for, read_files
+from wayveil.disclosures import MOVING_DAYS
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget
@@ -163,7 +164,8 @@ def _refuse_moving_days(order: Order) -> None:
         raise ParameterError(
             f"the unit `{order.unit.name}` protects single visits, and trips of several visits are of the day of the "
             "first: one visit more could move a whole trip to another day. Use the unit trip, rider or rider-day, or "
-            "omit the days. Nothing was spent"
+            "omit the days. Nothing was spent",
+            tells=MOVING_DAYS,
         )
 
 
