@@ -22,7 +22,7 @@ from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.units import Rider
 from wayveil.releases.order import default_mechanism
 from wayveil.run import make_release
-from wayveil.simulate.day import draw_departures
+from wayveil.simulate.city import draw_departures
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.riders import reachable_stops
 from wayveil.trips.history import MADE_UP

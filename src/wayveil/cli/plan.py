@@ -10,6 +10,7 @@ import typer
 from wayveil.cli.options import AsJson, grouped, present, present_rows
 from wayveil.cli.plan_options import PlanOptions
 from wayveil.errors import ParameterError
+from wayveil.progress import shown
 
 if TYPE_CHECKING:
     from wayveil.plan.plan import Plan
@@ -36,7 +37,12 @@ class WriteOptions(PlanOptions):
 
 @grouped
 def plan(options: WriteOptions) -> None:
-    """Write a plan from options, or check one and say what it costs. No row is read, nothing is spent.
+    """Say what needs take, write a plan from options, or say what one costs. No row is read, nothing is spent.
+
+    With --need and the number of rides, simulated riders tell the least epsilon that meets the needs (with --epsilon:
+    how exact the answers are at that); exit code 1 if none within the policy does.
+
+        wayveil plan rides.csv -w city.zip --rows pairs --need "boardings per stop, within 10 %" --with rides=30000
 
     A plan of a series in the format before (plan.toml) is read as well: --save writes it as the plan of today.
 
@@ -51,6 +57,9 @@ def plan(options: WriteOptions) -> None:
             [{"key": key, "meaning": words} for key, words in explain_keys()], as_json=options.as_json
         )
         return
+    if options.need and options.every is None:
+        _say_promise(options)
+        return
     found = _start_series(options) if options.every is not None else options.plan_to_follow()
     if options.save is not None:
         write_plan(found, options.save)
@@ -63,6 +72,32 @@ def plan(options: WriteOptions) -> None:
         typer.echo(plan_text(found))
         return
     _say_costs(found, as_json=options.as_json)
+
+
+def _say_promise(options: WriteOptions) -> None:
+    """Find what the needs take, say it, and write the plan with it."""
+    from wayveil.plan.files import write_plan
+    from wayveil.plan.guess import release_command
+    from wayveil.plan.promise import promise, refuse_above
+
+    with shown(not options.as_json):
+        found = promise(
+            options.plan_to_follow(epsilon="1") if options.epsilon is None else options.plan_to_follow()
+        )
+    epsilon = options.epsilon or (None if found.epsilon is None else f"{found.epsilon:g}")
+    if options.epsilon is not None:
+        refuse_above(found, options.epsilon)
+    plan = None if epsilon is None else found.plan.changed(epsilon=epsilon)
+    command = None if plan is None else release_command(plan)
+    if options.as_json:
+        present({**found.facts(), "command": command}, as_json=True)
+    else:
+        for line in (*found.lines(), *([] if command is None else ["To release it:", f"  {command}"])):
+            typer.echo(line)
+    if options.save is not None and plan is not None:
+        write_plan(plan, options.save)
+    if found.epsilon is None:
+        raise typer.Exit(1)
 
 
 def _start_series(options: WriteOptions) -> "Plan":

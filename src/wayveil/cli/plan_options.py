@@ -274,6 +274,8 @@ class PlanOptions:
         found = {key: value for key, value in said.items() if value is not None}
         if self.trips_out is not None:
             found["trips_out"] = trips_wanted(self.trips_out)
+        if "epsilon" in more and self.epsilon is None:
+            found["epsilon"] = more["epsilon"]
         return found | parse_keys(self.others or [])
 
     def _columns(self) -> dict[str, str] | str | None:

@@ -4,6 +4,7 @@ Exact facts about the raw data, for the data holder's eyes only: whoever chooses
 """
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from shlex import join
 from typing import Any
@@ -267,13 +268,16 @@ def release_command(plan: Plan) -> str:
     for key, value in keys.items():
         option = _OPTIONS.get(key, f"--{key.replace('_', '-')}")
         if key in _PLAIN:
-            words += [option, f"{value:g}" if isinstance(value, float) else str(value)]
+            number = isinstance(value, float | Fraction)
+            words += [option, f"{float(value):g}" if number else str(value)]
         elif value is True and key in ("new_people", "tuned_on_data"):
             words.append(option)
         elif key == "columns" and isinstance(value, dict):
             words += [word for ours, theirs in value.items() for word in ("--map", f"{ours}={theirs}")]
         elif key == "columns":
             words += ["--columns", str(value)]
+        elif key == "needs":
+            words += [word for need in plan.needs for word in ("--need", str(need))]
         elif key == "parameters":
             words += [word for name, each in value.items() for word in ("--set", f"{name}={each}")]
     return join(words)

@@ -52,7 +52,7 @@ ASKED: Mapping[str, Asked] = {
     "edges": Asked("load per line", ("line-load", "line load", "load"), {"taps": ENDS}),
 }
 _WORDS = {words: name for name, asked in ASKED.items() for words in (name, asked.words, *asked.also)}
-_CHANGE = re.compile(r"change (?:against|since) .+? of (?P<rest>.+)")
+_CHANGE = re.compile(r"change (?:against|since) (?:last \w+|the release before) of (?P<rest>.+)")
 _CLAUSES = {
     "top": re.compile(r"(?:the )?(?:top|busiest|largest) (?P<top>\d+)|the (?P<also>\d+) (?:busiest|largest)"),
     "within": re.compile(r"(?:within|at least) (?P<within>[\d.]+) ?%"),
@@ -66,6 +66,8 @@ CHEAP = {"total": Fraction(3, 100), "hours": Fraction(4, 100)}
 # A law of stops by size that no data set was asked for: the r-th busiest has r^-0.8 times the trips of the first.
 STEEPNESS = 0.8
 BUSY_HOURS = 12
+# The middle one of the 24 hours of a day has about this part of the rides, one over it.
+USUAL_HOUR = 45
 USUAL_DISTRICTS = 8
 STOPS_OF_A_TRIP = 8
 # A change is a difference of two releases, and must stand clear of the noise of both.
@@ -230,7 +232,7 @@ def effort(need: Need, size: Size) -> float:
     """
     cells = size.cells(need)
     if need.question in ("total", "hours"):
-        share = 1 / cells
+        share = 1 / (cells if cells < BUSY_HOURS else USUAL_HOUR)
     else:
         ranks = [rank**-STEEPNESS for rank in range(1, cells + 1)]
         asked = cells if need.top is None else min(need.top, cells)

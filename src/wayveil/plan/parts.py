@@ -153,6 +153,13 @@ class WorldVersion(Part):
     )
 
 
+class Expected(Part):
+    """What is publicly known of the size of the data: for `wayveil plan`, which reads no row."""
+
+    rides: int | None = Field(None, ge=1, description="Rides (taps) of a release, about: stated, never read.")
+    people: int | None = Field(None, ge=1, description="Riders who make them, about. Default: rides / 5.")
+
+
 class Allowance(Part):
     """What one unit may lose from the data of one span of time, for ever: the policy of a series."""
 

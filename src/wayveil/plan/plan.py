@@ -18,6 +18,7 @@ from wayveil.plan.parts import (
     OPEN_END,
     Allowance,
     Cadence,
+    Expected,
     Machine,
     Method,
     Output,
@@ -32,6 +33,7 @@ from wayveil.releases.hold import DEFAULT_DELTA
 
 SECTIONS: dict[str, type[Part]] = {
     "source": Source,
+    "expected": Expected,
     "protection": Protection,
     "method": Method,
     "output": Output,
@@ -93,6 +95,7 @@ class Plan(Part):
     source: Source = Field(default_factory=Source)
     worlds: tuple[WorldVersion, ...] = ()
     needs: tuple[Need, ...] = ()
+    expected: Expected = Field(default_factory=Expected)
     protection: Protection
     method: Method = Field(default_factory=Method)
     output: Output = Field(default_factory=Output)
