@@ -245,7 +245,7 @@ def test_a_plan_in_python_goes_to_its_folder_and_an_unknown_option_is_refused(tm
     )
     made = wv.release(plan)
     use = made.datasheet["deployment"]["basic"]["intended_use"]
-    assert use == "for boardings, the 50 largest, within 10%"
+    assert use == "for boardings per stop, top 50, within 10 %"
     assert (tmp_path / "release-report.html").is_file()
     assert (tmp_path / "release-exports" / "release_station-activities.csv").is_file()
     assert (tmp_path / "release" / "wayveil.toml").is_file()
