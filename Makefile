@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 RUN    := $(VENV)/bin
 
-.PHONY: demo test coverage lint bench audit bounds pythons release-check clean install dev
+.PHONY: demo test coverage lint bench audit bounds pythons release-check docs clean install dev
 
 demo: install  ## the main job end to end: a city, its riders, a private release, a report
 	$(RUN)/wayveil demo --out demo
@@ -45,6 +45,9 @@ pythons:  ## the tests on every supported Python that is on this machine, each i
 	  then $(MAKE) test PYTHON=python$$version VENV=$(VENV)/python$$version || exit 1; \
 	  else echo "python$$version is not on this machine: skipped"; fi; done
 
+docs: $(VENV)/installed-docs  ## the site, offline: docs/_build/index.html; warnings are errors, notebooks are run
+	$(RUN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+
 release-check: dev  ## ready for a tag: version, changelog, wheel, sdist, metadata, licences, bill of materials
 	$(RUN)/python -m tools.release_check --out dist
 
@@ -62,5 +65,9 @@ $(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/installed
 
+$(VENV)/installed-docs: pyproject.toml | $(VENV)/bin/python
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) demo dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

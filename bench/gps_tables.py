@@ -1,6 +1,6 @@
 """GPS traces, all mechanisms: the tables of the DP-Loc study beside its own figures, and the field's GPS set.
 
-    python -m bench.gps_tables                              go on for at most 30 minutes, then write docs/gps.md
+    python -m bench.gps_tables                              go on for at most 30 minutes, then write docs/gps-measured.md
     python -m bench.gps_tables --minutes 0                  write the tables from what was measured before
     python -m bench.gps_tables streets-250 --trips 20000    one city, fewer trips
 
@@ -37,7 +37,7 @@ from wayveil.utility.figures import ceiling, empty, floor
 from wayveil.world.grid import Grid
 
 HERE = Path(__file__).parent
-STORE, PAGE = HERE / "results" / "gps_tables", HERE.parent / "docs" / "gps.md"
+STORE, PAGE = HERE / "results" / "gps_tables", HERE.parent / "docs" / "gps-measured.md"
 BEGIN, END = "<!-- tables: made by `python -m bench.gps_tables` -->", "<!-- end of tables -->"
 CITIES = ("streets-250", "streets-500", "shenzhen", "wandering-250", "wandering-500")
 SEED = 7
@@ -182,7 +182,7 @@ def _keys(cells: list[dict]) -> list[str]:
 
 
 def write_page() -> None:
-    """Put the tables of everything measured between the marks of docs/gps.md."""
+    """Put the tables of everything measured between the marks of docs/gps-measured.md."""
     seen = sorted({(kept["city"], kept["trips"]) for kept in map(_load, STORE.glob("*.json"))})
     lines = [BEGIN, ""]
     for city, trips in sorted(seen, key=lambda one: (CITIES.index(one[0]), one[1])):

@@ -30,7 +30,7 @@ networks, which halves their errors of stops there, and trees buy the numbers of
 epsilon, which takes away what PPDP had too much; their rows were not measured again. `tap-margins` releases boardings,
 not trips: see [taps.md](taps.md).
 
-**GPS traces on grids** are measured elsewhere: [gps.md](gps.md) has all mechanisms (five releases each, with standard
+**GPS traces on grids** are measured elsewhere: [gps-measured.md](gps-measured.md) has all mechanisms (five releases each, with standard
 errors), the [notebook](mechanisms/weave-notebook.md) AdaTrace and PrivTrace. On Shenzhen's taxis without times Weave is
 as good as both or better on all 21 figures; nearest is the F1 of patterns at epsilon 2, where PrivTrace is level (.670
 against .67; with times, which cost a sixth of the budget, PrivTrace is ahead). On the simulated city of 120,000 trips
@@ -39,7 +39,7 @@ coarse patterns (F1 .94 against .90, support off by .07 against .14) and the 50 
 cells (84 and 86 % against 75 and 72 % of `dp-loc`); of the 10 most frequent both find 64 %, of the top 20 `dp-loc`
 finds 75 % and Weave 71 %. At epsilon 0.5 and 2 `dp-loc` is ahead on the top 10 and 20 (62 and 69 % against 54 and 65 %;
 88 and 81 % against 68 and 76 %), Weave on the top 50 and 100. On a second city of streets (that of the
-[study](gps.md#the-dp-loc-study-table-by-table), 121,622 trips, 250 m) `dp-loc` is ahead on the top 20, 50 and 100 (82,
+[study](gps-measured.md#the-dp-loc-study-table-by-table), 121,622 trips, 250 m) `dp-loc` is ahead on the top 20, 50 and 100 (82,
 80 and 91 % against 70, 74 and 90 % at epsilon 1; 91, 90 and 96 % against 83, 75 and 92 % at 2), and `markov` is ahead
 of `od-hops` on the top 10 and 20 at epsilon 1 (42 and 55 % against 18 and 46 %). Of drivers who wander, `dp-loc` and
 `od-hops` find none or few of them; `markov` finds more than Weave of the top 10 (84 % against 70 % at epsilon 1, 48 %

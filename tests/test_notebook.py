@@ -1,18 +1,46 @@
-"""The notebook of the documentation runs, and its objects show themselves."""
+"""The notebooks of the documentation run, and the objects of the first show themselves."""
 
+import contextlib
+import io
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 
-NOTEBOOK = Path(__file__).parents[1] / "docs" / "walkthrough.ipynb"
+NOTEBOOKS = sorted((Path(__file__).parents[1] / "docs" / "notebooks").glob("*.ipynb"))
+FIRST = "first-release"
 
 
-def test_the_walkthrough_runs_and_every_object_shows_itself(tmp_path):
-    book = nbformat.read(NOTEBOOK, as_version=4)
+def read(path):
+    book = nbformat.read(path, as_version=4)
     assert not any(cell.get("outputs") for cell in book.cells), "outputs are not kept in the project"
+    return book
+
+
+def test_there_are_four():
+    assert len(NOTEBOOKS) == 4
+
+
+@pytest.mark.parametrize(
+    "path", [each for each in NOTEBOOKS if each.stem != FIRST], ids=lambda path: path.stem
+)
+def test_every_cell_of_a_notebook_runs_and_its_release_beats_its_floor(path, monkeypatch, tmp_path):
+    monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path))
+    mpl.use("Agg")
+    code = [cell.source for cell in read(path).cells if cell.cell_type == "code"]
+    assert any("assert" in text and "floor" in text for text in code)
+    names: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for text in code:
+            exec(compile(text, path.name, "exec"), names)
+
+
+def test_the_first_release_runs_and_every_object_shows_itself(tmp_path):
+    (path,) = (each for each in NOTEBOOKS if each.stem == FIRST)
+    book = read(path)
     nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [
         output["data"]

@@ -135,7 +135,7 @@ def test_the_pages_in_the_docs_are_made_of_their_records():
     assert sorted({record["study"] for record in kept}) == studies()
     made = written(DOCS)
     named = {path.relative_to(DOCS).as_posix() for path in made}
-    assert {"studies.md", "mechanisms/mobitrie.md", "tree-studies.md", "taps.md"} <= named
+    assert {"studies.md", "mechanisms/mobitrie.md", "tree-studies.md", "taps-measured.md"} <= named
     for path, text in made.items():
         assert path.read_text(encoding="utf-8") == text, (
             f"{path}: run python -m wayveil.lab.studies.docs docs/"

@@ -19,8 +19,10 @@ from wayveil.answers.load import count_load
 from wayveil.answers.questions import QUESTIONS
 from wayveil.answers.visit_counts import Counted, count_routes, count_visits_of
 from wayveil.errors import ParameterError
+from wayveil.showing import show
 from wayveil.synthesis.estimates import Estimate, Key, Runs
 from wayveil.synthesis.model import OfTaps
+from wayveil.trips.frames import to_pandas
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.world.world import World
@@ -54,6 +56,13 @@ class Answer:
     note: str
     internal: bool = False
     title: str = ""
+
+    def to_pandas(self) -> Any:
+        """Return the table for pandas, which has to be installed."""
+        return to_pandas(self.table)
+
+    def _repr_html_(self) -> str:
+        return show(self)
 
 
 def answer_question(release: JudgedRelease, asked: Asked, *, anyway: bool = False) -> Answer:

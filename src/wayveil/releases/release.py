@@ -99,10 +99,18 @@ class Release(JudgedRelease):
         return cls(trips, model, datasheet, known_accuracy=accuracy, manifest=manifest)
 
     def map(self) -> Any:
-        """The flows of the release on its network, as a picture that notebooks show and `save` writes."""
+        """Draw the flows of the release on its network: a picture that notebooks show and `save` writes."""
         from wayveil.report.display import draw_map  # drawing takes long to load
 
         return draw_map(self.whole)
+
+    def plot(self) -> Any:
+        """Return the picture of `map`, by the name that people look for first."""
+        return self.map()
+
+    def to_pandas(self) -> Any:
+        """Return the released trips, a row per visit, for pandas, which has to be installed."""
+        return self.trips.to_pandas()
 
     def __repr__(self) -> str:
         return f"<Release of {self.released_trips:,} trips: {self.datasheet['guarantee']['sentence']}>"

@@ -38,6 +38,9 @@ class Chart:
         """The picture by itself, for notebooks."""
         return self._alone() if self.plain else self.svg
 
+    def _repr_html_(self) -> str:
+        return self._repr_svg_()
+
     def _alone(self) -> str:
         head, rest = self.svg.replace(GROUND, self.ground).split(">", 1)
         named = head if "xmlns=" in head else f'{head} xmlns="http://www.w3.org/2000/svg"'

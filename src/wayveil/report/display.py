@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.answers.answers import Answer
 from wayveil.errors import ParameterError
 from wayveil.privacy.ledger import Ledger
 from wayveil.released.datasheet_page import promise, spends, words
@@ -64,6 +65,11 @@ def _(thing: Scorecard) -> str:
         for figure in thing
     ]
     return _table(heads, rows, len(rows)) + f"<p><em>{escape(thing.notice)}</em></p>"
+
+
+@display.register
+def _(thing: Answer) -> str:
+    return thing.table._repr_html_() + f"<p><em>{escape(thing.note)}</em></p>"
 
 
 @display.register

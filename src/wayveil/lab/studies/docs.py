@@ -113,7 +113,7 @@ reason, or not reproducible. Made by `python -m wayveil.lab.studies.docs docs/ p
 --out page/` leaves in `page/figures.json` (kept in `figures/study-*.json`); every sentence is computed from the figures
 of the run that its section names.
 
-```
+```text
 wayveil lab study list
 wayveil lab study mobitrie --quick --out page/                       # minutes, on data of our own
 wayveil lab study mobitrie --full --data public-data/ --out page/    # as often as the study did: hours
