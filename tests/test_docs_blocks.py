@@ -1,4 +1,4 @@
-"""Code on the pages is true: commands and Python are run as they stand, or marked as shown only (```text).
+"""Code on the pages is true: commands and Python are run as they stand, or shown only (```text, or no mark).
 
 On every page each `wayveil` command, run or shown, must have options that exist. Blocks marked `sh` or
 `python` are run, page by page, in a folder with the files that the pages speak of; only the README and the pages under
@@ -25,7 +25,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path for path in [ROOT / "README.md", *DOCS.rglob("*.md")] if "_build" not in path.parts)
 # Pages whose blocks are run here. The first hour has a test of its own, which also looks at the answers.
 RUN = [ROOT / "README.md", DOCS / "start.md", *sorted((DOCS / "howto").glob("*.md"))]
-KINDS = {"sh", "python", "text", "toml", "console", "pycon", "{toctree}", "{include}"}
+KINDS = {"", "sh", "python", "text", "toml", "console", "pycon", "{toctree}", "{include}"}
 BLOCK = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
