@@ -39,8 +39,8 @@ coarse patterns (F1 .94 against .90, support off by .07 against .14) and the 50 
 cells (84 and 86 % against 75 and 72 % of `dp-loc`); of the 10 most frequent both find 64 %, of the top 20 `dp-loc`
 finds 75 % and Weave 71 %. At epsilon 0.5 and 2 `dp-loc` is ahead on the top 10 and 20 (62 and 69 % against 54 and 65 %;
 88 and 81 % against 68 and 76 %), Weave on the top 50 and 100. On a second city of streets (that of the
-[study](gps-measured.md#the-dp-loc-study-table-by-table), 121,622 trips, 250 m) `dp-loc` is ahead on the top 20, 50 and 100 (82,
-80 and 91 % against 70, 74 and 90 % at epsilon 1; 91, 90 and 96 % against 83, 75 and 92 % at 2), and `markov` is ahead
+[study](gps-measured.md#the-dp-loc-study-table-by-table), 121,622 trips, 250 m) `dp-loc` is ahead on the top 20, 50 and 100
+(82, 80 and 91 % against 70, 74 and 90 % at epsilon 1; 91, 90 and 96 % against 83, 75 and 92 % at 2), and `markov` is ahead
 of `od-hops` on the top 10 and 20 at epsilon 1 (42 and 55 % against 18 and 46 %). Of drivers who wander, `dp-loc` and
 `od-hops` find none or few of them; `markov` finds more than Weave of the top 10 (84 % against 70 % at epsilon 1, 48 %
 against 30 % at 0.5), Weave more of the others from epsilon 1 on. On Shenzhen, where such runs step back and forth and
