@@ -30,23 +30,23 @@ networks, which halves their errors of stops there, and trees buy the numbers of
 epsilon, which takes away what PPDP had too much; their rows were not measured again. `tap-margins` releases boardings,
 not trips: see [taps.md](taps.md).
 
-**GPS traces on grids** are measured elsewhere: [gps-measured.md](gps-measured.md) has all mechanisms (five releases each, with standard
-errors), the [notebook](mechanisms/weave-notebook.md) AdaTrace and PrivTrace. On Shenzhen's taxis without times Weave is
-as good as both or better on all 21 figures; nearest is the F1 of patterns at epsilon 2, where PrivTrace is level (.670
-against .67; with times, which cost a sixth of the budget, PrivTrace is ahead). On the simulated city of 120,000 trips
-with cells of 250 m at epsilon 1 Weave leads on queries (.042 against .120 of `dp-loc` and `od-hops`), ends, diameters,
-coarse patterns (F1 .94 against .90, support off by .07 against .14) and the 50 and 100 most frequent runs of single
-cells (84 and 86 % against 75 and 72 % of `dp-loc`); of the 10 most frequent both find 64 %, of the top 20 `dp-loc`
-finds 75 % and Weave 71 %. At epsilon 0.5 and 2 `dp-loc` is ahead on the top 10 and 20 (62 and 69 % against 54 and 65 %;
-88 and 81 % against 68 and 76 %), Weave on the top 50 and 100. On a second city of streets (that of the
-[study](gps-measured.md#the-dp-loc-study-table-by-table), 121,622 trips, 250 m) `dp-loc` is ahead on the top 20, 50 and 100
-(82, 80 and 91 % against 70, 74 and 90 % at epsilon 1; 91, 90 and 96 % against 83, 75 and 92 % at 2), and `markov` is ahead
-of `od-hops` on the top 10 and 20 at epsilon 1 (42 and 55 % against 18 and 46 %). Of drivers who wander, `dp-loc` and
-`od-hops` find none or few of them; `markov` finds more than Weave of the top 10 (84 % against 70 % at epsilon 1, 48 %
-against 30 % at 0.5), Weave more of the others from epsilon 1 on. On Shenzhen, where such runs step back and forth and
-Weave cuts corners, `markov`, `dp-loc` and `od-hops` find more of them (88, 70 and 70 % of the top 10 at epsilon 1
-against 40 %): use one of these if that is the question. `recommend` compares mechanisms on simulated trips of the same
-world, by the figure of each question, runs of cells among them.
+**GPS traces on grids** are measured elsewhere: [gps-measured.md](gps-measured.md) has all mechanisms (five releases
+each, with standard errors), the [notebook](mechanisms/weave-notebook.md) AdaTrace and PrivTrace. On Shenzhen's taxis
+without times Weave is as good as both or better on all 21 figures; nearest is the F1 of patterns at epsilon 2, where
+PrivTrace is level (.670 against .67; with times, which cost a sixth of the budget, PrivTrace is ahead). On the
+simulated city of 120,000 trips with cells of 250 m at epsilon 1 Weave leads on queries (.042 against .120 of `dp-loc`
+and `od-hops`), ends, diameters, coarse patterns (F1 .94 against .90, support off by .07 against .14) and the 50 and
+100 most frequent runs of single cells (84 and 86 % against 75 and 72 % of `dp-loc`); of the 10 most frequent both
+find 64 %, of the top 20 `dp-loc` finds 75 % and Weave 71 %. At epsilon 0.5 and 2 `dp-loc` is ahead on the top 10 and
+20 (62 and 69 % against 54 and 65 %; 88 and 81 % against 68 and 76 %), Weave on the top 50 and 100. On a second city
+of streets (that of the [study](gps-measured.md#the-dp-loc-study-table-by-table), 121,622 trips, 250 m) `dp-loc` is
+ahead on the top 20, 50 and 100 (82, 80 and 91 % against 70, 74 and 90 % at epsilon 1; 91, 90 and 96 % against 83, 75
+and 92 % at 2), and `markov` is ahead of `od-hops` on the top 10 and 20 at epsilon 1 (42 and 55 % against 18 and 46
+%). Of drivers who wander, `dp-loc` and `od-hops` find none or few of them; `markov` finds more than Weave of the top
+10 (84 % against 70 % at epsilon 1, 48 % against 30 % at 0.5), Weave more of the others from epsilon 1 on. On
+Shenzhen, where such runs step back and forth and Weave cuts corners, `markov`, `dp-loc` and `od-hops` find more of
+them (88, 70 and 70 % of the top 10 at epsilon 1 against 40 %): use one of these if that is the question. `recommend`
+compares mechanisms on simulated trips of the same world, by the figure of each question, runs of cells among them.
 
 **The rivals are tuned with the answer in view.** Each has a small grid of parameters, and every figure at every epsilon
 shows the setting that is best for that figure and epsilon: more than any user could have. The Markov line's third
