@@ -1,6 +1,6 @@
 """GPS traces, all mechanisms: the tables of the DP-Loc study beside its own figures, and the field's GPS set.
 
-    python -m bench.gps_tables                              go on for at most 30 minutes, then write docs/gps-measured.md
+    python -m bench.gps_tables                              go on for 30 minutes at most, write docs/gps-measured.md
     python -m bench.gps_tables --minutes 0                  write the tables from what was measured before
     python -m bench.gps_tables streets-250 --trips 20000    one city, fewer trips
 
