@@ -76,7 +76,7 @@ def prepared(tmp_path_factory):
     with contextlib.chdir(home), pytest.MonkeyPatch.context() as patch:
         patch.setenv("WAYVEIL_HOME", str(home / "keys"))
         city = wv.read_gtfs(wv.lab.write_city("city.zip", 3, stops=40, lines=3))
-        riders = wv.lab.simulate_city(city, 1_500, seed=3)
+        riders = wv.lab.simulate_city(city, 6_000, seed=3)
         for name in ("trips.csv", "trips.parquet"):
             wv.write_visits(riders.trips, name, riders=True)
         half = ["north" if lat > city.lat.mean() else "south" for lat in city.lat]
@@ -88,7 +88,7 @@ def prepared(tmp_path_factory):
         pl.DataFrame(taps, schema=["event_time", "stop_id", "card_id"], orient="row").write_csv("taps.csv")
         # `wayveil demo` itself is run by tests/cli/test_commands.py.
         made = wv.release(
-            riders.trips, "markov", epsilon=2, unit=wv.Rider(max_trips=1), rows="calls", ledger=None
+            riders.trips, "weave", epsilon=2, unit=wv.Rider(max_trips=1), rows="calls", ledger=None
         )
         made.save("demo/release")
     return home
