@@ -25,9 +25,9 @@ from wayveil.plan.ordering import (
 from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
 from wayveil.plan.reading import files_of, open_plan_world, open_rows, read_frame, require_days
-from wayveil.privacy.ledger import Ledger
+from wayveil.privacy.ledger import open_ledger
 from wayveil.released.datasheet_making import Statement
-from wayveil.releases.accounts import open_account, opened_ledger
+from wayveil.releases.accounts import open_account
 from wayveil.releases.hold import Booking, Price
 from wayveil.releases.making import Means, carry_out
 from wayveil.releases.order import RowKind, UnitChoice, order_trips
@@ -213,8 +213,10 @@ class _Options:
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.given = dict(given)
-        if "ledger" in given:
-            self.given["ledger"] = _open(given["ledger"])
+        place = given.get("ledger")
+        if isinstance(place, str | Path):
+            ours = open_account(None) if place == DEFAULT_LEDGER else open_ledger(place, create=False)
+            self.given["ledger"] = ours
         if given.get("policy_epsilon") is not None:
             self.given["policy"] = str(given["policy_epsilon"])
         self.known = {"policy_epsilon"}
@@ -232,10 +234,6 @@ class _Options:
         """Refuse options that no noun has taken."""
         for name in sorted(set(self.given) - self.known):
             raise ParameterError(f"unknown option {name!r}; choose one of {', '.join(sorted(self.known))}")
-
-
-def _open(ledger: Ledger | str | Path | None) -> Ledger | None:
-    return open_account(None) if ledger == DEFAULT_LEDGER else opened_ledger(ledger)
 
 
 def _booking(plan: Plan) -> Booking:

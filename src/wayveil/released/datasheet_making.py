@@ -11,10 +11,9 @@ from wayveil.errors import ParameterError, decimal, plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
-from wayveil.released.released_trips import DRAWN, NOT_STATED, TUNING, Datasheet
-from wayveil.trips.history import MARKS, SIMULATED, History
+from wayveil.released.released_trips import NOT_STATED, TUNING, Datasheet
 from wayveil.trips.legality import LegalityRule
-from wayveil.trips.legs import VisitKind, Ways, describe_rows
+from wayveil.trips.legs import VisitKind
 from wayveil.world.world import World
 
 UNPROTECTED = (
@@ -54,6 +53,7 @@ class Measured:
     world          in which trips were counted; `released_over` is the world of the released trips
     rule, visits   what was done to each trip before, and what its visits are
     claim          the epsilon that a budget in rho was made from, at the budget's delta
+    not_private    why something outside the mechanism keeps the release from being private
     """
 
     mechanism: Mechanism
@@ -63,6 +63,7 @@ class Measured:
     rule: LegalityRule
     visits: VisitKind = "calls"
     claim: Fraction | None = None
+    not_private: str | None = None
 
     @property
     def loss(self) -> dict[str, str]:
@@ -75,9 +76,9 @@ class Measured:
 def make_datasheet(
     *, name: str, stated: Statement, measured: Measured, ledger: dict[str, Any] | None
 ) -> Datasheet:
-    """Everything a privacy officer has to know about the release, as plain data."""
+    """Write down everything that a privacy officer has to know about the release, as plain data."""
     gate, mechanism = measured.gate, measured.mechanism
-    reasons, unit = not_private_because(gate, measured.world), gate.unit.describe()
+    reasons, unit = not_private_because(measured), gate.unit.describe()
     return Datasheet(
         {
             "wayveil": {"format": 2, "version": wayveil.__version__},
@@ -95,8 +96,8 @@ def make_datasheet(
             "deployment": _deployment(name, stated, measured, ledger),
             "mechanism": mechanism.describe(),
             "visits": measured.visits,
-            "spends": [spend_row(spend) for spend in spends_with_error_bars(gate)],
-            "public_inputs": public_worlds(measured.released_over, measured.world),
+            "spends": spends_with_error_bars(gate),
+            "public_inputs": public_inputs(measured),
             "noise": {
                 "source": "AES-256 in counter mode, keyed by the operating system"
                 if gate.private
@@ -185,28 +186,6 @@ def restate(datasheet: Datasheet, **said: str) -> Datasheet:
     return made
 
 
-def public_worlds(released: World, counted: World) -> list[dict[str, object]]:
-    """The world of the released trips, and the one derived from it in which they were counted, if that is another."""
-    named = {"world": released} if released is counted else {"world": released, "counted in": counted}
-    return [
-        {
-            **world.describe(),
-            "name": name,
-            "sha256": world.fingerprint(),
-            "title": world.describe().get("name", ""),
-        }
-        for name, world in named.items()
-    ]
-
-
-def public_files(mechanism: Mechanism) -> list[dict[str, object]]:
-    """The files that the mechanism's parameters name, with the hash of what they hold."""
-    return [
-        {"name": what, "title": path.name, "sha256": sha256(path.read_bytes()).hexdigest()}
-        for what, path in mechanism.public_files().items()
-    ]
-
-
 def tuning(declared: bool, ledger: dict[str, Any] | None) -> str:
     """Say whether parameters may come from a look at the raw trips: what was declared, and what is booked."""
     if declared:
@@ -221,60 +200,14 @@ def tuning(declared: bool, ledger: dict[str, Any] | None) -> str:
     return f"{said} {times[0].upper()}{times[1:]} booked before this release.{covered}"
 
 
-def not_private_because(gate: Gate, world: World) -> list[str]:
-    """Reasons why the stated guarantee does not hold for this run; empty for a real release."""
+def not_private_because(measured: Measured) -> list[str]:
+    """List reasons why the stated guarantee does not hold for this run; none for a real release."""
     reasons = []
-    if not gate.private:
+    if not measured.gate.private:
         reasons.append("not private: seeded noise, anybody who knows the seed can take it off again")
-    if not world.public:
+    if not measured.world.public:
         reasons.append("not private: the universe of locations was read off the sensitive trips")
-    return reasons
-
-
-def declare_marks(datasheet: Datasheet, history: History) -> Datasheet:
-    """The datasheet with the marks of the data behind the release; simulated data is named in the sentence."""
-    source = {mark: MARKS[mark] for mark in history.words}
-    guarantee = datasheet["guarantee"]
-    if SIMULATED in history.marks:
-        sentence = f"{guarantee['sentence']} The trips behind it are simulated: it is about nobody."
-        guarantee = {**guarantee, "sentence": sentence}
-    return Datasheet({**datasheet, "source": source, "guarantee": guarantee})
-
-
-def declare_drawn(datasheet: Datasheet, trips: int | None) -> Datasheet:
-    """The datasheet of a release with another number of trips than its model stands for, or with too many to look at
-    together; None: with its own.
-    """
-    if trips is None:
-        return datasheet
-    drawn = (
-        f"{trips:,} trips were drawn from the model. Answers are about all trips that it stands for, which are drawn "
-        "again for them; whoever counts in the file counts these trips only."
-    )
-    limitations = [*datasheet["limitations"], drawn]
-    return Datasheet({**datasheet, DRAWN: trips, "limitations": limitations})
-
-
-def declare_rows(datasheet: Datasheet, ways: Ways, *, said: bool) -> Datasheet:
-    """The datasheet with what a row of the data was, and what stands for the ways that nobody wrote down."""
-    rows = describe_rows(datasheet["visits"], ways)
-    if not said:
-        rows["sentence"] += " The data holder did not say so; it was taken for granted."
-    return Datasheet({**datasheet, "rows": rows})
-
-
-def disclaim(datasheet: Datasheet, reason: str) -> Datasheet:
-    """The datasheet of a release that something outside the mechanism keeps from being private."""
-    reasons = [*datasheet["not_private_because"], reason]
-    sentence = "This output carries no privacy guarantee (" + "; ".join(reasons) + ")."
-    return Datasheet(
-        {
-            **datasheet,
-            "private": False,
-            "not_private_because": reasons,
-            "guarantee": {**datasheet["guarantee"], "sentence": sentence},
-        }
-    )
+    return reasons if measured.not_private is None else [*reasons, measured.not_private]
 
 
 def _variant(gate: Gate) -> str:
@@ -311,8 +244,23 @@ def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str], claim: F
     )
 
 
+def public_inputs(measured: Measured) -> list[dict[str, object]]:
+    """List the worlds in which trips are released and were counted, and files that parameters name, with hashes."""
+    worlds = {"world": measured.released_over}
+    if measured.world is not measured.released_over:
+        worlds["counted in"] = measured.world
+    inputs: list[dict[str, object]] = []
+    for name, world in worlds.items():
+        said = world.describe()
+        about = {"name": name, "sha256": world.fingerprint(), "title": said.get("name", "")}
+        inputs.append({**said, **about})
+    for name, path in measured.mechanism.public_files().items():
+        inputs.append({"name": name, "title": path.name, "sha256": sha256(path.read_bytes()).hexdigest()})
+    return inputs
+
+
 def spends_with_error_bars(gate: Gate) -> list[dict[str, Any]]:
-    """The spends as rows; each says how far 95 % of its noise values stay from zero (known from the law, free)."""
+    """List the spends, exact rationals as text; each says how far 95 % of its noise values stay from zero (free)."""
     rows = []
     for spend in gate.budget.spends:
         row = {
@@ -324,10 +272,7 @@ def spends_with_error_bars(gate: Gate) -> list[dict[str, Any]]:
         }
         if gate.budget.currency == "epsilon" and spend.kind == "counts":
             row["error_95"] = laplace_interval(spend.scale, 0.95)
-        rows.append(row)
+        rows.append(
+            {key: plain(value) if isinstance(value, Fraction) else value for key, value in row.items()}
+        )
     return rows
-
-
-def spend_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Exact rationals as text, for JSON."""
-    return {key: plain(value) if isinstance(value, Fraction) else value for key, value in row.items()}

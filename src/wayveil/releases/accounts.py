@@ -132,8 +132,3 @@ def ask_on_terminal(question: str) -> str | None:
     """Ask whoever sits at the terminal."""
     print(question, file=sys.stderr)
     return input("epsilon in all: ").strip() or None
-
-
-def opened_ledger(ledger: Ledger | str | Path | None) -> Ledger | None:
-    """The ledger itself, or the one that lies there already."""
-    return ledger if ledger is None or isinstance(ledger, Ledger) else open_ledger(ledger, create=False)

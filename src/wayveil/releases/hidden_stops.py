@@ -10,7 +10,6 @@ from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Rational, exact
 from wayveil.privacy.thinning import keep_chance, thin
 from wayveil.privacy.units import Event, Rider, RiderDay, Unit
-from wayveil.released.released_trips import Datasheet
 from wayveil.releases.hold import Price
 from wayveil.taps.sensitive import SensitiveStops
 from wayveil.taps.taps import Taps
@@ -54,22 +53,6 @@ def hide_stops(
     kept = ~there | thin(units, chance, bits)
     said = THINNED.format(unit=unit.name, count=len(stops.stop), epsilon=stronger, chance=chance)
     return taps.take(kept), Hidden(stops, said, chance)
-
-
-def declare_hidden(datasheet: Datasheet, hidden: Hidden) -> Datasheet:
-    """The datasheet with the public list, and the sentence."""
-    return Datasheet(
-        {
-            **datasheet,
-            "public_inputs": [*datasheet["public_inputs"], hidden.stops.record()],
-            "limitations": [*datasheet["limitations"], hidden.sentence],
-            "sensitive_stops": {
-                "stops": len(hidden.stops.stop),
-                "merged": hidden.chance is None,
-                "chance": hidden.chance,
-            },
-        }
-    )
 
 
 def _coins(taps: Taps, unit: Unit) -> tuple[Any, int]:

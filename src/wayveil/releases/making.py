@@ -15,26 +15,17 @@ from wayveil.privacy.gate import MEMORY_LIMIT, Gate
 from wayveil.privacy.ledger.conversion import asked
 from wayveil.privacy.training import check_trainable
 from wayveil.privacy.units import Points, Window
-from wayveil.released.datasheet_making import (
-    Measured,
-    Statement,
-    declare_drawn,
-    declare_marks,
-    declare_rows,
-    disclaim,
-    make_datasheet,
-    public_files,
-    public_worlds,
-)
-from wayveil.released.released_trips import NO_LEDGER, Datasheet, say_of_what
-from wayveil.releases.hidden_stops import declare_hidden
+from wayveil.released.datasheet_making import Measured, Statement, make_datasheet
+from wayveil.released.released_trips import DRAWN, NO_LEDGER, Datasheet, say_of_what
 from wayveil.releases.hold import Booking, Hold, Price
 from wayveil.releases.order import Order
 from wayveil.releases.paid import Paid, draw_release
-from wayveil.releases.priors import Prior, declare_priors, read_priors, unsound_priors
+from wayveil.releases.priors import FOLLOWS, Prior, read_priors, unsound_priors
 from wayveil.releases.release import Release
 from wayveil.synthesis.drawing import Wanted
 from wayveil.synthesis.model import Model, OfTaps
+from wayveil.trips.history import MARKS, SIMULATED
+from wayveil.trips.legs import describe_rows
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 
@@ -57,25 +48,39 @@ def write_sheet(
         rule=order.steps.rule,
         visits="taps" if isinstance(model, OfTaps) else order.said or "calls",
         claim=None if gate.budget.currency == "epsilon" else hold.price.epsilon,
+        not_private=order.not_private,
     )
     sheet = make_datasheet(
         name=hold.booking.dataset, stated=stated, measured=measured, ledger=hold.describe()
     )
-    sheet = declare_marks(sheet, order.rows.history)
-    sheet = declare_priors(sheet, priors)
-    sheet = declare_rows(sheet, order.ways, said=order.said is not None)
-    sheet = declare_drawn(sheet, drawn)
+    limits, inputs, history = sheet["limitations"], sheet["public_inputs"], order.rows.history
+    sheet["source"] = {mark: MARKS[mark] for mark in history.words}
+    if SIMULATED in history.marks and order.not_private is None:
+        sheet["guarantee"]["sentence"] += " The trips behind it are simulated: it is about nobody."
+    sheet["rows"] = describe_rows(sheet["visits"], order.ways)
+    if order.said is None:
+        sheet["rows"]["sentence"] += " The data holder did not say so; it was taken for granted."
+    if priors:
+        inputs += [each.as_public_input() for each in priors]
+        limits.append(
+            FOLLOWS.format("1 earlier release" if len(priors) == 1 else f"{len(priors)} earlier releases")
+        )
+    if drawn is not None:
+        sheet[DRAWN] = drawn
+        limits.append(
+            f"{drawn:,} trips were drawn from the model. Answers are about all trips that it stands for, which are "
+            "drawn again for them; whoever counts in the file counts these trips only."
+        )
     if hold.reservation is None:
-        sheet["limitations"].append(NO_LEDGER)
-    if order.not_private is not None:
-        sheet = disclaim(sheet, order.not_private)
-    sheet["public_inputs"] = [
-        *public_worlds(model.world, order.world),
-        *public_files(order.mechanism),
-        *(each.as_public_input() for each in priors),
-    ]
+        limits.append(NO_LEDGER)
     if order.hidden is not None:
-        sheet = declare_hidden(sheet, order.hidden)
+        inputs.append(order.hidden.stops.record())
+        limits.append(order.hidden.sentence)
+        sheet["sensitive_stops"] = {
+            "stops": len(order.hidden.stops.stop),
+            "merged": order.hidden.chance is None,
+            "chance": order.hidden.chance,
+        }
     if order.rewritten is not None:
         sheet["rewritten_by"] = order.rewritten.describe()
     sheet["of_what"] = say_of_what(sheet)
@@ -113,12 +118,15 @@ def carry_out(order: Order, price: Price, booking: Booking, stated: Statement, m
     order, engine = _ready(order, means)
     if booking.days is not None:
         _refuse_moving_days(order)
-    priors = read_priors(means.prior, order.rows.world, order.mechanism, order.unit)
-    order = _following(order, priors, booking)
+    priors: tuple[Prior, ...] = ()
+    if means.prior:
+        priors = read_priors(means.prior, order.rows.world, order.mechanism, order.unit)
+        order = _following(order, priors, booking)
     budget = price.budget(order.mechanism)
     bits, again = _noise(means, order, budget, priors)
+    marks = [f"[{mark}]" for mark in order.rows.history.words]  # for the ledger's page
     hold = Hold(
-        replace(booking, purpose=" ".join([*([stated.purpose] if stated.purpose else []), *_marks(order)])),
+        replace(booking, purpose=" ".join([*([stated.purpose] if stated.purpose else []), *marks])),
         price,
         budget,
         order.unit,
@@ -170,9 +178,7 @@ def _refuse_moving_days(order: Order) -> None:
 
 
 def _following(order: Order, priors: Sequence[Prior], booking: Booking) -> Order:
-    """The order with its mechanism following earlier releases; not private where one of these launders."""
-    if not priors:
-        return order
+    """Let the mechanism of an order follow earlier releases; it is not private where one of these launders."""
     reason = order.not_private or unsound_priors(priors, booking.ledger, booking.dataset)
     following = order.mechanism.following([each.model for each in priors])
     return replace(order, mechanism=following, not_private=reason)
@@ -184,8 +190,3 @@ def _noise(means: Means, order: Order, budget: Budget, priors: Sequence[Prior]) 
         return means.bits, False
     earlier = [each.as_public_input() for each in priors]
     return means.keep.bits(order, budget, earlier)
-
-
-def _marks(order: Order) -> list[str]:
-    """The marks of the data, for the ledger's page."""
-    return [f"[{mark}]" for mark in order.rows.history.words]

@@ -103,6 +103,10 @@ def _days(datasheet: Datasheet) -> Days | None:
 
 UNSOUND = "not private: a release that it takes as prior is not private"
 UNBOOKED = "not private: a release that it takes as prior is not booked in its ledger"
+FOLLOWS = (
+    "Numbers follow {} (see the public inputs), which cost nothing. Their errors are therefore not independent of "
+    "those of the releases that they follow."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,20 +173,6 @@ def unsound_priors(priors: Sequence[Prior], ledger: Ledger | None, dataset: str)
                 )
             return f"{UNBOOKED} ({prior.title})"
     return None
-
-
-def declare_priors(datasheet: Datasheet, priors: Sequence[Prior]) -> Datasheet:
-    """The datasheet with the earlier releases among the public inputs, and with what their use means."""
-    if not priors:
-        return datasheet
-    many = "1 earlier release" if len(priors) == 1 else f"{len(priors)} earlier releases"
-    said = (
-        f"Numbers follow {many} (see the public inputs), which cost nothing. Their errors are therefore not "
-        f"independent of those of the releases that they follow."
-    )
-    inputs = [*datasheet["public_inputs"], *(prior.as_public_input() for prior in priors)]
-    limitations = [*datasheet["limitations"], said]
-    return Datasheet({**datasheet, "public_inputs": inputs, "limitations": limitations})
 
 
 def _refuse_other_counts(datasheet: Datasheet, mechanism: Mechanism, unit: Unit, title: str) -> None:

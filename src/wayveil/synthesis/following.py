@@ -27,7 +27,7 @@ DIFFERS = np.array([0.2, 0.5, 1.0, 2.0, 5.0])
 DRIFTS = np.array([0.0, 0.01, 0.03, 0.07, 0.15, 0.3, 0.7]) ** 2
 JUMPS = np.array([0.003, 0.02, 0.1, 0.3])
 # How far jumps reach, in variances of what is expected without one.
-REACH: Floats = np.array([8.0**power for power in range(1, 7)])
+REACH: Floats = np.array([8.0, 64.0, 512.0, 4_096.0, 32_768.0, 262_144.0])
 FORGET = 0.5  # how much less the week before counts when drift is learnt
 LEARNERS = 2_000  # cells that drift is learnt from, at most
 # Before anything is seen, levels drift by about so much a week and counts differ as those of independent people do;

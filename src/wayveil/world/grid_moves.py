@@ -11,7 +11,7 @@ from wayveil.world.repeats import classify_lengths
 from wayveil.world.zones import Zones
 
 # South-west first, row by row, as cells are numbered: (rows north, columns east).
-DIRECTIONS = np.array([(n, e) for n in (-1, 0, 1) for e in (-1, 0, 1) if (n, e) != (0, 0)], np.int64)
+DIRECTIONS = np.array([(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)])
 MOVES = len(DIRECTIONS)
 SECTORS = 16
 # First distances (in moves) of the classes in which a destination can lie.
