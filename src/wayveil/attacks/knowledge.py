@@ -34,7 +34,7 @@ def point_of_visit(trips: Trips, known: Known) -> Ints:
 
 
 def points(known: Known, size: int) -> int:
-    """How many points there may be in a world of so many places."""
+    """Return how many points there may be in a world of so many places."""
     return size if known == "stop" else size * HOURS
 
 
@@ -91,7 +91,7 @@ def riders_pinned_down(raw: Trips, known: Known, *, seed: int = 0, most: int = M
 def pinned_down(
     person: Ints, point: Ints, people: int, *, seed: int = 0, most: int = MOST_KNOWN
 ) -> list[Rate]:
-    """The same from pairs of person and point (any whole numbers from 0)."""
+    """Return the same from pairs of person and point (any whole numbers from 0)."""
     point = np.unique(point, return_inverse=True)[1].astype(np.int64)
     sets = PointSets.of(person, point, people)
     rows, start = sets.postings(int(point.max(initial=-1)) + 1)

@@ -75,7 +75,7 @@ def _holds(items: Ints, low: int, high: int, item: int) -> bool:
 
 @njit(cache=True)
 def _reveals(mine: Ints, taken: NDArray[np.bool_], items: Ints, low: int, high: int) -> int:
-    """Whether the released set holds enough of what is not known yet."""
+    """Tell whether the released set holds enough of what is not known yet."""
     rest, held = 0, 0
     for i in range(len(mine)):
         if not taken[i]:

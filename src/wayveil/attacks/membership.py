@@ -40,7 +40,7 @@ class Membership:
     epsilon: float
 
     def refuted(self) -> str:
-        """What the scores say about guarantees, in a sentence."""
+        """Say in a sentence what the scores say about guarantees."""
         if self.epsilon == 0:
             return "The scores refute no epsilon."
         return f"The scores refute every epsilon below {self.epsilon:.2g}."
@@ -178,7 +178,7 @@ def _ngram_scores(targets: Trips, table: pl.DataFrame) -> dict[str, Floats]:
 
 
 def _tree_scores(targets: Trips, table: pl.DataFrame) -> dict[str, Floats]:
-    """How far down the released tree a trip can be followed, and how thin the branch is there."""
+    """Return how far down the released tree a trip can be followed, and how thin the branch is there."""
     world = targets.world
     stop = world.index_of(table["stop_id"].cast(pl.String)).astype(np.int64)
     key = table["parent"].to_numpy() * (world.size + 1) + stop

@@ -273,7 +273,7 @@ def _count_neighbours(
 
 
 def count_neighbours(paths: MetricPaths, copies: Ints, threshold: float) -> tuple[Ints, int]:
-    """How many paths lie closer than `threshold` to each distinct path, its own copies included; and the warpings."""
+    """Count paths closer than `threshold` to each distinct path, its own copies included; and the warpings."""
     order = np.argsort(paths.boxes[:, 0], kind="stable")
     arrays, quarters = paths.arrays, paths.quarters()
     counts = np.where(threshold > 0, copies, 0).astype(np.int64)

@@ -81,7 +81,7 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What each dataset has spent and what is left: the plain sum, for the unit of its policy.
+    """Show what each dataset has spent and what is left: the plain sum, for the unit of its policy.
 
     wayveil ledger show
     """

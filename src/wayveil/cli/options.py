@@ -149,7 +149,7 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
 def present_release(
     made: "Release", folder: Path, *, as_json: bool, booked_in: str, more: Mapping[str, str] | None = None
 ) -> None:
-    """What was released, where it and `more` of it lies, where it is booked, and how far its numbers can be trusted."""
+    """Show what was released, where it and `more` of it lies and is booked, and how far its numbers can be trusted."""
     from wayveil.accuracy.accuracy import ALL_NOISE
     from wayveil.released.released_trips import say_left_out, say_of_what
 

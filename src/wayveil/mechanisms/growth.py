@@ -148,7 +148,7 @@ def _prune(
 
 
 def least_false_nodes(first: int, degree: float, height: int, threshold: Threshold) -> float:
-    """How many nodes noise makes at least, on average: a branching process with `degree` x p false children per node.
+    """Return the least mean number of false nodes: a branching process with `degree` x p false children per node.
 
     This counts the descendants of false roots only. False children of true nodes come on top, and how many true nodes
     there are is not public: whether the tree fits into memory is decided level by level, by the gate. Before the first

@@ -77,7 +77,7 @@ class Mechanism(BaseModel):
         return {}
 
     def following(self, earlier: Sequence[Model]) -> Self:
-        """The same mechanism, which also uses the models of earlier releases (the oldest first). They cost nothing.
+        """Return this mechanism, also using the models of earlier releases (the oldest first). They cost nothing.
 
         What `measure` does with them must be a function of them and of noisy answers.
         """
@@ -97,7 +97,7 @@ class Mechanism(BaseModel):
         return follower
 
     def serving(self, parts: Mapping[str, Fraction]) -> Self:
-        """The same mechanism with its budget shared for these questions, each with its part; shares said by hand stay.
+        """Return this mechanism with its budget shared for these questions; shares said by hand stay.
 
         One that cannot share its budget so is returned as it is.
         """
@@ -113,11 +113,11 @@ class Mechanism(BaseModel):
         return (cls.makes,)
 
     def covered(self, world: World) -> bool:
-        """Whether `holds` and `tells` were measured for a setting like this one; where not, no interval is known."""
+        """Tell whether `holds` and `tells` were measured for such a setting; where not, no interval is known."""
         return True
 
     def rule(self, world: World) -> LegalityRule:
-        """What is done to each trip by itself before counting, unless the caller has another rule."""
+        """Return what is done to each trip by itself before counting, unless the caller has another rule."""
         stepwise = world.restricts_moves and self.steps and getattr(self, "successors", "auto") != "all"
         if stepwise and isinstance(world, Grid):
             # Nobody jumps over a cell: where points are far apart, the cells between them are filled in.

@@ -177,7 +177,7 @@ class MobiTrieSearch(_Tries):
 
     @classmethod
     def published(cls, **parameters: Any) -> "MobiTrieSearch":
-        """As the study's Algorithm 10: a base count of one for unseen n-grams, nothing spent on the number of trips."""
+        """Return the preset of the study's Algorithm 10: a base count of one, nothing spent on the number of trips."""
         return cls(**({"unseen": 1, "trips_share": 0} | parameters))
 
     def measure(self, counter: Counter, gate: Gate) -> Trie:

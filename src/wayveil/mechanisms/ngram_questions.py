@@ -86,7 +86,7 @@ class NgramQuestions:
         return cells, np.concatenate([over.counts, first.counts]), limit
 
     def ask_singles(self, frontier: Frontier, units: int) -> Ints:
-        """How often trips come to each location, and to the end, within the moves that count."""
+        """Ask how often trips come to each location, and to the end, within the moves that count."""
         self._exact = self._runs.count(frontier)
         size = len(frontier.states)  # the begin mark, which nothing comes to, gives its number to the end
         arrivals = frontier.children(self._exact.keys)[1].astype(np.int64)

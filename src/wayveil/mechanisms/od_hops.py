@@ -175,7 +175,7 @@ def buy_flows(counter: Counter, gate: Gate, moves: GridMoves, price: Fraction) -
 def zone_bits(
     moves: GridMoves, number: float, gate: Gate, price: Fraction, full: float, *, per_zone: int
 ) -> int:
-    """How many halvings of the grid leave `full` noise scales of trips in a cell, on average."""
+    """Return how many halvings of the grid leave `full` noise scales of trips in a cell, on average."""
     cells = number / _scale(gate, price) / full
     return max(0, min(moves.zones.depth, floor(log2(max(cells / per_zone, 1.0)))))
 

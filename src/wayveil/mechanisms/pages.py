@@ -141,7 +141,7 @@ def _guarantee(kind: type[Mechanism]) -> str:
 
 
 def _published(kind: type[Mechanism]) -> dict[str, str] | None:
-    """What the preset `published` sets differently from the defaults."""
+    """Return what the preset `published` sets differently from the defaults."""
     preset = getattr(kind, "published", None)
     if preset is None:
         return None

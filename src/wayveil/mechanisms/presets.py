@@ -28,7 +28,7 @@ def made_by(kind: type[Mechanism], preset: str | None, parameters: Mapping[str, 
 
 
 def has_preset(kind: type[Mechanism]) -> bool:
-    """Whether there is a `published` one."""
+    """Tell whether there is a `published` one."""
     return callable(getattr(kind, PUBLISHED, None))
 
 

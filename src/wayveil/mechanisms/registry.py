@@ -39,7 +39,7 @@ class Home:
 
     @property
     def ours(self) -> bool:
-        """Whether it is one of this package."""
+        """Tell whether it is one of this package."""
         return self.module.startswith(f"{ROOM}.")
 
     def load(self) -> "type[Mechanism]":
@@ -113,7 +113,7 @@ def unregister(name: str) -> None:
 
 
 def registered() -> "tuple[type[Mechanism], ...]":
-    """What was registered in this process, for handing it to another one."""
+    """Return what was registered in this process, for handing it to another one."""
     return tuple(_registered.values())
 
 

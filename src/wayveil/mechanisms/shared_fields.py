@@ -115,7 +115,7 @@ MOST_VISITS, MOST_HEIGHTS = 24, 2
 
 
 def level_prices(gate: Gate, weights: list[int] | list[Fraction], share: Fraction) -> list[Fraction]:
-    """What remains, split over the levels of a tree, but for the share that buys its size."""
+    """Return what remains, split over the levels of a tree, but for the share that buys its size."""
     return [price * (1 - share) for price in gate.budget.split(weights)]
 
 

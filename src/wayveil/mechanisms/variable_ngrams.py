@@ -196,7 +196,7 @@ class VariableNgrams(Mechanism):
         return np.repeat(left[cells] - units, level.degree)
 
     def _units(self, level: ContextLevel, left: Ints, scale_of: Floats, levels: int) -> Ints:
-        """What each context spends now: what is left, spread over the levels below that it is expected to reach."""
+        """Return what each context spends now: what is left, spread over the levels that it is expected to reach."""
         most = np.zeros(len(level.total))
         np.maximum.at(most, level.row, level.weight)
         ratio = np.clip(most / np.maximum(level.total, 1e-9), 1e-6, 1 - 1e-6)

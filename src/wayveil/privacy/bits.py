@@ -43,7 +43,7 @@ class Bits(Protocol):
 
     @property
     def private(self) -> bool:
-        """Whether noise from these bits protects anybody."""
+        """Tell whether noise from these bits protects anybody."""
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """The next `count` words. No word is ever handed out twice."""

@@ -59,7 +59,7 @@ def keep_at_most(groups: NDArray[np.integer], limit: int, words: Words) -> NDArr
 
 
 def _none_larger(groups: NDArray[np.integer], limit: int) -> bool:
-    """Whether it is quick to see that no group but -1 has more members than the limit: then nobody has to choose."""
+    """Tell whether it is quick to see that no group but -1 exceeds the limit: then nobody has to choose."""
     if groups.min() < -1 or groups.max() > 4 * len(groups):
         return False
     return int(np.bincount(groups + 1)[1:].max(initial=0)) <= limit

@@ -66,7 +66,7 @@ class Enclosure:
         return Enclosure(self.low * factor, self.high * factor, self.precision)
 
     def rounded(self, precision: int) -> "Enclosure":
-        """The same real at a lower precision."""
+        """Return the same real at a lower precision."""
         drop = self.precision - precision
         return Enclosure(self.low >> drop, -(-self.high >> drop), precision)
 

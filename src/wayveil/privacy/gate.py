@@ -67,7 +67,7 @@ class Gate:
 
     @property
     def private(self) -> bool:
-        """Whether the noise comes from the secure generator."""
+        """Tell whether the noise comes from the secure generator."""
         return self.bits.private
 
     def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
@@ -142,7 +142,7 @@ class Gate:
 
     @staticmethod
     def most_kept(universe: int, scale: Fraction, threshold: int) -> int:
-        """How many empty cells noise keeps at most (but for a chance below 1e-20): a public number."""
+        """Return how many empty cells noise keeps at most (but for a chance below 1e-20): a public number."""
         return most_survivors(universe, scale, threshold)
 
     def _require_room(self, question: Question) -> None:

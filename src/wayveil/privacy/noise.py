@@ -187,5 +187,5 @@ def rational(value: Scale, most: int, name: str = "scale") -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _is_long(ratio: GeometricRatio) -> bool:
-    """Whether a geometric law of this ratio needs more entries than one table should have."""
+    """Tell whether a geometric law of this ratio needs more entries than one table should have."""
     return ratio.enclose(64).high > (1 << 64) - (1 << 64) // _DIRECT_SCALE

@@ -51,7 +51,7 @@ def quantile_utilities(
 
 
 def utility_contribution(values: Contribution, q: Fraction) -> Contribution:
-    """How far a trip moves the utilities, from how far it moves the histogram of the values."""
+    """Return how far a trip moves the utilities, from how far it moves the histogram of the values."""
     a, b = _ratio(q)
     step = max(a, b - a)
     per_trip = None if values.per_trip is None else step * values.per_trip

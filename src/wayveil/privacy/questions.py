@@ -27,7 +27,7 @@ class SparseCounts:
     def of_keys(
         cls, universe: int, keys: NDArray[np.int64], times: NDArray[np.int64] | None = None
     ) -> "SparseCounts":
-        """How often each key occurs, when the i-th entry stands for `times[i]` occurrences (None: for one)."""
+        """Return how often each key occurs, when the i-th entry stands for `times[i]` occurrences (None: for one)."""
         # A table of all cells is quickest while it is not much larger than the data.
         if universe <= max(4 * len(keys), 1 << 16):
             found, place = np.arange(universe), keys

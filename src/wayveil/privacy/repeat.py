@@ -58,11 +58,11 @@ class Stopping:
             )
 
     def price(self, draw_price: Fraction) -> Fraction:
-        """What a search costs whose every draw costs `draw_price` (epsilon)."""
+        """Return what a search costs whose every draw costs `draw_price` (epsilon)."""
         return 2 * draw_price + self.slack
 
     def draw_price(self, price: Fraction) -> Fraction:
-        """What every draw may cost in a search that costs `price` (epsilon)."""
+        """Return what every draw may cost in a search that costs `price` (epsilon)."""
         if price <= self.slack:
             raise ParameterError(
                 f"a search for epsilon {plain(price)} leaves nothing for its draws after slack "

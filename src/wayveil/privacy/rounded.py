@@ -98,7 +98,7 @@ def _place(high, words, digits, rate, out, kept):  # type: ignore[no-untyped-def
 
 
 def _resolve(high: int, word: int, twice: Fraction, bits: Bits) -> int:
-    """The same decision with as many digits of t and of the coin as it takes."""
+    """Return the same decision with as many digits of t and of the coin as it takes."""
     place, coin = word >> _COIN_BITS, word & (1 << _COIN_BITS) - 1
     place_bits, coin_bits = _PLACE_BITS, _COIN_BITS
     while True:

@@ -217,7 +217,7 @@ class Order:
 
     @property
     def ways(self) -> Ways:
-        """What stands between two rows of a trip."""
+        """Return what stands between two rows of a trip."""
         return self.steps.ways or "as-read"
 
     def check(self) -> None:
@@ -242,7 +242,7 @@ class RowKind:
         require_words(self.rows, self.ways)
 
     def steps(self, world: World, mechanism: Mechanism | str | None) -> tuple[Steps, Mechanism]:
-        """What trips go through before they are counted, and the mechanism that counts them then.
+        """Return what trips go through before they are counted, and the mechanism that counts them then.
 
         A rule that the caller gives stands for everything that is done to trips; ways are then not looked for.
         """

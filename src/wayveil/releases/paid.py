@@ -142,12 +142,12 @@ class Paid:
 
     @property
     def kept(self) -> bool:
-        """Whether a measured model waits here."""
+        """Tell whether a measured model waits here."""
         return (self.folder / SEAL).is_file()
 
     @property
     def saved(self) -> bool:
-        """Whether its release is on disk already, and only the ledger may not have been told."""
+        """Tell whether its release is on disk already, and only the ledger may not have been told."""
         return self.kept and (self.out / SIGNATURE).is_file()
 
     def require(self) -> None:
@@ -253,7 +253,7 @@ def take_up(
 
 
 def _waiting(path: Path, place: Ledger | str | Path | None) -> tuple[Wanted, Reservation | None]:
-    """How many trips are to be drawn, and what is held for them."""
+    """Return how many trips are to be drawn, and what is held for them."""
     try:
         held = json.loads(path.read_text())
         wanted = Wanted(**held["wanted"])

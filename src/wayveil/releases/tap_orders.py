@@ -157,7 +157,7 @@ def order_taps(
 def _counted(
     taps: Taps, way: Way, mechanism: Mechanism | None, unit: Unit, how: TapTreatment
 ) -> tuple[Trips, Mechanism]:
-    """What is counted, and by which mechanism."""
+    """Return what is counted, and by which mechanism."""
     span: Period = how.chain or "day"
     if way == "counts":
         counts = _for_unit(TapCounts().serving(how.parts) if mechanism is None else mechanism, unit)

@@ -35,7 +35,7 @@ class NoiseBars:
 
     @property
     def known(self) -> bool:
-        """Whether anything at all has a bar."""
+        """Tell whether anything at all has a bar."""
         if self.release is None:
             return False
         counted = (self.trips(), self.boardings(), self.stops())
@@ -165,7 +165,7 @@ class Row:
 
     @property
     def difference(self) -> str:
-        """How far the release is off, in percent of the raw count."""
+        """Return how far the release is off, in percent of the raw count."""
         return f"{(self.private - self.raw) / self.raw * 100:+.1f} %" if self.raw else ""
 
     @property

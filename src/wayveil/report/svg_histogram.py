@@ -183,7 +183,7 @@ def ranks(size: Shares, top: float) -> NDArray[np.int64]:
 
 
 def class_labels(top: float) -> list[tuple[int, str]]:
-    """What each class holds, for the legend."""
+    """Label what each class holds, for the legend."""
     borders = [top / 2**power for power in range(_RANKS, 0, -1)]
     return [(0, f"below {percent(borders[1])}")] + [
         (rank, f"{percent(borders[rank])}+") for rank in range(1, _RANKS)

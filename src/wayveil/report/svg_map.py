@@ -41,7 +41,7 @@ class FlowScale:
 
     @property
     def labels(self) -> list[str]:
-        """What each class holds, for the legend."""
+        """Label what each class holds, for the legend."""
         upper: Sequence[int | None] = [*self.lower[1:], None]
         return [_label(low, high) for low, high in zip(self.lower, upper, strict=True)]
 

@@ -44,13 +44,13 @@ def policy_of(plan: Plan) -> Policy:
 
 
 def rho_of_release(plan: Plan) -> Fraction:
-    """What one release is in rho: pure epsilon e is e^2 / 2."""
+    """Return what one release is in rho: pure epsilon e is e^2 / 2."""
     epsilon = plan.protection.epsilon
     return rho_for(epsilon, plan.delta) if plan.protection.currency == "rho" else epsilon**2 / 2
 
 
 def releases_in_a_period(plan: Plan, day: date | None = None) -> int:
-    """How many releases the budget's period has, at that time of data."""
+    """Return how many releases the budget's period has, at that time of data."""
     whole = span_of(plan.span, plan.cadence.first if day is None else day)
     return sum(whole.covers(each) for each in spans_in(plan.cadence.every, whole))
 
@@ -134,7 +134,7 @@ class NoisePerRelease:
 
 
 def noise_by_accounting(plan: Plan) -> list[NoisePerRelease]:
-    """The same guarantee for a unit that is there all year, under each accounting, shared out evenly."""
+    """Share one guarantee for a unit that is there all year evenly, under each accounting."""
     total, delta, number = plan.allowance.epsilon, plan.delta, releases_in_a_period(plan)
     rho = rho_for(total, delta) / number
     pure = float(total / number)

@@ -51,7 +51,7 @@ class SeriesFolder:
         return self.internal / "making" / label
 
     def paid(self, label: str) -> Paid:
-        """What was paid for a period, kept until its release is whole."""
+        """Return what was paid for a period, kept until its release is whole."""
         return Paid(self.making(label) / RELEASE, same_noise=True)
 
     def labels(self) -> list[str]:
@@ -111,7 +111,7 @@ def is_published(folder: Path) -> bool:
 
 
 def record_of(folder: Path) -> dict[str, Any]:
-    """What a published period says of itself."""
+    """Return what a published period says of itself."""
     try:
         record: dict[str, Any] = json.loads((folder / PERIOD).read_text())
         return record
@@ -214,7 +214,7 @@ def _refuse_changed(folder: SeriesFolder, label: str, files: Sequence[DatedFile]
 
 
 def _covered(days: Days, files: Sequence[DatedFile]) -> bool:
-    """Whether the files together have every day; they do not overlap and are in order."""
+    """Tell whether the files together have every day; they do not overlap and are in order."""
     wanted = days.first
     for file in files:
         if file.days.first > wanted:

@@ -106,7 +106,7 @@ def write_index(plan: Plan, folder: SeriesFolder, status: Status) -> Path:
 
 
 def index_is_current(folder: SeriesFolder) -> bool:
-    """Whether the index lists every published period; a run may have died right before it was written."""
+    """Tell whether the index lists every published period; a run may have died right before it was written."""
     index = folder.public / INDEX
     text = index.read_text(encoding="utf-8") if index.is_file() else ""
     return bool(text) and all(f"<td>{label}</td>" in text for label in folder.labels())

@@ -224,7 +224,7 @@ class Maker:
 
 
 def _counts_the_same(earlier: Release, mechanism: Mechanism, unit: Unit) -> bool:
-    """Whether an earlier release counted the same things of the same people, so that this one may follow it."""
+    """Tell whether an earlier release counted the same things of the same people, so that this one may follow it."""
     stated, wanted = earlier.datasheet["guarantee"], unit.describe()
     made_by, now = earlier.datasheet["mechanism"], cast(dict[str, Any], mechanism.describe()["parameters"])
     return (

@@ -52,7 +52,7 @@ class Year:
 
     @property
     def stated(self) -> Fraction:
-        """What was spent, as epsilon: at delta, where the budget is in rho."""
+        """Return what was spent, as epsilon: at delta, where the budget is in rho."""
         spent = self.amount("spent")
         return spent if self.currency == "epsilon" or spent == 0 else epsilon_of(spent, self.delta)
 

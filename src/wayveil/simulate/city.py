@@ -206,7 +206,7 @@ def eligible_stops(
 
 
 def destination_weights(stops: NDArray[np.int32], hotspots: NDArray[np.int32]) -> NDArray[np.float64]:
-    """How strongly each stop attracts: `stops - hotspots + 1` for a hotspot, 1 for the others."""
+    """Return how strongly each stop attracts: `stops - hotspots + 1` for a hotspot, 1 for the others."""
     return np.where(np.isin(stops, hotspots), len(stops) - len(hotspots) + 1.0, 1.0)
 
 

@@ -41,7 +41,7 @@ class TaxiPoints:
     offsets: NDArray[np.int64]
 
     def write(self, path: str | Path) -> None:
-        """As a file with the columns of scikit-mobility: tid, datetime, lat, lng."""
+        """Write a file with the columns of scikit-mobility: tid, datetime, lat, lng."""
         table = pl.DataFrame(
             {
                 "tid": np.repeat(np.arange(1, len(self.offsets)), np.diff(self.offsets)),
@@ -141,7 +141,7 @@ def _streets(
 
 
 def _with_costs(city: Grid, cost: NDArray[np.float64]) -> Network:
-    """The same moves, each as long as it feels."""
+    """Return the moves, each as long as it feels."""
     places, edges, routes, platforms = city._parts
     return Network(places, replace(edges, metres=cost), routes, platforms)
 

@@ -132,7 +132,7 @@ def estimate_visits(
 
 
 def know_visits(histograms: Sequence[CellCounts], question: Visits, world: World) -> Known | None:
-    """What the histograms of one release tell; None where the world has no such cells."""
+    """Return what the histograms of one release tell; None where the world has no such cells."""
     sizes: dict[Key, int] = {"stop": world.size, "hour": HOURS, "weekday": WEEKDAYS}
     if isinstance(world, Network):
         sizes["route"] = len(world.route_ids)

@@ -86,7 +86,7 @@ def _weigh_groups(
 def _children(
     parents: Sequence[Parents], counts: Sequence[Counts], noise: Sequence[Counts], depth: int
 ) -> tuple[Counts, Counts]:
-    """What the children of each node have together, and the variance of its noise; nothing without children."""
+    """Return what the children of each node have together, and the variance of its noise; nothing without children."""
     size = len(counts[depth])
     if depth + 1 == len(counts):
         return np.zeros(size), np.zeros(size)

@@ -87,7 +87,7 @@ class ContextLevel:
 
 
 def _ratio_of(noisy: Ints, expected: Floats, scale: Floats, before: float) -> float:
-    """How many times as often as expected these cells were counted: what was thought `before` where noise hides it."""
+    """Return counts of these cells over those expected: what was thought `before` where noise hides it."""
     whole = float(expected.sum())
     if whole <= 0:
         return before
@@ -235,7 +235,7 @@ class ContextTree:
         self.levels.append(level)
 
     def next_symbols(self, level: ContextLevel) -> Ints:
-        """What follows the context in each cell of a level."""
+        """Return what follows the context in each cell of a level."""
         starts = np.cumsum(level.degree) - level.degree
         rank = np.arange(len(level.weight)) - np.repeat(starts, level.degree)
         return self.successors.nth(level.symbols[level.row, -1], rank).astype(np.int64)

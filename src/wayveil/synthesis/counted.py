@@ -45,7 +45,7 @@ class AllCounted:
     fourth: float
 
     def ends(self, cells: Ints) -> Interval:
-        """As far as the noise reaches, and never below nothing."""
+        """Return the 95 % noise interval, clipped at 0."""
         half = half_width(np.array([self.variance]), np.array([self.fourth]))[0]
         known = (cells >= 0) & (cells < len(self.values))
         value = np.where(known, self.values[np.where(known, cells, 0)], np.nan)

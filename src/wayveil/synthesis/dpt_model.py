@@ -116,7 +116,7 @@ class DptModel(Model):
         return Trips(*walks, self.world)
 
     def _popularity(self, systems: ReferenceSystems) -> tuple[Floats, Floats]:
-        """How much each location seems to be visited, from the noisy weights of its cells; and which cells have any."""
+        """Estimate visits of each location from the noisy weights of its cells; tell which cells have any."""
         known = np.zeros(systems.cells)
         if self.tree.height:
             known[self.tree.keys[0]] = np.maximum(self.tree.noisy[0], 0)

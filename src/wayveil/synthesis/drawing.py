@@ -55,7 +55,7 @@ class Wanted:
     in_memory: bool = True
 
     def piecewise(self, model: Model) -> int | None:
-        """How many trips are drawn while they are written; None where all of them are drawn at once."""
+        """Return how many trips are drawn while they are written; None where all of them are drawn at once."""
         stands_for = 0 if self.in_memory else getattr(model, "trips", 0)
         count = round(stands_for if self.count is None else self.count)
         return count if count > AT_ONCE and isinstance(model, DrawsMore) else None
@@ -74,7 +74,7 @@ def draw(model: Model, seed: int | None, wanted: Wanted, history: History) -> tu
 
 
 def trips_wanted(text: str) -> int | None:
-    """What `--trips-out` says: none, a number, or all (which is None)."""
+    """Read what `--trips-out` says: none, a number, or all (which is None)."""
     if text == "all":
         return None
     if text == "none":

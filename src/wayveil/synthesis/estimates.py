@@ -35,7 +35,7 @@ class Only:
 
     @property
     def keys(self) -> set[Key]:
-        """What it asks for by name."""
+        """Return what it asks for by name."""
         names: tuple[Key, ...] = ("stop", "route", "hour", "day", "weekday")
         return {name for name in names if getattr(self, name) is not None}
 
@@ -134,7 +134,7 @@ class Estimate:
 
 
 def count_in_trips(question: Question, trips: Trips) -> Floats | None:
-    """What these trips answer; None where they do not tell."""
+    """Return what these trips answer; None where they do not tell."""
     if isinstance(question, Visits):
         return count_visits(question, trips)
     return count_runs(question, trips) if isinstance(question, Runs) else count_ends(question, trips)

@@ -135,7 +135,7 @@ class _Step:
         )
 
     def next(self, seen: Floats) -> _Expected:
-        """What next week is expected to be."""
+        """Return what next week is expected to be."""
         week, (weight, of_level, _) = self.week, self.parts
         noise = week.variance + _spread(self.expected, self.differs, self.drifts)[2]
         mean, variance, _ = _update(self.expected.level, week.value, weight, of_level, noise)
@@ -175,7 +175,7 @@ def _weigh(seen: Floats) -> tuple[float, float, float]:
 
 
 def _usual() -> Floats:
-    """What is thought of drift before anything is seen."""
+    """Return what is thought of drift before anything is seen."""
     floor = DRIFTS + DRIFTS[1] / 4
     drift = -USUAL_CELLS / 2 * (np.log(floor) + USUAL_DRIFT**2 / floor)
     differs = -USUAL_CELLS / 2 * (np.log(DIFFERS) + USUAL_DIFFERS / DIFFERS)

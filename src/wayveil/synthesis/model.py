@@ -140,7 +140,7 @@ class Replicates(Protocol):
     """Knows a quicker way to be measured again than through its mechanism."""
 
     def replicate(self, trips: Trips, seed: int) -> Replica:
-        """What would have been released if these trips were the truth, with simulated noise of the same law."""
+        """Return what would have been released if these trips were the truth, with simulated noise of the same law."""
 
 
 @runtime_checkable
@@ -179,7 +179,7 @@ class KnowsNoise(Protocol):
     """Knows by the law of its noise how much of what it shows nobody made."""
 
     def made_up(self, kind: str, trips: float, again: float) -> float | None:
-        """How far off that alone puts this kind of question, in shares of the truth; None: not known.
+        """Return how far off that alone puts this kind of question, in shares of the truth; None: not known.
 
         trips, again  how many trips the release has and how many its replica has
         """
@@ -214,7 +214,7 @@ class Follows(Protocol):
     """Its numbers follow those of earlier releases."""
 
     def alone(self) -> "Model":
-        """The same without them: what it measured itself, with noise that no other release shares."""
+        """Return the same without them: what it measured itself, with noise that no other release shares."""
 
 
 @runtime_checkable
@@ -222,7 +222,7 @@ class OfTaps(Protocol):
     """Its visits are taps: each one boards."""
 
     def taps(self) -> float:
-        """How many taps there are, from noisy counts."""
+        """Return how many taps there are, from noisy counts."""
 
 
 @runtime_checkable

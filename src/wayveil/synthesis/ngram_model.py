@@ -161,7 +161,7 @@ class NgramModel(Model):
     bins: TimeBins | None = None
 
     def steps(self) -> list[WeightedSteps]:
-        """What may follow what."""
+        """Return what may follow what."""
         longer = [table for table in self.tables if table.n > 1]
         return [WeightedSteps(table.symbols[:, :-1], table.symbols[:, -1], table.count) for table in longer]
 
@@ -183,7 +183,7 @@ class NgramModel(Model):
         return timed_trips(self.world, self.bins, location, bin_, offsets, rng)
 
     def lost(self) -> float:
-        """How far the kept moves from the begin mark are from the number of trips, in shares of it.
+        """Return how far the kept moves from the begin mark are from the number of trips, in shares of it.
 
         Where a trip weighs one in all, whatever its moves: the share of that weight which noise has put into moves that
         nobody made, and which others lost.
@@ -202,7 +202,7 @@ class NgramModel(Model):
         return 0.0 if law is None else float(min(law.false.sum() / self.trips, 1.0))
 
     def made_up(self, kind: str, trips: float, again: float) -> float | None:
-        """How far off moves that nobody made put this kind, by the law of the noise, in shares of the truth.
+        """Return the least error of this question kind that invented moves cause, in shares of the truth.
 
         A replica does not show all of it: noise makes walks short, moves of short trips weigh more, and so a replica of
         noise has less noise than the release. Only of a table that adds up to the number of trips by one cut.

@@ -33,7 +33,7 @@ def pack(thing: Any) -> Arrays:
 
 
 def unpack(kind: type, arrays: Arrays, world: World) -> Any:
-    """What `pack` took apart, over its world. ValueError, KeyError or TypeError if it does not fit `kind`."""
+    """Put together what `pack` took apart. ValueError, KeyError or TypeError if it does not fit `kind`."""
     return _unpack(json.loads(str(arrays[FACTS])), kind, arrays, world)
 
 

@@ -84,7 +84,7 @@ class TapModel(Model):
 
     @property
     def _own(self) -> EarlierCounts:
-        """What it measured itself, as a week among weeks."""
+        """Return what it measured itself, as a week among weeks."""
         return EarlierCounts.whole(self.noisy, self.scales, gaussian=self.gaussian)
 
     def total(self) -> float:
@@ -94,7 +94,7 @@ class TapModel(Model):
         return max(float(np.rint(known.values[0])), 1.0)
 
     def taps(self) -> float:
-        """How many there are."""
+        """Return how many there are."""
         return self.total()
 
     def days(self) -> NDArray[np.int64]:

@@ -91,7 +91,7 @@ class TapTable(Model):
 
     @property
     def _own(self) -> EarlierCounts:
-        """What it measured itself, as a week among weeks."""
+        """Return what it measured itself, as a week among weeks."""
         counts = self.stops, self.times, self.counts
         return EarlierCounts.whole(counts, self.scales, gaussian=self.gaussian)
 
@@ -113,7 +113,7 @@ class TapTable(Model):
         return cells * (self.total / have) if have > 0 else cells
 
     def taps(self) -> float:
-        """How many there are."""
+        """Return how many there are."""
         return self.total
 
     def estimate(self, question: Question, trips: Trips) -> Estimate | None:

@@ -92,7 +92,7 @@ class NoisyTree(Model):
 
     @property
     def thinned(self) -> float:
-        """What is left of the first visits: those beyond the number of trips that was paid for are false."""
+        """Return what is left of the first visits: those beyond the number of trips that was paid for are false."""
         if self.size is None:
             return 1.0
         # Thinned trips are as many as were paid for, so the noisy counts are asked.
@@ -103,7 +103,7 @@ class NoisyTree(Model):
         return 1.0 if self.size is None else min(self.size.trips / max(first, 1.0), 1.0)
 
     def ending(self) -> list[NDArray[np.float64]]:
-        """How many trips end at each node: what it has more than its children together."""
+        """Return how many trips end at each node: what it has more than its children together."""
         counts = self.consistent()
         ending = [count.copy() for count in counts]
         for depth in range(1, len(self.levels)):
@@ -130,7 +130,7 @@ class NoisyTree(Model):
 
     @property
     def trips(self) -> float:
-        """How many trips the tree stands for."""
+        """Return how many trips the tree stands for."""
         return float(sum(left.sum() for left in self.ending()))
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:
@@ -157,7 +157,7 @@ class NoisyTree(Model):
 
     @abstractmethod
     def symbol_columns(self, depth: int, symbol: NDArray[np.int32]) -> dict[str, pl.Series]:
-        """What the symbols of one level mean, as columns of the table."""
+        """Return what the symbols of one level mean, as columns of the table."""
 
     def table(self) -> pl.DataFrame:
         """One row per node: id, parent's id (0 = root), depth, what it stands for, noisy and consistent count."""
@@ -286,5 +286,5 @@ class TaxonomyTree(NoisyTree):
 
 
 def kind(name: str, symbol: NDArray[np.int32]) -> pl.Series:
-    """The same word for every row."""
+    """Return the word for what every row is."""
     return pl.Series([name] * len(symbol), dtype=pl.String)

@@ -56,14 +56,14 @@ class Trie(Model):
         return walker.walk(self.world, self.trips, self.longest, rng, budget=self.budget())
 
     def lost(self) -> float:
-        """How far the kept n-grams that begin a trip are from the number of trips, in shares of it."""
+        """Return how far the kept n-grams that begin a trip are from the number of trips, in shares of it."""
         return abs(1.0 - self._begins() / self.trips) if self.trips > 0 else 0.0
 
     def _begins(self) -> float:
         return float(self.grams.count[self.grams.symbols[:, 0] == self.world.size].sum())
 
     def budget(self) -> float:
-        """How often walks may use an n-gram, in counts of it.
+        """Return how often walks may use an n-gram, in counts of it.
 
         Of a long trip only some n-grams were counted, chosen at random; those of the beginning tell which share.
         """
@@ -75,7 +75,7 @@ class Trie(Model):
         return (self if trips is None else replace(self, trips=float(trips))).generate(seed)
 
     def steps(self) -> list[WeightedSteps]:
-        """What may follow what: n - 1 symbols decide, fewer where they are not known; and how trips begin."""
+        """Return what may follow what: n - 1 symbols decide, fewer where they are not known; and how trips begin."""
         n, symbols, weight = self.grams.n, self.grams.symbols, self.grams.count
         steps = [WeightedSteps(symbols[:, :-1], symbols[:, -1], weight)]
         for order in range(n - 2, 0, -1):

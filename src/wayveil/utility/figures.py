@@ -69,6 +69,6 @@ def reference_trips(line: str, raw: Trips, seed: int, bins: TimeBins | None) -> 
 
 
 def ceiling(raw: Trips, seed: int) -> Trips:
-    """As many trips as there are, drawn from them with replacement. As sensitive as the raw trips."""
+    """Draw as many trips as there are from them, with replacement. As sensitive as the raw trips."""
     rng = np.random.default_rng(seed)
     return raw.take(rng.integers(0, len(raw), len(raw)))

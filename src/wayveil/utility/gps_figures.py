@@ -189,12 +189,12 @@ def circles(network: Network, count: int, rng: np.random.Generator) -> NDArray[n
 
 
 def trips_through(trips: Trips, regions: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many trips have a visit in each region, given as which stops lie in it."""
+    """Return how many trips have a visit in each region, given as which stops lie in it."""
     return trips_in_regions(PlacedVisits.of(trips), regions)
 
 
 def trips_in_regions(seen: PlacedVisits, regions: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The same of anything seen: a trip is the union of the bit sets of its places."""
+    """Return the same of anything seen: a trip is the union of the bit sets of its places."""
     words, size = -(-len(regions) // 64), len(seen.lat)
     padded = np.zeros((words * 64, size), bool)
     padded[: len(regions)] = regions

@@ -31,7 +31,7 @@ class ModelScore:
     fitness: float
 
     def measures(self, n: int) -> list[Measure]:
-        """As lines of a scorecard."""
+        """Return them as lines of a scorecard."""
         seen = self.confusion
         shares = {
             "f1": ("F1", seen.f1),
@@ -72,7 +72,7 @@ class ModelNgrams:
         self.weight = self._weights(counted)
 
     def _weights(self, counted: GramCounts) -> Floats:
-        """What each n-gram of the raw trips adds to the fitness of a model that has it."""
+        """Return what each n-gram of the raw trips adds to the fitness of a model that has it."""
         place = GramCounts(counted.grams, np.arange(1, len(counted) + 1))
         weight, judged = np.zeros(len(counted)), 0
         for begin in range(0, len(self.raw), _TRIPS_AT_ONCE):
@@ -113,7 +113,7 @@ class ModelNgrams:
 def trie_answers(
     queries: SubsequenceError, grams: NDArray[np.integer], count: Floats, *, leaves_only: bool = False
 ) -> list[Floats]:
-    """What the nodes of a trie of n-grams answer, per workload: the counts of all n-grams that begin with the query.
+    """Answer workloads from a trie of n-grams: the counts of all n-grams that begin with the query.
 
     A query that is longer than the trie is deep has no node, and the answer 0; with `leaves_only`, so has one that is
     shorter, because its node holds no count.

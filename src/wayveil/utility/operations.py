@@ -88,7 +88,7 @@ class Operations(Figures):
         return self.compared(self.answers(private))
 
     def plain_laplace(self, epsilon: Fraction, *, trips_per_unit: int = 1, seed: int = 0) -> list[Measure]:
-        """The same figures for noisy exact answers, each question with all of epsilon for itself.
+        """Return the same figures for noisy exact answers, each question with all of epsilon for itself.
 
         Where a trip adds to many cells (patterns, routes, and all of it where every visit is a boarding), trips are cut
         after 20 stops to bound that.

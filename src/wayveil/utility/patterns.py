@@ -61,7 +61,7 @@ def ranked(patterns: Ranked, count: int) -> Ranked:
 
 
 def supports(trips: Trips, patterns: list[Pattern], *, gapped: bool) -> NDArray[np.int64]:
-    """How many trips have each pattern."""
+    """Return how many trips have each pattern."""
     if not patterns:
         return np.empty(0, np.int64)
     lengths = np.array([len(pattern) for pattern in patterns], np.int64)
@@ -110,7 +110,7 @@ class FrequentPatterns(Figures):
         return top_contiguous_patterns(trips, max(self.tops), **self.lengths)
 
     def gapped(self, trips: Trips) -> Ranked:
-        """The same with gaps. A run of stops is also a gapped pattern, which bounds the support from below."""
+        """Return the same with gaps. A run of stops is also a gapped pattern, which bounds the support from below."""
         known = self.contiguous(trips)
         bound = known[-1][1] if len(known) == max(self.tops) else 1
         return top_gapped_patterns(trips, max(self.tops), at_least=bound, **self.lengths)
@@ -159,7 +159,7 @@ def top_itemsets(
 
 
 def itemset_supports(trips: Trips, sets: list[tuple[int, ...]]) -> NDArray[np.int64]:
-    """How many trips have each set."""
+    """Return how many trips have each set."""
     place, _, bits = _bit_rows(trips)
     row = {int(one): at for at, one in enumerate(place)}
     found = np.zeros(len(sets), np.int64)

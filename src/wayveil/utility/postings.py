@@ -195,7 +195,7 @@ def _answer(
 def _in_order(
     keys: NDArray[np.integer], at: NDArray[np.int64], end: NDArray[np.int64], length: int, beyond: int
 ) -> bool:
-    """Whether a trip (its keys end before `beyond`) has the items in order: each takes its earliest visit."""
+    """Tell whether a trip (its keys end before `beyond`) has the items in order: each takes its earliest visit."""
     last = -1
     for j in range(length):
         visit = at[j]

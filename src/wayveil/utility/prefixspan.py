@@ -75,7 +75,7 @@ def top_gapped_patterns(
 
 @njit(cache=True)
 def trips_per_stop(location: NDArray[np.int32], offsets: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """How many trips visit each stop at least once."""
+    """Return how many trips visit each stop at least once."""
     counts = np.zeros(size, np.int64)
     seen = np.full(size, -1, np.int64)
     for trip in range(len(offsets) - 1):

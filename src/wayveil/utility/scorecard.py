@@ -190,7 +190,7 @@ def _subjects(raw: Trips, candidates: list[Trips], bins: TimeBins | None, seed: 
 
 
 def _of_models(raw: Trips, models: Sequence[object], seed: int) -> list[Figure]:
-    """How good the n-grams of the models are before a trip is drawn; nothing where a model holds none.
+    """Return how good the n-grams of the models are before a trip is drawn; nothing where a model holds none.
 
     Ceiling: the n-grams of a resample. Floor: every n-gram that public moves allow. Empty: none.
     """

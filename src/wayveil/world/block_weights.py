@@ -13,7 +13,7 @@ from wayveil.world.walk_blocks import Block, Walks
 
 
 def count_parts(block: Block, walks: Walks) -> Ints:
-    """How many parts each walk has in a block that it spreads over."""
+    """Return how many parts each walk has in a block that it spreads over."""
     if block.parts is None:
         raise ValueError(f"{block.name} is not spread")
     return block.parts(walks)

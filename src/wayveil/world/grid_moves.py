@@ -39,7 +39,7 @@ class GridMoves:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether no cell is masked, so that moves to a place are the larger of rows and columns to go."""
+        """Tell whether no cell is masked, so that moves to a place are the larger of rows and columns to go."""
         return self.grid.size == self.grid.layout.rows * self.grid.layout.columns
 
     def move(self, here: Ints, then: Ints) -> Ints:
@@ -65,7 +65,7 @@ class GridMoves:
         return np.floor(turn + 0.5).astype(np.int64) % SECTORS
 
     def distance_class(self, here: Ints, to: Ints) -> Ints:
-        """How far it is to a destination, in six classes."""
+        """Return how far it is to a destination, in six classes."""
         return np.maximum(np.searchsorted(DISTANCES, self.moves_to(here, to), side="right") - 1, 0)
 
 

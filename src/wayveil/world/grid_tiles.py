@@ -26,7 +26,7 @@ class Tiles:
         self.cells = rows * columns * WAYS * BEFORE
 
     def count(self, location: NDArray[np.int32], offsets: Ints, moves: Ints) -> Ints:
-        """How often each walk crosses; `moves` are the positions of the first visits of moves."""
+        """Return how often each walk crosses; `moves` are the positions of the first visits of moves."""
         crosses = np.zeros(len(location) + 1, np.int64)
         crosses[1:][self._crossings(location, moves)] = 1
         return np.diff(np.cumsum(crosses)[offsets])

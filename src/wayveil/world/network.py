@@ -137,7 +137,7 @@ class Network(World):
         return scipy.sparse.csr_array((weight, self.indices, self.indptr), shape=(self.size, self.size))
 
     def components(self, connection: Literal["weak", "strong"] = "weak") -> tuple[int, NDArray[np.int32]]:
-        """How many components there are and which one each location belongs to."""
+        """Return how many components there are and which one each location belongs to."""
         count, label = scipy.sparse.csgraph.connected_components(
             self.matrix(np.ones(self.edges)), directed=True, connection=connection
         )

@@ -98,7 +98,7 @@ class NgramUniverse:
 
 
 def count_without_returns(world: World | Successors, n: int) -> int:
-    """How many paths of n locations never go straight back (a, b, a); exact, however large."""
+    """Return how many paths of n locations never go straight back (a, b, a); exact, however large."""
     successors = world.successors if isinstance(world, World) else world
     if n < 3 or isinstance(successors, CompleteSuccessors):
         size = NgramUniverse(successors, n).size

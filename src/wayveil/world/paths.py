@@ -18,7 +18,7 @@ from wayveil.world.trees import Cost, Graph, grow_trees, reversed_graph
 def is_reachable(
     network: Network, source: NDArray[np.integer], target: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
-    """Whether the network has any way from each source to the target beside it.
+    """Tell whether the network has any way from each source to the target beside it.
 
     Places that reach each other are taken together first; between such parts there are few ways, and no circle.
     """

@@ -141,7 +141,7 @@ def read_places(path: Path) -> World | None:
 
 
 def is_place_list(header: Sequence[str]) -> bool:
-    """Whether a table with such columns may be a list of places, and is none of trips."""
+    """Tell whether a table with such columns may be a list of places, and is none of trips."""
     known = {name.strip().lower() for name in header}
     return not known.isdisjoint(IDS) and known.isdisjoint((*OF_TRIPS, "origin", "destination", "seq"))
 

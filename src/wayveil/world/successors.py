@@ -27,7 +27,7 @@ class Successors(ABC):
 
     @abstractmethod
     def degree(self, source: AnyInts) -> NDArray[np.int64]:
-        """How many locations may follow each source."""
+        """Return how many locations may follow each source."""
 
     @abstractmethod
     def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
@@ -42,7 +42,7 @@ class Successors(ABC):
         return np.asarray(target).astype(np.int64)
 
     def contains(self, source: AnyInts, target: AnyInts) -> NDArray[np.bool_]:
-        """Whether target may follow source."""
+        """Tell whether target may follow source."""
         return self.rank(source, target) >= 0
 
 

@@ -83,7 +83,7 @@ class TimeBins:
 
     @property
     def labels(self) -> list[str]:
-        """What to print for each bin: `08:00-09:00`, `Mon 08:00-09:00`, or seconds if bins do not repeat."""
+        """Return what to print for each bin: `08:00-09:00`, `Mon 08:00-09:00`, or seconds if bins do not repeat."""
         if self.period is None:
             return [f"{start}-{end} s" for start, end in zip(self.start, self.end, strict=True)]
         return [self._label(int(start), int(end)) for start, end in zip(self.start, self.end, strict=True)]

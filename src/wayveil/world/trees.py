@@ -91,7 +91,7 @@ class Heap(NamedTuple):
 
 
 def edge_cost(network: Network, cost: Cost) -> NDArray[np.float64]:
-    """What each edge costs under a way of counting."""
+    """Return what each edge costs under a way of counting."""
     if isinstance(cost, WeightedCost):
         weighed = cost.metres * network.metres + cost.seconds * network.seconds + cost.stops
         return np.maximum(weighed.astype(np.float64), _LEAST_COST)

@@ -337,7 +337,7 @@ class WalkBlocks:
         return [Block("visit", size << bits, visits, lambda walks: walks.lengths)]
 
     def _memory(self) -> list[Block]:
-        """How visits repeat earlier ones: class of lengths, context and kind of every visit but the first."""
+        """Return how visits repeat earlier ones: class of lengths, context and kind of every visit but the first."""
         size, bits, memory = self.geography.world.size, self.resolution.memories, self.resolution.memory
 
         def repeats(walks: Walks) -> Ints:

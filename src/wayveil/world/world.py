@@ -89,7 +89,7 @@ class World:
 
     @property
     def labels(self) -> NDArray[np.str_]:
-        """What pages call the locations: their names, with the id where several have the same name."""
+        """Return what pages call the locations: their names, with the id where several have the same name."""
         _, place, count = np.unique(self.names, return_inverse=True, return_counts=True)
         shared = count[place] > 1
         with_id = np.char.add(np.char.add(self.names, " ("), np.char.add(self.ids, ")"))
@@ -97,7 +97,7 @@ class World:
 
     @property
     def restricts_moves(self) -> bool:
-        """Whether the world restricts which location may follow which."""
+        """Tell whether the world restricts which location may follow which."""
         return not isinstance(self.successors, CompleteSuccessors)
 
     def index_of(self, ids: Sequence[str] | NDArray[np.str_] | pl.Series) -> NDArray[np.int32]:

@@ -125,7 +125,7 @@ class Geography:
         return float(max(np.hypot(np.ptp(x), np.ptp(y)), 1.0))
 
     def metres(self, one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.float64]:
-        """As the crow flies; without coordinates, different places are all equally far apart."""
+        """Return metres as the crow flies; without coordinates, different places are all equally far apart."""
         if self.network is None:
             return np.where(np.asarray(one) == np.asarray(other), 0.0, self.widest)
         lat, lon = self.network.lat, self.network.lon

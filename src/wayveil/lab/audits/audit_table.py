@@ -40,7 +40,7 @@ class AuditRow:
 
     @property
     def blind(self) -> bool:
-        """Whether nothing that could have happened would have raised an alarm."""
+        """Tell whether nothing that could have happened would have raised an alarm."""
         return self.reach is not None and self.reach <= self.claimed
 
 

@@ -76,7 +76,7 @@ class _Evidence:
         self.done = self.runs = 0
 
     def asks_for_more(self, draws: int) -> bool:
-        """Whether the tests need another run."""
+        """Tell whether the tests need another run."""
         pairs = (self.pairs[name] for name in ("next question", "survivors 1 questions later"))
         few_splits = self.runs < FEWEST_PAIRS and sum(map(len, self.splits)) < FEWEST_SPLITS
         return (
@@ -199,7 +199,7 @@ def cells_of(exchange: Exchange, currency: str) -> NoiseCells:
 
 
 def skipping_uniforms(exchange: Exchange, bits: Bits) -> Floats:
-    """How empty cells were passed over and which counts the survivors got, as numbers that are uniform by the law.
+    """Return how empty cells were passed over and what survivors got, as numbers that are uniform by the law.
 
     The k-th number is about the gap before the k-th survivor, given where the one before it was; the gap after the last
     one is known only to be longer than what was left. Words that serve two questions show at the same place of both.
@@ -278,7 +278,7 @@ def _drawn(exchange: Exchange) -> NDArray[np.int64]:
 
 
 def _too_few(pairs: list[Floats], runs: int) -> bool:
-    """Whether a mechanism that asks several questions was not run often enough to compare their noise."""
+    """Tell whether a mechanism that asks several questions was not run often enough to compare their noise."""
     found = sum(map(len, pairs))
     return 0 < found < FEWEST_PAIRS and runs < FEWEST_PAIRS
 

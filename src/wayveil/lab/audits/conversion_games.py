@@ -75,7 +75,7 @@ def _neighbours() -> dict[str, list[tuple[Trips, Trips]]]:
 
 
 def _changed(trips: Trips, *, place: int, later: int = 0) -> Trips:
-    """The same trips; the first visit of the last one is at another place, perhaps on another day."""
+    """Move the first visit of the last trip to another place, perhaps to another day."""
     first = int(trips.offsets[-2])
     location, time = trips.location.copy(), np.array(trips.time)
     location[first] = place
@@ -84,7 +84,7 @@ def _changed(trips: Trips, *, place: int, later: int = 0) -> Trips:
 
 
 def _charged(folder: Path, subject: Subject, policy: str) -> Fraction | None:
-    """How many times epsilon one unit of a policy is charged for a release; None where that is refused."""
+    """Return how many times epsilon one unit of a policy is charged for a release; None where that is refused."""
     ledger = open_ledger(folder / f"{len(list(folder.iterdir()))}.ledger")
     ledger.set_policy(DATASET, Policy(1000, total_delta="1/2", unit=policy), actor=ACTOR)
     try:
@@ -102,7 +102,7 @@ def _charged(folder: Path, subject: Subject, policy: str) -> Fraction | None:
 
 
 def _times_epsilon(subject: Subject, trips: Trips, neighbour: Trips, seed: int) -> Fraction:
-    """What the pair loses, in epsilons of the release: of counts the loss, of steps how many clips they moved."""
+    """Return what the pair loses, in epsilons of the release: of counts the loss, of steps the clips they moved."""
     recorded, _ = record(subject, trips, SeededBits(seed), seed)
     replayed, _ = replay(subject, neighbour, recorded, seed)
     worst = check_distances(subject, recorded, replayed, Examination()) / subject.epsilon

@@ -120,7 +120,7 @@ def largest_shown(runs: int, alpha: float) -> float:
 
 
 def runs_to_show(epsilon: float, alpha: float) -> int:
-    """How many runs a game needs so that it could show epsilon, and somewhat more (a tenth, for imperfect events)."""
+    """Return how many runs a game needs to show epsilon and somewhat more (a tenth, for imperfect events)."""
     runs = ceil(log(2 / alpha) * exp(1.1 * epsilon))
     while largest_shown(runs, alpha) < 1.1 * epsilon:
         runs += max(1, runs // 50)
@@ -189,7 +189,7 @@ class BlockGame:
 
     @property
     def excess(self) -> float:
-        """How far the bound is above the claim; negative for a question that held."""
+        """Return how far the bound is above the claim; negative for a question that held."""
         return self.found.bound - self.found.claimed
 
     @property

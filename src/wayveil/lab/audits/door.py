@@ -181,7 +181,7 @@ class Door:
             say(f"with the same answers, {place} differs: it was not read through the gate")
 
     def _check_ledger(self, run: Run, findings: Examination) -> None:
-        """What left is booked, neither less nor, after a refusal, more."""
+        """Check that what left is booked, neither less nor, after a refusal, more."""
         booked = run.gates[0].budget.spent if run.gates else Fraction(0)
         if run.spent < booked:
             findings.problems.append(f"answers for {booked} left, but the ledger says {run.spent}")
@@ -212,7 +212,7 @@ def nothing_broken() -> Iterator[None]:
 
 
 def _still_open(ledger: Ledger) -> bool:
-    """Whether something was started that neither ended well nor was settled."""
+    """Tell whether something was started that neither ended well nor was settled."""
     kinds: dict[str, set[str]] = {}
     for line in ledger.entries():
         if line.reservation is not None:

@@ -60,7 +60,7 @@ def _priced_by_rows(trips: Trips) -> Trips:
 
 
 def _any_mark() -> AbstractContextManager[Any]:
-    """What one row says of itself holds for all of them."""
+    """Take what one row says of itself for all of them."""
 
     def found(column: pl.Series) -> frozenset[str]:
         return marks_of(column.cast(pl.String).drop_nulls().unique().to_list())
@@ -164,7 +164,7 @@ def variant_at_the_door(name: str, bits: Bits) -> tuple[Examination, Fraction, s
 
 
 def sound_releases() -> tuple[DoorVariant, ...]:
-    """What must hold as built, for every kind of row; on Spark where it is installed."""
+    """List what must hold as built, for every kind of row; on Spark where it is installed."""
     return (*SOUND, *SOUND_ROWS, *(SOUND_ON_SPARK if spark_is_there() else ()))
 
 
@@ -174,7 +174,7 @@ def broken_releases() -> tuple[DoorVariant, ...]:
 
 
 def spark_is_there() -> bool:
-    """Whether files can be counted on Spark here."""
+    """Tell whether files can be counted on Spark here."""
     try:
         check_address("local[2]")
     except SparkError:

@@ -147,7 +147,7 @@ def rare_stop(writer: PairWriter) -> FilePair:
 
 
 def two_forms_of_time(writer: PairWriter) -> FilePair:
-    """As many local times as zoned ones, and one more."""
+    """Write as many local times as zoned ones, and one more."""
     first, second = writer.world.ids[0], writer.world.ids[1]
     rows: list[TapRow] = [(f"2024-03-04T08:{minute:02d}:00", first) for minute in range(20)]
     rows += [(f"2024-03-04T08:{minute:02d}:00+01:00", second) for minute in range(20)]

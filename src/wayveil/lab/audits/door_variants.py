@@ -272,7 +272,7 @@ class _Generating:
 
 @contextmanager
 def _not_settled() -> Iterator[None]:
-    """What a refused release did not buy stays held for ever."""
+    """Hold for ever what a refused release did not buy."""
     with _after_measuring(_refused)(), patch.object(Reservation, "settle", lambda *given, **options: None):
         yield
 

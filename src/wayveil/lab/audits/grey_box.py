@@ -98,7 +98,7 @@ def examine(subject: Subject, trips: Trips, neighbour: Trips, seed: int = 0) -> 
 
 
 def check_transcript(subject: Subject, transcript: Transcript, findings: Examination) -> None:
-    """What must hold on any single dataset: prices, scales, cells."""
+    """Check what must hold on any single dataset: prices, scales, cells."""
     say = findings.problems.append
     spent = transcript.budgets[0].spent
     if spent != subject.epsilon:

@@ -270,7 +270,7 @@ def _stopped(*given: Any, **options: Any) -> Any:
 
 @contextmanager
 def _unsealed() -> Iterator[None]:
-    """What waits is taken as it lies there, and a line is committed with whatever a datasheet says."""
+    """Take what waits as it lies there, and commit a line with whatever a datasheet says."""
     with (
         patch.object(paid, "require_seal", lambda folder: None),
         patch.object(Terms, "differing", lambda self, line: None),

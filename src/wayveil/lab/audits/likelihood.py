@@ -114,7 +114,7 @@ def log_ratio(
 def cell_log_ratios(
     exchange: Exchange, without: SparseCounts, cells: Ints, moved: Ints, currency: str = "epsilon"
 ) -> Floats:
-    """The same for each of some cells, whose counts are higher by `moved` within."""
+    """Return the same for each of some cells, whose counts are higher by `moved` within."""
     question, answer = exchange.question, exchange.answer
     if not isinstance(answer, NoisyCounts):
         raise TypeError(f"{question.label} is a selection and has no noisy cells")

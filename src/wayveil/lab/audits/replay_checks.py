@@ -103,7 +103,7 @@ Say = Callable[[str], None]
 
 
 def check_searches(transcript: Transcript, say: Say) -> None:
-    """What must hold on any single dataset: shares and coins."""
+    """Check what must hold on any single dataset: shares and coins."""
     handed = dict.fromkeys(range(len(transcript.budgets)), Fraction(0))
     for scope in transcript.handed_on():
         handed[transcript.parents[scope]] += transcript.budgets[scope].total
@@ -135,7 +135,7 @@ def _check_coins(search: Search, coins: Sequence[Flip], say: Say) -> None:
 
 
 def compare_searches(one: Transcript, other: Transcript, say: Say) -> None:
-    """What must be the same on a neighbour that hears the same answers: every draw, rejected ones included."""
+    """Check what must be the same on a neighbour that hears the same answers: every draw, also rejected ones."""
     for search, twin in zip(one.searches, other.searches, strict=True):
         drawn, again = ([draw.outcome for draw in each.draws] for each in (search, twin))
         place = difference(drawn, again, "draw")

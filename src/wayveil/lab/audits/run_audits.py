@@ -131,7 +131,7 @@ def _broken_jobs(plan: AuditPlan, effort: Effort) -> Iterator[Job]:
 
 
 def jobs_at_the_door() -> Iterator[Job]:
-    """What must hold for files of any kind, then the mistakes that can be made on the way from a file to a release."""
+    """List what must hold for files of any kind, then mistakes on the way from a file to a release."""
     for sound in sound_releases():
         yield Job(RELEASE, DOOR, pair=sound.name)
     for variant in broken_releases():

@@ -55,7 +55,7 @@ def some_trips(choose: Choose, world: World, *, most: int = 8, longest: int = 6)
 
 
 def some_neighbour(choose: Choose, trips: Trips, unit: Unit) -> Trips:
-    """The same trips and one unit more, or a unit that does more, as the unit's relation of neighbours allows.
+    """Add one unit, or let a unit do more, as the unit's relation of neighbours allows.
 
     What is new stands at the end (see `grey_box.examine`).
     """

@@ -56,7 +56,7 @@ class Search:
 
     @property
     def question(self) -> tuple[object, ...]:
-        """What must be the same for both neighbours."""
+        """Return what must be the same for both neighbours."""
         return self.label, self.threshold, self.price, self.stopping
 
     @property
@@ -65,7 +65,7 @@ class Search:
 
     @property
     def given_up(self) -> bool:
-        """Whether it ended before its first draw, as only an audit can make it."""
+        """Tell whether it ended before its first draw, as only an audit can make it."""
         return self.nothing and not self.draws
 
 
@@ -80,12 +80,12 @@ class Transcript:
     searches: list[Search] = field(default_factory=list)
 
     def visible(self) -> list[Exchange]:
-        """What may be published: rejected draws of a search never leave the building."""
+        """Return what may be published: rejected draws of a search never leave the building."""
         hidden = self._scopes_of([draw for search in self.searches for draw in search.rejected])
         return [exchange for exchange in self.exchanges if exchange.scope not in hidden]
 
     def forgetting(self, *, vain: bool) -> "Transcript":
-        """The same conversation if every search had begun with its last draw.
+        """Return the conversation as if every search had begun with its last draw.
 
         With `vain`, one that found nothing keeps that last draw too, and ends after it; else it makes no draw at all.
         """

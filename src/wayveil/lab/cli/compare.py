@@ -236,7 +236,7 @@ class Board:
             self.words[place] = status
 
     def table(self) -> Table:
-        """As it stands."""
+        """Return the table as it stands."""
         table = Table(title="releases compared", title_justify="left")
         table.add_column("mechanism")
         for epsilon in self.epsilons:

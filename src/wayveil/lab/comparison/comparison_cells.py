@@ -33,7 +33,7 @@ class ComparisonCell:
 
     @property
     def parameters(self) -> str:
-        """What differs from the mechanism's defaults, as JSON with sorted names."""
+        """Return what differs from the mechanism's defaults, as JSON with sorted names."""
         return "{}" if self.mechanism is None else chosen_parameters(self.mechanism)
 
     @property

@@ -66,7 +66,7 @@ class ComparisonSection:
 
 
 def explain_lines(charts: list[Chart]) -> str:
-    """What is drawn beside the curves, and nothing that is not."""
+    """Explain what is drawn beside the curves, and nothing that is not."""
     drawn = pl.concat([chart.data for chart in charts], how="diagonal_relaxed")
     banded = "repetitions" in drawn.columns and (drawn["repetitions"] >= LEAST_FOR_A_BAND).any()
     bands = "Bands are 95 % intervals over repetitions." if banded else "Too few repetitions for intervals."
@@ -87,7 +87,7 @@ def headline_charts(comparison: Comparison) -> list[Chart]:
 
 
 def _parameter_charts(comparison: Comparison, key: str, title: str) -> list[Chart]:
-    """The same figure against each parameter of which several values were tried."""
+    """Draw the figure against each parameter of which several values were tried."""
     return [
         error_against_parameter(
             comparison,

@@ -210,7 +210,7 @@ def best_settings(comparison: Comparison) -> pl.DataFrame:
 
 
 def at_best(comparison: Comparison) -> Comparison:
-    """The same table with one line per mechanism, which on each figure is that of its best parameters."""
+    """Return the same table with one line per mechanism, which on each figure is that of its best parameters."""
     best = best_settings(comparison)
     kept = comparison.table.join(
         best, on=[*_CELL, "parameters"], how="semi", nulls_equal=True, maintain_order="left"
@@ -233,7 +233,7 @@ class Standing:
 
 
 def standings(comparison: Comparison, mechanism: str) -> list[Standing]:
-    """How a mechanism compares with the best of all others, for every figure and epsilon that it has."""
+    """Return how a mechanism compares with the best of all others, for every figure and epsilon that it has."""
     better = {figure["key"]: figure["better"] for figure in comparison.figures}
     rivals: dict[tuple[str, float | None], Point] = {}
     for point in comparison.points:
@@ -253,7 +253,7 @@ def standings(comparison: Comparison, mechanism: str) -> list[Standing]:
 
 
 def apart(one: Point, other: Point) -> bool:
-    """Whether two 95 % intervals do not overlap; never where there was only one release."""
+    """Tell whether two 95 % intervals do not overlap; never where there was only one release."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return False
     return one.high < other.low or other.high < one.low

@@ -84,7 +84,7 @@ class RiskComparison:
         return rows
 
     def gaps(self) -> list[tuple[str, str]]:
-        """What could not be run, with the reason."""
+        """Return what could not be run, with the reason."""
         rows = self.table.filter(pl.col("message").is_not_null())
         return list(rows.select("name", "message").unique(maintain_order=True).iter_rows())
 

@@ -58,7 +58,7 @@ class Settings:
     seed: int = 0
 
     def describe(self) -> dict[str, object]:
-        """As stored beside the results."""
+        """Describe it as stored beside the results."""
         return {
             **asdict(self),
             "unit": None if self.unit is None else repr(self.unit),

@@ -149,14 +149,14 @@ class StrapStudy:
         self.neighbours, self.warpings = self._count_neighbours(person)
 
     def knowing(self, p: float) -> "StrapStudy":
-        """The same study of an adversary who knows another share of the visits; all but that is shared."""
+        """Return the same study of an adversary who knows another share of the visits; all but that is shared."""
         other = copy(self)
         other.settings = replace(self.settings, p=p)
         other.profiles = other._believe()
         return other
 
     def look_at(self, released: Trips) -> "Looked":
-        """What no adversary changes: where released trips go, and how far they are from the raw ones."""
+        """Return what no adversary changes: where released trips go, and how far they are from the raw ones."""
         check_same_world(self.raw, released)
         if self.settings.mode == "literal":
             return Looked(ReleaseModel.of(released, self.cells, self.junctions), None, 0)

@@ -39,7 +39,7 @@ def record_path(docs: Path, name: str) -> Path:
 
 
 def chart_name(study: str, chart: str) -> str:
-    """What a chart of a study is called in the docs."""
+    """Return what a chart of a study is called in the docs."""
     return f"study-{study}-{chart}.svg"
 
 

@@ -19,7 +19,7 @@ NOT_MEASURED: Said = (False, "not measured")
 
 
 def falls(curve: Curve) -> Said:
-    """Whether the last point is below the first.
+    """Test whether the last point is below the first.
 
     >>> falls({1.0: 0.5, 2.0: 0.25})
     (True, '0.5 at 1, 0.25 at 2')
@@ -31,7 +31,7 @@ def falls(curve: Curve) -> Said:
 
 
 def grows(curve: Curve) -> Said:
-    """Whether the last point is above the first."""
+    """Test whether the last point is above the first."""
     if len(curve) < 2:
         return NOT_MEASURED
     first, *_, last = curve.values()
@@ -44,7 +44,7 @@ def pairs(one: Curve, other: Curve) -> list[tuple[float, float]]:
 
 
 def always_less(one: Curve, other: Curve) -> Said:
-    """Whether the first is below the second wherever both were measured.
+    """Test whether the first is below the second wherever both were measured.
 
     >>> always_less({0.5: 4.0, 2.0: 3.0}, {0.5: 5.0, 2.0: 2.0})
     (False, '4 against 5 at 0.5; 3 against 2 at 2')
@@ -93,7 +93,7 @@ class ComparedValue:
 
     @property
     def gap(self) -> float:
-        """How far ours lies from theirs, relative to theirs (to one, where theirs is 0)."""
+        """Return how far ours lies from theirs, relative to theirs (to one, where theirs is 0)."""
         return (self.ours.mean - self.theirs) / (abs(self.theirs) or 1.0)
 
 
@@ -103,7 +103,7 @@ def judge(study: Study, results: Results) -> list[FigureVerdict]:
 
 
 def remark(study: Study, exhibit: Exhibit, results: Results) -> str:
-    """What can be said of an exhibit: its verdict's words; for one that was not published, what its claims found."""
+    """Comment on an exhibit: its verdict's words; for one that was not published, what its claims found."""
     return _judge(study, exhibit, results).words if exhibit.published or exhibit.claims else ""
 
 
@@ -122,7 +122,7 @@ def hold(exhibit: Exhibit, results: Results) -> list[ComparedValue]:
 
 
 def reaches(ours: Value, theirs: float, better: Better, tolerance: float) -> bool:
-    """Whether ours is as good as theirs, up to the tolerance and to chance (its 95 % interval).
+    """Test whether ours is as good as theirs, up to the tolerance and to chance (its 95 % interval).
 
     The interval of fewer than `FEWEST` runs is so wide that it would reach anything: then the mean is held.
     """

@@ -155,11 +155,11 @@ class Lab:
 
     @property
     def internal(self) -> bool:
-        """Whether the page shows figures of people's trips that are not public."""
+        """Tell whether the page shows figures of people's trips that are not public."""
         return any(source.kind == "own" for source in self.sources.values())
 
     def describe(self) -> dict[str, object]:
-        """What must be the same for cells to lie in one folder."""
+        """Return what must be the same for cells to lie in one folder."""
         facts = {name: source.facts for name, source in sorted(self.sources.items())}
         return {"scale": self.scale, "bbox": self.bbox, "sources": facts}
 

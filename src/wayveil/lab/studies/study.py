@@ -55,7 +55,7 @@ def crossed(**axes: Iterable[str]) -> list[Setting]:
 
 
 def is_number(text: str) -> bool:
-    """Whether a coordinate is a number.
+    """Tell whether a coordinate is a number.
 
     >>> is_number("0.5"), is_number("Bus")
     (True, False)
@@ -68,7 +68,7 @@ def is_number(text: str) -> bool:
 
 
 def tabled(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dict[Place, float]:
-    """What a study prints in a table, by its place.
+    """Return what a study prints in a table, by its place.
 
     >>> tabled(("trips", "stops"), {"Bus": (10, 3)})
     {('Bus', 'trips'): 10.0, ('Bus', 'stops'): 3.0}
@@ -151,7 +151,7 @@ class Exhibit:
         return (self.part,) if isinstance(self.part, str) else self.part
 
     def column_name(self, column: str) -> str:
-        """What stands above a column: a number says what it is a number of."""
+        """Return what stands above a column: a number says what it is a number of."""
         return f"{self.across} {column}" if is_number(column) else column
 
     def direction(self, across: str) -> Better:

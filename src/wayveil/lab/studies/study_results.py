@@ -136,7 +136,7 @@ class Results:
         ]
 
     def extent(self, study: Study) -> str:
-        """How often every part was run, where that is less often than planned; empty where all was run."""
+        """Return how often every part was run, where that is less often than planned; empty where all was run."""
         words = []
         for part in study.parts:
             times = sorted(

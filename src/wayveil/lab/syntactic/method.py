@@ -53,7 +53,7 @@ class SyntacticRelease:
         return folder
 
     def report(self) -> str:
-        """What was done, for people. The first line says what it is not."""
+        """Report what was done, for people. The first line says what it is not."""
         method = self.datasheet["mechanism"]
         lines = [SENTENCE, "", f"{method['name']}: {method['summary']}", ""]
         lines += [f"{key}: {value}" for key, value in method["parameters"].items()]
@@ -135,7 +135,7 @@ def methods() -> dict[str, type[SyntacticMethod]]:
 
 
 def is_syntactic(folder: str | Path) -> bool:
-    """Whether a folder holds what `SyntacticRelease.save` wrote."""
+    """Tell whether a folder holds what `SyntacticRelease.save` wrote."""
     try:
         sheet = json.loads((Path(folder) / "datasheet.json").read_text())
     except (OSError, ValueError):
@@ -144,7 +144,7 @@ def is_syntactic(folder: str | Path) -> bool:
 
 
 def load_syntactic(folder: str | Path, world: World) -> SyntacticRelease:
-    """What `SyntacticRelease.save` wrote, over the world it was made for."""
+    """Load what `SyntacticRelease.save` wrote, over the world it was made for."""
     folder = Path(folder)
     if not is_syntactic(folder):
         raise InputError("is not the output of a method without differential privacy", file=folder)

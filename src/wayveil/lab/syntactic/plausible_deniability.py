@@ -127,7 +127,7 @@ def semantic_clusters(trips: Trips, most: int) -> Ints:
 def count_alike(
     candidates: Trips, seed: Ints, seeds: Trips, cluster: Ints, visits: Floats, blur: float, gamma: float
 ) -> Ints:
-    """How many seeds of the same length give each candidate a probability within the factor of its own seed's."""
+    """Count seeds of the same length that give each candidate a probability within the factor of its seed's."""
     of_cluster = np.bincount(cluster, visits, minlength=int(cluster.max()) + 1)
     same = np.log((1 - blur) / np.maximum(of_cluster[cluster], 1) + blur / visits.sum())
     other = np.full(len(cluster), np.log(blur / visits.sum()))

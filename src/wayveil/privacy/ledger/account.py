@@ -58,7 +58,7 @@ class Held:
 
     @property
     def summed(self) -> bool:
-        """Whether it is part of a sum: it has a guarantee, and the account's unit can be charged for it."""
+        """Tell whether it is part of a sum: it has a guarantee, and the account's unit can be charged for it."""
         return self.line.private and self.factor is not None
 
     @property
@@ -68,7 +68,7 @@ class Held:
 
     @property
     def loss(self) -> Loss:
-        """The same with its delta, and in rho: its own, or that of pure epsilon. Rho of a delta alone is not known, and
+        """Return it with delta, and in rho: its own, or that of pure epsilon. Rho of a delta alone is not known, and
         is never asked for: a policy in rho admits none.
         """
         if not self.summed or self.cancelled is not None:
@@ -103,7 +103,7 @@ class Account:
 
     @property
     def known(self) -> bool:
-        """Whether somebody has said what may be spent."""
+        """Tell whether somebody has said what may be spent."""
         return self.policy is not None
 
     def spending(self) -> Iterator[Held]:
@@ -111,7 +111,7 @@ class Account:
         return (held for held in self.held if held.cancelled is None and held.line.private)
 
     def factor(self, line: Line) -> int | None:
-        """How many times its epsilon a line costs this account; None where no number is sound."""
+        """Return how many times its epsilon a line costs this account; None where no number is sound."""
         if self.policy is None:
             first = next((held.line for held in self.held if held.line.private), line)
             return 1 if _unit_name(first) == _unit_name(line) else None
@@ -226,12 +226,12 @@ class Account:
         return "" if self.data_time is None else self.data_time.unit
 
     def remaining_of(self, days: Days) -> Loss | None:
-        """What may still be spent on these days of data, which lie in one span; None without such a limit."""
+        """Return what may still be spent on these days of data, which lie in one span; None without such a limit."""
         return None if self.data_time is None else self.data_time.remaining(days)
 
 
 def loss_of(line: Line, charge: Fraction) -> Loss:
-    """What a reservation costs that is charged so much epsilon."""
+    """Return what a reservation costs that is charged so much epsilon."""
     rho = charge**2 / 2 if line.rho is None else line.rho
     return Loss(charge, line.delta or ZERO, rho)
 

@@ -99,7 +99,7 @@ def _admit_in_data_time(line: Line, account: Account, limit: DataLimit, factor: 
 
 
 def _converted_otherwise(line: Line, account: Account) -> bool:
-    """Whether an earlier version could count this line: it charged trained releases of riders once for a trip.
+    """Tell whether an earlier version could count this line: it charged trained releases of riders once for a trip.
 
     Its lines stand. They have no sum any more, so that nothing can be added to them.
     """
@@ -108,7 +108,7 @@ def _converted_otherwise(line: Line, account: Account) -> bool:
 
 
 def _factor(line: Line, account: Account) -> int:
-    """How often the account is charged, or why nobody can say."""
+    """Return how often the account is charged, or why nobody can say."""
     policy, name = account.policy, line.dataset
     new = None if line.unit is None else BookedUnit.from_payload(line.unit)
     other = account.unsummed()

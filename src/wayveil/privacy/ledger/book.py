@@ -150,7 +150,7 @@ class Book:
             )
 
     def _admit_settle(self, line: Line, held: Held) -> None:
-        """What a run bought is more than nothing and at most what it reserved, and it is known in epsilon."""
+        """Require that a run bought more than nothing and at most what it reserved, known in epsilon."""
         if held.started is None:
             raise LedgerError(f"reservation {held.id} was never started: cancel it")
         if (held.delta or held.line.rho is not None) and line.epsilon != held.epsilon:

@@ -101,7 +101,7 @@ class Chain:
 
     @property
     def id(self) -> str:
-        """What tells this ledger from every other, wherever it lies."""
+        """Return what tells this ledger from every other, wherever it lies."""
         with self._broken_named(), self._storage.transaction(write=False) as session:
             return read_facts(session)["id"]
 

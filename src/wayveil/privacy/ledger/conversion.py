@@ -114,7 +114,7 @@ class BookedUnit:
         return BookedUnit(unit.name, cast("Mapping[str, Any]", unit.describe()["bounds"]))
 
     def payload(self) -> dict[str, Any]:
-        """As it stands on a line."""
+        """Return it as it stands on a line."""
         return {"name": self.name, "bounds": dict(self.bounds)}
 
     @classmethod
@@ -136,7 +136,7 @@ class BookedUnit:
 def steps(
     release: BookedUnit, policy_unit: str, stated: Stated, days: int | None = None, *, trained: bool = False
 ) -> int | None:
-    """How many steps of the release's unit join two neighbours of the policy's unit; None where nobody knows.
+    """Return how many steps of the release's unit join two neighbours of the policy's unit; None where nobody knows.
 
     `days` is how many days the rows of the release are of, where that is said; `trained` whether it was trained.
     """
@@ -229,7 +229,7 @@ class Terms:
 
 
 def asked(parameters: Any, world: str) -> dict[str, Any]:
-    """What a release asks of the rows, as it stands on the line of its reservation."""
+    """Return what a release asks of the rows, as it stands on the line of its reservation."""
     return {"parameters": parameters, "world": world}
 
 

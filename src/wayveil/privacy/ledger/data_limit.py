@@ -109,7 +109,7 @@ class DataLimit:
             )
 
     def payload(self) -> dict[str, Any]:
-        """As it stands on a ledger line."""
+        """Return it as it stands on a ledger line."""
         facts = {
             "span": self.span,
             "epsilon": None if self.epsilon is None else str(self.epsilon),
@@ -170,7 +170,7 @@ class DataTimeSums:
         return self.undated.plus(worst)
 
     def remaining(self, days: Days) -> Loss:
-        """What may still be spent on days that lie within one span."""
+        """Return what may still be spent on days that lie within one span."""
         allowed = Loss(self.limit.epsilon or ZERO, self.limit.delta, self.limit.rho or ZERO)
         if not self.limit.carried_over:
             return _not_below_zero(allowed.plus(self.lost(days), -1))

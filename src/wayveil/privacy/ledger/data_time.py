@@ -41,11 +41,11 @@ class Days:
         return f"{self.first.isoformat()}/{self.last.isoformat()}"
 
     def meets(self, other: "Days") -> bool:
-        """Whether a day is in both."""
+        """Tell whether a day is in both."""
         return self.first <= other.last and other.first <= self.last
 
     def covers(self, other: "Days") -> bool:
-        """Whether every day of the other one is in this one."""
+        """Tell whether every day of the other one is in this one."""
         return self.first <= other.first and other.last <= self.last
 
     @classmethod
@@ -89,7 +89,7 @@ def spans_in(span: Span, days: Days) -> Iterator[Days]:
 
 
 def label(span: Span, days: Days) -> str:
-    """What people call it: 2026-01-05, 2026-W02, 2026-01, 2026."""
+    """Return what people call it: 2026-01-05, 2026-W02, 2026-01, 2026."""
     if span == "day":
         return days.first.isoformat()
     if span == "month":

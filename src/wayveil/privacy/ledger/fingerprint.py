@@ -71,7 +71,7 @@ class Fingerprint:
 
     @cached_property
     def name(self) -> str:
-        """What tells this content from any other."""
+        """Return what tells this content from any other."""
         return next(self.totals[of] for of in _TELLING if of in self.totals)
 
     def payload(self) -> dict[str, Any]:

@@ -206,7 +206,7 @@ class Ledger(Chain):
             return dict(book.roles.revoked)
 
     def spent(self, dataset: str) -> Fraction:
-        """What one unit has lost: the sum of all that was reserved and not cancelled. A settled run counts as settled.
+        """Return what one unit has lost: all that was reserved and not cancelled. A settled run counts as settled.
 
         In the unit of the policy, converted where needed. An error where the units of the releases cannot be added up.
         """
@@ -222,7 +222,7 @@ class Ledger(Chain):
             return book.account(dataset).remaining(book.clock(self._clock()))
 
     def spans(self, dataset: str) -> list[SpanStatement]:
-        """What one unit has lost from the data of each span of data time; empty where the policy does not limit it."""
+        """Return what one unit has lost from each span of data time; empty where the policy does not limit it."""
         with self._reading() as book:
             sums = book.account(dataset).data_time
             return [] if sums is None else sums.statements()
@@ -254,7 +254,7 @@ class Ledger(Chain):
         return None
 
     def open_reservations(self, dataset: str | None = None) -> list[OpenReservation]:
-        """What was neither committed nor settled nor cancelled, oldest first, of one dataset or of all."""
+        """Return what was neither committed nor settled nor cancelled, oldest first, of one dataset or of all."""
         with self._reading() as book:
             now = book.clock(self._clock())
             return [
@@ -282,7 +282,7 @@ class Ledger(Chain):
             return [summarise(dataset, account, now) for dataset, account in sorted(book.accounts.items())]
 
     def composition(self, dataset: str, delta: Rational) -> Composition:
-        """What all releases of a dataset cost together at this delta; see `composition`.
+        """Return what all releases of a dataset cost together at this delta; see `composition`.
 
         A run that settled counts whole here: its price followed from its answers, which only the plain sum allows.
         """

@@ -98,7 +98,7 @@ class Line:
 
     @property
     def trained(self) -> bool:
-        """Whether the release was trained: only training is paid for with a delta and without rho."""
+        """Tell whether the release was trained: only training is paid for with a delta and without rho."""
         return bool(self.delta) and self.rho is None
 
     @cached_property

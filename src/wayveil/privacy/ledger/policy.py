@@ -97,7 +97,7 @@ class Policy:
         return None if self.period_days is None else timedelta(days=self.period_days)
 
     def payload(self) -> dict[str, Any]:
-        """As it stands on a ledger line. What came later than the first version is left out where it is not used."""
+        """Return it as it stands on a ledger line, without what came after the first version and is not used."""
         per_period = self.per_period_epsilon
         later = {
             "unit": self.unit,

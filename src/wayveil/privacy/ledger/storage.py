@@ -70,7 +70,7 @@ class Storage(Protocol):
     name: str
 
     def exists(self) -> bool:
-        """Whether a ledger is there; a place that holds something else is an error."""
+        """Tell whether a ledger is there; a place that holds something else is an error."""
 
     def create(self, facts: dict[str, str]) -> None:
         """Make an empty ledger, unless another process just did."""
@@ -236,7 +236,7 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _sqlite_sentence(error: sqlite3.Error) -> str:
-    """What went wrong and what to do, for the cases that people meet."""
+    """Say what went wrong and what to do, for the cases that people meet."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return f"the disk is full or failing ({error}). Nothing was written; make room and try again"

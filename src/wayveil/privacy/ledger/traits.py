@@ -169,7 +169,7 @@ def _keyed(of: str, key: bytes, words: Hashes, values: Ints) -> Hashes:
 
 
 def _of_others(minute: Ints, words: Hashes) -> Ints:
-    """The same minutes, each at a trip that has nothing to do with it."""
+    """Give every minute to a trip that has nothing to do with it."""
     other = np.empty_like(minute)
     order = np.argsort(words, kind="stable")
     other[order] = np.roll(minute[order], len(order) // 2 + 1)

@@ -50,7 +50,7 @@ class Flows:
         return [pl.DataFrame({"part": "flows", "cell": np.arange(len(self.weight)), "value": self.weight})]
 
     def shares(self, moves: GridMoves) -> NDArray[np.float32]:
-        """How much oftener each move is made at a cell than in the whole city, as a logarithm: the streets.
+        """Return how much oftener each move is made at a cell than in the whole city, as a logarithm: the streets.
 
         A cell with little beside its noise is taken for the city's average.
         """

@@ -138,7 +138,7 @@ _STRAIGHT_ON = np.log(straight_on(SECTORS)).astype(np.float32)
 
 
 def _nearness(features: Floats) -> Floats:
-    """How far streets are followed depends on these: one, next to the destination, and distance."""
+    """Return what decides how far streets are followed: one, next to the destination, and distance."""
     made = np.ones((len(features), BY_STREET), np.float32)
     made[:, 1], made[:, 2] = features[:, -3], features[:, -5] - 0.5
     return made

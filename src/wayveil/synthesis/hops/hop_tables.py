@@ -88,7 +88,7 @@ class HopTables:
 
 
 def straight_on(sectors: int) -> NDArray[np.float64]:
-    """What public knowledge says of the next move: rather towards the destination than away from it."""
+    """Return what public knowledge says of the next move: rather towards the destination than away from it."""
     from wayveil.world.grid_moves import DIRECTIONS
 
     towards = np.arange(sectors) * 2 * np.pi / sectors

@@ -43,11 +43,11 @@ class HopsModel(Model):
     @property
     @abstractmethod
     def knows(self) -> KnowsHops:
-        """What is known of the next hop, but for single streets."""
+        """Return what is known of the next hop, but for single streets."""
 
     @cached_property
     def streets(self) -> NDArray[np.float64]:
-        """How much likelier each move of each cell is than that: the streets that people follow."""
+        """Return how much likelier each move of each cell is than that: the streets that people follow."""
         return self.flows.learn(self.moves, self.ends, self.trips, self.knows.chances)
 
     @property
@@ -60,7 +60,7 @@ class HopsModel(Model):
         return GridMoves(self.world)
 
     def generate(self, seed: int | None = None) -> Trips:
-        """As many trips as the noisy number says; with times where hours were measured."""
+        """Draw as many trips as the noisy number says; with times where hours were measured."""
         return self.draw(None, seed)
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:

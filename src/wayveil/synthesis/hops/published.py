@@ -104,7 +104,7 @@ class SourceNet(_Net):
         ]
 
     def loss(self, origin: Ints, destination: Ints, hour: Ints) -> NDArray[np.float64]:
-        """What every example costs, in nats: all three cross-entropies and the divergence of the code."""
+        """Return what every example costs, in nats: all three cross-entropies and the divergence of the code."""
         seen = self._forward(origin, destination, hour)
         cost = (seen.mean**2 + np.exp(seen.spread) - 1 - seen.spread).sum(axis=1, dtype=np.float64) / 2
         for start, stop, true in self._heads(origin, destination, hour):
@@ -243,7 +243,7 @@ class PublishedModel(Model):
         return _with_weights(StudyHopNet(self.world, 0.0), self.hop_weights)
 
     def generate(self, seed: int | None = None) -> Trips:
-        """As many trips as the noisy number says."""
+        """Draw as many trips as the noisy number says."""
         return self.draw(None, seed)
 
     def draw(self, trips: int | None = None, seed: int | None = None) -> Trips:

@@ -75,7 +75,7 @@ class Best(NamedTuple):
 
 @njit(cache=True)
 def fresh_purpose(rules: RuleArrays, role: int, weekday: int, second: int, draw: NDArray[np.float64]) -> int:
-    """What a trip that continues nothing is for."""
+    """Return what a trip that continues nothing is for."""
     hour, hours = second // HOUR, rules.primary_hours[role]
     if weekday < WORKING_DAYS and hours[0] <= hour < hours[1] and draw[0] < rules.shares[2]:
         return rules.purpose[role]
@@ -107,7 +107,7 @@ def next_role(
 
 @njit(cache=True)
 def travels(rider: int, today: int, regularity: float) -> bool:
-    """Whether a rider keeps to the plan today: a coin from their two numbers, so that no order of work changes it."""
+    """Tell whether a rider keeps to the plan today: a coin from their two numbers, whatever the order of work."""
     mixed = np.uint64(rider) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(today) * np.uint64(
         0xD1B54A32D192ED03
     )

@@ -54,7 +54,7 @@ class Riders:
 
     @property
     def history(self) -> History:
-        """What the taps carry, and that their riders are not their own."""
+        """Return what the taps carry, and that their riders are not their own."""
         return self.taps.history.then(PER_TRIP).marked(RECONSTRUCTED)
 
     def table(self) -> pl.DataFrame:
@@ -74,7 +74,7 @@ class Riders:
         )
 
     def describe(self) -> dict[str, object]:
-        """How the reconstruction went."""
+        """Describe how the reconstruction went."""
         days = len(np.unique(self.taps.day))
         shares = np.bincount(self.role, minlength=len(self.rules.roles)) / max(self.count, 1)
         ways = np.bincount(self.scenario, minlength=len(SCENARIOS)) / max(len(self.taps), 1)

@@ -47,7 +47,7 @@ class Feed:
             self.warnings.append(f"{count:,} {noun}{'' if count == 1 else 's'} {fact}")
 
     def has(self, table: str) -> bool:
-        """Whether the feed has this table."""
+        """Tell whether the feed has this table."""
         return table in self._members
 
     def read(self, table: str, required: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:

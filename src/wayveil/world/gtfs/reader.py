@@ -113,7 +113,7 @@ def _only_used(edges: Edges, routes: Routes) -> tuple[Edges, Routes]:
 
 
 def _name(path: Path) -> str:
-    """What to call the network: the file's name, or its folder's where the file is just `gtfs.zip`."""
+    """Return what to call the network: the file's name, or its folder's where the file is just `gtfs.zip`."""
     plain = path.stem.lower() in ("gtfs", "feed", "google_transit")
     return (path.resolve().parent.name or path.stem) if plain else path.stem
 

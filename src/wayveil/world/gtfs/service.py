@@ -83,7 +83,7 @@ def read_trips(feed: Feed, service_date: date | None) -> pl.DataFrame:
 
 
 def runs_of_trips(feed: Feed, trips: pl.DataFrame) -> pl.Series:
-    """How many vehicles run each trip: 1, or as many as the headways of frequencies.txt say."""
+    """Return how many vehicles run each trip: 1, or as many as the headways of frequencies.txt say."""
     if not feed.has("frequencies"):
         return pl.Series("runs", [1], dtype=pl.Int64).new_from_index(0, len(trips))
     table = feed.read_small("frequencies", ["trip_id", "start_time", "end_time", "headway_secs"])

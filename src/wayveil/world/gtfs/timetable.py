@@ -42,7 +42,7 @@ class Timetable:
         return covered_dates(self.feed)
 
     def covers(self, day: int) -> bool:
-        """Whether the calendars tell what runs on a day (days since 1970)."""
+        """Tell whether the calendars tell what runs on a day (days since 1970)."""
         return self.covered is None or self.covered[0] <= str(_date(day)) <= self.covered[1]
 
     def running(self, day: int) -> NDArray[np.bool_]:

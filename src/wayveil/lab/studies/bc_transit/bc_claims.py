@@ -66,7 +66,7 @@ def weighted_wins(results: Results) -> Said:
 
 
 def repairs_differ(results: Results) -> str:
-    """How far the repairs are apart, beside how far releases of one setting are."""
+    """Return how far the repairs are apart, beside how far releases of one setting are."""
     weighted, equal = (by_epsilon(results, ARE, repair) for repair in (NPT, NPT_EQUAL))
     apart = max(abs(weighted[at] - equal[at]) for at in weighted if at in equal)
     spreads = [
@@ -111,7 +111,7 @@ def nothing(results: Results, figure: str) -> float:
 
 
 def queries_grow(results: Results) -> str:
-    """What the height does to any release."""
+    """Say what the height does to any release."""
     short, long = (nothing(results, f"uniform, up to {most}, %") for most in (3, 15))
     return (
         "Queries grow with the height here as in the study: longer ones are contained in fewer trips, and an empty "
@@ -120,7 +120,7 @@ def queries_grow(results: Results) -> str:
 
 
 def patterns_differ(results: Results) -> str:
-    """What noise on observed prefixes alone would find."""
+    """Say what noise on observed prefixes alone would find."""
     found = [
         results.mean("leak", "patterns, %", mechanism=seen, epsilon="1.25", k="40")
         for seen in (NPT_SEEN_LOW, PPDP_SEEN)
@@ -158,7 +158,7 @@ def queries_differ(results: Results, tree: str) -> str:
 
 
 def _preset(results: Results) -> str:
-    """What thresholds that keep noise out leave of PPDP."""
+    """Say what thresholds that keep noise out leave of PPDP."""
     errors = by_epsilon(results, ARE, PPDP_PRESET).values()
     missing = by_epsilon(results, TOTAL, PPDP_PRESET).values()
     return f"{PPDP_PRESET}, scores {span(errors)} %, with {span(missing)} % of the taps missing. "

@@ -45,18 +45,18 @@ class BcTransitDatasets:
         return made
 
     def taps(self) -> Taps:
-        """As simulated: the card of every tap is its true rider."""
+        """Return taps as simulated: the card of every tap is its true rider."""
         return self.simulated().taps
 
     def vendor_file(self) -> pl.DataFrame:
-        """The same as the agency's file has them: without cards, with gaps."""
+        """Return taps as the agency's file has them: without cards, with gaps."""
         with TemporaryDirectory() as folder:
             path = Path(folder) / "taps.parquet"
             write_vendor_file(self.simulated(), path, seed=SEED)
             return pl.read_parquet(path)
 
     def anonymous(self) -> Taps:
-        """The same without cards, as the study had them."""
+        """Return taps without cards, as the study had them."""
         taps = self.taps()
         return Taps(taps.location, taps.time, taps.world, route=taps.route, history=taps.history)
 
@@ -107,7 +107,7 @@ def datasets(lab: Lab) -> BcTransitDatasets:
 
 
 def crowded(taps: Taps, share: float, hubs: int = 50, seed: int = 3) -> Taps:
-    """The same taps with a share of them moved to the stops with the most departures, the first of these most often."""
+    """Move a share of the taps to the stops with the most departures, to the first of these most often."""
     network = taps.world
     if not isinstance(network, Network):
         return taps

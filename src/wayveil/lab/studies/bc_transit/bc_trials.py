@@ -123,7 +123,7 @@ class BcTransitTrials:
         return CellOutcome(rows)
 
     def links(self, setting: Setting, repetition: int) -> CellOutcome:
-        """How many of the links between taps of one day join two taps of the same true rider."""
+        """Return how many of the links between taps of one day join two taps of the same true rider."""
         return CellOutcome(
             figures(
                 judge_links(self.data.taps(), setting["reconstruction"], SEED + repetition),
@@ -144,7 +144,7 @@ class BcTransitTrials:
         return CellOutcome(rows)
 
     def references(self, setting: Setting, repetition: int) -> CellOutcome:
-        """What an empty release scores, and plain Laplace answers per stop with all of epsilon for the same unit."""
+        """Score an empty release, and plain Laplace answers per stop with all of epsilon for the same unit."""
         examined, height = self.examined(), int(STUDY_HEIGHT)
         raw = examined.raw
         if setting["mechanism"] == NOTHING:

@@ -141,7 +141,7 @@ def same_day_links(taps: Taps, rider: Ints) -> tuple[Ints, Ints]:
 
 
 def allowed_next(taps: Taps, rules: RiderRules, seed: int) -> float:
-    """How many later taps of the same day the rules' times and distances allow after a tap, on average."""
+    """Return how many later taps of the same day the rules' times and distances allow after a tap, on average."""
     network = taps.world
     if not isinstance(network, Network):
         return float("nan")

@@ -141,7 +141,7 @@ def _mean(results: Results, grid: str, name: str, figure: str, **where: str) -> 
 
 
 def lower_mean(results: Results, grid: str, figure: str) -> Said:
-    """Whether the published preset's mean over the hours is below that of n-grams, at both epsilons."""
+    """Test whether the published preset's mean over the hours is below that of n-grams, at both epsilons."""
     both = [
         [_mean(results, grid, name, figure, epsilon=epsilon) for name in (PUBLISHED, NGRAMS)]
         for epsilon in EPSILONS
@@ -151,7 +151,7 @@ def lower_mean(results: Results, grid: str, figure: str) -> Said:
 
 
 def lower_mostly(results: Results, grid: str, figure: str) -> Said:
-    """Whether the published preset is below n-grams in more than half of the hours."""
+    """Test whether the published preset is below n-grams in more than half of the hours."""
     below = []
     for epsilon in EPSILONS:
         own, rival = (
@@ -168,7 +168,7 @@ def lower_mostly(results: Results, grid: str, figure: str) -> Said:
 
 
 def why_published(results: Results, grid: str) -> str:
-    """What the default preset reaches where the published one does not."""
+    """Say what the default preset reaches where the published one does not."""
     published, ours, rival = (
         f"{results.mean('releases', SHARE, grid=grid, mechanism=name, epsilon='2', top='100'):.0%}"
         for name in (PUBLISHED, OURS, "od-hops")

@@ -79,7 +79,7 @@ SEED = 7
 
 
 def taxi_trips(lab: Lab) -> dict[str, Callable[[], Trips]]:
-    """The same taxis on both grids; made when they are first asked for."""
+    """Return one fleet of taxis on both grids; made when it is first asked for."""
     trips = lab.pick(tiny=300, quick=6_000, full=121_622)
     # The published networks have a weight for every cell: small runs have larger cells.
     cells = {

@@ -124,7 +124,7 @@ def found_share(data: str, epsilon: str) -> float:
 
 
 def used_grams(data: str, epsilon: str) -> float:
-    """How many 3-grams occur in the study's trips: TP and FN of the tries that were found."""
+    """Return how many 3-grams occur in the study's trips: TP and FN of the tries that were found."""
     true, missed = METRICS[data][epsilon][-4:-2]
     return (true + missed) / found_share(data, epsilon)
 

@@ -70,7 +70,7 @@ def _data() -> Exhibit:
 
 
 def why_data(results: Results) -> str:
-    """What the datasets of this run have where the study's have something else."""
+    """Say what the datasets of this run have where the study's have something else."""
     words = [
         f"{data}: {results.mean('data', 'trajectories', data=data) * length:,.0f} visits in all, {length:.3g} each"
         for data in NUMBERS
@@ -164,7 +164,7 @@ def _appendix(label: str, epsilon: str) -> Exhibit:
 
 
 def errors_fall(results: Results, epsilon: str) -> Said:
-    """Whether the error at length 20 is below that at 4, on every dataset."""
+    """Test whether the error at length 20 is below that at 4, on every dataset."""
     answered = f"{OURS} {BY_TRIE}"
     found = {
         data: falls(results.curve("trials", "error", "length", data=data, epsilon=epsilon, answered=answered))
@@ -201,7 +201,7 @@ def why_metrics(results: Results, data: str) -> str:
 
 
 def leak_words(results: Results, data: str) -> str:
-    """What noise on observed 3-grams alone would have reached, counted over the printed F1 and fitness."""
+    """Say what noise on observed 3-grams alone would have reached, counted over the printed F1 and fitness."""
     held = []
     for epsilon in EPSILONS:
         for figure in (F1, FITNESS):

@@ -124,7 +124,7 @@ class MobiTrieTrials:
         return CellOutcome(rows)
 
     def release(self, setting: Setting, repetition: int) -> Model:
-        """What a mechanism measures, with noise from a seed: these never leave the process."""
+        """Measure with noise from a seed: these models never leave the process."""
         data, name, epsilon = setting["data"], setting["mechanism"], setting["epsilon"]
         bits = SeededBits(f"{data} {name} {epsilon} {repetition}")
         counter = self.bench(data).counter(repetition)

@@ -112,7 +112,7 @@ class Family:
         )
 
     def by_repair(self, setting: Setting, repetition: int) -> CellOutcome:
-        """The same noisy tree, its counts repaired in four ways."""
+        """Repair the counts of one noisy tree in four ways."""
         rule = {WEIGHTED: "weighted", EQUAL: "equal", AS_PUBLISHED: "weighted", NO_REPAIR: "none"}[
             setting["repair"]
         ]

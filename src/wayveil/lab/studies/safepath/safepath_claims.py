@@ -166,7 +166,7 @@ def time_grows(results: Results, data: str) -> Said:
 
 
 def seconds_each(results: Results, data: str) -> str:
-    """What a record costs, with few and with many."""
+    """Say what a record costs, with few and with many."""
     words = []
     for stamps in ("35", "168"):
         where = {"data": data, "timestamps": stamps, "mechanism": PUBLISHED}
@@ -176,7 +176,7 @@ def seconds_each(results: Results, data: str) -> str:
 
 
 def silence(results: Results, part: str, **where: str) -> str:
-    """What an empty release scores: how much a figure says."""
+    """Say what an empty release scores: how much a figure says."""
     said = [
         f"{np.mean(found.to_numpy()):.3g} on {words}"
         for figure, words in ((NONEMPTY, "non-empty queries"), (UNIFORM, "uniform ones"))
@@ -236,7 +236,7 @@ def moves_are_not_listed(results: Results) -> str:
 
 
 def week_of(results: Results, data: str) -> str:
-    """How large the simulated week is."""
+    """Return how large the simulated week is."""
     records, longest = (
         results.mean("data", fact, data=data, timestamps="168") for fact in ("records", "longest")
     )

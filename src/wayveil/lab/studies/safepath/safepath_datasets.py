@@ -108,13 +108,13 @@ def _city(lab: Lab, name: str) -> tuple[Callable[[], Network], str]:
 
 
 def limited(trips: Trips, bins: int, of_week: Callable[[Trips], np.ndarray]) -> Trips:
-    """As the study did for Figure 8: only the visits within the first so many timestamps."""
+    """Keep only the visits within the first so many timestamps, as the study did for Figure 8."""
     kept = trips.keep_visits(of_week(trips) < bins)
     return kept.take(kept.lengths > 0)
 
 
 def shrunken(trips: Trips) -> Trips:
-    """As the study did for SeqPT: the busiest 20 stops and the hours of everybody's first day; the rest is left out."""
+    """Keep the busiest 20 stops and the hours of everybody's first day, as the study did for SeqPT."""
     if trips.time is None:
         return trips
     day = trips.time // DAY

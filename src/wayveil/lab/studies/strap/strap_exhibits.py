@@ -162,7 +162,7 @@ def why_lines(results: Results, city: str) -> str:
 
 
 def knowing_more(results: Results, city: str, name: str) -> Said:
-    """Whether the mean over all settings falls from p = .2 to .3 to .4."""
+    """Test whether the mean over all settings falls from p = .2 to .3 to .4."""
     means = [results.mean("releases", STRAP, city=city, mechanism=name, known=f"p = {p:g}") for p in KNOWN]
     words = ", ".join(f"{mean:,.0f}" for mean in means) + " at p = .2, .3, .4"
     return means[0] > means[1] > means[2], words
@@ -175,7 +175,7 @@ def dp_is_less_private(results: Results, city: str) -> Said:
 
 
 def dp_is_more_private(results: Results, city: str) -> Said:
-    """The same the other way round."""
+    """Test the claim the other way round."""
     dp, others = _less_useful(results, city)
     return dp > others, _beside(dp, others)
 

@@ -123,7 +123,7 @@ class StrapTrials:
         return self._places[city, riders]
 
     def line(self, setting: Setting, repetition: int) -> CellOutcome:
-        """What a release is compared with: the raw trips, other riders, public knowledge, another city, nothing."""
+        """Measure what a release is compared with: raw trips, other riders, public knowledge, another city, nothing."""
         city = self.cities[setting["city"]]
         place, name, network = self.place(setting["city"], city.many), setting["mechanism"], city.network()
         made = {
