@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ring_networks import ring_of_stops
-from wayveil.answers.ranks import rank_ranges
+from wayveil.accuracy.ranks import rank_ranges
 from wayveil.answers.trends import LESS, MORE, SAME, UNKNOWN, find_trend
 from wayveil.cli import _register, app
 from wayveil.errors import ParameterError, RefusedError
@@ -122,7 +122,7 @@ def test_ranks_are_ranges_that_hold_the_true_rank():
     best, worst = (found[name].to_numpy() for name in ("rank_before", "rank_before_worst"))
     inside = (best <= rank[place]) & (rank[place] <= worst)
     assert inside.mean() > 0.95
-    best, worst = rank_ranges(np.array([5.0, np.nan]), np.array([6.0, np.nan]))
+    best, worst = rank_ranges(*np.array([[5.5, 0.0], [5.0, np.nan], [6.0, np.nan]]))
     assert best.tolist() == [1, 1]
     assert worst.tolist() == [2, 2]
 

@@ -79,7 +79,7 @@ MEASURES = {
 def test_bars_of_counted_taps_hold_the_truth_as_often_as_they_say(name, epsilon):
     taps, mechanism = MEASURES[name]
     inside = {question: [] for question in TRUE}
-    for seed in range(120):
+    for seed in range(40):
         gate = Gate(Event(), Budget(Fraction(epsilon)), SeededBits(seed))
         model = mechanism.measure(LocalCounter(taps), gate)
         one = Release(SINGLE, model, {"mechanism": mechanism.describe(), "visits": "taps"})

@@ -7,6 +7,7 @@ from math import sqrt
 import numpy as np
 
 from wayveil.accuracy.accuracy import Accuracy
+from wayveil.accuracy.posterior import Posterior, believe_counted, believe_estimate
 from wayveil.arrays import Floats, Ints
 from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.counted import AllCounted, CountsCells
@@ -65,8 +66,9 @@ class JudgedRelease(ReleasedTrips):
         known = self.model.counted(kind) if isinstance(self.model, CountsCells) else None
         if not isinstance(known, AllCounted) or "rewritten_by" in self.datasheet or self.each_stands_for != 1:
             return values
-        count = known.values[cells]
-        return np.where(count > STANDS_OUT * sqrt(known.variance / 2), np.rint(count), values)
+        count, believed = known.values[cells], self.posterior(kind)
+        likely = count if believed is None else believed.mean[cells]
+        return np.where(count > STANDS_OUT * sqrt(known.variance / 2), np.rint(likely), values)
 
     def interval(self, kind: str, cells: Ints, values: Floats) -> Interval | None:
         """Both ends of 95 % intervals of cells (see `synthesis.tallies`) for which the release shows these numbers.
@@ -79,6 +81,10 @@ class JudgedRelease(ReleasedTrips):
         counted = None
         if "rewritten_by" not in self.datasheet and isinstance(self.model, CountsCells):
             counted = self.model.counted(kind)
+        believed = self.posterior(kind)
+        if believed is not None:
+            low, high = believed.at(cells)
+            return np.minimum(low, values), np.maximum(high, values)
         if counted is not None:
             low, high = counted.ends(cells)
             return np.minimum(low, values), np.maximum(high, values)
@@ -89,10 +95,23 @@ class JudgedRelease(ReleasedTrips):
         bands = self.accuracy.bands.get(kind)
         return None if bands is None else bands.ends(values)
 
+    @cached_property
+    def _believed(self) -> dict[str, Posterior | None]:
+        return {}
+
+    def posterior(self, kind: str) -> Posterior | None:
+        """What all noisy counts of a kind together say of each cell; None where they were not counted."""
+        if kind not in self._believed:
+            known = self.model.counted(kind) if isinstance(self.model, CountsCells) else None
+            self._believed[kind] = (
+                None if "rewritten_by" in self.datasheet else believe_counted(known, self.world.size)
+            )
+        return self._believed[kind]
+
     def _counted_visits(self, kind: str) -> Interval | None:
         """Ends of all cells of a kind that counts visits, where the model counted them."""
         keys = next((keys for keys, name in VISIT_KINDS.items() if name == kind), None)
         if keys is None or not isinstance(self.model, Estimates):
             return None
         found = self.model.estimate(Visits(keys), self.trips)
-        return None if found is None else found.interval
+        return None if found is None else believe_estimate(found).interval

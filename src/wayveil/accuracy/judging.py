@@ -26,7 +26,8 @@ from wayveil.accuracy.distances import (
     with_sizes,
 )
 from wayveil.accuracy.find_bands import find_bands, find_sum_bands
-from wayveil.accuracy.paid_sizes import MEAN_IN_HALF, held_by_law, paid_error, paid_size, paid_total
+from wayveil.accuracy.paid_sizes import held_by_law, paid_error, paid_size, paid_total
+from wayveil.accuracy.posterior import MEAN_IN_HALF, mean_errors
 from wayveil.accuracy.replicas import draw_replicas, mechanism_of
 from wayveil.accuracy.sized import Sized
 from wayveil.accuracy.sizes import find_sizes
@@ -204,8 +205,8 @@ def _judge_counted(release: ReleasedTrips) -> Iterator[Verdict]:
         here = Tally(np.arange(len(values)), values)
         against = distance(here, told) / size if KINDS[kind].public else None
         verdict = give_verdict(kind, int(np.count_nonzero(values)), size, error, against, sure=True)
-        if kind not in SINGLE and not verdict.is_noise:
-            off = np.where(known.values > 0, (known.high - known.low) / 2 * MEAN_IN_HALF, 0.0)
+        if kind not in SINGLE:
+            off = np.where(values > 0, mean_errors(known), 0.0)
             off_public = np.abs(values - told.at(here.cells)) if KINDS[kind].public else None
             verdict = replace(verdict, sizes=find_sizes(values, off, off_public))
         yield verdict

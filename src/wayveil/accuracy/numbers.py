@@ -14,15 +14,17 @@ import polars as pl
 from wayveil.accuracy.accuracy import NOT_JUDGED
 from wayveil.accuracy.distances import find_verdict, judge_errors
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.accuracy.paid_sizes import MEAN_IN_HALF
+from wayveil.accuracy.posterior import believe_estimate, mean_errors
+from wayveil.accuracy.ranks import MOST, can_rank, rank_ranges
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.arrays import Floats, Ints
 from wayveil.errors import RefusedError
 from wayveil.released.released_trips import say_of_what
-from wayveil.synthesis.estimates import Interval
+from wayveil.synthesis.estimates import Estimate, Interval
 from wayveil.synthesis.tallies import Tally, tally
 
 HOLDS = "The true number lies between low and high in 95 of 100 cases (docs/accuracy.md)."
+NO_RANKS = "Which of these numbers are the largest is not known: noise alone would sort them as far apart."
 NO_INTERVAL = "The interval of a single number is not known."
 WANTED = "To see the numbers all the same: --anyway (anyway=True)."
 
@@ -35,7 +37,7 @@ class Numbers:
     values   the numbers, as they will be shown
     kind     the kind of question (`synthesis.tallies`) whose cells they are, or of which they are made
     cells    which cells of it; None: they are made of it
-    ends     intervals that are known already, as of counted taps
+    known    what a model that counted taps says of them
     pairs    these numbers and those of the release made again, row by row; None: they are cells
     exact    whether they are cells of the kind, and not made of them
     whole    whether they count people, and are not shares, minutes or people per seat
@@ -45,7 +47,7 @@ class Numbers:
     values: Floats
     kind: str | None = None
     cells: Ints | None = None
-    ends: Interval | None = None
+    known: Estimate | None = None
     pairs: tuple[Floats, Floats] | None = None
     exact: bool = True
     whole: bool = True
@@ -55,6 +57,7 @@ class Numbers:
 class Judged:
     """What is known of numbers: both ends of their 95 % intervals (not a number: not known), and words for people."""
 
+    values: Floats
     low: Floats
     high: Floats
     verdict: Verdict | None
@@ -65,11 +68,32 @@ class Judged:
         """Tell whether any of the numbers has an interval."""
         return bool((~np.isnan(self.low)).any())
 
+    @cached_property
+    def ranks(self) -> tuple[Ints, Ints] | None:
+        """The best and the worst rank that each may have among all of them; None where there is nothing to rank."""
+        if not self.known or not 1 < len(self.values) <= MOST:
+            return None
+        return rank_ranges(np.maximum(self.values, 0), self.low, self.high)
+
+    @property
+    def can_rank(self) -> bool:
+        """Tell whether it is known of any number that it belongs to the larger half, or nothing is known at all."""
+        return self.ranks is None or can_rank(*self.ranks)
+
     @property
     def words(self) -> str:
         """Say what to think of the numbers, what their intervals hold, and of what they are."""
         said = NOT_JUDGED if self.verdict is None else self.verdict.words
-        return " ".join(filter(None, [said, HOLDS if self.known else NO_INTERVAL, self.of_what]))
+        unsorted = "" if self.can_rank else NO_RANKS
+        return " ".join(filter(None, [said, HOLDS if self.known else NO_INTERVAL, unsorted, self.of_what]))
+
+    def rank_columns(self) -> dict[str, pl.Series]:
+        """Columns with the ranks that each number may have; none where they are not known."""
+        if self.ranks is None:
+            return {}
+        return {
+            name: pl.Series(side) for name, side in zip(("best_rank", "worst_rank"), self.ranks, strict=True)
+        }
 
     def whole_ends(self) -> tuple[pl.Series, pl.Series]:
         """Both ends in whole trips, none of them below nothing; empty where nothing is known."""
@@ -87,7 +111,7 @@ def judge_numbers(release: JudgedRelease, numbers: Numbers, *, anyway: bool = Fa
     if verdict is not None and not verdict.useful and not anyway:
         raise RefusedError(f"{verdict.words} {WANTED}")
     low, high = _ends(release, numbers)
-    return Judged(low, high, verdict, say_of_what(release.datasheet))
+    return Judged(numbers.values, low, high, verdict, say_of_what(release.datasheet))
 
 
 def judge_tally(release: JudgedRelease, kind: str, *, anyway: bool = False) -> tuple[Tally, Judged]:
@@ -107,12 +131,11 @@ def _verdict_on(release: JudgedRelease, numbers: Numbers) -> Verdict | None:
     base = None if numbers.kind is None else release.accuracy.of(numbers.kind)
     if base is None or not (numbers.pairs or numbers.whole):
         return base
-    if numbers.pairs is None and (numbers.ends is None or numbers.exact):
-        return base.about(numbers.values)
     if numbers.pairs is None:
-        assert numbers.ends is not None
+        if numbers.exact or numbers.known is None or numbers.known.interval is None:
+            return base.about(numbers.values)
         values = np.maximum(numbers.values, 0)
-        off = np.where(values > 0, (numbers.ends[1] - numbers.ends[0]) / 2 * MEAN_IN_HALF, 0.0)
+        off = np.where(values > 0, mean_errors(numbers.known), 0.0)
         size = max(float(values.sum()), 1e-9)
         return judge_errors(numbers.what, values, off, size, sure=base.sure).about(values)
     found = find_verdict(numbers.what, *numbers.pairs, base, whole=numbers.whole)
@@ -120,7 +143,7 @@ def _verdict_on(release: JudgedRelease, numbers: Numbers) -> Verdict | None:
 
 
 def _ends(release: JudgedRelease, numbers: Numbers) -> Interval:
-    found = numbers.ends
+    found = None if numbers.known is None else believe_estimate(numbers.known).interval
     if found is None and numbers.kind is not None and numbers.cells is not None:
         found = release.interval(numbers.kind, numbers.cells, numbers.values)
     if found is None:

@@ -6,12 +6,10 @@ from math import sqrt
 import numpy as np
 
 from wayveil.accuracy.bands import Bands
+from wayveil.accuracy.posterior import MEAN_IN_HALF
 from wayveil.accuracy.sized import Sized
 from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.model import ExpectedError, KnowsSize
-
-# Mean of the absolute noise in halves of its 95 % interval, for the normal law; others have less.
-MEAN_IN_HALF = 0.41
 
 
 def paid_size(release: ReleasedTrips) -> Sized | None:

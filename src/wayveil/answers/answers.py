@@ -12,13 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.accuracy.numbers import Judged, Numbers, judge_numbers
+from wayveil.accuracy.numbers import NO_RANKS, WANTED, Judged, Numbers, judge_numbers
 from wayveil.answers.asked import Asked
 from wayveil.answers.delay import count_delay
 from wayveil.answers.load import count_load
 from wayveil.answers.questions import QUESTIONS
 from wayveil.answers.visit_counts import Counted, count_routes, count_visits_of
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, RefusedError
 from wayveil.showing import show
 from wayveil.synthesis.estimates import Estimate, Key, Runs
 from wayveil.synthesis.model import OfTaps
@@ -35,6 +35,8 @@ GROUPED: Final[dict[str, tuple[Key, ...]]] = {
     "hours": ("hour",),
     "stop-hours": ("stop", "hour"),
 }
+# Lists with the largest number first.
+SORTED: Final = ("stops", "stop-hours", "routes", "load", "most-used", "least-used")
 HIDDEN: Final = (
     "{count:,} more stops have no tap-in in this release: fewer than it can tell from none. Which of them is used "
     "least is not known."
@@ -85,6 +87,10 @@ def answer_question(release: JudgedRelease, asked: Asked, *, anyway: bool = Fals
     table = pl.DataFrame(
         {**counted.keys, **with_bars(counted.found, judged, whole=whole, below=question == "delay")}
     )
+    if question in SORTED:
+        table = table.with_columns(**judged.rank_columns())
+    if question in ("most-used", "least-used") and not judged.can_rank and not anyway:
+        raise RefusedError(f"{NO_RANKS} {WANTED}")
     note = " ".join(filter(None, [judged.words, counted.note]))
     if question == "least-used" and not isinstance(release.model, OfTaps):
         # Nothing is shown of stops below the thresholds, so nobody knows which of them is used least.
@@ -104,7 +110,7 @@ def _numbers(release: JudgedRelease, asked: Asked, counted: Counted) -> Numbers:
         asked.title(taps=release.visits_are_taps),
         values,
         counted.kind,
-        ends=counted.found.interval,
+        known=counted.found,
         pairs=None if found is None else (values, found),
         exact=counted.exact,
         whole=asked.question not in ("load", "delay"),
@@ -115,7 +121,7 @@ def sort_rows(question: str, table: pl.DataFrame, top: int) -> pl.DataFrame:
     """Rows in the order of the question; lists of the most and least used stops end after `top`."""
     if question in ("most-used", "least-used"):
         return table.sort(["answer", "stop_id"], descending=[question == "most-used", False]).head(top)
-    if question in ("stops", "stop-hours", "routes", "load"):
+    if question in SORTED:
         return table.sort("answer", descending=True, maintain_order=True, nulls_last=True)
     return table
 

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.posterior import believe_estimate
 from wayveil.answers.asked import Asked, Seats
 from wayveil.answers.filters import TIMES
 from wayveil.answers.seats import SEATS, find_service, seats_per_row
@@ -59,7 +60,9 @@ def _per_seat(flow: Counted, seats: Floats, note: str) -> Counted:
         found = None if flow.again is None else flow.again(trips)
         return None if found is None else found / seats
 
-    return replace(flow, found=flow.found.over(seats), note=f"{flow.note} {note}".strip(), again=again)
+    return replace(
+        flow, found=believe_estimate(flow.found).over(seats), note=f"{flow.note} {note}".strip(), again=again
+    )
 
 
 def all_seats(network: Network, seats: Seats | None) -> Floats:

@@ -93,11 +93,14 @@ def answer_trips(
     )
     low, high = judged.whole_ends()
     table = table.with_columns(low=low, high=high)
+    if asked.question not in CLASS:
+        table = table.with_columns(**judged.rank_columns())
     if add is not None:
         table = add(release, question, table, by)
     extra = [name for name in BESIDE if name in table.columns]
-    keys = [name for name in table.columns if name not in ("answer", "low", "high", *extra)]
-    table = table.select(*keys, "answer", "low", "high", *extra)
+    numbers = [name for name in ("answer", "low", "high", "best_rank", "worst_rank") if name in table.columns]
+    keys = [name for name in table.columns if name not in (*numbers, *extra)]
+    table = table.select(*keys, *numbers, *extra)
     table = _sort(asked, table)
     note = _note(release, asked.question, judged, anyway=anyway)
     return Answer(asked.question, table, note, internal=add is not None)

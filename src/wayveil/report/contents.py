@@ -136,6 +136,7 @@ class Contents:
                 None if raw is None else stop_counts(raw),
                 top,
                 None if ends is None else lambda shown: (ends[0][shown], ends[1][shown]),
+                bars.ranks("stops", stop_counts(private)),
             ),
             origins=[]
             if withheld.get("origins")
@@ -145,6 +146,7 @@ class Contents:
                 None if raw is None else origin_counts(raw),
                 top,
                 None if begins is None else lambda shown: (begins[0][shown], begins[1][shown]),
+                bars.ranks("boardings", origin_counts(private)),
             ),
             moves=[]
             if withheld.get("moves")

@@ -13,7 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.accuracy.numbers import Judged, Numbers, judge_numbers
+from wayveil.accuracy.numbers import NO_RANKS, Judged, Numbers, judge_numbers
+from wayveil.accuracy.ranks import can_rank, say_rank
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.report.svg_map import PairFlows
 from wayveil.synthesis.estimates import Interval
@@ -45,12 +46,19 @@ class NoiseBars:
         """Say what to think of all numbers of these kinds; nothing where there is no release or no such number."""
         judged = [one for one in map(self._whole, kinds) if one is not None]
         said = [one.verdict.words for one in judged if one.verdict is not None]
-        return " ".join(said)
+        return " ".join([*said, *(NO_RANKS for one in judged[:1] if not one.can_rank)])
 
     def withholds(self, *kinds: str) -> bool:
         """Tell that no number of these kinds is worth showing."""
         judged = [one for one in map(self._whole, kinds) if one is not None]
         return bool(judged) and not any(one.verdict is None or one.verdict.useful for one in judged)
+
+    def ranks(self, kind: str, values: Counts) -> tuple[Counts, Counts] | None:
+        """The best and the worst rank of these numbers of all cells of a kind; None where they are not known."""
+        if self.release is None:
+            return None
+        asked = Numbers(kind, values.astype(np.float64), kind, np.arange(len(values)))
+        return judge_numbers(self.release, asked, anyway=True).ranks
 
     def stops(self) -> Interval | None:
         """Of visits per stop."""
@@ -162,6 +170,7 @@ class Row:
     raw_share: float | None
     low: float | None = None
     high: float | None = None
+    places: str = ""
 
     @property
     def difference(self) -> str:
@@ -187,6 +196,7 @@ def ranking(
     raw: Counts | None,
     top: int,
     bars: Callable[[Counts], Interval | None] | None = None,
+    ranks: tuple[Counts, Counts] | None = None,
 ) -> list[Row]:
     """The largest counts: of the raw trips where they may be shown, else of the release. `bars` gives those of
     the positions that are shown.
@@ -196,6 +206,8 @@ def ranking(
     place[np.argsort(-private, kind="stable")] = np.arange(1, len(private) + 1)
     shown = busiest(private if raw is None else raw, top)
     ends = None if bars is None or len(shown) == 0 else bars(shown)
+    if raw is None and ranks is not None and not can_rank(*ranks):
+        return []  # the page says that nothing can be ranked
     return [
         Row(
             rank=rank,
@@ -207,6 +219,7 @@ def ranking(
             raw_share=None if raw is None else round(100 * int(raw[i]) / largest, 1),
             low=None if ends is None else float(ends[0][rank - 1]),
             high=None if ends is None else float(ends[1][rank - 1]),
+            places="" if ranks is None else say_rank(int(ranks[0][i]), int(ranks[1][i])),
         )
         for rank, i in enumerate(shown.tolist(), 1)
     ]
@@ -220,6 +233,7 @@ def ranking_table(rows: list[Row], what: str) -> pl.DataFrame:
         "private": [row.private for row in rows],
         "low": [row.low for row in rows],
         "high": [row.high for row in rows],
+        "ranks": [row.places for row in rows],
     }
     if any(row.raw is not None for row in rows):
         columns |= {"raw": [row.raw for row in rows], "private_rank": [row.private_rank for row in rows]}

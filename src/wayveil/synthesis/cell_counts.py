@@ -128,7 +128,8 @@ def estimate_visits(
         return None
     before = [know_visits(week, question, world) for week in earlier]
     found = follow([*(week for week in before if week is not None), known])
-    return Estimate.within(found.value, half_width(found.variance, found.fourth))
+    half = half_width(found.variance, found.fourth)
+    return Estimate.within(found.value, half, found.variance, found.fourth)
 
 
 def know_visits(histograms: Sequence[CellCounts], question: Visits, world: World) -> Known | None:

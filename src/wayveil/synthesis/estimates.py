@@ -105,12 +105,16 @@ Question = Visits | Runs | Ends
 class Estimate:
     """Numbers that may be negative, as noise is; the true ones lie between `low` and `high` in 95 of 100 cases.
 
-    Both are None where nothing is known of the truth.
+    Both are None where nothing is known of the truth. `variance` and `fourth` cumulant are those of the noise, where
+    its law is known; `mean` is the best guess where all cells together tell a better one than the number itself.
     """
 
     values: Floats
     low: Floats | None = None
     high: Floats | None = None
+    variance: Floats | None = None
+    fourth: Floats | None = None
+    mean: Floats | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -124,13 +128,15 @@ class Estimate:
 
     def take(self, rows: NDArray[np.int64]) -> "Estimate":
         """These rows of it."""
-        low, high = (None if end is None else end[rows] for end in (self.low, self.high))
-        return Estimate(self.values[rows], low, high)
+        parts = (self.low, self.high, self.variance, self.fourth, self.mean)
+        return Estimate(self.values[rows], *(None if part is None else part[rows] for part in parts))
 
     @classmethod
-    def within(cls, values: Floats, half: Floats) -> "Estimate":
+    def within(
+        cls, values: Floats, half: Floats, variance: Floats | None = None, fourth: Floats | None = None
+    ) -> "Estimate":
         """With intervals that reach as far on both sides."""
-        return cls(values, values - half, values + half)
+        return cls(values, values - half, values + half, variance, fourth)
 
 
 def count_in_trips(question: Question, trips: Trips) -> Floats | None:

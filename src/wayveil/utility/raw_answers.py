@@ -54,7 +54,9 @@ class RawAnswers:
         noisy = self._plain_trips(release, asked, by)
         if noisy is not None:
             sides["plain_laplace"] = noisy
-        keys = [name for name in table.columns if name not in ("answer", "low", "high")]
+        keys = [
+            name for name in table.columns if name not in ("answer", "low", "high", "best_rank", "worst_rank")
+        ]
         for name, counts in sides.items():
             other = make_table(asked, raw, counts, by).rename({"answer": name})
             if asked.question == "line-load":

@@ -1,0 +1,222 @@
+"""What noisy counts say about the cells behind them, all cells together: an empirical-Bayes posterior.
+
+A list of the largest noisy counts picks the largest noise, and an interval by the law of the noise alone does not know
+that it was picked. The law of the cells does: if ten thousand cells have about nothing in them and noise reaches 800, a
+count of 800 is one of those. So that law is found first, from all noisy counts at once: a mix of bells over
+log(1 + number) and of an empty cell, whose weights are those under which the counts are most likely
+(expectation-maximisation). Then each cell has a posterior: its mean, and an interval that holds 96 % of it. Picking
+rows by noisy counts does not change a posterior, so these intervals hold in lists that are sorted or cut as well as
+over all cells (Efron 2011, "Tweedie's formula and selection bias"; Yekutieli 2012, "Adjusted Bayesian inference for
+selected parameters"; a smooth family as in Efron 2016, "Empirical Bayes deconvolution estimates"). What they cannot
+know is a crowd of cells that are all alike and all far above noise: the largest of those are picked by noise alone.
+
+Noise is a sum of `n` Laplace variables (variance-gamma law; n is told by its fourth cumulant), or Gaussian.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from scipy.special import gammaln, kve
+
+from wayveil.arrays import Floats, Ints
+from wayveil.synthesis.counted import AllCounted, CountedCells, KeptCounted
+from wayveil.synthesis.estimates import Estimate
+from wayveil.synthesis.noise_sums import half_width
+
+# On either side of an interval; less than 2.5 %, as so few cells do not tell their law exactly.
+OUTSIDE: Final = 0.02
+# Mean of the absolute noise in halves of its 95 % interval, for the normal law; others have less.
+MEAN_IN_HALF: Final = 0.41
+# Fewer cells do not tell a law of their own.
+FEWEST: Final = 8
+# Width of a bell and step between bells, in log(1 + number): cells of one size differ by a fifth at least.
+BELL: Final = 0.2
+# Counts of more than so many deviations of their noise are hardly moved by it.
+FAR: Final = 40.0
+ROUNDS: Final = 200
+# Counts closer than this share of their noise are taken for the same.
+CLOSE: Final = 0.05
+# Weight of every bell before any cell is seen, in cells: no size is impossible.
+TRACE: Final = 0.05
+# From so many Laplace variables on, their sum is taken for normal.
+NORMAL_FROM: Final = 40.0
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """By cell: the mean and both ends of the interval; of cells below a threshold, what one of them may hold.
+
+    `cells` are those that the rows are of, ascending; None: all of them. Not a number: nothing is known.
+    """
+
+    mean: Floats
+    low: Floats
+    high: Floats
+    hidden_high: float | None = None
+    cells: Ints | None = None
+
+    def at(self, cells: Ints) -> tuple[Floats, Floats]:
+        """Both ends of these cells."""
+        if self.cells is None:
+            inside = (cells >= 0) & (cells < len(self.low))
+            at = np.where(inside, cells, 0)
+            return np.where(inside, self.low[at], np.nan), np.where(inside, self.high[at], np.nan)
+        at = np.minimum(np.searchsorted(self.cells, cells), len(self.cells) - 1)
+        kept = self.cells[at] == cells
+        hidden = np.nan if self.hidden_high is None else self.hidden_high
+        return (
+            np.where(kept, self.low[at], 0.0 if self.hidden_high is not None else np.nan),
+            np.where(kept, self.high[at], hidden),
+        )
+
+
+def believe_counted(known: CountedCells | None, size: int) -> Posterior | None:
+    """The posterior of cells that a mechanism counted, `size` of them in all; None where their law says it alone."""
+    if isinstance(known, AllCounted):
+        told = ~np.isnan(known.values)
+        law = (np.full(int(told.sum()), each) for each in (known.variance, known.fourth))
+        found = find_posterior(known.values[told], *law)
+        if found is None or told.all():
+            return found
+        mean, low, high = np.full((3, len(told)), np.nan)
+        mean[told], low[told], high[told] = found.mean, found.low, found.high
+        return Posterior(mean, low, high)
+    if isinstance(known, KeptCounted) and known.every and len(known.cells):
+        law = (np.full(len(known.cells), each) for each in (2 * known.scale**2, 12 * known.scale**4))
+        hidden = max(size - len(known.cells), 0)
+        found = find_posterior(known.values, *law, threshold=known.threshold, hidden=hidden)
+        return None if found is None else replace(found, cells=known.cells)
+    return None
+
+
+def believe_estimate(known: Estimate) -> Estimate:
+    """Numbers with the intervals of their posterior, where the law of their noise is known; else as they are."""
+    if known.variance is None or known.fourth is None:
+        return known
+    found = find_posterior(known.values, known.variance, known.fourth)
+    return known if found is None else replace(known, low=found.low, high=found.high, mean=found.mean)
+
+
+def mean_errors(known: Estimate) -> Floats:
+    """How far off each number is on average: what noise lifted, and what is not known beyond that."""
+    believed = believe_estimate(known)
+    if believed.low is None or believed.high is None:
+        return np.full(len(known.values), np.nan)
+    lifted = 0.0 if believed.mean is None else np.abs(known.values - believed.mean)
+    return np.asarray(lifted + MEAN_IN_HALF * (believed.high - believed.low) / 2, np.float64)
+
+
+def find_posterior(
+    noisy: Floats,
+    variance: Floats,
+    fourth: Floats,
+    *,
+    threshold: float | None = None,
+    hidden: int = 0,
+) -> Posterior | None:
+    """The posterior of every cell; None where there are too few of them to tell.
+
+    noisy     counts with noise of this `variance` and `fourth` cumulant
+    threshold below which counts are not known; `hidden` cells are there
+    """
+    if len(noisy) + hidden < FEWEST or not len(noisy):
+        return None
+    deviation = np.sqrt(variance)
+    keys = np.stack(
+        [
+            np.rint(noisy / (CLOSE * deviation)),
+            np.rint(np.log(variance) / CLOSE),
+            np.rint(4 * fourth / variance**2),
+        ]
+    )
+    _, first, back, many = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
+    grid = _grid(float(noisy.max()) + 12 * float(deviation.max()), float(deviation.min()))
+    chance = _likelihood(noisy[first], variance[first], fourth[first], grid)
+    weight = many.astype(np.float64)
+    if threshold is not None and hidden:
+        below = _below(threshold, float(variance[0]), grid)
+        chance, weight = np.vstack([chance, below]), np.append(weight, hidden)
+    bells = _bells(grid)
+    prior = bells @ _fit(chance @ bells, weight)
+    mean, low, high = _summary(chance * prior, grid)
+    at: Ints = np.ravel(back)
+    found = Posterior(
+        mean[at], low[at], high[at], float(high[-1]) if threshold is not None and hidden else None
+    )
+    far = noisy > FAR * deviation
+    half = half_width(variance, fourth)
+    # Of numbers that noise hardly moves, all sizes nearby are as likely: the law of the noise says all.
+    return replace(
+        found,
+        mean=np.where(far, noisy, found.mean),
+        low=np.where(far, noisy - half, found.low),
+        high=np.where(far, noisy + half, found.high),
+    )
+
+
+def _grid(most: float, deviation: float) -> Floats:
+    """True numbers: closer to each other than noise could tell as far as noise matters, then one every two per cent."""
+    step = max(1.0, deviation / 8)
+    near = np.arange(0.0, min(most, (FAR + 12) * deviation) + 40 * step, step)
+    if near[-1] >= most:
+        return near
+    return np.concatenate([near, np.exp(np.arange(np.log(near[-1]) + 0.02, np.log(most) + 0.04, 0.02))])
+
+
+def _bells(grid: Floats) -> Floats:
+    """The laws that are mixed, a column each: an empty cell, and bells over log(1 + number)."""
+    place = np.log1p(grid)
+    centres = np.arange(0.7, place[-1] + BELL, BELL)
+    # Grid points stand for stretches of different length.
+    length = np.gradient(place)
+    bells = np.exp(-(((place[:, None] - centres) / BELL) ** 2) / 2) * length[:, None]
+    bells[0] = 0.0
+    empty = np.zeros((len(grid), 1))
+    empty[0] = 1.0
+    bells = np.hstack([empty, bells])
+    return bells / bells.sum(axis=0)
+
+
+def _fit(chance: Floats, weight: Floats) -> Floats:
+    """The weights of the mix under which all counts are most likely."""
+    share = np.full(chance.shape[1], 1 / chance.shape[1])
+    for _ in range(ROUNDS):
+        belongs = chance * share
+        belongs *= (weight / np.maximum(belongs.sum(axis=1), 1e-300))[:, None]
+        new = belongs.sum(axis=0) + TRACE
+        new /= new.sum()
+        if np.abs(new - share).max() < 1e-6:
+            break
+        share = new
+    return share
+
+
+def _summary(joint: Floats, grid: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean and both ends of each row."""
+    joint /= np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+    below = np.cumsum(joint, axis=1)
+    mean = joint @ grid
+    low = grid[np.argmax(below >= OUTSIDE, axis=1)]
+    high = grid[np.argmax(below >= 1 - OUTSIDE - 1e-12, axis=1)]
+    return mean, low, high
+
+
+def _likelihood(noisy: Floats, variance: Floats, fourth: Floats, grid: Floats) -> Floats:
+    """How likely each count is at each true number, up to a factor per row."""
+    away = np.abs(noisy[:, None] - grid)
+    parts = np.where(fourth > 0, 3 * variance**2 / np.maximum(fourth, 1e-300), np.inf)
+    out = -(away**2) / (2 * variance[:, None])
+    laplace = parts < NORMAL_FROM
+    if laplace.any():
+        n = np.maximum(parts[laplace], 1.0)[:, None]
+        z = np.maximum(away[laplace] / np.sqrt(variance[laplace, None] / (2 * n)), 1e-6)
+        out[laplace] = (n - 0.5) * np.log(z / 2) + np.log(kve(n - 0.5, z)) - z - gammaln(n)
+    out -= out.max(axis=1, keepdims=True)
+    return np.exp(out)
+
+
+def _below(threshold: float, variance: float, grid: Floats) -> Floats:
+    """How likely a Laplace count is to stay below a threshold, at each true number."""
+    away = (threshold - grid) / np.sqrt(variance / 2)
+    return np.where(away >= 0, 1 - np.exp(-np.abs(away)) / 2, np.exp(-np.abs(away)) / 2)
