@@ -36,7 +36,7 @@ def _of(file: str, tests: str, *changes: tuple[str, str]) -> list[Mutant]:
 NOISE = [
     *_of(
         "privacy/gate.py",
-        "privacy/test_gate.py privacy/test_zcdp.py privacy/test_selection.py privacy/test_privtree.py",
+        "privacy/test_prices.py privacy/test_gate.py",
         ("else sensitivity.l1 / price", "else sensitivity.linf / price"),
         ("sensitivity.l2_squared / (2 * price)", "sensitivity.l2_squared / (4 * price)"),
         (
@@ -157,7 +157,7 @@ NOISE = [
 UNITS = [
     *_of(
         "privacy/units.py",
-        "privacy/test_units.py privacy/test_gate.py privacy/test_quantiles.py",
+        "privacy/test_prices.py privacy/test_units.py",
         ("of_trips(self.max_trips, cells=self.max_trips)", "of_trips(self.max_trips, cells=1)"),
         ("kept &= groups >= 0", "kept &= groups >= -1"),
         ("trips.time[trips.offsets[:-1][begun]] // DAY", "trips.time[trips.offsets[1:][begun] - 1] // DAY"),
@@ -171,7 +171,7 @@ UNITS = [
     ),
     *_of(
         "privacy/units.py",
-        "privacy/test_rule_stability.py privacy/test_point_stability.py trips/test_visits.py",
+        "privacy/test_prices.py trips/test_visits.py privacy/test_rule_stability.py privacy/test_point_stability.py",
         ("if trips.history.half_named:", "if False:"),
         ("if trips.history.stability != UNMOVED:", "if False:"),
         ("if stability.trips != 1:", "if False:"),
@@ -179,7 +179,7 @@ UNITS = [
     ),
     *_of(
         "privacy/contributions.py",
-        "privacy/test_units.py privacy/test_point_stability.py privacy/test_zcdp.py privacy/test_gate.py",
+        "privacy/test_prices.py",
         ("else self.per_trip * stability.trips", "else self.per_trip"),
         ("per_cell=self.per_cell * stability.trips", "per_cell=self.per_cell"),
         ("else self.per_visit * stability.visits", "else self.per_visit"),
