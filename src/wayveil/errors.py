@@ -14,6 +14,12 @@ class WayveilError(Exception):
     """Something about the input or the request is wrong; the text says what, where and what to do.
 
     `tells` is what it discloses about raw rows (see `disclosures`); None: it does not hang on them.
+
+    >>> try:
+    ...     wv.open_world("nowhere.zip")
+    ... except wv.WayveilError as error:
+    ...     print(type(error).__name__)
+    InputError
     """
 
     def __init__(self, *text: object, tells: Disclosure | None = None) -> None:

@@ -127,8 +127,8 @@ def release(data: Any, mechanism: Mechanism | str | None = None, **given: Any) -
     then says so. A dataset that the ledger does not know yet needs a policy, what may be spent on it in all:
     `policy_epsilon`. Seeded noise (`bits`) protects nobody and is booked only where a ledger is named.
 
-    >>> import wayveil as wv  # doctest: +SKIP
-    >>> wv.release("rides.csv", world="city.zip", rows="pairs", epsilon=1, max_trips=2)  # doctest: +SKIP
+    >>> wv.release(trips, "markov", epsilon=1, max_trips=1, rows="calls", ledger=None).datasheet["private"]
+    True
     """
     if isinstance(data, str | Path) and Path(data).suffix == ".toml":
         data = read_plan(data)

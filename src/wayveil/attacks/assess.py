@@ -39,6 +39,9 @@ class RiskSettings:
     metres    a released trip closer than this on average is a link
     hours     whether the attacker knows hours; None = where raw and release carry times
     seed      of what the attacker happens to know; the same for every release that is compared
+
+    >>> wv.RiskSettings(targets=100).targets
+    100
     """
 
     targets: int = DEFAULT_TARGETS
@@ -68,8 +71,9 @@ def risk(
     Without a hold-out there are rates and no risk: what an attacker would reach anyway is then unknown. `model` is the
     released table (`model.parquet`), where the release does not carry it. Not for publication.
 
-    >>> import wayveil as wv  # doctest: +SKIP
-    >>> print(wv.risk(wv.Release.load("release/", city), trips, holdout))  # doctest: +SKIP
+    >>> found = wv.risk(made, trips, settings=wv.RiskSettings(targets=20))
+    >>> "Singling out" in str(found)
+    True
     """
     settings = RiskSettings() if settings is None else settings
     released = release if isinstance(release, Trips) else release.trips

@@ -44,6 +44,9 @@ class SparkEngine:
     scratch  a folder that this machine and all executors see, for bounded trips, which are then made once. Without it
              they are made again for every count. Nobody else can read it, and it is removed in any case.
     session  a session that is already there, in the place of an address
+
+    >>> wv.SparkEngine("local[2]").name
+    'spark'
     """
 
     url: str = "local[*]"

@@ -58,6 +58,9 @@ class StreamEngine:
 
     scratch  where temporary files go (default: the system's place for them). They hold raw rows: nobody else can read
              them, and they are removed in any case.
+
+    >>> wv.StreamEngine().name
+    'stream'
     """
 
     scratch: str | Path | None = None

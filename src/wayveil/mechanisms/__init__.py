@@ -1,6 +1,9 @@
 """One module or folder per mechanism. A mechanism is a policy: which counts to ask for, what to pay, what to keep.
 
 The room can be called, because its name and that of the public verb are one: `wayveil.mechanisms()` lists them.
+
+>>> sorted(wv.mechanisms())[:3]
+['dp-loc', 'dpt', 'markov']
 """
 
 import sys

@@ -41,7 +41,11 @@ LARGEST_DELTA = 0.25
 
 
 class DpLoc(Mechanism):
-    """Ends of trips, a network for the next hop, and walks that arrive; or all as published (`preset="published"`)."""
+    """Ends of trips, a network for the next hop, and walks that arrive; or all as published (`preset="published"`).
+
+    >>> wv.DpLoc().name
+    'dp-loc'
+    """
 
     name: ClassVar[str] = "dp-loc"
     summary: ClassVar[str] = (

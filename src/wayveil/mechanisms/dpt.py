@@ -33,7 +33,11 @@ ONE_TRIP = Contribution(per_trip=1)
 
 
 class DPT(Mechanism):
-    """Trees of steps, one per reference system, and walks that keep their direction."""
+    """Trees of steps, one per reference system, and walks that keep their direction.
+
+    >>> wv.DPT(metres=250).metres
+    250.0
+    """
 
     name: ClassVar[str] = "dpt"
     makes: ClassVar[type[Model]] = DptModel

@@ -52,7 +52,12 @@ DENSE_CELLS = 20_000_000
 
 
 class Markov(Mechanism):
-    """A noisy table of moves, begin and end included, and walks through it."""
+    """A noisy table of moves, begin and end included, and walks through it.
+
+    >>> made = wv.release(trips, wv.Markov(), epsilon=2, unit=wv.Trip(), rows="calls", ledger=None)
+    >>> made.datasheet["guarantee"]["epsilon"]
+    '2'
+    """
 
     name: ClassVar[str] = "markov"
     makes: ClassVar[type[Model]] = NgramModel

@@ -34,6 +34,9 @@ class Mechanism(BaseModel):
 
     `measure` is the only method that touches the data, and it touches it only through exact counts that go straight
     into the gate. What it returns is already private; generating trips from it is post-processing.
+
+    >>> isinstance(wv.Markov(), wv.Mechanism)
+    True
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -96,7 +96,11 @@ class _Tries(Mechanism):
 
 
 class MobiTrie(_Tries):
-    """Counts of n-grams that stand out from the noise, for the whole budget."""
+    """Counts of n-grams that stand out from the noise, for the whole budget.
+
+    >>> wv.MobiTrie(n=3).n
+    3
+    """
 
     name: ClassVar[str] = "mobitrie"
     summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
@@ -143,6 +147,9 @@ class MobiTrieSearch(_Tries):
     Thresholds are uniform between 1 and a standard deviation of the noise. That keeps up to half of all empty cells; in
     a universe where this would be more than 100,000 n-grams, thresholds start where it is that many. Where trips use
     far fewer n-grams than that, no trie has a high F1, and the search ends with nothing.
+
+    >>> wv.MobiTrieSearch(n=3).name
+    'mobitrie-lt'
     """
 
     name: ClassVar[str] = "mobitrie-lt"

@@ -47,7 +47,11 @@ from wayveil.world.successors import CompleteSuccessors
 
 
 class NoisyPrefixTree(Mechanism):
-    """A tree of prefixes with noisy counts, and the trips that it describes."""
+    """A tree of prefixes with noisy counts, and the trips that it describes.
+
+    >>> wv.NoisyPrefixTree(height=4).height
+    4
+    """
 
     name: ClassVar[str] = "noisy-prefix-tree"
     makes: ClassVar[type[Model]] = PrefixTree

@@ -38,7 +38,11 @@ SPREAD = Contribution(per_trip=PARTS)
 
 
 class OdHops(Mechanism):
-    """Ends of trips from a private tree, next hops from noisy tables, walks that arrive."""
+    """Ends of trips from a private tree, next hops from noisy tables, walks that arrive.
+
+    >>> wv.OdHops().name
+    'od-hops'
+    """
 
     name: ClassVar[str] = "od-hops"
     makes: ClassVar[type[Model]] = TableHopsModel

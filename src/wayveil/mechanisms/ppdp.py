@@ -47,7 +47,11 @@ from wayveil.world.timed import Reachable, TimedAlphabet
 
 
 class PPDP(Mechanism):
-    """A noisy tree over (stop, time) pairs that grows only where the network can go in the time available."""
+    """A noisy tree over (stop, time) pairs that grows only where the network can go in the time available.
+
+    >>> wv.PPDP(height=3).height
+    3
+    """
 
     name: ClassVar[str] = "ppdp"
     makes: ClassVar[type[Model]] = TimedTree

@@ -51,7 +51,12 @@ class NothingFoundError(RefusedError):
 
 
 class PrivateChoice(Mechanism):
-    """The first of several mechanisms, drawn at random, whose release is close enough to the trips."""
+    """The first of several mechanisms, drawn at random, whose release is close enough to the trips.
+
+    >>> choice = wv.PrivateChoice(candidates=(wv.Markov(), wv.NoisyPrefixTree(height=4)), tolerance=6_000)
+    >>> [each.name for each in choice.candidates]
+    ['markov', 'noisy-prefix-tree']
+    """
 
     name: ClassVar[str] = "private-choice"
     summary: ClassVar[str] = "a search among mechanisms by the distance of moves, paid for"

@@ -88,6 +88,9 @@ def register(kind: Kind) -> Kind:
     """Add a mechanism that lives outside this package; may decorate its class.
 
     Its audit plan is the `PLAN` of the module that the class is in, or of the module that its `plan` names.
+
+    >>> wv.register(wv.Markov) is wv.Markov
+    True
     """
     from wayveil.mechanisms.mechanism import Mechanism
 

@@ -58,7 +58,11 @@ _MADE_HERE = ("geography", "routes", "balanced")
 
 
 class SafePath(Mechanism):
-    """A noisy tree in which each visit is chosen coarse to fine: district, stop, part of the day, time bin."""
+    """A noisy tree in which each visit is chosen coarse to fine: district, stop, part of the day, time bin.
+
+    >>> wv.SafePath(height=3).height
+    3
+    """
 
     name: ClassVar[str] = "safepath"
     makes: ClassVar[type[Model]] = TaxonomyTree

@@ -41,7 +41,11 @@ from wayveil.world.timed import Later, TimedAlphabet
 
 
 class SeqPT(Mechanism):
-    """A noisy tree over (stop, time) pairs with nothing to guide it: a baseline."""
+    """A noisy tree over (stop, time) pairs with nothing to guide it: a baseline.
+
+    >>> wv.SeqPT(height=2).height
+    2
+    """
 
     name: ClassVar[str] = "seqpt"
     makes: ClassVar[type[Model]] = TimedTree

@@ -50,7 +50,11 @@ def share_out(
 
 
 class TapCounts(Mechanism):
-    """Noisy numbers of visits per stop, per time bin, and per stop and time bin."""
+    """Noisy numbers of visits per stop, per time bin, and per stop and time bin.
+
+    >>> wv.TapCounts().name
+    'tap-counts'
+    """
 
     name: ClassVar[str] = "tap-counts"
     makes: ClassVar[type[Model]] = TapTable

@@ -50,7 +50,11 @@ def require_past(first_day: date, days: int) -> None:
 
 
 class TapMargins(Mechanism):
-    """Noisy taps by stop and route, by route, day and hour, and by stop and hour of day."""
+    """Noisy taps by stop and route, by route, day and hour, and by stop and hour of day.
+
+    >>> wv.TapMargins(first_day="2024-12-16", days=7).days
+    7
+    """
 
     name: ClassVar[str] = "tap-margins"
     makes: ClassVar[type[Model]] = TapModel

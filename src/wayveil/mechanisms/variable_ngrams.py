@@ -44,7 +44,11 @@ from wayveil.world.world import World
 
 
 class VariableNgrams(Mechanism):
-    """A tree of contexts that is deep where trips are many, and walks by the longest context it knows."""
+    """A tree of contexts that is deep where trips are many, and walks by the longest context it knows.
+
+    >>> wv.VariableNgrams(n_max=5).n_max
+    5
+    """
 
     name: ClassVar[str] = "variable-ngrams"
     makes: ClassVar[type[Model]] = NgramModel

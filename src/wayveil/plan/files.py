@@ -24,7 +24,11 @@ ASKED = ("curator", "purpose", "region", "contact")
 
 
 def read_plan(path: str | Path) -> Plan:
-    """Read a plan; what is wrong with it is said with its key and line. A plan of the format before is read too."""
+    """Read a plan; what is wrong with it is said with its key and line. A plan of the format before is read too.
+
+    >>> wv.read_plan(folder / "wayveil.toml").protection.epsilon
+    Fraction(1, 1)
+    """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")

@@ -241,7 +241,8 @@ def guess_plan(file: str | Path, world: str | Path, **keys: Any) -> Plan:
 
     `keys` are those of `Guess`: columns (ours to theirs), epsilon, ledger, world_keys.
 
-    >>> plan = guess_plan("rides.csv", "city.zip")  # doctest: +SKIP
+    >>> wv.guess_plan(folder / "trips.parquet", folder / "city.zip", ledger="none").source.rows
+    'calls'
     """
     checked = Guess(Path(file), str(world), **keys).look()
     if checked.plan is None:

@@ -78,7 +78,7 @@ class Plan(Part):
 
     With a cadence (`series`) it is run again and again: every period that the files make due, once.
 
-    >>> plan = Plan.of(files="rides.csv", world="city.zip", rows="pairs", epsilon=1)
+    >>> plan = wv.Plan.of(files="rides.csv", world="city.zip", rows="pairs", epsilon=1)
     >>> plan.source.rows, plan.protection.epsilon
     ('pairs', Fraction(1, 1))
     """

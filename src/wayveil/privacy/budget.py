@@ -78,7 +78,12 @@ class Spend:
 
 
 class Budget:
-    """What may be spent, in one currency: pure `epsilon`, or zCDP `rho`."""
+    """What may be spent, in one currency: pure `epsilon`, or zCDP `rho`.
+
+    >>> budget = wv.Budget(1)
+    >>> [str(part) for part in budget.split([3, 1])]
+    ['3/4', '1/4']
+    """
 
     def __init__(self, total: Rational, *, currency: str = "epsilon", delta: Rational | None = None) -> None:
         if currency not in ("epsilon", "rho"):

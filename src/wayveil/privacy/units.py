@@ -130,7 +130,11 @@ class _TripsUnit(Unit):
 
 @dataclass(frozen=True)
 class Trip(_TripsUnit):
-    """One trip. Somebody who made ten trips is protected ten times less than the stated epsilon."""
+    """One trip. Somebody who made ten trips is protected ten times less than the stated epsilon.
+
+    >>> wv.Trip().describe()["unit"]
+    'trip'
+    """
 
     name = "trip"
     chooses: ClassVar[bool] = False
@@ -160,6 +164,9 @@ class Rider(_TripsUnit):
 
     Trips without a rider id are refused (`without_id="refuse"`), left out (`"drop"`), or each a rider of its own
     (`"own"`). A person behind several of the latter has no protection as a person, and the datasheet says so.
+
+    >>> wv.Rider(max_trips=2).describe()["bounds"]["max_trips"]
+    2
     """
 
     name = "rider"
@@ -203,7 +210,11 @@ class Rider(_TripsUnit):
 
 @dataclass(frozen=True)
 class RiderDay(Rider):
-    """What one rider did on one day: trips belong to the day on which they begin."""
+    """What one rider did on one day: trips belong to the day on which they begin.
+
+    >>> wv.RiderDay(max_trips=2).name
+    'rider-day'
+    """
 
     name = "rider-day"
 
@@ -240,7 +251,11 @@ class RiderDay(Rider):
 
 @dataclass(frozen=True)
 class Points(Unit):
-    """Any `length` consecutive visits of one trip; `length=1` protects single events only."""
+    """Any `length` consecutive visits of one trip; `length=1` protects single events only.
+
+    >>> wv.Points(length=3).length
+    3
+    """
 
     name = "points"
     chooses: ClassVar[bool] = False
@@ -271,7 +286,11 @@ class Points(Unit):
 
 @dataclass(frozen=True)
 class Event(Points):
-    """One visit: one tap, one stop of one trip. Hides a single event, not a journey and not a person."""
+    """One visit: one tap, one stop of one trip. Hides a single event, not a journey and not a person.
+
+    >>> wv.Event().name
+    'event'
+    """
 
     name = "event"
     length: int = 1
@@ -298,6 +317,9 @@ class Window(Unit):
 
     A rule per trip comes after the bound. Before it, visits inside the window could cut any number of trips that go on
     outside: for the same reason trips are refused that were changed while reading.
+
+    >>> wv.Window(seconds=3600, max_visits=2).seconds
+    3600
     """
 
     name = "window"

@@ -95,6 +95,9 @@ def verify_release(folder: str | Path, *, trust: str | None = None) -> Verified:
 
     `trust` is the fingerprint of the data holder's key as the data holder gave it out: a release that fits pins it, so
     that the next one needs no word. `trust="any"` takes whoever signed. Without it the key must be one's own or pinned.
+
+    >>> "datasheet.json" in wv.verify_release(folder / "release").files
+    True
     """
     folder = Path(folder)
     manifest_bytes, signature = _read(folder, MANIFEST), _read(folder, SIGNATURE)

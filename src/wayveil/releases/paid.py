@@ -232,6 +232,10 @@ def resume_release(
     """Finish a release whose model was paid for: draw its trips, save and commit it. Spends nothing.
 
     `ledger` is the place of the ledger it was paid from, where that has moved or needs a password.
+
+    >>> wv.resume_release(folder / "stopped", city)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    wayveil.errors.InputError: nothing was paid for there
     """
     paid = Paid(out)
     made = take_up(paid, world, ledger=ledger, seed=seed)

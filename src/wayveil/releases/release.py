@@ -65,7 +65,13 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
 
 @dataclass(frozen=True, eq=False)
 class Release(JudgedRelease):
-    """Private trips, the private model behind them, and the datasheet. All of it may be published."""
+    """Private trips, the private model behind them, and the datasheet. All of it may be published.
+
+    >>> made.trips.world is city
+    True
+    >>> made.ask("most-used", top=3).table.columns
+    ['stop_id', 'stop', 'answer', 'low', 'high']
+    """
 
     def ask(self, question: str, *, anyway: bool = False, **additions: Any) -> Answer:
         """Answer a question about trips (`wayveil.answers.trip_questions`) or taps (`.answers`); costs nothing.

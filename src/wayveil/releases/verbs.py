@@ -17,7 +17,11 @@ Released = Release | str | Path
 
 
 def ask(release: Released, question: str, **options: Any) -> Answer:
-    """Answer a question about a release; costs nothing. `options` as in `Release.ask`."""
+    """Answer a question about a release; costs nothing. `options` as in `Release.ask`.
+
+    >>> wv.ask(made, "most-used", top=3, anyway=True).table.height
+    3
+    """
     return opened(release).ask(question, **options)
 
 
@@ -35,13 +39,20 @@ def export(
 
     `put_on` dates trips that have no date, `feed` is the timetable of `gtfs-ride`, `stated` fills in what the plan did
     not say (curator, purpose, region, contact). `wayveil.exports.menu.MENU` has the formats.
+
+    >>> [file.name for file in wv.export(made, "od", folder / "od.csv", anyway=True)]
+    ['od.csv']
     """
     made = opened(release)
     return write_export(made, kind, Path(path), anyway=anyway, put_on=put_on, feed=feed, stated=stated)
 
 
 def sample(release: Released, trips: int | None = None, *, seed: int | None = None) -> Trips:
-    """Draw more private trips from the model of a release; they are paid for."""
+    """Draw more private trips from the model of a release; they are paid for.
+
+    >>> len(wv.sample(made, 20, seed=1))
+    20
+    """
     made = opened(release)
     if not isinstance(made.model, DrawsMore):
         name = made.datasheet["mechanism"]["name"]
@@ -53,6 +64,10 @@ def trend(releases: Sequence[Released], question: str = "stops", *, anyway: bool
     """Say what changed from the first release to the last, with intervals from the noise of both; costs nothing.
 
     `question` is one of those that `wayveil ask` takes for several releases.
+
+    >>> later = wv.release(trips, "markov", epsilon=4, max_trips=1, rows="calls", ledger=None)
+    >>> wv.trend([made, later], "stops", anyway=True).table.height > 0
+    True
     """
     return find_trend([opened(each) for each in releases], question, anyway=anyway)
 

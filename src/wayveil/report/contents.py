@@ -201,6 +201,9 @@ def write_pictures(
 
     Every picture lies beside its numbers as csv. With the raw trips, which then stand beside, it is not for
     publication.
+
+    >>> len(wv.write_pictures(folder / "pictures", made.trips)) > 0
+    True
     """
     return Contents.of(private, raw, top=top).save(folder)
 

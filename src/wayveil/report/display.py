@@ -30,7 +30,11 @@ _ROWS = 12
 
 @singledispatch
 def display(thing: object) -> str:
-    """The HTML of a thing that has none of its own: its text."""
+    """The HTML of a thing that has none of its own: its text.
+
+    >>> "<svg" in wv.display(city)
+    True
+    """
     return f"<pre>{escape(repr(thing))}</pre>"
 
 
@@ -91,7 +95,11 @@ def _(thing: Ledger) -> str:
 
 
 def draw_map(release: JudgedRelease) -> Chart:
-    """The flows of a release on its network."""
+    """The flows of a release on its network.
+
+    >>> wv.draw_map(made).svg.startswith("<svg")
+    True
+    """
     maps = flow_maps(_network(release), release.trips)
     return maps.pictures[0][1]
 

@@ -128,6 +128,9 @@ def write_report(
     sections. The `internal` one sets both sides next to each other and says at its top that it is not for publication.
     The page stands alone; unless `figures` is false, a folder `<name>-figures` beside it has every picture as SVG and
     its numbers as csv.
+
+    >>> wv.write_report(folder / "report.html", release=made).name
+    'report.html'
     """
     path = Path(path)
     made = _report(release, raw, scorecard, further, title, audience)

@@ -136,7 +136,9 @@ def _finish_begun(plan: Plan, folder: SeriesFolder, maker: Maker) -> list[str]:
 class Series:
     """A series, by its plan (a TOML file; `wayveil plan --every week` writes one).
 
-    >>> series = Series("wayveil.toml")                    # doctest: +SKIP
+    >>> series = wv.Series(folder / "year.toml")
+    >>> series.plan.cadence.every
+    'week'
     >>> series.run(["taps_2026-W01.csv"]).released         # doctest: +SKIP
     ('2026-W01',)
     """

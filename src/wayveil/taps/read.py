@@ -39,6 +39,9 @@ def read_taps(
     cleaning  which rows are dropped and filled; `changes` are fields of it (`repeated="keep"`)
     zone      the city's time zone (Europe/Madrid), in place of the column map's: zoned times are put on its clock
     opt_out   the column with the wish not to be counted, in place of the column map's
+
+    >>> len(wv.read_taps(folder / "taps.csv", city).taps)
+    4
     """
     name = source_name(source)
     cleaning = replace(cleaning or Cleaning(), **changes)

@@ -32,6 +32,10 @@ class Taps(ShownRows):
               nothing sound can be released from them.
     card_ids  the id behind each code of `card`, where a reader kept it: for fingerprints, never for output
     history   what reading did, and the marks that the taps carry (filled, reconstructed, simulated, ...); see `Trips`
+
+    >>> taps = wv.read_taps(folder / "taps.csv", city).taps
+    >>> len(taps), taps.world is city
+    (4, True)
     """
 
     location: NDArray[np.int32]

@@ -38,6 +38,9 @@ class LegalityRule:
                 is impossible too (None: times do not matter). Travel times are medians, so shares near 1 cut off
                 honest trips.
     corners     on a grid, a cell that is clipped between two diagonal neighbours: "keep" the visit, or "cut" it out
+
+    >>> wv.LegalityRule(impossible="drop").impossible
+    'drop'
     """
 
     repeats: Literal["merge", "keep"] = "merge"

@@ -79,7 +79,12 @@ class Split:
 
 
 def read_points(path: str | Path, world: World | None, **options: Any) -> Trips:
-    """Read GPS points as trips over a grid, or over the stops of a network; `read_tracks` explains the options."""
+    """Read GPS points as trips over a grid, or over the stops of a network; `read_tracks` explains the options.
+
+    >>> grid = wv.open_world("grid:37.6,-122.5,37.8,-122.3@2000")
+    >>> len(wv.read_points(folder / "points.csv", grid))
+    1
+    """
     return read_tracks(path, world, **options)[0]
 
 

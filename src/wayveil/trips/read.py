@@ -42,6 +42,9 @@ def read_trips(source: Source, world: World, **options: Any) -> Trips:
 
     A polars or pandas frame, or an Arrow table, holds visits or pairs (origin and destination in one row). `options` go
     to the reader of that kind; giving `format` says that the file holds sequences.
+
+    >>> len(wv.read_trips(folder / "trips.parquet", city)) == len(trips)
+    True
     """
     if frame_of(source) is not None:
         return _READERS[_table_kind(table_header(source), options.get("columns"))](source, world, **options)

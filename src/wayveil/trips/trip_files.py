@@ -29,7 +29,9 @@ from wayveil.world.world import World
 class TripFiles:
     """Files of visits over a public world, not read yet.
 
-    >>> TripFiles.at("trips/", World.of_symbols(["a", "b"]))  # doctest: +SKIP
+    >>> files = wv.TripFiles.at(folder / "trips.parquet", city)
+    >>> len(files.paths)
+    1
 
     paths       the parts, in order
     columns     maps the files' names of columns to ours

@@ -39,6 +39,10 @@ class Trips(ShownRows):
               visits (see `identity`)
     source    the GPS points that trips were made of, where they were: for fingerprints, never for output. Of all rows
               that were read, whatever was taken of the trips since
+
+    >>> small = wv.Trips.of_lists([[0, 1], [1, 2, 3]], city)
+    >>> len(small), small.visits
+    (2, 5)
     """
 
     location: NDArray[np.int32]

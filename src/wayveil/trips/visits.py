@@ -118,6 +118,8 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_
     Trips are numbered from `first_trip` and visits from 1; a trip without visits leaves no row. Times are moments
     (undated ones on 1970-01-01; in csv they are clock times). Rider ids link the trips of a person, so they are
     written only if asked for. Marks are written as a column and, in parquet, as metadata.
+
+    >>> wv.write_visits(trips, folder / "visits.csv")
     """
     path = Path(path)
     if table_suffix(path) not in TABLE_SUFFIXES:

@@ -104,6 +104,9 @@ class Grid(Network):
     Ids tell row and column from the south-west corner; those of a cell and its eight neighbours are joined by edges
     that take as long as the way at `metres_per_second`. `numbers` has the location of every cell of the layout, row by
     row, and -1 where the mask leaves none.
+
+    >>> wv.Grid.parse("grid:37.6,-122.5,37.8,-122.3@2000").size
+    108
     """
 
     def __init__(

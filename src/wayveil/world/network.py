@@ -71,6 +71,9 @@ class Network(World):
 
     `warnings` are sentences with counts about everything odd in the feed; like the rest they know of no trip.
     `service` counts departures per location and hour of the day, where the source of the network tells it.
+
+    >>> city.size == len(city.names) > 0
+    True
     """
 
     def __init__(

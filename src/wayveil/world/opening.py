@@ -24,6 +24,9 @@ def open_world(
     A list is a csv or parquet table (stop_id, and if known stop_name, lat, lon), a GeoJSON, or a text file with one
     location per line. A saved network remembers the options that it was made with. A grid is written
     "grid:south,west,north,east@250": a public box and the metres of a cell (`Grid.parse` has other sizes).
+
+    >>> wv.open_world(folder / "city.zip").size == city.size
+    True
     """
     if str(path).startswith(PREFIX):
         if bbox or service_date or walk_radius_metres or not stations:

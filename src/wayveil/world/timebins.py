@@ -22,6 +22,9 @@ class TimeBins:
     """Bins [edge_i, edge_i+1) that cover one period (a day or a week, or all of time when it does not repeat).
 
     A week begins on Monday 00:00. `start` and `end` are seconds since the beginning of the period.
+
+    >>> wv.TimeBins.every(3600).count
+    24
     """
 
     def __init__(self, edges: Sequence[int] | NDArray[np.integer], *, period: int | None = DAY) -> None:

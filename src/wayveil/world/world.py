@@ -22,6 +22,9 @@ class World:
     `ids` are the names people use (a GTFS stop_id, an airport code, a page category) in ascending order; inside
     Wayveil a location is its index. `public` is false for a universe that was read off the sensitive trips: such a
     world is for experiments, and whatever is released from it is marked as not private.
+
+    >>> wv.World(["a", "b", "c"]).size
+    3
     """
 
     def __init__(

@@ -64,7 +64,12 @@ SPREAD_IN_L2 = Contribution(per_trip=PARTS, euclidean=True)
 
 
 class Weave(Mechanism):
-    """Small histograms, public routing, and a fit."""
+    """Small histograms, public routing, and a fit.
+
+    >>> made = wv.release(trips, wv.Weave(), epsilon=4, unit=wv.Trip(), rows="calls", ledger=None)
+    >>> made.datasheet["mechanism"]["name"]
+    'weave'
+    """
 
     name: ClassVar[str] = "weave"
     makes: ClassVar[type[Model]] = Measurements

@@ -45,6 +45,11 @@ def open_ledger(place: str | Path, *, create: bool = True, clock: Clock | None =
     """The ledger in a file, or in the database behind a postgresql:// address; made if it is not there.
 
     `clock` replaces the computer's (an aware datetime) in tests.
+
+    >>> ledger = wv.open_ledger(folder / "ledger")
+    >>> head = ledger.set_policy("trips", wv.Policy(10, unit="rider"), actor="officer")
+    >>> ledger.datasets()
+    ['trips']
     """
     storage: Storage
     scheme, separator, _ = str(place).partition("://")

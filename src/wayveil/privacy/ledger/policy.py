@@ -31,6 +31,9 @@ class Policy:
     stated              what the data holder states about the data, for conversions: days_per_rider, trips_per_rider,
                         visits_per_rider, trips_per_day, visits_per_day; and the earlier_unit of lines that an earlier
                         version wrote without one, without which they cannot be added up, and nothing more may be spent
+
+    >>> wv.Policy(10, unit="rider").unit
+    'rider'
     """
 
     total_epsilon: Fraction | None

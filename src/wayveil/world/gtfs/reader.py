@@ -40,6 +40,9 @@ def read_gtfs(
 
     `bbox` keeps places inside (south, west, north, east); `service_date` keeps the trips of one day. Both are
     public choices of the caller. Whatever the feed has that cannot be used is counted in `warnings`.
+
+    >>> wv.read_gtfs(folder / "city.zip").size == city.size
+    True
     """
     box = None if bbox is None else BoundingBox.of(bbox)
     day = None if service_date is None else parse_date(service_date)
