@@ -8,7 +8,7 @@ import numpy as np
 from wayveil.counting.blocks import walks_of
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.demand import GridDemand, NetworkDemand, _find_slots, _sharpen
-from wayveil.mechanisms.weave.driven_support import DrivenWays
+from wayveil.mechanisms.weave.driven_support import DRIVE_CHOICES, DriveChoice, DrivenWays
 from wayveil.mechanisms.weave.drives import find_corner_share
 from wayveil.mechanisms.weave.shares import Shares
 from wayveil.mechanisms.weave.support_fit import read_blocks
@@ -212,7 +212,7 @@ def test_half_of_the_drivers_feel_the_costs_of_the_round_before():
     grid, rng = wandering().world, np.random.default_rng(1)
     demand = GridDemand.estimate(blocks, noisy, float(model().trips), QUICK)
     cheap = np.zeros(len(DrivenWays(demand, grid, QUICK).first_choices))
-    cheap[1] = 1.0  # no detours, along cheap edges
+    cheap[DRIVE_CHOICES.index(DriveChoice(1, 0))] = 1.0  # no detours, along cheap edges
     # Along even rows moves cost little in one round, along odd rows in the next.
     row = grid.row[grid.sources]
     along = row == grid.row[grid.indices]

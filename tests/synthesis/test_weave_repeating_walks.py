@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from wayveil.mechanisms.weave.estimates import CellEstimates
-from wayveil.mechanisms.weave.list_support import Lengths
+from wayveil.mechanisms.weave.lengths import LengthLaw, read_lengths_on_list
 from wayveil.mechanisms.weave.moves import MoveRows
 from wayveil.mechanisms.weave.repeating_walks import RepeatFactors, WalkPlan
-from wayveil.mechanisms.weave.settings import Generation, ListSettings
+from wayveil.mechanisms.weave.settings import LengthSettings, ListSettings
 from wayveil.world.repeats import BACK, NEW, REMEMBERED, STAY, VISIT_KINDS, classify_visits, count_contexts
 from wayveil.world.walk_blocks import length_edges
 
@@ -74,13 +74,14 @@ def test_walks_follow_the_rows():
     assert REMEMBERED == VISIT_KINDS + 1
 
 
-def lengths_of(counts: dict[int, float], deviation: float, seed=1) -> tuple[Lengths, np.ndarray]:
+def lengths_of(counts: dict[int, float], deviation: float, seed=1) -> tuple[LengthLaw, np.ndarray]:
     edges = length_edges(17)
     true = np.zeros((2, len(edges)))
     for length, count in counts.items():
         true[min(length - 1, 1), np.searchsorted(edges, length, side="right") - 1] = count
     noise = np.random.default_rng(seed).laplace(0, deviation / 2**0.5, true.shape)
-    return Lengths(edges, 2, CellEstimates((true + noise).ravel(), deviation), true.sum(), Generation()), true
+    noisy = CellEstimates((true + noise).ravel(), deviation)
+    return LengthLaw(edges, read_lengths_on_list(noisy, edges, true.sum(), LengthSettings()).value), true
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -97,7 +98,7 @@ def test_lengths_are_drawn_as_measured_and_their_marks_weigh_what_they_should():
     assert abs(np.mean(drawn == 11) - 900 / true.sum()) < 0.01
     assert np.all(far[drawn == 1] == 0)
     assert abs(lengths.weigh_ends() - (5_000 / 2 + 3_000 / 3 + 1_000 / 5 + 900 / 12)) < 60
-    given = lengths.draw_given(np.zeros(100, np.int64), np.random.default_rng(1))
+    given = lengths.draw_given(np.zeros(100, np.int64), np.ones(100, np.int64), np.random.default_rng(1))
     assert np.mean(given == 1) > 0.95
 
 

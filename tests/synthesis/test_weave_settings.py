@@ -52,7 +52,6 @@ def test_no_constant_stands_outside_the_settings(path):
     allowed = {
         "weight_fit": ["MOST_WORKERS = 8"],
         "weaving": ["HOURS_OF_A_DAY, HOURS_OF_A_WEEK = (24, 168)"],
-        "driven_support": ["_MOST_POINTS = 9"],
         # `tells`: what verdicts take off, which is no part of the release.
         "weave": [0.7],
     }

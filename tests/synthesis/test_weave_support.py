@@ -15,6 +15,7 @@ from wayveil.mechanisms.weave.routes import (
     ROUTE_CHOICES,
     SECONDS,
     Costs,
+    RouteChoice,
     draw_routes,
     find_routes,
     guess_choices,
@@ -42,7 +43,7 @@ def test_without_perturbation_routes_are_the_shortest(way):
     rng = np.random.default_rng(1)
     origin, destination = rng.integers(0, network.size, (2, 200))
     destination.sort()
-    cost = costs.draw(way, np.full(network.edges, 0.7), rng, perturbed=False)
+    cost = costs.draw(RouteChoice(way, False), np.full(network.edges, 0.7), rng)
     location, lengths = find_routes(costs.graph(way), cost, origin, destination)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     weight, name = (network.metres, "metres") if way == METRES else (network.seconds, "seconds")
@@ -55,7 +56,7 @@ def test_without_perturbation_routes_are_the_shortest(way):
 def test_a_tree_that_stops_early_gives_the_routes_of_a_whole_one(way):
     network = small_town()
     costs, rng = Costs(network, QUICK), np.random.default_rng(2)
-    graph, cost = costs.graph(way), costs.draw(way, np.ones(network.edges), rng, perturbed=True)
+    graph, cost = costs.graph(way), costs.draw(RouteChoice(way, True), np.ones(network.edges), rng)
     everywhere = np.arange(network.size)
     for destination in (0, network.size // 2):
         # Asked for all origins, a tree has to grow whole; asked for one, it stops there.
@@ -75,7 +76,7 @@ def test_with_lines_people_change_less_than_on_the_shortest_way():
     destination.sort()
     used = {}
     for way in (SECONDS, LINES):
-        cost = costs.draw(way, np.ones(network.edges), rng, perturbed=False)
+        cost = costs.draw(RouteChoice(way, False), np.ones(network.edges), rng)
         location, lengths = find_routes(costs.graph(way), cost, origin, destination)
         assert np.all(lengths > 0)
         used[way] = _fewest_lines(network, location, np.concatenate([[0], np.cumsum(lengths)]))
@@ -104,10 +105,10 @@ def test_a_support_has_all_kinds_of_routes_and_only_legal_ones(model):
     network = small_town()
     rng = np.random.default_rng(2)
     support = draw_routes(
-        demand, Costs(network, QUICK), 3_000, guess_choices(0.3), np.ones(network.edges), rng
+        demand, Costs(network, QUICK), 3_000, guess_choices(network, 0.3), np.ones(network.edges), rng
     )
     walks = support.walks
-    assert set(np.unique(support.kind)) == set(range(len(ROUTE_CHOICES)))
+    assert set(np.unique(support.kind)) == {at for at, how in enumerate(ROUTE_CHOICES) if how.walks}
     assert np.all(network.edge_index(walks.location[walks.moves], walks.location[walks.moves + 1]) >= 0)
     assert len(walks.bins) == len(walks) == len(support.kind)
     via = np.array([kind.via for kind in ROUTE_CHOICES])[support.kind]

@@ -1,14 +1,15 @@
 """Taxi cities of our own: GPS points of trips that begin and end at hot spots, once a minute or so.
 
-Two kinds of drivers. `streets` take shortest ways under costs that differ from driver to driver, over a city with
+Three kinds of drivers. `streets` take shortest ways under costs that differ from driver to driver, over a city with
 faster arterials. `wandering` ones head for their destination only in the long run: they keep their direction, turn
-late, and swerve, so no shortest way explains them. Made for benchmarks: constants are set here, not on real traces.
+late, and swerve, so no shortest way explains them. `sessions` wander on from one ride to the next, most a few times,
+some all day. Made for benchmarks: constants are set here, not on real traces.
 """
 
 import gzip
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -24,11 +25,13 @@ from wayveil.world.paths import shortest_paths
 
 # The box of the DP-Loc study, 94 x 58 cells of 250 m.
 STUDY_BOX = "37.6017,-122.5158,37.8112,-122.3527"
-Drivers = Literal["streets", "wandering"]
+Drivers = Literal["streets", "wandering", "sessions"]
 _STREET = 250.0
 _SPOTS, _VARIANTS = 14, 6
 _GPS_METRES = 12.0
 _SECONDS_BETWEEN = (40, 80)
+# Rides of a session: one plus a log-normal number of this median and spread, at this share of other rides' distances.
+_RIDES, _RIDES_SPREAD, _RIDES_NEAR = 0.3, 1.3, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,20 +74,36 @@ def simulate_taxis(
     trips: int = 120_000, *, drivers: Drivers = "streets", box: BoundingBox | str = STUDY_BOX, seed: int = 0
 ) -> TaxiPoints:
     """Points of so many trips on a Tuesday."""
-    if drivers not in ("streets", "wandering"):
-        raise ParameterError(f"drivers are 'streets' or 'wandering', not {drivers!r}")
+    if drivers not in get_args(Drivers):
+        raise ParameterError(f"unknown drivers {drivers!r}; choose one of {', '.join(get_args(Drivers))}")
     if trips < 1:
         raise ParameterError(f"a city needs at least one trip, not {trips}")
     rng = np.random.default_rng(seed)
     city = Grid.of_metres(box, _STREET)
     width, height = city.layout.columns * _STREET, city.layout.rows * _STREET
     start = draw_departures(rng, trips) + 86_400 * 5  # 1970-01-06 was a Tuesday
-    x, y = _ends(width, height, start % 86_400, rng)
+    rides = np.ones(trips, np.int64)
+    if drivers == "sessions":
+        rides += rng.lognormal(np.log(_RIDES), _RIDES_SPREAD, trips).astype(np.int64)
+    x, y = _ends(width, height, np.repeat(start % 86_400, rides), rng)
+    if drivers == "sessions":
+        _ride_on(x, rides)
+        _ride_on(y, rides)
     if drivers == "streets":
         px, py, offsets = _streets(city, x, y, rng)
     else:
         px, py, offsets = _wander(x, y, width, height, rng)
+        offsets = offsets[np.append(0, np.cumsum(rides))]
     return _sampled(city, px, py, offsets, start, rng)
+
+
+def _ride_on(ends: NDArray[np.float64], rides: NDArray[np.int64]) -> None:
+    """Keep the rides of each session near its first end, each from where the one before it ended."""
+    last = np.cumsum(rides)
+    first = np.repeat(ends[0, last - rides], rides)
+    ends[1] = first + _RIDES_NEAR * (ends[1] - first)
+    later = np.setdiff1d(np.arange(1, ends.shape[1]), last)
+    ends[0, later] = ends[1, later - 1]
 
 
 def _ends(

@@ -147,7 +147,10 @@ def gps(
     ],
     trips: Annotated[int, typer.Option(min=1, help="How many trips.")] = 120_000,
     drivers: Annotated[
-        str, typer.Option(help="`streets` take perturbed shortest ways; `wandering` ones do not.")
+        str,
+        typer.Option(
+            help="`streets` take perturbed shortest ways; `wandering` ones do not; `sessions` ride on."
+        ),
     ] = "streets",
     seed: Annotated[int, typer.Option(help="The same seed makes the same city and trips.")] = 0,
     quiet: Quiet = False,

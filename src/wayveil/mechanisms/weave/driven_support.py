@@ -1,16 +1,12 @@
 """Plausible trips on a grid: drivers do not take shortest ways, but ways as long as measured, with bends.
 
-A way with detours is drawn through points on ellipses around its two ends: a point on an ellipse whose longer axis is
-s makes a way of length s. The two legs are split again, up to three times, each time spending part of what the way
-should be longer than the straight one; the last split spends the rest. Among a few points, the one in cells that
-fitted trips use more than drawn ones did is preferred. Few splits make wide bows, many make ways that wander. Points
-near the border of two cells also make ways that step over it and back again, and ways between diagonal neighbours clip
-a third cell, which no detour does: some ways spend part of their length on that (`drive_steps.py`). Which share of the
-trips drives how is learnt from the fit.
+A way has as many visits as the law of lengths says for the distance of its ends. Its heading wavers from move to move,
+much or little, and is drawn towards its goal as the moves that are left ask for. Some drivers follow cheap edges
+instead, straight to the goal or through a place of such a way. Points near the border of two cells also make ways that
+step over it and back again: some ways spend part of their length on that. Which share of the trips drives how is learnt
+from the fit, and so is which cells wavering ways prefer.
 """
 
-from dataclasses import dataclass
-from math import pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -20,13 +16,12 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.demand import NetworkDemand
 from wayveil.mechanisms.weave.drives import (
-    DriveLengths,
     add_corners,
-    clear_lengths,
     draw_clips,
     find_corner_share,
     step_back,
 )
+from wayveil.mechanisms.weave.lengths import LengthLaw
 from wayveil.mechanisms.weave.routes import METRES_PERTURBED, Costs, Legs, join_legs, route_legs
 from wayveil.mechanisms.weave.settings import DriveSettings, Generation
 from wayveil.mechanisms.weave.support_fit import FittedSupport, Support, select_walks
@@ -35,41 +30,26 @@ from wayveil.world.grid_corners import find_corners
 from wayveil.world.walk_blocks import LONGEST, Walks
 
 
-@dataclass(frozen=True)
-class DriveChoice:
-    """A way to drive: how often the way is split by detours, whether legs follow cheap edges or straight lines, whether
-    it steps back and forth, and whether it does so all at one place.
+class DriveChoice(NamedTuple):
+    """A way to drive: which of the settings' deviations its heading has, or how many places between its ends a cheap
+    route goes through (-1: none is taken); whether some moves are stepped back and forth, all at one place or not.
     """
 
-    splits: int
-    cheap: bool = False
+    wavering: int
+    via: int = -1
     back: bool = False
     burst: bool = False
 
 
 DRIVE_CHOICES = (
-    DriveChoice(0),
-    DriveChoice(0, cheap=True),
-    DriveChoice(1),
-    DriveChoice(1, cheap=True),
-    DriveChoice(2),
-    DriveChoice(3),
-    DriveChoice(0, back=True),
-    DriveChoice(0, cheap=True, back=True),
-    DriveChoice(1, back=True),
-    DriveChoice(2, back=True),
-    DriveChoice(0, back=True, burst=True),
-    DriveChoice(0, cheap=True, back=True, burst=True),
-    DriveChoice(1, back=True, burst=True),
+    *(
+        DriveChoice(how, -1, *back)
+        for how in range(3)
+        for back in ((False, False), (True, False), (True, True))
+    ),
+    *(DriveChoice(1, via, back, back) for via in (0, 1) for back in (False, True)),
 )
-_SPLITS = np.array([kind.splits for kind in DRIVE_CHOICES])
-_CHEAP = np.array([kind.cheap for kind in DRIVE_CHOICES])
-_BACK = np.array([kind.back for kind in DRIVE_CHOICES])
-_BURST = np.array([kind.burst for kind in DRIVE_CHOICES])
-# Diagonal moves per side of a cell on a way in any direction: the mean of the smaller of sine and cosine.
-_DIAGONALS_PER_SIDE = 4 / pi * (1 - sqrt(1 / 2))
-# Points of a way that is split three times, ends included.
-_MOST_POINTS = 9
+_WAVERING, _VIA, _BACK, _BURST = np.array(DRIVE_CHOICES).T
 
 
 class _GridArrays(NamedTuple):
@@ -87,12 +67,12 @@ class _GridArrays(NamedTuple):
 
 
 class _Ways(NamedTuple):
-    """Ways to draw: ends, how often each is split, and how much longer than the straight one it should be."""
+    """Ways to draw: both ends, visits, and how much the heading wavers."""
 
     origin: Ints
     destination: Ints
-    splits: Ints
-    longer: Floats
+    lengths: Ints
+    wavering: Floats
 
 
 class DrivenWays:
@@ -100,9 +80,8 @@ class DrivenWays:
 
     def __init__(self, demand: NetworkDemand, grid: Grid, settings: Generation) -> None:
         self.demand, self.costs = demand, Costs(grid, settings)
-        clear = clear_lengths(demand.noisy["length"], demand.blocks.length_edges, settings)
         self.grid, self.ground = grid, _GridArrays.of(grid)
-        self.lengths = DriveLengths(demand.blocks, clear, demand.total, settings.drives.usual_lengths)
+        self.lengths = LengthLaw(demand.blocks.length_edges, demand.noisy["length"].value)
         self.first_choices = np.full(len(DRIVE_CHOICES), 1 / len(DRIVE_CHOICES))
         self.rare, self.liked = settings.drives.rare, np.ones(grid.size)
         # Unknown at first, unless corners were cut out of all trips.
@@ -122,12 +101,15 @@ class DrivenWays:
         bins = self.demand.draw_time_bins(origin, destination, rng)
         kind = rng.choice(len(DRIVE_CHOICES), len(origin), p=choices)
         clips = draw_clips(self.corners, len(origin), self.costs.settings.drives.sure_of_corners, rng)
-        points, used, back, clips = self._draw_points(kind, origin, destination, clips, rng)
-        straight, cheap = np.flatnonzero(~_CHEAP[kind]), np.flatnonzero(_CHEAP[kind])
+        wanted, back, clips = self._draw_lengths(kind, origin, destination, clips, rng)
+        drives = self.costs.settings.drives
+        ways = _Ways(origin, destination, wanted, np.array(drives.wavering)[_WAVERING[kind]])
+        stops, bounds = _wander(self.ground, ways, np.sqrt(self.liked), drives.tries, rng)
+        free, cheap = np.flatnonzero(_VIA[kind] < 0), np.flatnonzero(_VIA[kind] >= 0)
         parts = [
-            (straight, _draw_lines(self.ground, points[straight], used[straight])),
+            (free, select_walks(stops, bounds, free)),
             *(
-                (some, _route(self.costs, points[some], used[some], costs, rng))
+                (some, _route(self.costs, *_pick_points(stops, bounds, some, _VIA[kind]), costs, rng))
                 for some, costs in ((cheap[at :: len(felt)], costs) for at, costs in enumerate(felt))
             ),
         ]
@@ -154,34 +136,38 @@ class DrivenWays:
         if self.demand.blocks.resolution.corners:
             self.corners = find_corner_share(self.grid, found.support.walks, weight)
 
-    def _draw_points(
+    def _draw_lengths(
         self, kind: Ints, origin: Ints, destination: Ints, clips: Floats, rng: np.random.Generator
-    ) -> tuple[Ints, Ints, Ints, Floats]:
-        """Draw the cells that each way goes through: ends, and points of detours between them.
-
-        Returns them, how many there are, how often the way steps back and forth, and the share of its corners that it
-        is seen at.
+    ) -> tuple[Ints, Ints, Floats]:
+        """Return the visits of each way before it steps back and forth and before corners, how often it steps back, and
+        the share of its corners that it is seen at.
         """
         grid, settings = self.grid, self.costs.settings.drives
-        north = grid.row[destination] - grid.row[origin]
-        east = grid.column[destination] - grid.column[origin]
-        diagonal = np.minimum(np.abs(north), np.abs(east))
-        fewest = np.maximum(np.abs(north), np.abs(east)).astype(np.int64) + 1
-        wanted = self.lengths.draw(origin, destination, fewest, rng)
+        north, east = (
+            np.abs(at[destination] - at[origin]).astype(np.int64) for at in (grid.row, grid.column)
+        )
+        diagonal, fewest = np.minimum(north, east), np.maximum(north, east) + 1
+        pairs = np.stack([origin, destination], axis=1).astype(np.int32)
+        far = self.demand.blocks.distance(Walks(pairs.ravel(), 2 * np.arange(len(pairs) + 1)))
+        wanted = self.lengths.draw_given(far, fewest, rng)
         # A way is seen at no more corners than its length leaves room for.
         clips = np.minimum(clips, (wanted - fewest) / np.maximum(diagonal, 1))
-        fewest = fewest + np.round(clips * diagonal).astype(np.int64)
-        # A step back and forth takes two moves. Unless they come in a burst, there is at most one for each move of the
-        # straight way.
-        share = np.where(_SPLITS[kind] == 0, 1.0, rng.uniform(*settings.spent_back, len(kind)))
-        back = (share * (wanted - fewest) / 2).astype(np.int64) * _BACK[kind]
-        back = np.minimum(
-            back, np.where(_BURST[kind], np.maximum(fewest - 1, settings.most_in_burst), fewest - 1)
-        )
-        longer = (wanted - fewest - 2 * back) / (settings.moves_per_side + _DIAGONALS_PER_SIDE * clips)
-        ways = _Ways(origin, destination, np.where(longer > 0, _SPLITS[kind], 0), longer)
-        points, used = _split_ways(self.ground, ways, self.liked, settings.spent_early, settings.tries, rng)
-        return points, used, back, clips
+        wanted = wanted - np.round(clips * diagonal).astype(np.int64)
+        # A step back and forth takes two moves, and has to be somewhere.
+        share = rng.uniform(*settings.spent_back, len(kind))
+        back = (share * (wanted - fewest) / 2).astype(np.int64) * _BACK[kind] * (wanted > 2)
+        back = np.where((wanted - 2 * back < 2) & (back > 0), (wanted - 2) // 2, back)
+        return wanted - 2 * back, back, clips
+
+
+def _pick_points(location: NDArray[np.int32], offsets: Ints, some: Ints, via: Ints) -> tuple[Ints, Ints]:
+    """Return the ends of some ways, and so many visits between, at equal steps; and where each way begins."""
+    count = 2 + via[some]
+    first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    place = np.arange(first[-1]) - np.repeat(first[:-1], count)
+    last = np.repeat(np.diff(offsets)[some] - 1, count)
+    at = np.repeat(offsets[some], count) + place * last // np.repeat(count - 1, count)
+    return location[at].astype(np.int64), first
 
 
 def learn_liked(
@@ -199,127 +185,86 @@ def learn_liked(
 
 
 @njit(cache=True)
-def _draw_detour(ground, one, other, now, liked, tries, rng):  # type: ignore[no-untyped-def]
-    """Draw a cell on the ellipse that makes the way between two cells longer by `now`; -1 if none was met."""
-    row, column, cells = ground
-    y, x = row[one], column[one]
-    dy, dx = row[other] - y, column[other] - x
-    apart = np.sqrt(dy * dy + dx * dx)
-    long = (apart + now) / 2
-    wide = np.sqrt(max(long * long - apart * apart / 4, 0.0))
-    uy, ux = (dy / apart, dx / apart) if apart > 0 else (0.0, 1.0)
-    option, pull = np.empty(tries, np.int64), np.empty(tries)
-    some = 0
-    total = 0.0
-    for _ in range(tries):
-        angle = rng.uniform(0.0, 2 * np.pi)
-        along, aside = long * np.cos(angle), wide * np.sin(angle)
-        py = int(np.floor(y + dy / 2 + along * uy + aside * ux + 0.5))
-        px = int(np.floor(x + dx / 2 + along * ux - aside * uy + 0.5))
-        if 0 <= py < cells.shape[0] and 0 <= px < cells.shape[1] and cells[py, px] >= 0:
-            option[some] = cells[py, px]
-            total += liked[cells[py, px]]
-            pull[some] = total
-            some += 1
-    if some == 0:
+def _may_go(cells, y, x, goal_y, goal_x, left):  # type: ignore[no-untyped-def]
+    """Return the cell in this row and column if its distance from the goal is right for so many moves, else -1."""
+    if not (0 <= y < cells.shape[0] and 0 <= x < cells.shape[1]):
         return -1
-    drawn = rng.random() * total
-    pick = 0
-    while pick < some - 1 and pull[pick] <= drawn:
-        pick += 1
-    return option[pick]
+    far = max(abs(goal_y - y), abs(goal_x - x))
+    return -1 if far > left or (far == 0 and left == 1) else cells[y, x]
 
 
 @njit(cache=True)
-def _split_ways(ground, ways, liked, spent, tries, rng):  # type: ignore[no-untyped-def]
-    """Split each way by detours: its cells, and how many there are."""
-    row, column, _ = ground
-    count = len(ways.origin)
-    points = np.empty((count, _MOST_POINTS), np.int64)
-    used = np.empty(count, np.int64)
-    at, more = np.empty(_MOST_POINTS, np.int64), np.empty(_MOST_POINTS)
-    spare, spare_more = np.empty(_MOST_POINTS, np.int64), np.empty(_MOST_POINTS)
-    for i in range(count):
-        at[0], at[1] = ways.origin[i], ways.destination[i]
-        more[0] = ways.longer[i]
-        n = 2
-        for split in range(ways.splits[i]):
-            last = split == ways.splits[i] - 1
-            m = 0
-            for leg in range(n - 1):
-                one, other = at[leg], at[leg + 1]
-                spare[m] = one
-                now = more[leg] if last else more[leg] * rng.uniform(spent[0], spent[1])
-                via = _draw_detour(ground, one, other, now, liked, tries, rng)
-                if via < 0:
-                    spare_more[m] = more[leg]
-                    m += 1
-                    continue
-                dy, dx = row[other] - row[one], column[other] - column[one]
-                first = np.hypot(row[via] - row[one], column[via] - column[one])
-                second = np.hypot(row[other] - row[via], column[other] - column[via])
-                rest = max(np.sqrt(dy * dy + dx * dx) + more[leg] - first - second, 0.0)
-                whole = max(first + second, 1e-9)
-                spare_more[m] = rest * first / whole
-                spare[m + 1] = via
-                spare_more[m + 1] = rest * second / whole
-                m += 2
-            spare[m] = at[n - 1]
-            n = m + 1
-            at[:n] = spare[:n]
-            more[: n - 1] = spare_more[: n - 1]
-        points[i, :n] = at[:n]
-        used[i] = n
-    return points, used
+def _wander(ground, ways, liked, tries, rng):  # type: ignore[no-untyped-def]
+    """Draw ways of so many visits between two cells, whose heading wavers from move to move.
 
-
-@njit(cache=True)
-def _draw_lines(ground, points, used):  # type: ignore[no-untyped-def]
-    """Draw straight lines from point to point; a way over cells that the grid does not have is empty."""
+    Of a few headings near the last one, the likelier is that from which a way that wavers so comes to its goal in the
+    moves that are left: its mean and spread are those of a chain that keeps its direction (Kratky and Porod 1949). No
+    move leads where the goal is too far for the moves that are left. A way that gets stuck is empty.
+    """
     row, column, cells = ground
-    count = len(used)
-    offsets = np.zeros(count + 1, np.int64)
-    room = count
-    for i in range(count):
-        for leg in range(used[i] - 1):
-            one, other = points[i, leg], points[i, leg + 1]
-            room += max(abs(row[other] - row[one]), abs(column[other] - column[one]))
-    location = np.empty(room, np.int32)
-    n = 0
-    for i in range(count):
-        start = n
-        location[n] = points[i, 0]
-        n += 1
-        whole = True
-        for leg in range(used[i] - 1):
-            one, other = points[i, leg], points[i, leg + 1]
-            north, east = row[other] - row[one], column[other] - column[one]
-            steps = max(abs(north), abs(east))
-            for step in range(1, steps + 1):
-                y = int(np.floor(row[one] + north * step / steps + 0.5))
-                x = int(np.floor(column[one] + east * step / steps + 0.5))
-                if cells[y, x] < 0:
-                    whole = False
+    origin, destination, lengths, wavering = ways
+    offsets = np.zeros(len(origin) + 1, np.int64)
+    location = np.empty(lengths.sum(), np.int32)
+    heading, weight = np.empty(tries), np.empty(tries)
+    for i in range(len(origin)):
+        start = offsets[i]
+        y, x = float(row[origin[i]]), float(column[origin[i]])
+        goal_y, goal_x = row[destination[i]], column[destination[i]]
+        keeps = 2 / max(wavering[i] ** 2, 1e-6)
+        location[start] = origin[i]
+        last, done = 0.0, True
+        for k in range(1, lengths[i]):
+            left = lengths[i] - 1 - k
+            fades = keeps * (1 - np.exp(-left / keeps))
+            spread = max(2 * keeps * (left - fades) - fades * fades, 0.0) + 1.0
+            total = 0.0
+            for option in range(tries):
+                # The first move may go anywhere.
+                angle = last + rng.normal(0.0, wavering[i]) if k > 1 else rng.uniform(0.0, 2 * np.pi)
+                north, east = np.sin(angle), np.cos(angle)
+                far = max(abs(north), abs(east))
+                to_y, to_x = y + north / far, x + east / far
+                cell = _may_go(
+                    cells, int(np.floor(to_y + 0.5)), int(np.floor(to_x + 0.5)), goal_y, goal_x, left
+                )
+                if cell >= 0:
+                    off_y, off_x = goal_y - to_y - fades * north, goal_x - to_x - fades * east
+                    total += liked[cell] * np.exp(-(off_y * off_y + off_x * off_x) / spread)
+                heading[option], weight[option] = angle, total
+            if total > 0:
+                drawn, option = rng.random() * total, 0
+                while option < tries - 1 and weight[option] <= drawn:
+                    option += 1
+                last = heading[option]
+                far = max(abs(np.sin(last)), abs(np.cos(last)))
+                y, x = y + np.sin(last) / far, x + np.cos(last) / far
+            else:
+                # Whatever neighbour asks for the smallest turn.
+                best, angle = -2.0, last
+                at_y, at_x = int(np.floor(y + 0.5)), int(np.floor(x + 0.5))
+                for eighth in range(8):
+                    north, east = np.sin(eighth * np.pi / 4), np.cos(eighth * np.pi / 4)
+                    to_y, to_x = at_y + int(np.round(north)), at_x + int(np.round(east))
+                    along = np.cos(eighth * np.pi / 4 - last)
+                    if along > best and _may_go(cells, to_y, to_x, goal_y, goal_x, left) >= 0:
+                        best, angle, y, x = along, eighth * np.pi / 4, float(to_y), float(to_x)
+                if best == -2.0:
+                    done = False
                     break
-                location[n] = cells[y, x]
-                n += 1
-        if not whole:
-            n = start
-        offsets[i + 1] = n
-    return location[:n].copy(), offsets
+                last = angle
+            location[start + k] = cells[int(np.floor(y + 0.5)), int(np.floor(x + 0.5))]
+        offsets[i + 1] = start + (lengths[i] if done else 0)
+    return location[: offsets[-1]].copy(), offsets
 
 
 def _route(
-    costs: Costs, points: Ints, used: Ints, learnt: Floats, rng: np.random.Generator
+    costs: Costs, points: Ints, first: Ints, learnt: Floats, rng: np.random.Generator
 ) -> tuple[NDArray[np.int32], Ints]:
     """Cheap ways from point to point, under costs that differ a little and that earlier rounds have learnt."""
     if len(points) == 0:
         return np.zeros(0, np.int32), np.zeros(1, np.int64)
-    via = np.flatnonzero(used > 2)
-    end = points[np.arange(len(points)), used - 1]
-    trip = np.concatenate([np.arange(len(points)), via])
-    start = np.concatenate([points[:, 0], points[via, 1]])
-    stop = np.concatenate([end, end[via]])
-    stop[via] = points[via, 1]
-    legs = Legs(np.full(len(trip), METRES_PERTURBED), trip, start, stop)
-    return join_legs(legs, route_legs(costs, legs, learnt, rng), len(via))
+    count = np.diff(first)
+    trip = np.repeat(np.arange(len(count)), count)
+    leg = np.flatnonzero(trip[1:] == trip[:-1])
+    legs = Legs(np.full(len(leg), METRES_PERTURBED), trip[leg], points[leg], points[leg + 1])
+    return join_legs(legs, route_legs(costs, legs, learnt, rng), len(count))

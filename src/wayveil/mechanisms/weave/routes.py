@@ -52,11 +52,11 @@ class Costs:
     def graph(self, way: int) -> RouteGraph:
         return self.with_lines if way == LINES else self.plain
 
-    def draw(self, way: int, learnt: Floats, rng: np.random.Generator, *, perturbed: bool) -> Floats:
+    def draw(self, how: "RouteChoice", learnt: Floats, rng: np.random.Generator) -> Floats:
         """One cost per arc. `learnt` multiplies the cost of each of the network's edges, where costs are perturbed."""
-        network, graph, settings = self.network, self.graph(way), self.settings
-        amount = float(perturbed)
-        if not perturbed:
+        way, network, graph, settings = how.way, self.network, self.graph(how.way), self.settings
+        amount = float(how.perturbed)
+        if not how.perturbed:
             learnt = np.ones(network.edges)
         spread = np.exp(amount * settings.edges * rng.standard_normal(network.edges))
         line = np.exp(amount * settings.lines * rng.standard_normal(len(network.route_ids) + 1))
@@ -65,11 +65,13 @@ class Costs:
         if way != METRES:
             on_foot = 1.0 + amount * rng.uniform(*settings.routes.on_foot)
             along *= np.where(network.walk, on_foot, 1.0)
+        if not how.walks:
+            along *= np.where(network.walk, settings.routes.no_walk, 1.0)
         if way != LINES:
             # An edge of several lines is as good as the best of them.
             return (along * _find_best_line(network, line))[graph.edge]
         wait = self.wait * np.exp(amount * settings.waits * rng.standard_normal(len(self.wait)))
-        change = rng.uniform(*settings.routes.change) if perturbed else settings.routes.usual_change
+        change = rng.uniform(*settings.routes.change) if how.perturbed else settings.routes.usual_change
         ride = along[np.maximum(graph.edge, 0)] * line[graph.line]
         # Line -1 is no line, which no arc of a vehicle has: it waits for nothing.
         board = np.append(wait, 0.0)[graph.line] + change
@@ -198,26 +200,38 @@ def _find_best_line(network: Network, factor: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class RouteChoice:
-    """A way to choose a route: what is short, whether everybody agrees on it, and whether one goes via somewhere."""
+    """A way to choose a route: what is short, whether all agree on it, whether it goes via somewhere, and whether it
+    takes walks from stop to stop.
+    """
 
     way: int
     perturbed: bool
     via: bool = False
+    walks: bool = True
 
 
-ROUTE_CHOICES = (
-    *(RouteChoice(way, perturbed) for way in (METRES, SECONDS, LINES) for perturbed in (False, True)),
-    *(RouteChoice(way, True, via=True) for way in (METRES, LINES)),
+ROUTE_CHOICES = tuple(
+    RouteChoice(way, perturbed, via, walks)
+    for walks in (True, False)
+    for way, perturbed, via in (
+        *((way, perturbed, False) for way in (METRES, SECONDS, LINES) for perturbed in (False, True)),
+        *((way, True, True) for way in (METRES, LINES)),
+    )
 )
 # The way that counts metres, under costs that differ from rider to rider.
 METRES_PERTURBED = ROUTE_CHOICES.index(RouteChoice(METRES, True))
 _PERTURBED = np.array([kind.perturbed for kind in ROUTE_CHOICES])
 _VIA = np.array([kind.via for kind in ROUTE_CHOICES])
+_WALKS = np.array([kind.walks for kind in ROUTE_CHOICES])
 
 
-def guess_choices(detours: float) -> Floats:
-    """The shares of the ways to choose a route before any fit: all alike, and so many detours."""
-    return np.where(_VIA, detours / _VIA.sum(), (1 - detours) / (~_VIA).sum())
+def guess_choices(network: Network, detours: float) -> Floats:
+    """Return the shares of the ways to choose a route before any fit: all alike, and so many detours.
+
+    Where the network has no walks, nobody has to do without.
+    """
+    share = np.where(_VIA, detours / _VIA.sum(), (1 - detours) / (~_VIA).sum())
+    return share if network.walk.any() else 2 * share * _WALKS
 
 
 def draw_routes(
@@ -235,12 +249,12 @@ def draw_routes(
     via = np.flatnonzero(_VIA[kind] & (origin != destination))
     between = _draw_near_the_way(demand, origin[via], destination[via], rng)
     # Legs: one per trip, and a second one for those that go via somewhere.
-    trip = np.concatenate([np.arange(len(origin)), via])
-    start = np.concatenate([origin, between])
-    end = np.concatenate([destination, destination[via]])
-    end[via] = between
+    trip = np.sort(np.concatenate([np.arange(len(origin)), via]))
+    start, end = origin[trip], destination[trip]
+    second = np.flatnonzero(trip[1:] == trip[:-1]) + 1
+    start[second], end[second - 1] = between, between
     legs = Legs(kind[trip], trip, start, end)
-    location, offsets = join_legs(legs, route_legs(costs, legs, learnt, rng), len(via))
+    location, offsets = join_legs(legs, route_legs(costs, legs, learnt, rng), len(origin))
     found = np.flatnonzero((np.diff(offsets) > 0) & (np.diff(offsets) <= LONGEST))
     if len(found) < len(origin):
         location, offsets = select_walks(location, offsets, found)
@@ -300,25 +314,25 @@ def route_legs(costs: Costs, legs: Legs, learnt: Floats, rng: np.random.Generato
     tasks = []
     for some in np.split(order, cuts):
         how = ROUTE_CHOICES[kind[some[0]]] if len(some) else ROUTE_CHOICES[0]
-        cost = costs.draw(how.way, learnt, rng, perturbed=how.perturbed)
+        cost = costs.draw(how, learnt, rng)
         tasks.append((costs.graph(how.way), cost, start[some], end[some], some))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda task: RoutedLegs(*find_routes(*task[:4]), task[4]), tasks))
 
 
-def join_legs(legs: Legs, parts: list[RoutedLegs], second: int) -> tuple[NDArray[np.int32], Ints]:
-    """Trips from their legs; the last `second` legs continue their trips. A trip with a missing leg is empty."""
+def join_legs(legs: Legs, parts: list[RoutedLegs], trips: int) -> tuple[NDArray[np.int32], Ints]:
+    """Trips from their legs, which stand in their order. A trip with a missing leg is empty."""
     trip, lengths = legs.trip, np.zeros(len(legs.trip), np.int64)
     for part in parts:
         lengths[part.legs] = part.lengths
-    trips = len(trip) - second
-    first, whole = lengths[:trips], lengths[:trips].copy()
-    on = trip[trips:]
-    whole[on] = np.where((first[on] > 0) & (lengths[trips:] > 0), first[on] + lengths[trips:] - 1, 0)
-    offsets = np.concatenate([[0], np.cumsum(whole)]).astype(np.int64)
-    place = offsets[trip].copy()
-    place[trips:] += first[on] - 1
-    place[whole[trip] == 0] = -1
+    missing = np.zeros(trips, bool)
+    missing[trip[lengths == 0]] = True
+    begins = np.append(True, trip[1:] != trip[:-1])[: len(trip)]
+    # A leg begins at the stop where the one before it ended.
+    added = np.where(missing[trip], 0, lengths - ~begins)
+    ends = np.cumsum(added)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(trip, added, trips))]).astype(np.int64)
+    place = np.where(missing[trip], -1, ends - lengths)
     location = np.empty(offsets[-1], np.int32)
     for part in parts:
         _put(part.stops, part.lengths, place[part.legs], location)

@@ -74,6 +74,26 @@ class ShrinkageSettings(_Settings):
     rounds: int = Field(60, ge=1, description="rounds of expectation maximisation")
 
 
+class LengthSettings(_Settings):
+    """How the noisy table of lengths is read (lengths.py)."""
+
+    steepness: float = Field(
+        3.0,
+        ge=0,
+        description="power of length by which long trips become rarer where noise hides how many there are",
+    )
+    bend_up: float = Field(
+        0.6,
+        gt=0,
+        description="how much the law of lengths may bend up, in logarithms, per power of e in length",
+    )
+    bend_down: float = Field(8.0, gt=0, description="the same for bends down: long trips may end suddenly")
+    sure: float = Field(0.1, gt=0, description="share by which the fit may leave a bin of the law")
+    flatter: float = Field(
+        1.0, gt=0, description="by how much the last slope may be flatter than `steepness`"
+    )
+
+
 class StreetSettings(_Settings):
     """How flows on the edges of a grid are read off those of the edges around (street_flows.py)."""
 
@@ -135,6 +155,9 @@ class RouteSettings(_Settings):
         (0.3, 1.5),
         description="range of the share by which a second on foot costs more than one in a vehicle",
     )
+    no_walk: float = Field(
+        100.0, ge=1, description="how much longer walks are to riders who do not walk from stop to stop"
+    )
     trips_per_tree: int = Field(16, ge=1, description="trips for which a shortest-path tree is worth growing")
     via_along: tuple[float, float] = Field(
         (0.15, 0.85), description="a detour leaves the straight line between these shares of it"
@@ -153,35 +176,13 @@ class DriveSettings(_Settings):
         ge=0,
         description="rounds in which ends at single cells learn from the partition of pairs",
     )
-    usual_lengths: float = Field(
-        0.1, ge=0, description="share of the lengths of all distances that is added to those of each distance"
-    )
-    steepness: int = Field(3, ge=0, description="power with which unclear trips become rarer by length")
-    doubted_lengths: float = Field(
-        2.0,
-        ge=0,
-        description="deviations by which a cell of the table of lengths may stand above what all together say: one "
-        "false cell of long trips would fill a release with detours",
-    )
-    moves_per_side: float = Field(
-        0.9,
-        gt=0,
-        le=1,
-        description="moves per side of a cell on a way in any direction: a diagonal move is one move too",
-    )
-    spent_early: tuple[float, float] = Field(
-        (0.3, 0.9),
-        description="range of the share of its detour that a way makes at each split but the last",
+    wavering: tuple[float, ...] = Field(
+        (0.12, 0.4, 1.0),
+        description="deviations of the heading from move to move, in radians, of drivers of different kinds",
     )
     spent_back: tuple[float, float] = Field(
         (0.3, 0.9),
         description="range of the share of its further moves that a way with detours spends stepping back and forth",
-    )
-    most_in_burst: int = Field(
-        4,
-        ge=0,
-        description="steps back and forth at one place that a short way makes, at most; a longer one makes as many as "
-        "it has moves",
     )
     sure_of_corners: float = Field(
         4.0, gt=0, description="corners of each trip for which the learnt share of corners counts"
@@ -189,7 +190,7 @@ class DriveSettings(_Settings):
     rare: float = Field(
         0.03, ge=0, lt=1, description="ways to drive with a smaller share are not drawn in the last round"
     )
-    tries: int = Field(4, ge=1, description="points on an ellipse among which a detour chooses")
+    tries: int = Field(4, ge=1, description="headings among which a driver chooses at each move")
     liked_floor: float = Field(
         0.5,
         gt=0,
@@ -245,14 +246,6 @@ class ListSettings(_Settings):
     most_factor: float = Field(1e4, ge=1, description="factors stay between one over this and this")
     end_tries: int = Field(30, ge=1, description="tries to draw a last visit at a place where walks end")
     new_tries: int = Field(200, ge=1, description="tries to draw a visit to a new place")
-    clear: float = Field(
-        4.0,
-        ge=0,
-        description="standard deviations by which a sum of bins of lengths must stand out to be believed",
-    )
-    dim: float = Field(2.0, ge=0, description="many bins of lengths that stand out by fewer are empty")
-    few_bins: int = Field(6, ge=1, description="bins of lengths of which it matters which are empty")
-    steepness: int = Field(2, ge=0, description="power with which unclear trips become rarer by length")
     first_kinds: tuple[float, float, float] = Field(
         (0.6, 0.2, 0.2),
         description="shares of walks that repeat visits, of a drawn length, and between drawn ends",
@@ -365,6 +358,7 @@ class Generation(_Settings):
     ends: EndSettings = Field(EndSettings(), description="how ends and hours of trips are drawn")
     routes: RouteSettings = Field(RouteSettings(), description="what riders are thought to take into account")
     drives: DriveSettings = Field(DriveSettings(), description="how drivers get around on a grid")
+    lengths: LengthSettings = Field(LengthSettings(), description="how the noisy table of lengths is read")
     streets: StreetSettings = Field(
         StreetSettings(), description="how flows on the edges of a grid are read off those around"
     )

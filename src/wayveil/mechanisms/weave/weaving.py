@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.demand import GridDemand, NetworkDemand
 from wayveil.mechanisms.weave.driven_support import DrivenWays
-from wayveil.mechanisms.weave.drives import clear_lengths, doubt_lengths, estimate_flows
+from wayveil.mechanisms.weave.drives import estimate_flows
 from wayveil.mechanisms.weave.estimates import CellEstimates, group_alike, keep_likely_counts, shrink_counts
-from wayveil.mechanisms.weave.list_support import Lengths, ListDemand, draw_walks, plan_walks
+from wayveil.mechanisms.weave.lengths import LengthLaw, read_lengths, read_lengths_on_list
+from wayveil.mechanisms.weave.list_support import ListDemand, draw_walks, plan_walks
 from wayveil.mechanisms.weave.moves import MoveChain, MoveTable, clean_moves, guess_moves
 from wayveil.mechanisms.weave.noisy_blocks import NoisyBlocks
 from wayveil.mechanisms.weave.repeating_walks import RepeatFactors
@@ -70,9 +71,10 @@ def weave_on_list(measured: NoisyBlocks, rng: np.random.Generator) -> tuple[Targ
     settings, total = measured.settings, float(measured.trips)
     blocks, asked, noisy = read_blocks(measured)
     demand = ListDemand.estimate(blocks, noisy, total, settings)
-    lengths = Lengths(blocks.length_edges, blocks.resolution.distances, noisy["length"], total, settings)
+    noisy["length"] = read_lengths_on_list(noisy["length"], blocks.length_edges, total, settings.lengths)
+    lengths = LengthLaw(blocks.length_edges, noisy["length"].value)
     table = _estimate_moves(demand, lengths)
-    clean = _clean_blocks(demand, lengths)
+    clean = _clean_blocks(demand)
     if "move" in noisy:
         asked["move"], clean["move"] = table.join_unknown(asked["move"], settings.on_list.small_table)
     demand = replace(demand, noisy=clean)
@@ -105,7 +107,7 @@ def allow_on_list(
     return drawn * noisy.variance + trust * settings.model_error * np.maximum(noisy.value, 0)
 
 
-def _estimate_moves(demand: ListDemand, lengths: Lengths) -> MoveTable:
+def _estimate_moves(demand: ListDemand, lengths: LengthLaw) -> MoveTable:
     """The table of moves, as far as it was asked for."""
     ends, move = lengths.weigh_ends(), demand.noisy.get("move")
     if move is None:
@@ -113,13 +115,12 @@ def _estimate_moves(demand: ListDemand, lengths: Lengths) -> MoveTable:
     return clean_moves(move, demand.visits, demand.total, ends, demand.settings)
 
 
-def _clean_blocks(demand: ListDemand, lengths: Lengths) -> dict[str, CellEstimates]:
+def _clean_blocks(demand: ListDemand) -> dict[str, CellEstimates]:
     """The blocks without most of their noise: walks can only be fitted to what is left."""
     noisy, shrinkage = demand.noisy, demand.settings.shrinkage
     visit, memory, pair = noisy["visit"], noisy["memory"], noisy["pair"]
     busy = group_alike(np.tile(demand.visits, 1 << demand.blocks.resolution.visits), shrinkage)
     values = {
-        "length": lengths.mass.ravel(),
         "origin": demand.origin,
         "destination": demand.destination,
         "visit": keep_likely_counts(visit.value, visit.scale, demand.total, shrinkage, busy),
@@ -152,7 +153,7 @@ class RoutedWays:
 
     def __init__(self, demand: NetworkDemand, network: Network, settings: Generation) -> None:
         self.demand, self.costs = demand, Costs(network, settings)
-        self.first_choices, self.rare = guess_choices(settings.detours), settings.rare
+        self.first_choices, self.rare = guess_choices(network, settings.detours), settings.rare
 
     def draw(self, count: int, choices: Floats, learnt: Floats, rng: np.random.Generator) -> Support:
         return draw_routes(self.demand, self.costs, count, choices, learnt, rng)
@@ -168,8 +169,9 @@ def weave_on_network(
     settings, total = measured.settings, float(measured.trips)
     blocks, asked, noisy = read_blocks(measured)
     if isinstance(network, Grid):
-        clear = clear_lengths(noisy["length"], blocks.length_edges, settings)
-        noisy["length"] = doubt_lengths(noisy["length"], clear, settings.drives.doubted_lengths)
+        noisy["length"] = read_lengths(
+            noisy["length"], noisy.get("distance"), blocks.length_edges, total, settings.lengths
+        )
         if "edge" in noisy:
             # A trip spreads one over its edges, or more where only the squares of what it adds are bounded.
             most = np.inf if measured.gaussian else total
@@ -198,7 +200,7 @@ def weave_on_network(
             found = target.fit_support(
                 support, choices, dual, sweeps=settings.sweeps, between=between, iterations=quick
             )
-            dual, choices = found.fit.dual, np.maximum(found.kinds, settings.least_share)
+            dual, choices = found.fit.dual, np.maximum(found.kinds, settings.least_share * (choices > 0))
             choices = choices / choices.sum()
             ways.learn(found)
             if "edge" in noisy:

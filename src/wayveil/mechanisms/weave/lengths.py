@@ -1,0 +1,136 @@
+"""How long trips are: the noisy table of lengths by distance without most of its noise, and lengths drawn from it."""
+
+import numpy as np
+from numba import njit
+
+from wayveil.arrays import Floats, Ints
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.settings import LengthSettings
+from wayveil.synthesis.projection import onto_total
+
+
+def read_lengths(
+    noisy: CellEstimates, distance: CellEstimates | None, edges: Ints, total: float, settings: LengthSettings
+) -> CellEstimates:
+    """Return the table without most of its noise: as smooth a law of lengths as the noisy counts allow.
+
+    The logarithm of the law of all trips, over the logarithm of length, bends up little and down as it likes, and falls
+    at last no less steeply than a power of length: a few false trips of 500 visits would fill a release. Each distance
+    departs from that law in the same way. How many trips there are at each distance was asked once more (`distance`).
+    """
+    rows = noisy.value.reshape(-1, len(edges))
+    trips, precise = rows.sum(axis=1), 1 / (len(edges) * max(noisy.deviation, 1e-9) ** 2)
+    if distance is not None:
+        other = 1 / max(distance.deviation, 1e-9) ** 2
+        trips = (precise * trips + other * distance.value) / (precise + other)
+    trips = onto_total(trips, total)
+    width = np.append(np.diff(edges), max(edges[-1] - edges[-2], 1) if len(edges) > 1 else 1)
+    base, at = np.log(width) - settings.steepness * np.log(edges), np.log(edges)
+    # Distances that hold next to no trips would add nothing but noise.
+    weight = trips / trips.max()
+    noise = noisy.deviation * float(np.sqrt((weight**2).sum()))
+    law = _smooth(weight @ rows, noise, base, at, settings)[0]
+    base = np.log(np.maximum(law, 1e-12) / law.sum())
+    found = [_smooth(row, noisy.deviation, base, at, settings) for row in rows]
+    table, variance = (np.array(part) for part in zip(*found, strict=True))
+    table *= (trips / np.maximum(table.sum(axis=1), 1e-12))[:, None]
+    # Errors of neighbouring bins go together, and the law as a whole is much surer than its bins.
+    each = np.minimum(np.sqrt(np.minimum(variance, noisy.deviation**2)), settings.sure * table) + 1e-6
+    return CellEstimates(table.ravel(), noisy.deviation, each.ravel())
+
+
+def read_lengths_on_list(
+    noisy: CellEstimates, edges: Ints, total: float, settings: LengthSettings
+) -> CellEstimates:
+    """Return the table, adding up to all trips; those that end where they began come first, single visits with them."""
+    table = read_lengths(noisy, None, edges, total, settings).value.reshape(-1, len(edges))
+    table[1:, 0] = 0.0
+    return CellEstimates(table.ravel() * (total / table.sum()), noisy.deviation)
+
+
+def _smooth(
+    noisy: Floats, deviation: float, base: Floats, at: Floats, settings: LengthSettings
+) -> tuple[Floats, Floats]:
+    """Return the most likely masses exp(base + z), and their variance; z is a line over `at` that bends a little.
+
+    Newton's method on half the squared misfit over the noise's variance plus half the squared bends over theirs.
+    """
+    if len(noisy) < 3 or deviation <= 0:
+        return np.maximum(noisy, 1e-9), np.full(len(noisy), deviation**2)
+    space = np.diff(at)
+    slopes = (np.eye(len(at), k=1)[:-1] - np.eye(len(at))[:-1]) / space[:, None]
+    bends = np.diff(slopes, axis=0)
+    wide = (space[1:] + space[:-1]) / 2
+
+    def stiffness(z: Floats) -> Floats:
+        bend = np.where(bends @ z > 0, settings.bend_up, settings.bend_down)
+        slope = settings.flatter * (1 if slopes[-1] @ z > 0 else 10)
+        return bends.T @ (bends / (bend**2 * wide)[:, None]) + np.outer(slopes[-1], slopes[-1]) / slope**2
+
+    def loss(z: Floats) -> float:
+        misfit = noisy - np.exp(np.clip(base + z, -700, 50))
+        return float(misfit @ misfit) / (2 * deviation**2) + 0.5 * float(z @ stiffness(z) @ z)
+
+    z = np.full(len(at), np.log(max(float(noisy.sum()), deviation) / np.exp(base).sum()))
+    value, damp = loss(z), 1e-6
+    for _ in range(100):
+        mass, stiff = np.exp(np.clip(base + z, -700, 50)), stiffness(z)
+        slope = mass * (mass - noisy) / deviation**2 + stiff @ z
+        curve = stiff + np.diag(np.maximum(mass * (2 * mass - noisy), mass**2 / 10) / deviation**2 + damp)
+        move = np.linalg.solve(curve, -slope)
+        move *= min(1.0, 2 / float(np.abs(move).max()))
+        there = loss(z + move)
+        if there > value:
+            damp *= 10
+            continue
+        z, gain, value, damp = z + move, value - there, there, max(damp / 10, 1e-9)
+        if gain < 1e-6:
+            break
+    mass = np.exp(np.clip(base + z, -700, 50))
+    spread = np.linalg.inv(stiffness(z) + np.diag(mass**2 / deviation**2 + 1e-6))
+    return mass, mass**2 * np.diag(spread)
+
+
+class LengthLaw:
+    """Draws how many visits trips have, from a table of trips by distance and bin of lengths."""
+
+    def __init__(self, edges: Ints, table: Floats) -> None:
+        self.low, self.high = edges, np.append(edges[1:], edges[-1] + 1)
+        self.mass = table.reshape(-1, len(edges)) + 1e-9
+        self.running = np.cumsum(self.mass, axis=1)
+
+    def weigh_ends(self) -> float:
+        """Return the weight of all beginnings together when every trip spreads one over its moves and marks."""
+        middle = (self.low + self.high - 1) / 2
+        return float((self.mass.sum(axis=0) / (middle + 1)).sum())
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Return distances and lengths."""
+        rows = self.mass.sum(axis=1)
+        far = rng.choice(len(rows), count, p=rows / rows.sum())
+        return far, self.draw_given(far, np.ones(count, np.int64), rng)
+
+    def draw_given(self, far: Ints, fewest: Ints, rng: np.random.Generator) -> Ints:
+        """Return lengths of trips over these distances, each of at least `fewest` visits."""
+        drawn = rng.random((2, len(far)))
+        return np.asarray(_draw(self.running, self.low, self.high, far, fewest, drawn))
+
+
+@njit(cache=True, nogil=True)
+def _draw(running, first, end, distance, fewest, random):  # type: ignore[no-untyped-def]
+    out = fewest.copy()
+    for i in range(len(out)):
+        row = running[distance[i]]
+        # The bin of the fewest visits counts as far as it reaches above them.
+        low = np.searchsorted(first, fewest[i], side="right") - 1
+        before = row[low - 1] if low > 0 else 0.0
+        part = (end[low] - fewest[i]) / (end[low] - first[low])
+        skipped = (row[low] - before) * (1 - part)
+        left = row[-1] - before - skipped
+        if left <= 0:
+            continue
+        bin_ = np.searchsorted(row, before + skipped + random[0, i] * left, side="right")
+        bin_ = min(max(bin_, low), len(row) - 1)
+        start = max(first[bin_], fewest[i])
+        out[i] = start + int(random[1, i] * (end[bin_] - start))
+    return out

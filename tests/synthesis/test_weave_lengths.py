@@ -1,0 +1,89 @@
+"""Woven trips are as long as those that were measured."""
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+
+from wayveil.mechanisms.weave import Weave
+from wayveil.mechanisms.weave.driven_support import _GridArrays, _wander, _Ways
+from wayveil.mechanisms.weave.estimates import CellEstimates
+from wayveil.mechanisms.weave.lengths import LengthLaw, read_lengths
+from wayveil.mechanisms.weave.settings import LengthSettings
+from wayveil.simulate.feed import write_city
+from wayveil.simulate.habit import simulate_habit
+from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
+from wayveil.trips.trips import Trips
+from wayveil.world.grid import Grid
+from wayveil.world.gtfs import read_gtfs
+from wayveil.world.walk_blocks import length_edges
+from weave_city import QUICK, measured
+
+WEAVE = Weave(generation=QUICK)
+
+
+@cache
+def sessions():
+    grid = Grid.parse(f"grid:{STUDY_BOX}@12x12")
+    points = simulate_taxis(4_000, drivers="sessions", seed=4)
+    return WEAVE.rule(grid).apply(Trips(grid.cell_of(points.lat, points.lon), points.offsets, grid))
+
+
+def test_long_sessions_come_out_as_long_as_they_are():
+    raw = sessions().lengths
+    made = measured(WEAVE, sessions(), epsilon=4)[0].generate(3).lengths
+    assert abs(made.sum() / raw.sum() - 1) < 0.05
+    assert abs(np.quantile(made, 0.99) / np.quantile(raw, 0.99) - 1) < 0.2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tail_below_the_noise_is_read_as_it_goes_on(seed):
+    edges, rng = length_edges(18), np.random.default_rng(seed)
+    raw = 1 + rng.lognormal(2.5, 0.8, 7_000).astype(np.int64)
+    true = np.bincount(np.searchsorted(edges, raw, side="right") - 1, minlength=len(edges))
+    noisy = np.concatenate([true, np.zeros(3 * len(edges))])
+    noisy = CellEstimates(noisy + rng.laplace(0, 16, len(noisy)), 16 * 2**0.5)
+    found = read_lengths(noisy, None, edges, len(raw), LengthSettings())
+    drawn = LengthLaw(edges, found.value).draw(100_000, rng)[1]
+    assert abs(drawn.mean() / raw.mean() - 1) < 0.1
+
+
+def test_ways_have_as_many_visits_as_asked_for_and_end_where_they_should():
+    grid, rng = sessions().world, np.random.default_rng(1)
+    origin, destination = rng.integers(0, grid.size, (2, 2_000))
+    north, east = (np.abs(at[origin] - at[destination]).astype(np.int64) for at in (grid.row, grid.column))
+    fewest = np.maximum(north, east) + 1
+    # Who ends where he began makes no single move.
+    wanted = fewest + np.where(fewest == 1, 2, 1) * rng.integers(0, 60, len(fewest)) * 2
+    for wavering in (0.1, 1.0):
+        ways = _Ways(origin, destination, wanted, np.full(len(origin), wavering))
+        location, offsets = _wander(_GridArrays.of(grid), ways, np.ones(grid.size), 4, rng)
+        assert (np.diff(offsets) == wanted).all()
+        assert (location[offsets[1:] - 1] == destination).all()
+
+
+@cache
+def line_riders(metres):
+    """Riders who board lines, over a network that also offers walks."""
+    with TemporaryDirectory() as folder:
+        feed = write_city(Path(folder) / "town.zip", 3, stops=60, lines=5)
+        ridden = simulate_habit(read_gtfs(feed), 8_000, seed=2)
+        offered = read_gtfs(feed, walk_radius_metres=metres)
+    return Trips(ridden.location, ridden.offsets, offered)
+
+
+def test_walks_that_nobody_takes_are_not_made():
+    raw = line_riders(900.0)
+    made = measured(WEAVE, raw, epsilon=4)[0].generate(1)
+
+    def walked(trips):
+        inside = np.ones(trips.visits, bool)
+        inside[trips.offsets[1:] - 1] = False
+        at = np.flatnonzero(inside)
+        return raw.world.walk[raw.world.edge_index(trips.location[at], trips.location[at + 1])].mean()
+
+    assert raw.world.walk.any()
+    assert walked(made) < walked(raw) + 0.02
+    assert abs(made.visits / raw.visits - 1) < 0.05
