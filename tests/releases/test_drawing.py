@@ -70,8 +70,8 @@ def test_answers_are_about_all_trips_however_many_were_written(tmp_path, count):
     kept = Release.load(part.save(tmp_path / "part"), CITY)
     assert len(kept.trips) == count
     total = kept.model.trips
-    assert kept.ask("boardings", top=99).table["answer"].sum() == total
-    assert kept.ask("total").table["answer"][0] > total
+    assert kept.ask("boardings", top=99).table["answer"].sum() == pytest.approx(total, rel=0.02)
+    assert kept.ask("total").table["answer"].to_list()[0] == total
     assert kept.ask("boardings").table["low"].null_count() == 0
     assert kept.accuracy.of("boardings").says_more
     assert kept.ask("boardings").table.equals(kept.ask("boardings").table)

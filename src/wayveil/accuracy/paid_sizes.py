@@ -9,6 +9,8 @@ from wayveil.accuracy.bands import Bands
 from wayveil.accuracy.posterior import MEAN_IN_HALF
 from wayveil.accuracy.sized import Sized
 from wayveil.released.released_trips import ReleasedTrips
+from wayveil.synthesis.counted import AllCounted, CountsCells
+from wayveil.synthesis.estimates import Estimate
 from wayveil.synthesis.model import ExpectedError, KnowsSize
 
 
@@ -33,6 +35,25 @@ def _paid_half(release: ReleasedTrips, label: str) -> float | None:
         if spend["label"] == label and "error_95" in spend:
             return float(spend["error_95"]) + 1
     return None
+
+
+def paid_numbers(release: ReleasedTrips) -> dict[str, Estimate]:
+    """Numbers of trips (`total`) and of `visits` that were bought, each by itself, with the law of their noise."""
+    found: dict[str, Estimate] = {}
+    model = release.model
+    if "rewritten_by" in release.datasheet:
+        return found
+    size = model.size if isinstance(model, KnowsSize) else None
+    if size is not None:
+        for kind, what, value in (("total", "trips", size.trips), ("visits", "visits", size.visits)):
+            half = _paid_half(release, f"number of {what}")
+            if half is not None:
+                found[kind] = Estimate.within(np.array([value]), np.array([half]))
+    counted = model.counted("total") if isinstance(model, CountsCells) else None
+    if isinstance(counted, AllCounted) and "total" not in found:
+        ends = counted.ends(np.zeros(1, np.int64))
+        found["total"] = Estimate(np.maximum(counted.values[:1], 0.0), *ends)
+    return found
 
 
 def paid_total(release: ReleasedTrips) -> Bands | None:

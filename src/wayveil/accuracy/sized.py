@@ -25,6 +25,8 @@ LIKE_PUBLIC = 0.75
 # A single cell of moves is never thought to be less than this share of what is shown.
 LEAST_WHOLE = 0.5
 OF_VISITS = frozenset({"visits", "stops", "hours", "stop-hours"})
+# Kinds that ask where trips end: a trip that a threshold cut ends at a false stop.
+OF_ENDS = frozenset({"alightings", "journeys", "journey-hours"})
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,13 @@ class Sized:
         """By what share trips are too short, because their ends are missing, or too long."""
         return min(abs(1 - (self.visits / max(self.trips, 1.0)) / (self.size.visits / self.size.trips)), 1.0)
 
+    @property
+    def cut(self) -> float:
+        """Share of trips whose end is missing: it shows where they were cut, halfway on average."""
+        return min(
+            2 * max(1 - (self.visits / max(self.trips, 1.0)) / (self.size.visits / self.size.trips), 0.0), 1.0
+        )
+
     def whole(self, kind: str, shown: float) -> float:
         """True sum of the numbers of this kind."""
         if kind in OF_VISITS:
@@ -67,8 +76,12 @@ class Sized:
         kept, false = shown / whole, _false(release, replica)
         # Trips that nobody made can be as long as others: whether lengths are right shows in their mean.
         false = hypot(false, self.misfit) if kind == "lengths" else max(false, 1 - self.thinned)
+        if kind in OF_ENDS:
+            false = max(false, self.cut)
         if kind in SINGLE:
-            off, is_noise = hypot(1 - kept, self.noise.get(kind, 0.0)), abs(1 - kept) >= 1
+            # Trips and visits are answered as they were bought, whatever the trees kept of them.
+            off = self.noise[kind] if kind in self.noise else abs(1 - kept)
+            is_noise = off >= 1
         else:
             off, is_noise = 1 - kept + 2 * false * kept, shown <= 0 or false >= 1 / 2
         against = None if public is None else self._against(release, whole, public, 2 * false * min(kept, 1))

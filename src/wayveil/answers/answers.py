@@ -16,7 +16,8 @@ from wayveil.accuracy.numbers import NO_RANKS, WANTED, Judged, Numbers, judge_nu
 from wayveil.answers.asked import Asked
 from wayveil.answers.delay import count_delay
 from wayveil.answers.load import count_load
-from wayveil.answers.questions import QUESTIONS
+from wayveil.answers.questions import QUESTIONS, say_visits
+from wayveil.answers.totals import count_totals
 from wayveil.answers.visit_counts import Counted, count_routes, count_visits_of
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.showing import show
@@ -76,6 +77,8 @@ def answer_question(release: JudgedRelease, asked: Asked, *, anyway: bool = Fals
         asked.filters.refuse_others(question, (), "it counts whole trips")
         if asked.by:
             raise ParameterError(f"{question!r} is not counted by {', '.join(asked.by)}")
+    if question == "total" and asked.is_plain and not release.visits_are_taps:
+        return Answer(question, *count_totals(release, anyway=anyway))
     if question == "load":
         counted = count_load(release, asked)
     elif question == "delay":
@@ -107,7 +110,7 @@ def _numbers(release: JudgedRelease, asked: Asked, counted: Counted) -> Numbers:
     if again is not None and not counted.exact and counted.again is not None:
         found = counted.again(again)
     return Numbers(
-        asked.title(taps=release.visits_are_taps),
+        asked.title(taps=release.visits_are_taps, visits=say_visits(release)),
         values,
         counted.kind,
         known=counted.found,

@@ -114,11 +114,11 @@ class Asked:
         """Tell that the question is about the whole release, without what ran or how late it was."""
         return not (self.filters.given or self.by or self.ran.timetable or self.delays)
 
-    def title(self, *, taps: bool) -> str:
+    def title(self, *, taps: bool, visits: str = "visits") -> str:
         """Put the question in words, with what the caller added."""
         if self.question in TRIP_QUESTIONS:
             said = say_trip_question(self.question, self.over)
         else:
-            said = say_question(self.question, taps=taps)
+            said = say_question(self.question, taps=taps, visits=visits)
         said = f"{said}, by {' and '.join(self.by)}" if self.by else said
         return f"{said} ({self.filters.say()})" if self.filters.given else said

@@ -8,7 +8,7 @@ import polars as pl
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import Answer, answer_question
 from wayveil.answers.asked import Asked
-from wayveil.answers.questions import TRIP_QUESTIONS
+from wayveil.answers.questions import TRIP_QUESTIONS, say_visits
 from wayveil.answers.trip_cells import TripQuestion
 from wayveil.answers.trip_periods import Period
 from wayveil.answers.trip_questions import answer_trips
@@ -47,4 +47,4 @@ def ask_release(
         answer = answer_question(release, asked, anyway=anyway)
     else:
         answer = beside(release, asked, anyway=anyway)
-    return replace(answer, title=asked.title(taps=release.visits_are_taps))
+    return replace(answer, title=asked.title(taps=release.visits_are_taps, visits=say_visits(release)))

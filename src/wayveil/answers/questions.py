@@ -1,6 +1,9 @@
 """The questions that a release answers, each in one line. Light, so that the help of a command can show them."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from wayveil.released.released_trips import ReleasedTrips
 
 # About visits; where every visit boards, they are tap-ins.
 QUESTIONS: Final = {
@@ -24,6 +27,7 @@ TRIP_QUESTIONS: Final = {
     "districts": "trips from one district to another",
     "transfers": "trips that change lines at each stop",
     "line-load": "trips on the busiest stretch of each line in each direction",
+    "lengths": "trips by their number of stops",
     "durations": "trips by their minutes on the public timetable",
     "distances": "trips by their kilometres along the public network",
 }
@@ -47,9 +51,19 @@ TREND_KINDS: Final = {
 }
 
 
-def say_question(question: str, *, taps: bool) -> str:
+def say_question(question: str, *, taps: bool, visits: str = "visits") -> str:
     """Put a question about visits in words: they are tap-ins only where every visit boards."""
-    return QUESTIONS[question] if taps else QUESTIONS[question].replace("tap-ins", "visits")
+    if question == "total" and not taps:
+        return f"trips and {visits} in all"
+    return QUESTIONS[question] if taps else QUESTIONS[question].replace("tap-ins", visits)
+
+
+def say_visits(release: "ReleasedTrips") -> str:
+    """Say what a visit of a release is: a tap-in, a stop that a route from origin to destination passes, or a call."""
+    if release.visits_are_taps:
+        return "tap-ins"
+    rows = release.datasheet.get("rows") or {}
+    return "stops passed" if rows.get("ways") == "routed" else "visits"
 
 
 def say_trip_question(question: str, over: float | None) -> str:

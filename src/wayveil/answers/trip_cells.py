@@ -101,6 +101,12 @@ def _sizes(trips: Trips, asked: TripQuestion) -> TripCells:
     return TripCells(cell.astype(np.int64), trips.offsets[:-1][trips.lengths > 0])
 
 
+def _lengths(trips: Trips, asked: TripQuestion) -> TripCells:
+    """The number of stops of each trip that has any."""
+    full = trips.lengths > 0
+    return TripCells(trips.lengths[full].astype(np.int64), trips.offsets[:-1][full])
+
+
 CELLS: Final[dict[str, Callable[[Trips, TripQuestion], TripCells]]] = {
     "boardings": _boardings,
     "alightings": _alightings,
@@ -109,11 +115,12 @@ CELLS: Final[dict[str, Callable[[Trips, TripQuestion], TripCells]]] = {
     "districts": _districts,
     "transfers": _transfers,
     "line-load": _line_load,
+    "lengths": _lengths,
     "durations": _sizes,
     "distances": _sizes,
 }
 # A trip falls into one cell of these questions; of the others, into as many as it has visits.
-ONCE: Final = ("boardings", "alightings", "journeys", "districts", "durations", "distances")
+ONCE: Final = ("boardings", "alightings", "journeys", "districts", "lengths", "durations", "distances")
 
 
 def _ends(trips: Trips, asked: TripQuestion) -> tuple[Ints, Ints]:

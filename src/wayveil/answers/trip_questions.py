@@ -31,10 +31,17 @@ from wayveil.trips.trips import Trips
 
 # Questions whose rows are stops.
 AT_STOPS: Final = ("boardings", "alightings", "through", "transfers")
+# Questions whose rows have an order of their own.
+IN_ORDER: Final = (*CLASS, "lengths")
 # Columns that stand beside the answer.
 BESIDE: Final = ("seats", "per_seat", "raw", "plain_laplace")
 # The kind of question of which the answer shows cells; a tap is a visit and a boarding.
-TRIP_KINDS: Final = {"boardings": "boardings", "alightings": "alightings", "journeys": "journeys"}
+TRIP_KINDS: Final = {
+    "boardings": "boardings",
+    "alightings": "alightings",
+    "journeys": "journeys",
+    "lengths": "lengths",
+}
 # Questions that show no cells of a kind are made of those of one.
 MADE_OF: Final = {
     "through": "stops",
@@ -72,7 +79,8 @@ def answer_trips(
     counts = count_cells(question, release.trips, by, release.each_stands_for)
     table = make_table(question, release.trips, counts, by)
     exact = trip_kind(release, asked.question, by) if picks or not filters.given else None
-    cells = counts["cell"].to_numpy() if asked.question == "journeys" else np.arange(len(table))
+    listed = asked.question in ("journeys", "lengths")
+    cells = counts["cell"].to_numpy() if listed else np.arange(len(table))
     pairs = None if exact is not None else _pairs(release, question, table, by)
     if exact in ("boardings", "alightings") and add is None:
         shown = release.sharpen(exact, cells, table["answer"].to_numpy().astype(np.float64))
@@ -93,7 +101,7 @@ def answer_trips(
     )
     low, high = judged.whole_ends()
     table = table.with_columns(low=low, high=high)
-    if asked.question not in CLASS:
+    if asked.question not in IN_ORDER:
         table = table.with_columns(**judged.rank_columns())
     if add is not None:
         table = add(release, question, table, by)
@@ -139,7 +147,7 @@ def _resolve(release: JudgedRelease, asked: Asked, filters: Filters) -> TripQues
 
 def _sort(asked: Asked, table: pl.DataFrame) -> pl.DataFrame:
     """The largest numbers first; classes of sizes stay in their order."""
-    if asked.question not in CLASS:
+    if asked.question not in IN_ORDER:
         table = table.sort("answer", descending=True, maintain_order=True)
     return table.head(asked.top) if asked.question in ("journeys", "districts") else table
 

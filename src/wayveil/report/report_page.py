@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.answers.questions import say_visits
+from wayveil.answers.totals import judge_total
 from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.released.datasheet_page import DatasheetView
@@ -16,7 +18,7 @@ from wayveil.released.released_trips import say_of_what
 from wayveil.report import error_table
 from wayveil.report.contents import Contents
 from wayveil.report.page_files import COMPARISON, FurtherSection, environment, write_page
-from wayveil.report.rankings import NoiseBars, interval_words
+from wayveil.report.rankings import interval_words
 from wayveil.synthesis.model import OfTaps
 from wayveil.trips.history import SIMULATED
 from wayveil.trips.trips import Trips
@@ -181,7 +183,7 @@ def _report(
         "internal": raw is not None,
         "journeys_judged": release.accuracy.of("journeys") is not None,
         "notice": "" if raw is None else _notice(raw),
-        "facts": _facts(world, private, raw, contents.bars),
+        "facts": _facts(release, private, raw),
         "datasheet": DatasheetView.of(sheet),
         "version": sheet.get("wayveil", {}).get("version", ""),
         "moving": len(private) == 0 or bool(private.lengths.max() > 1),
@@ -222,18 +224,19 @@ def _title(world: World) -> str:
     return f"Private trips in {world.name}" if isinstance(world, Network) else "Private trips"
 
 
-def _facts(world: World, private: Trips, raw: Trips | None, known: NoiseBars) -> list[tuple[str, str, str]]:
+def _facts(release: JudgedRelease, private: Trips, raw: Trips | None) -> list[tuple[str, str, str]]:
     """The tiles at the head: what, how many, and beside it the interval and the raw number where it may be shown."""
-    labels = ("released trips", "visits in them", "stops per trip", "stops with visits")
-    trips, visits = (
-        "" if ends is None else f"95 % interval {interval_words(*ends)}"
-        for ends in (known.trips(), known.total())
-    )
-    bars = [trips, visits, "", ""]
+    visits = say_visits(release)
+    shown, bars = _numbers(private), ["", "", "", ""]
+    for at, kind in enumerate(("total", "visits")):
+        # The same number as `ask total`: as it was bought, where it was.
+        value, judged = judge_total(release, kind, anyway=True)
+        shown[at] = f"{value:,.0f}"
+        bars[at] = f"95 % interval {interval_words(judged.low[0], judged.high[0])}" if judged.known else ""
     beside = [""] * 4 if raw is None else [f"raw: {count}" for count in _numbers(raw)]
     words = ["; ".join(filter(None, both)) for both in zip(beside, bars, strict=True)]
-    words[-1] = "; ".join(filter(None, [words[-1], f"of {world.size:,} in the public world"]))
-    return list(zip(labels, _numbers(private), words, strict=True))
+    words[-1] = "; ".join(filter(None, [words[-1], f"of {release.world.size:,} in the public world"]))
+    return list(zip(("trips", visits, "stops per trip", f"stops with {visits}"), shown, words, strict=True))
 
 
 def _numbers(trips: Trips) -> list[str]:

@@ -96,6 +96,9 @@ class RawAnswers:
         question = asked.question
         raw, world = self.raw, release.world
         unit, cap = plain_unit(release.datasheet, with_riders=raw.rider is not None)
+        if question == "total" and "what" in shown.columns:
+            true = {"trips": len(raw)}
+            return {"raw": np.array([true.get(what, raw.visits) for what in shown["what"]], np.float64)}
         if question in ("routes", "load"):
             return self._routes(release, shown, asked)
         if question in ("pairs", "triples"):
