@@ -39,8 +39,8 @@ from wayveil.releases.tap_orders import TapTreatment, order_taps
 from wayveil.report.report_page import write_report
 from wayveil.series.period import ENDINGS
 from wayveil.series.series import Outcome, run_series
+from wayveil.sources.frames import frame_of
 from wayveil.taps.taps import Taps
-from wayveil.trips.frames import frame_of
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.opening import open_world
@@ -239,7 +239,7 @@ class _Options:
 def _booking(plan: Plan) -> Booking:
     said, files = plan.protection, files_of(plan)
     return Booking(
-        open_account(_ledger_place(plan) or said.ledger, files[0]),
+        open_account(_ledger_place(plan) or said.ledger, Path(files[0])),
         plan.dataset,
         new_people=said.new_people,
         days=plan.source.days,

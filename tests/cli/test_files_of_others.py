@@ -123,15 +123,17 @@ def test_of_two_columns_with_places_the_one_that_the_world_knows_counts(wayveil,
     assert shown.count(A) == 1  # the name is the id: told once
 
 
-def test_names_in_place_of_ids_are_called_so(wayveil, tmp_path):
+def test_names_in_place_of_ids_are_found(wayveil, tmp_path):
     (tmp_path / "trips.csv").write_text(f"trip_id,stop_id\n1,{A.upper()}\n1,{B.upper()}\n")
-    assert "are names of places: give their ids" in wayveil("check", "trips.csv", "--world", "ring.npz")[1]
+    told = wayveil("check", "trips.csv", "--world", "ring.npz")[1]
+    assert "`stop_id` is stop_id (all are names of its places)" in told
+    assert "--with places=name" in told.splitlines()[-1]
     words = ("--epsilon", "1", "--out", "out", "--ledger", "none")
     said = wayveil("release", "trips.csv", "--world", "ring.npz", *words)[2]
     assert "are names of places: give their ids" in " ".join(said.split())
 
 
-def test_a_folder_of_parts_is_checked_by_its_first_and_the_command_names_the_folder(wayveil, tmp_path):
+def test_a_folder_of_parts_is_one_table_and_the_command_names_the_folder(wayveil, tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
     for part in range(2):
@@ -140,7 +142,8 @@ def test_a_folder_of_parts_is_checked_by_its_first_and_the_command_names_the_fol
         rows.write_csv(folder / f"{part}.csv")
     code, out, _ = wayveil("check", "parts", "--world", "ring.npz", "--quiet")
     assert code == 0
-    assert "parts has 2 parts of one table: only 0.csv was looked at" in out
+    assert "(trips 20, visits 60" in out
+    assert "2 files are one table" in out
     assert shlex.split(out.splitlines()[-1])[:3] == ["wayveil", "release", "parts"]
 
 

@@ -158,7 +158,7 @@ def test_paths_of_the_command_line_lead_from_where_one_is(
     [
         ("calls", {"split_gap": 600}),
         ("taps", {"rules": {"fill": False}}),
-        ("pairs", {"zone": "Europe/Berlin"}),
+        ("pairs", {"opt_out": "wish"}),
         ("points", {"alightings": True}),
         ("legs", {"max_taps": 3}),
         ("taps", {"engine": "stream"}),

@@ -21,9 +21,9 @@ from wayveil.answers.totals import count_totals
 from wayveil.answers.visit_counts import Counted, count_routes, count_visits_of
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.showing import show
+from wayveil.sources.frames import to_pandas
 from wayveil.synthesis.estimates import Estimate, Key, Runs
 from wayveil.synthesis.model import OfTaps
-from wayveil.trips.frames import to_pandas
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts
 from wayveil.world.world import World

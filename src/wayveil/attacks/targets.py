@@ -17,8 +17,9 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from wayveil.errors import InputError, ParameterError
+from wayveil.sources.formats import format_of
 from wayveil.trips.read import read_trips
-from wayveil.trips.tables import TABLE_SUFFIXES, read_table, table_suffix
+from wayveil.trips.tables import TABLE_SUFFIXES, read_table
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -157,7 +158,7 @@ def holdout_numbers(holdout: Trips, raw: Trips) -> Trips:
 
 def _ids(path: str | Path, column: str) -> set[str]:
     """The different values of a column of a table of visits; none where the file has no such column."""
-    if table_suffix(Path(path)) not in TABLE_SUFFIXES:
+    if format_of(Path(path)) not in TABLE_SUFFIXES:
         return set()
     table = read_table(Path(path), None, ("trip_id",), ("rider_id",))
     if column not in table.columns:

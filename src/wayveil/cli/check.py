@@ -18,16 +18,20 @@ from wayveil.cli.options import (
     present,
     remark,
 )
+from wayveil.cli.plan_options import parse_keys
 from wayveil.progress import shown
-from wayveil.trips.column_names import parse_map
+from wayveil.sources.column_names import parse_map
 
 
 @dataclass(frozen=True)
 class CheckOptions:
     """What `check` takes."""
 
-    file: Annotated[
-        Path, typer.Argument(help="Rows in a file or a folder of parts, a GTFS feed, or a list of locations.")
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="Rows in files, a folder, a pattern or a database table; a GTFS feed, or a list of locations."
+        ),
     ]
     world: Annotated[
         str | None, typer.Option("--world", "-w", help="The public world that the rows refer to.")
@@ -40,6 +44,12 @@ class CheckOptions:
     date: ServiceDate = None
     walk_radius: WalkRadius = None
     ledger: LedgerPlace = None
+    others: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", help="What is known of the rows, a key of the plan (times=day.month.year); repeatable."
+        ),
+    ] = None
     save: Annotated[
         Path | None, typer.Option(help="Write the plan here (wayveil.toml); `wayveil release` follows it.")
     ] = None
@@ -62,12 +72,13 @@ def check(options: CheckOptions) -> None:
     keys = {"bbox": options.bbox, "service_date": options.date, "walk_radius": options.walk_radius}
     with shown(not options.quiet and not options.as_json):
         checked = Guess(
-            options.file,
+            options.files,
             options.world,
             {key: value for key, value in keys.items() if value is not None},
             parse_map(options.mapped or []),
             options.epsilon,
             options.ledger,
+            parse_keys(options.others or []),
         ).look()
     if options.save is not None and checked.plan is not None:
         write_plan(checked.plan, options.save)

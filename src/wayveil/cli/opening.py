@@ -57,15 +57,16 @@ def read_raw(path: Path, release: "Release", what: str, ledger: str | None) -> t
     Whoever compares inside the house need not say again what the columns and the dataset are called.
     """
     from wayveil.releases.accounts import note_look
+    from wayveil.sources.formats import format_of
     from wayveil.taps.read import read_taps
     from wayveil.trips.columns import map_columns
     from wayveil.trips.legs import route_legs
     from wayveil.trips.read import is_table_of_trips, read_trips
-    from wayveil.trips.tables import require_file, table_header, table_suffix
+    from wayveil.trips.tables import require_file, table_header
 
     require_file(path)
     dataset = str(release.datasheet["deployment"]["basic"]["name"])
-    if not release.visits_are_taps or table_suffix(path) is None or "trip_id" in table_header(path):
+    if not release.visits_are_taps or format_of(path) is None or "trip_id" in table_header(path):
         columns = map_columns(path, release.world) if is_table_of_trips(path) else {}
         trips = read_trips(path, release.world, **({"columns": columns} if columns else {}))
         if release.datasheet.get("rows", {}).get("ways") == "routed":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wayveil.errors import ParameterError
-from wayveil.trips.column_names import parse_map
+from wayveil.sources.column_names import parse_map
 
 if TYPE_CHECKING:
     from wayveil.plan.plan import Plan
@@ -25,8 +25,10 @@ class PlanOptions:
     """Files, a plan, and values for its keys."""
 
     files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="The raw rows: a file, a folder of parts, files of a series; or a plan (.toml)."),
+        list[str] | None,
+        typer.Argument(
+            help="The raw rows: files, a folder, a pattern or a database table; files of a series; or a plan (.toml)."
+        ),
     ] = None
     plan: Annotated[
         Path | None, _option("The plan to follow; default: wayveil.toml here.", "--plan", "-p", panel=DATA)
@@ -236,19 +238,19 @@ class PlanOptions:
         return plan.changed(**plan.from_here(values)) if values else plan
 
     @property
-    def raw_files(self) -> list[Path]:
+    def raw_files(self) -> list[str]:
         """The files that are not the plan."""
         named = self._plan_file()
-        return [file for file in self.files or [] if file != named]
+        return [file for file in self.files or [] if named is None or Path(file) != named]
 
     def series_files(self) -> list[Path]:
         """Files of a series that were named one by one; none: those that lie where the plan says."""
-        return self.raw_files
+        return [Path(file) for file in self.raw_files]
 
     def _plan_file(self) -> Path | None:
         if self.plan is not None:
             return self.plan
-        return next((file for file in self.files or [] if file.suffix == ".toml"), None)
+        return next((Path(file) for file in self.files or [] if file.endswith(".toml")), None)
 
     def values(self, **more: Any) -> dict[str, Any]:
         """What was said, by the keys of a plan."""
@@ -256,7 +258,7 @@ class PlanOptions:
         from wayveil.synthesis.drawing import trips_wanted
 
         said: dict[str, Any] = {
-            "files": [str(file) for file in self.raw_files] or None,
+            "files": self.raw_files or None,
             "name": self.dataset,
             "service_date": self.date,
             "columns": self._columns(),

@@ -68,8 +68,8 @@ def open_places(
 
 def layout_of(columns: str | None, mapped: list[str] | None) -> Any:
     """Columns of a tap file: a layout by name, or columns named one by one."""
+    from wayveil.sources.column_names import parse_map
     from wayveil.taps.columns import ColumnMap
-    from wayveil.trips.column_names import parse_map
 
     if not mapped:
         return columns

@@ -1,7 +1,7 @@
 """Where trips are counted: in memory, piece by piece from files, or on Spark. All engines give the same answers."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,12 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger.fingerprint import Fingerprinter
 from wayveil.progress import step
-from wayveil.trips.read import VISITS, kind_of, read_trips
-from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix
-from wayveil.trips.trip_files import TripFiles, trip_parts
+from wayveil.sources.formats import format_of
+from wayveil.sources.opening import Place, expand_places, open_table
+from wayveil.sources.reading import Reading
+from wayveil.trips.read import VISITS, holds_visits, is_table, kind_of, read_trips
+from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import column_map, read_visits
 from wayveil.world.world import World
@@ -99,57 +102,88 @@ def choose_engine(files: TripFiles, *, scratch: str | Path | None = None) -> tup
     sizes = (
         f"about {rows:,} visits need {needed / 2**30:.1f} GB to be read, and {free / 2**30:.1f} GB are free"
     )
-    if len(files.paths) == 1 and needed <= free // 2:
+    if needed <= free // 2 and (needed or files.table is None):
         return MemoryEngine(), f"engine: memory, as {sizes}"
     parts = "" if len(files.paths) == 1 else f"there are {len(files.paths)} files, and "
     return StreamEngine(scratch), f"engine: stream, as {parts}{sizes}"
 
 
 def open_source(
-    path: Path,
+    places: Path | Sequence[Place],
     world: World,
     engine: str = "auto",
     *,
-    columns: Mapping[str, str] | None = None,
+    reading: Reading | None = None,
     spark: str | None = None,
     scratch: str | Path | None = None,
 ) -> tuple[Trips | TripFiles, Engine, str]:
     """What to release, the engine that counts it, and a sentence on why that one was chosen (empty if it was named).
 
-    Into memory come the files that are counted there, and sequence files, which no other engine reads.
+    Into memory come the files that are counted there, and those that no other engine reads: sequences and pairs.
     """
     chosen = None if engine == "auto" else make_engine(engine, spark=spark, scratch=scratch)
     if chosen is None and spark is not None:
         chosen = make_engine("spark", spark=spark, scratch=scratch)
+    reading = Reading() if reading is None else reading
+    paths = [places] if isinstance(places, Path) else list(places)
+    plain = reading.plain and all(
+        isinstance(path, Path) and format_of(path) in TABLE_SUFFIXES for path in paths
+    )
+    alone = paths[0] if len(paths) == 1 and isinstance(paths[0], Path) and reading == Reading() else None
+    other = alone is not None and not plain and not is_table(alone) and not alone.is_dir()
+    if other or (plain and len(paths) == 1 and not Path(paths[0]).is_dir()):
+        return _open_file(Path(paths[0]), world, chosen, reading, scratch)
+    table = open_table(expand_places(paths), reading, world)
+    if isinstance(chosen, MemoryEngine) or not holds_visits(table):
+        _require_memory(chosen, table.name)
+        return read_trips(table, world), MemoryEngine(), ""
+    if plain:
+        files = TripFiles.at([Path(path) for path in paths], world, columns=reading.columns or None)
+    else:
+        files = TripFiles.of_table(table, world)
+    if chosen is None:
+        chosen, why = choose_engine(files, scratch=scratch)
+        return (read_trips(table, world) if isinstance(chosen, MemoryEngine) else files), chosen, why
+    return files, chosen, ""
+
+
+def _open_file(
+    path: Path, world: World, chosen: Engine | None, reading: Reading, scratch: str | Path | None
+) -> tuple[Trips | TripFiles, Engine, str]:
+    """Open one file as this package writes it, or one that is no table."""
+    columns = dict(reading.columns) or None
     options = {} if columns is None else {"columns": columns}
-    if not path.is_dir() and (isinstance(chosen, MemoryEngine) or not in_pieces(path, columns)):
-        if chosen is not None and not isinstance(chosen, MemoryEngine):
-            raise ParameterError(
-                f"the engine `{chosen.name}` reads tables of visits whose trips have ids of their own; {path} is none"
-            )
+    if isinstance(chosen, MemoryEngine) or not in_pieces(path, columns):
+        _require_memory(chosen, path)
         return read_trips(path, world, **options), MemoryEngine(), ""
     files, why = TripFiles.at(path, world, columns=columns), ""
     if chosen is None:
         chosen, why = choose_engine(files, scratch=scratch)
-    if isinstance(chosen, MemoryEngine) and not path.is_dir():
-        return read_trips(path, world, **options), chosen, why
-    return (read_files(files) if isinstance(chosen, MemoryEngine) else files), chosen, why
+    return (read_trips(path, world, **options) if isinstance(chosen, MemoryEngine) else files), chosen, why
+
+
+def _require_memory(chosen: Engine | None, path: Path | str) -> None:
+    if chosen is not None and not isinstance(chosen, MemoryEngine):
+        raise ParameterError(
+            f"the engine `{chosen.name}` reads tables of visits whose trips have ids of their own; {path} is none"
+        )
 
 
 def in_pieces(path: Path, columns: Mapping[str, str] | None = None) -> bool:
     """Whether a file can be counted without being held: a table of visits whose trips have ids of their own."""
-    if table_suffix(path) not in TABLE_SUFFIXES or kind_of(path, columns) != VISITS:
+    if format_of(path) not in TABLE_SUFFIXES or kind_of(path, columns) != VISITS:
         return False
     return column_map(path, table_header(path), columns).get("trip_id") != "tid"
 
 
-def size_of(path: Path) -> int:
-    """Bytes of a file of trips or of a folder of parts; refuses what is neither."""
-    if not path.is_dir():
-        require_file(path)
-        return path.stat().st_size
-    parts = trip_parts(path)
-    return sum(part.stat().st_size for part in parts)
+def size_of(place: Place) -> int:
+    """Bytes of a file of rows, of a folder of parts or of all files of a pattern; 0 for a database elsewhere."""
+    total = 0
+    for path in expand_places([place]):
+        if isinstance(path, Path):
+            require_file(path)
+            total += path.stat().st_size
+    return total
 
 
 def free_memory() -> int:
@@ -172,10 +206,5 @@ def free_memory() -> int:
 
 def read_files(files: TripFiles) -> Trips:
     """All trips of the files, into memory."""
-    if len(files.paths) > 1:
-        raise ParameterError(
-            "trips in several files are counted where they are: use the engine `stream` or `spark`"
-        )
-    return read_visits(
-        files.paths[0], files.world, columns=files.columns or None, on_unknown=files.on_unknown
-    )
+    table = files.table or open_table(files.paths, Reading(columns=files.columns), files.world)
+    return read_visits(table, files.world, on_unknown=files.on_unknown)

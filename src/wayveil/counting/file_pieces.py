@@ -16,11 +16,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.counting.scratch import full_disk
-from wayveil.disclosures import DAMAGED, ORDER_ON_DISK, discloses
+from wayveil.disclosures import DAMAGED, EMPTY, ORDER_ON_DISK, discloses
 from wayveil.errors import InputError
 from wayveil.progress import step
+from wayveil.sources.opening import SourceTable
+from wayveil.sources.text_files import separator_of
 from wayveil.trips.ids import coded_ids, duckdb_id
-from wayveil.trips.tables import separator_of, tidy_columns
+from wayveil.trips.tables import tidy_columns
 from wayveil.trips.times import Form, read_times
 from wayveil.trips.trip_files import TripFiles
 
@@ -93,6 +95,8 @@ def as_parquet(files: TripFiles, folder: Path) -> VisitFiles:
     """The files themselves where they are Parquet; else the same rows as Parquet in the folder, all of them text."""
     if files.parquet:
         return VisitFiles(files, files.paths, files.names, row_counts(files.paths))
+    if files.table is not None:
+        return _rewritten(files, files.table, folder)
     written = []
     for number, path in enumerate(files.paths):
         target = folder / f"part-{number:06}.parquet"
@@ -100,6 +104,22 @@ def as_parquet(files: TripFiles, folder: Path) -> VisitFiles:
             _csv_to_parquet(path, target, folder, list(files.names.values()))
         written.append(target)
     return VisitFiles(files, tuple(written), files.names, row_counts(tuple(written)))
+
+
+def _rewritten(files: TripFiles, table: SourceTable, folder: Path) -> VisitFiles:
+    """Files as other people write them, as Parquet under our names: piece by piece, each row by itself."""
+    parts: dict[int, list[Path]] = {number: [] for number in range(len(files.paths))}
+    with step("Reading files"):
+        for number, piece in table.pieces(list(files.names), folder):
+            target = folder / f"piece-{number:06}-{len(parts[number]):06}.parquet"
+            piece.with_columns(pl.selectors.categorical().cast(pl.String)).write_parquet(target)
+            target.chmod(0o600)
+            parts[number].append(target)
+    paths = tuple(path for each in parts.values() for path in each)
+    if not paths:
+        raise InputError("has a header but no rows", file=table.name, tells=EMPTY)
+    counts = tuple(sum(row_counts(tuple(each))) for each in parts.values())
+    return VisitFiles(files, paths, files.names, counts)
 
 
 @discloses(ORDER_ON_DISK)
@@ -110,7 +130,7 @@ def sort_rows(rows: VisitFiles, folder: Path, memory: int) -> VisitFiles:
     target, spill = folder / "sorted.parquet", folder / "spill"
     spill.mkdir(mode=0o700, exist_ok=True)
     columns = ", ".join(f'"{their}" AS {our}' for our, their in rows.names.items())
-    firsts = np.concatenate([[0], np.cumsum(rows.counts)]).tolist()
+    firsts = np.concatenate([[0], np.cumsum(row_counts(rows.paths))]).tolist()
     parts = " UNION ALL ".join(
         f'SELECT {columns}, file_row_number + {first} AS "{ROW}" '
         f"FROM read_parquet('{_quoted(path)}', file_row_number = true)"

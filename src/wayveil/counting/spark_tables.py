@@ -11,9 +11,9 @@ from wayveil.counting.file_pieces import ROW, UNIT, time_form
 from wayveil.counting.spark_tasks import FILE
 from wayveil.disclosures import BAD_ROW
 from wayveil.errors import InputError
+from wayveil.sources.text_files import separator_of
 from wayveil.trips.ids import spark_id
 from wayveil.trips.matching import find_stops, unknown_stop
-from wayveil.trips.tables import separator_of
 from wayveil.trips.times import Form
 from wayveil.trips.trip_files import TripFiles
 

@@ -110,7 +110,7 @@ def _keys(section: type[Part], said: Mapping[str, Any]) -> list[str]:
         if value is None:
             continue
         words = section.model_fields[key].description or ""
-        line = f"{key} = {_value(value)}"
+        line = f"{key} = {toml_value(value)}"
         if words and len(line) + len(words) + 4 <= WIDTH:
             lines.append(f"{line}  # {words}")
         else:
@@ -118,7 +118,7 @@ def _keys(section: type[Part], said: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """A value as TOML writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -129,10 +129,12 @@ def _value(value: Any) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_value(each) for each in value)}]"
+        return f"[{', '.join(toml_value(each) for each in value)}]"
     if isinstance(value, Mapping):
         return (
-            "{ " + ", ".join(f"{json.dumps(str(key))} = {_value(each)}" for key, each in value.items()) + " }"
+            "{ "
+            + ", ".join(f"{json.dumps(str(key))} = {toml_value(each)}" for key, each in value.items())
+            + " }"
         )
     return json.dumps(str(value) if isinstance(value, Days | Path) else value, ensure_ascii=False)
 

@@ -3,6 +3,7 @@
 Exact facts about the raw data, for the data holder's eyes only: whoever chooses by them has looked at it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,24 +13,21 @@ from typing import Any
 from wayveil.disclosures import CHECKED, discloses
 from wayveil.errors import InputError, WayveilError
 from wayveil.plan.advice import Advice, advise_trips
+from wayveil.plan.files import toml_value
+from wayveil.plan.looking import Look, holds_other, holds_rows
+from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
+from wayveil.plan.reading import point_options
 from wayveil.plan.tap_advice import TapAdvice, advise_taps
 from wayveil.privacy.budget import release_epsilon
 from wayveil.privacy.ledger import KnownRowsError
 from wayveil.releases.accounts import ledger_in_reach, note_look
-from wayveil.taps.columns import PRESETS, ColumnMap, guess_layout
+from wayveil.sources.opening import SourceTable, dataset_name
 from wayveil.taps.read import read_taps
-from wayveil.trips.column_names import guess_columns
-from wayveil.trips.columns import map_columns
 from wayveil.trips.findings import Findings
 from wayveil.trips.network_fit import WALKABLE_METRES, lacks_walks
-from wayveil.trips.pairs import OPTIONAL as OF_PAIRS
-from wayveil.trips.pairs import REQUIRED as PAIRED
-from wayveil.trips.read import PAIRS, POINTS, VISITS, check, is_table_of_trips, kind_of
-from wayveil.trips.tables import TABLE_SUFFIXES, table_header, table_suffix
-from wayveil.trips.trip_files import parts_of_table
+from wayveil.trips.read import PAIRS, POINTS, check
 from wayveil.trips.trips import Trips
-from wayveil.trips.visits import OPTIONAL, REQUIRED, column_map
 from wayveil.world.opening import open_world
 from wayveil.world.world import World
 
@@ -74,47 +72,59 @@ class Checked:
 
 @dataclass(frozen=True)
 class Guess:
-    """What is known of a file before it is looked at.
+    """What is known of rows before they are looked at.
 
+    file     a file, folder, pattern or address, or several that together are one table
     world    the place of the public world, with the keys of a plan that it is opened with (`world_keys`)
     columns  names of columns that were said, ours to theirs
+    keys     keys of a plan's source that were said: times, zone, encoding, rows, ...
     """
 
-    file: Path
+    file: Path | str | Sequence[Path | str]
     world: str | None = None
     world_keys: dict[str, Any] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
     epsilon: str = "1"
     ledger: str | None = None
+    keys: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def given(self) -> list[str]:
+        """The files as they were named."""
+        one = isinstance(self.file, str | Path)
+        return [str(self.file)] if one else [str(each) for each in self.file]  # type: ignore[union-attr]
 
     @discloses(CHECKED)
     def look(self) -> Checked:
-        """Read the file as a release would, and plan one; of a folder of parts the first one is looked at.
-
-        Whatever of the rows is told, the look is booked where there is a ledger.
+        """Read the rows as a release would, and plan one. Whatever of them is told, the look is booked where there is
+        a ledger.
         """
         checked = self._look()
         if checked.findings.trips is not None:
-            note_look("check", checked.findings.trips, self.file, self.ledger)
+            name = dataset_name(self.given)
+            note_look("check", checked.findings.trips, Path(self.given[0]), self.ledger, name)
         return checked
 
     def _look(self) -> Checked:
-        parts = parts_of_table(self.file)
-        file = parts[0] if parts else self.file
-        is_table = file.is_file() and file.stat().st_size > 0 and table_suffix(file) in TABLE_SUFFIXES
-        header = table_header(file) if is_table else []
         place = None if self.world is None else self._open()
-        if is_table and is_table_of_trips(file):
-            layout = tap_layout(header, self.columns)
-            if layout is not None:
-                return self._look_at_taps(file, place, layout)
-        checked = self._look_at_trips(file, header, place)
-        if len(parts) > 1:
-            checked.findings.notes.append(
-                f"{self.file} has {len(parts):,} parts of one table: only {file.name} was looked at, so a rider may "
-                f"have more trips than are seen here; release checks every row of all parts before it spends anything"
-            )
-        return checked
+        if not holds_rows(self.given):
+            return self._look_at_trips(Path(self.given[0]), place, None, {})
+        looked = Look(self.given, place, self.columns, self.keys)
+        found = looked.recognised
+        if found.rows is None:
+            if len(self.given) == 1 and holds_other(Path(self.given[0]), looked.table):
+                return self._look_at_trips(Path(self.given[0]), place, None, {})
+            return Checked(looked.unknown())
+        if found.doubts and not set(self.keys) & {doubt.key for doubt in found.doubts}:
+            return Checked(looked.doubtful(self._again))
+        if found.rows == "taps":
+            return self._look_at_taps(looked, place)
+        return self._look_at_trips(looked.source, place, found.rows, looked.values, looked.notes())
+
+    def _again(self, key: str, value: str) -> str:
+        """The command that looks once more, with a key said."""
+        world = [] if self.world is None else ["--world", self.world]
+        return join(["wayveil", "check", *self.given, *world, "--with", f"{key}={value}"])
 
     def _open(self, **more: Any) -> World:
         keys = {**self.world_keys, **more}
@@ -125,28 +135,34 @@ class Guess:
             walk_radius_metres=keys.get("walk_radius"),
         )
 
-    def _look_at_trips(self, file: Path, header: list[str], place: World | None) -> Checked:
+    def _look_at_trips(
+        self,
+        file: Path | SourceTable,
+        place: World | None,
+        rows: str | None,
+        values: dict[str, Any],
+        notes: Any = (),
+    ) -> Checked:
         """Look at trips, in whatever form they are."""
-        of_trips = bool(header) and is_table_of_trips(file)
-        columns = self.columns or (map_columns(file, place) if of_trips else {})
-        findings = check(file, place, **({"columns": columns} if columns else {}))
-        if columns and not self.columns:
-            taken = ", ".join(f"{theirs!r} for {ours}" for ours, theirs in columns.items())
-            findings.notes.append(f"columns with other names: took {taken}; release needs --map for them")
-        if findings.ok and findings.trips is not None:
-            findings.notes += _say_reading(findings.kind, header, columns)
-            if place is None:
-                findings.notes.append("with --world, the command that releases this file is told as well")
+        findings = check(file, place, kind=POINTS if rows == "points" else None, **self._points(rows))
+        findings.notes += notes
+        if findings.trips is not None and findings.ok and place is None:
+            findings.notes.append("with --world, the command that releases this file is told as well")
         if not findings.ok or findings.trips is None or place is None:
             return Checked(findings)
-        kind = kind_of(file, columns)
-        trips, keys = self._with_walks(findings, kind)
-        advice = advise_trips(
-            trips, pairs=kind == PAIRS, epsilon=float(release_epsilon(self.epsilon)), feed=self._feed()
-        )
-        if kind == POINTS:
+        trips, keys = self._with_walks(findings, findings.kind)
+        pairs, epsilon = findings.kind == PAIRS, float(release_epsilon(self.epsilon))
+        advice = advise_trips(trips, pairs=pairs, epsilon=epsilon, feed=self._feed())
+        if findings.kind == POINTS:
             advice.rows, advice.why = "points", "every row has a time and coordinates"
-        return self._planned(findings, advice, findings.trips, {**keys, "columns": columns or None})
+        return self._planned(findings, advice, findings.trips, {**keys, **values})
+
+    def _points(self, rows: str | None) -> dict[str, Any]:
+        """How points become trips, as far as somebody said it."""
+        if rows != "points":
+            return {}
+        said = Source(**{key: value for key, value in self.keys.items() if key in Source.model_fields})
+        return point_options(said)
 
     def _with_walks(self, findings: Findings, kind: str) -> tuple[Trips, dict[str, Any]]:
         """The trips, over a world with walks where people walk and the feed has none; and the keys that add them."""
@@ -169,11 +185,9 @@ class Guess:
         place = None if self.world is None else Path(self.world)
         return place if place is not None and (place.is_dir() or place.suffix.lower() == ".zip") else None
 
-    def _look_at_taps(self, file: Path, place: World | None, layout: ColumnMap) -> Checked:
-        """Look at a file of boardings that says no trips: read as a release of taps would read it."""
-        findings = Findings(file, "taps")
-        named = ", ".join(f"{our} is {their}" for our, their in layout.columns().items())
-        findings.notes.append(f"columns: {named}")
+    def _look_at_taps(self, looked: Look, place: World | None) -> Checked:
+        """Look at boardings that say no trips: read as a release of taps would read them."""
+        findings = Findings(looked.source.name, "taps", notes=looked.notes())
         if place is None:
             findings.notes.append(
                 "give --world (a feed, or grid:south,west,north,east@metres for taps with coordinates) to hear more, "
@@ -181,7 +195,7 @@ class Guess:
             )
             return Checked(findings)
         try:
-            read = read_taps(file, place, layout)
+            read = read_taps(looked.source, place, looked.layout)
         except WayveilError as error:
             findings.error(error)
             return Checked(findings)
@@ -192,20 +206,16 @@ class Guess:
             findings.notes.append(
                 f"{lost:.0%} of the rows are left out: see above why, before anything is released"
             )
-        person = [] if layout.rider_id is not None else ["rider_id"]
-        findings.notes += _say_unread(table_header(file), set(layout.columns().values()), *person)
         findings.trips = read.taps.as_single_visits()
         advice = advise_taps(read.taps, float(release_epsilon(self.epsilon)))
-        by_name = any(layout == preset.within(table_header(file)) for preset in PRESETS.values())
-        columns = None if by_name else layout.columns()
-        return self._planned(findings, advice, findings.trips, {"columns": columns, "way": advice.way})
+        return self._planned(findings, advice, findings.trips, {**looked.values, "way": advice.way})
 
     def _planned(
         self, findings: Findings, advice: Advice | TapAdvice, rows: Trips, keys: dict[str, Any]
     ) -> Checked:
         """The plan, with what the ledger still has to be told."""
         values = {
-            "files": str(self.file),
+            "files": self.given,
             "world": self.world,
             **self.world_keys,
             **keys,
@@ -213,7 +223,7 @@ class Guess:
             "epsilon": self.epsilon,
             **advice.values,
             **self._booked(rows),
-            "folder": f"release-{self.file.name.partition('.')[0]}",
+            "folder": f"release-{dataset_name(self.given).partition('.')[0]}",
         }
         return Checked(
             findings, advice, Plan.of(**{key: each for key, each in values.items() if each is not None})
@@ -221,11 +231,11 @@ class Guess:
 
     def _booked(self, rows: Trips) -> dict[str, Any]:
         """What a ledger still has to be told: a dataset that it does not know needs a policy, or its other name."""
-        place, name = self.ledger, self.file.name
+        place, name = self.ledger, dataset_name(self.given)
         said = {} if place is None else {"ledger": place}
         if place == "none":
             return said
-        known = ledger_in_reach(place, self.file)
+        known = ledger_in_reach(place, Path(self.given[0]))
         if known is not None and known.policy(name) is not None:
             return said
         if known is not None and known.datasets():
@@ -244,9 +254,9 @@ def guess_plan(file: str | Path, world: str | Path, **keys: Any) -> Plan:
     >>> wv.guess_plan(folder / "trips.parquet", folder / "city.zip", ledger="none").source.rows
     'calls'
     """
-    checked = Guess(Path(file), str(world), **keys).look()
+    checked = Guess(file, str(world), **keys).look()
     if checked.plan is None:
-        raise InputError("; ".join(map(str, checked.findings.problems)) or "holds no rows", file=Path(file))
+        raise InputError("; ".join(map(str, checked.findings.problems)) or "holds no rows", file=file)
     return checked.plan
 
 
@@ -279,6 +289,8 @@ def release_command(plan: Plan) -> str:
             words += ["--columns", str(value)]
         elif key == "needs":
             words += [word for need in plan.needs for word in ("--need", str(need))]
+        elif key in Source.model_fields and key not in ("files", "columns"):
+            words += ["--with", f"{key}={_said(value)}"]
         elif key == "parameters":
             words += [word for name, each in value.items() for word in ("--set", f"{name}={each}")]
     return join(words)
@@ -287,36 +299,7 @@ def release_command(plan: Plan) -> str:
 _ORDER = ("source", "protection", "method", "output")
 
 
-def tap_layout(header: list[str], columns: dict[str, str]) -> ColumnMap | None:
-    """The layout of a table that has boardings and says no trips; None for every other table."""
-    ours = set(guess_columns(header)) | set(columns)
-    if "trip_id" in ours or {"origin", "destination"} <= ours:
-        return None
-    return guess_layout(header, columns)
-
-
-def _say_reading(kind: str, header: list[str], columns: dict[str, str]) -> list[str]:
-    """What a reader of a table should know: rows without order, columns that nobody reads."""
-    if kind not in (VISITS, PAIRS) or not header:
-        return []
-    read = {*PAIRED, *OF_PAIRS} if kind == PAIRS else {*REQUIRED, *OPTIONAL}
-    mapped = columns if columns or kind == PAIRS else column_map("", header, None)
-    ours = {name: name for name in header} | {their: our for our, their in mapped.items()}
-    said = []
-    if kind == VISITS and not {"seq", "event_time"} & set(ours.values()):
-        said.append(
-            "rows have no order (no seq and no event_time): visits are taken as they stand in the file"
-        )
-    rider = [] if "rider_id" in ours.values() else ["rider_id"]
-    return said + _say_unread(header, {name for name, our in ours.items() if our in read}, *rider)
-
-
-def _say_unread(header: list[str], read: set[str], *person: str) -> list[str]:
-    """Columns that nobody reads; where no column stands for people, one of them might."""
-    unread = [name for name in header if name not in read and name != "wayveil_marks"]
-    if not unread:
-        return []
-    said = f"columns that are not read: {', '.join(unread)}"
-    if person:
-        said += f". If one of them says who somebody is, give it as --map {person[0]}=..., or people are not protected"
-    return [said]
+def _said(value: Any) -> str:
+    """A value as --with reads it."""
+    plain = isinstance(value, str) and value.replace("-", "").replace("/", "").replace(".", "").isalnum()
+    return value if plain else toml_value(value)

@@ -22,8 +22,11 @@ from wayveil.errors import ParameterError
 from wayveil.exports.menu import MENU
 from wayveil.privacy.budget import exact, release_epsilon
 from wayveil.privacy.ledger.data_time import Days
-from wayveil.trips.column_names import our_word
+from wayveil.sources.column_names import WORDS, our_columns, our_word
+from wayveil.sources.moments import Times
+from wayveil.sources.reading import Reading
 from wayveil.trips.legs import VisitKind, Ways, require_words
+from wayveil.trips.point_columns import in_order
 
 Amount = Fraction
 OPEN_END = date(9999, 12, 31)
@@ -63,7 +66,8 @@ class Source(Part):
 
     files: tuple[str, ...] = Field(
         (),
-        description="Files or a folder of parts, relative to the plan. In a series a name with %Y %m %d, or %G %V.",
+        description="Files, a folder or a pattern (taps-*.csv), together one table, relative to the plan; or the "
+        "address of a database table (sqlite:///city.db?table=taps). In a series a name with %Y %m %d, or %G %V.",
     )
     rows: VisitKind | None = Field(
         None,
@@ -78,8 +82,32 @@ class Source(Part):
         description="Columns with other names, ours = theirs; a known layout of taps; or, for points without a header, "
         "all columns in order.",
     )
+    encoding: str = Field("utf-8", description="Text files: their encoding, such as windows-1252 or utf-16.")
+    separator: str | None = Field(
+        None, description="Text files: what parts two cells. Default: as the header."
+    )
+    quote: str = Field('"', min_length=1, max_length=1, description="Text files: what stands around cells.")
+    decimal: Literal[".", ","] = Field(".", description="The decimal mark of coordinates.")
+    skip: int = Field(0, ge=0, description="Text files and sheets: lines before the header.")
+    header: bool = Field(
+        True, description="Whether the first line names the columns; else column_1, column_2 ..."
+    )
+    sheet: str | None = Field(None, description="The sheet of a workbook, or the table of a database file.")
+    times: Times = Field(
+        "iso",
+        description="How times are written: `iso` (or whole seconds since 1970), dates as `year-month-day`, "
+        "`day.month.year` or `month/day/year` with a clock, or a count of milliseconds, ... since 1970.",
+    )
     zone: str | None = Field(
-        None, description="The city's time zone; without it every row keeps the wall time that it shows."
+        None,
+        description="The city's time zone: times that name a zone or count from 1970 are put on its clock. Without it "
+        "every row keeps the wall time that it shows.",
+    )
+    places: Literal["id", "code", "name"] = Field(
+        "id", description="What rows call places by: their `id` in the world, its `code`, or its `name`."
+    )
+    boardings: tuple[str, ...] = Field(
+        (), description="Taps: the values of the column `action` that are boardings; other rows are dropped."
     )
     opt_out: str | None = Field(
         None, description="The column with the wish not to be counted: such rows are dropped, each by itself."
@@ -108,14 +136,27 @@ class Source(Part):
         description="Points: `rider_id` names riders, or it does not; default: not if split by a flag.",
     )
     radius: float | None = Field(
-        None, gt=0, description="Points on a network: a stop within so many metres is the place."
+        None,
+        gt=0,
+        description="Rows with coordinates: a place within so many metres is theirs. Needed for points.",
     )
     rules: dict[str, Any] = Field(
         default_factory=dict,
         description="Points: rules by name (fastest_kmh, fill, ...); `study = true`: the study's.",
     )
 
-    @field_validator("files", mode="before")
+    @property
+    def reading(self) -> Reading:
+        """How the files are written."""
+        columns: Any = self.columns
+        if isinstance(columns, tuple):
+            columns = in_order(columns)
+        said = {key: getattr(self, key) for key in WRITTEN}
+        named = columns if isinstance(columns, dict) and set(map(our_word, columns)) <= set(WORDS) else {}
+        header = self.header and not isinstance(self.columns, tuple)
+        return Reading(columns=our_columns(named, WORDS), **said | {"header": header})
+
+    @field_validator("files", "boardings", mode="before")
     @classmethod
     def _several(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
@@ -132,9 +173,27 @@ class Source(Part):
     def _consistent(self) -> Self:
         try:
             require_words(self.rows, self.ways)
+            _ = self.reading
         except ParameterError as error:
             raise ValueError(str(error)) from None
         return self
+
+
+WRITTEN = (
+    *(
+        "encoding",
+        "separator",
+        "quote",
+        "decimal",
+        "skip",
+        "header",
+        "sheet",
+        "times",
+        "zone",
+        "places",
+        "radius",
+    ),
+)
 
 
 class WorldVersion(Part):

@@ -30,6 +30,7 @@ from wayveil.plan.parts import (
 )
 from wayveil.privacy.ledger.data_time import Days, Span, label, span_of
 from wayveil.releases.hold import DEFAULT_DELTA
+from wayveil.sources.opening import dataset_name
 
 SECTIONS: dict[str, type[Part]] = {
     "source": Source,
@@ -47,11 +48,11 @@ ORDER = ("day", "week", "month", "year")
 _OF_KIND = {
     "points": {
         "source": {
-            *("split_gap", "split_metres", "order", "repeated", "no_fix", "riders", "radius", "rules"),
+            *("split_gap", "split_metres", "order", "repeated", "no_fix", "riders", "rules"),
         }
     },
     "taps": {
-        "source": {"zone", "opt_out"},
+        "source": {"opt_out", "boardings"},
         "method": {"chain", "alightings", "rider_rules"},
         "protection": {"sensitive", "sensitive_epsilon", "max_taps", "window_hours"},
     },
@@ -207,7 +208,7 @@ class Plan(Part):
     @property
     def dataset(self) -> str:
         """The name that the ledger knows the data by."""
-        return self.name or (Path(self.source.files[0]).name if self.source.files else "trips")
+        return self.name or (dataset_name(self.source.files) if self.source.files else "trips")
 
     @property
     def delta(self) -> Fraction:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
@@ -17,19 +16,22 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days
+from wayveil.sources.column_names import WORDS, our_columns
+from wayveil.sources.databases import is_address
+from wayveil.sources.frames import source_name
+from wayveil.sources.opening import Place, SourceTable, expand_places, open_table
 from wayveil.taps.cleaning import CleanTaps
 from wayveil.taps.columns import COLUMNS, ColumnMap, column_map
 from wayveil.taps.moments import read_moments
 from wayveil.taps.read import read_taps
 from wayveil.taps.taps import Taps
-from wayveil.trips.column_names import WORDS, our_columns
 from wayveil.trips.columns import refuse_hidden_riders
-from wayveil.trips.history import MARKS_NAME, PER_TRIP, History, marks_text
+from wayveil.trips.history import PER_TRIP
 from wayveil.trips.point_rules import PointRules
 from wayveil.trips.points import Split, read_points
 from wayveil.trips.read import POINTS, kind_of, read_trips
-from wayveil.trips.tables import read_marked_table, require_file, table_header
-from wayveil.trips.trip_files import TripFiles, parts_of_table
+from wayveil.trips.tables import read_marked_table, require_file
+from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
 from wayveil.world.opening import open_world
 from wayveil.world.timebins import DAY
@@ -63,54 +65,64 @@ def open_plan_world(plan: Plan, days: Days | None = None) -> World:
     )
 
 
-def files_of(plan: Plan) -> list[Path]:
-    """The files of a plan that is run once."""
+def files_of(plan: Plan) -> list[Place]:
+    """The files, folders, patterns and addresses of a plan that is run once."""
     if not plan.source.files:
         raise ParameterError("say which file to release")
-    return [Path(plan.beside(file)) for file in plan.source.files]
+    places = [plan.beside(file) for file in plan.source.files]
+    return [place if is_address(place) else Path(place) for place in places]
 
 
-def open_rows(plan: Plan, world: World, files: Sequence[Path], days: Days | None = None) -> OpenedRows:
-    """Read the rows of some files, of some days where these are said."""
-    rows = plan.source.rows
-    if rows is None and len(files) == 1 and files[0].is_file() and kind_of(files[0]) == POINTS:
-        rows = "points"
+def open_rows(plan: Plan, world: World, files: Sequence[Place], days: Days | None = None) -> OpenedRows:
+    """Read the rows of some files, which together are one table; of some days where these are said."""
     if _are_taps(plan, files):
-        parts = [part for file in files for part in parts_of_table(file) or [file]]
-        clean = _read_taps(plan, world, parts, days)
+        clean = _read_taps(plan, world, files, days)
         return OpenedRows(clean.taps, notes=tuple(clean.report.lines()))
-    if len(files) > 1:
-        raise ParameterError(
-            f"several files are read of taps only; put the parts of {rows or 'trips'} into a folder"
-        )
-    if rows == "points":
-        return OpenedRows(_within(read_plan_points(plan.source, files[0], world), days, files[0]))
-    return _open_trips(plan, world, files[0], days)
+    if are_points(plan.source, files):
+        name = source_name(open_points(plan.source, files, world))
+        return OpenedRows(_within(read_plan_points(plan.source, files, world), days, name))
+    return _open_trips(plan, world, files, days)
 
 
-def _are_taps(plan: Plan, files: Sequence[Path]) -> bool:
+def are_points(source: Source, files: Sequence[Place]) -> bool:
+    """Whether rows are read as points: said so, or told by the header of a single file."""
+    one = files[0] if len(files) == 1 else None
+    return source.rows == "points" or (
+        source.rows is None and isinstance(one, Path) and one.is_file() and kind_of(one) == POINTS
+    )
+
+
+def _are_taps(plan: Plan, files: Sequence[Place]) -> bool:
     """Whether rows are read as taps. Boardings of a table that says its trips are trips, unless a way is chosen."""
-    if plan.source.rows != "taps" or plan.method.way is not None or len(files) > 1:
+    if plan.source.rows != "taps" or plan.method.way is not None:
         return plan.source.rows == "taps"
-    part = next(iter(parts_of_table(files[0])), files[0])
-    require_file(part)
-    columns = plan.source.columns
-    return "trip_id" not in {*table_header(part), *(columns if isinstance(columns, Mapping) else ())}
+    return "trip_id" not in _table(plan.source, files).columns
 
 
-def _open_trips(plan: Plan, world: World, file: Path, days: Days | None) -> OpenedRows:
-    columns, machine = named_columns(plan.source.columns), plan.machine
+def _table(source: Source, files: Sequence[Place], world: World | None = None) -> SourceTable:
+    """Open the files of a source as one table, read as the source says."""
+    places = expand_places(files)
+    for place in places:
+        if isinstance(place, Path):
+            require_file(place)
+    return open_table(places, source.reading, world)
+
+
+def _open_trips(plan: Plan, world: World, files: Sequence[Place], days: Days | None) -> OpenedRows:
+    reading, machine = plan.source.reading, plan.machine
+    named_columns(plan.source.columns)
     scratch = None if machine.scratch is None else plan.beside(machine.scratch)
     raw, engine, why = open_source(
-        file, world, machine.engine, columns=columns or None, spark=machine.spark, scratch=scratch
+        files, world, machine.engine, reading=reading, spark=machine.spark, scratch=scratch
     )
-    if plan.protection.unit is None:
-        refuse_hidden_riders(file, columns)
+    first = expand_places(files)[0]
+    if plan.protection.unit is None and isinstance(first, Path):
+        refuse_hidden_riders(first, reading)
     if isinstance(raw, TripFiles):
         if days is not None or plan.series is not None:
             raise ParameterError("days are held against trips in memory; use the engine memory")
         return OpenedRows(raw, engine, why)
-    return OpenedRows(_within(raw, days, file), engine, why)
+    return OpenedRows(_within(raw, days, first), engine, why)
 
 
 def read_frame(source: Source, frame: Any, world: World) -> Trips | Taps:
@@ -118,29 +130,42 @@ def read_frame(source: Source, frame: Any, world: World) -> Trips | Taps:
     if source.rows == "taps":
         return read_taps(frame, world, source.columns, zone=source.zone, opt_out=source.opt_out).taps  # type: ignore[arg-type]
     if source.rows == "points":
-        return read_plan_points(source, frame, world)
+        return _points(source, frame, world)
     columns = named_columns(source.columns)
     return read_trips(frame, world, **({"columns": columns} if columns else {}))
 
 
-def read_plan_points(source: Source, file: Any, world: World) -> Trips:
+def open_points(source: Source, files: Sequence[Place], world: World | None = None) -> SourceTable:
+    """Open files of points as one table; its columns may be named in order, apart by commas."""
+    if isinstance(source.columns, str):
+        named = tuple(name.strip() for name in source.columns.split(","))
+        source = source.model_copy(update={"columns": named})
+    table = _table(source, files, world)
+    if isinstance(source.columns, tuple) and len(source.columns) != len(table.parts[0].columns):
+        raise InputError(
+            f"has {len(table.parts[0].columns)} columns, but {len(source.columns)} are named; write - for unused ones",
+            file=table.name,
+            tells=LAYOUT,
+        )
+    return table
+
+
+def read_plan_points(source: Source, files: Sequence[Place], world: World) -> Trips:
     """Read GPS points as the source says."""
-    columns: Any = source.columns
-    if isinstance(columns, str):
-        columns = tuple(name.strip() for name in columns.split(","))
-    return read_points(
-        file,
-        world,
-        columns=list(columns) if isinstance(columns, tuple) else named_columns(columns) or None,
-        header=not isinstance(columns, tuple),
-        split=Split(gap_seconds=source.split_gap, metres=source.split_metres),
-        rules=point_rules(source.rules),
-        order=source.order,
-        repeated=source.repeated,
-        no_fix=source.no_fix,
-        riders=source.riders,
-        radius=source.radius,
-    )
+    return _points(source, open_points(source, files, world), world)
+
+
+def _points(source: Source, table: Any, world: World) -> Trips:
+    return read_points(table, world, **point_options(source))
+
+
+def point_options(source: Source) -> dict[str, Any]:
+    """How points become trips, as the reader of points takes it."""
+    return {
+        "split": Split(gap_seconds=source.split_gap, metres=source.split_metres),
+        "rules": point_rules(source.rules),
+        **{name: getattr(source, name) for name in ("order", "repeated", "no_fix", "riders", "radius")},
+    }
 
 
 def point_rules(given: Mapping[str, Any]) -> PointRules:
@@ -174,14 +199,14 @@ def named_columns(columns: str | Mapping[str, str] | Sequence[str] | None) -> di
     return our_columns(columns, WORDS)
 
 
-def _within(trips: Trips, days: Days | None, file: Path) -> Trips:
+def _within(trips: Trips, days: Days | None, file: Path | str) -> Trips:
     """The trips that begin on these days: which they are is a rule per trip, for which units of visits pay."""
     if days is None:
         return trips
     return replace(trips.take(_inside(trips, days, file)), history=trips.history.then(PER_TRIP))
 
 
-def _inside(trips: Trips, days: Days, file: Path) -> NDArray[np.bool_]:
+def _inside(trips: Trips, days: Days, file: Path | str) -> NDArray[np.bool_]:
     if trips.time is None:
         raise InputError(
             "has no times, so that nobody can hold its rows against their days", file=file, tells=LAYOUT
@@ -191,13 +216,12 @@ def _inside(trips: Trips, days: Days, file: Path) -> NDArray[np.bool_]:
     return np.asarray((begins >= first) & (begins <= last))
 
 
-def require_days(plan: Plan, world: World, file: Path, days: Days) -> None:
+def require_days(plan: Plan, world: World, file: Place, days: Days) -> None:
     """Refuse a file with rows of other days than these, unless the plan drops such rows."""
     if plan.source.outside == "drop":
         return
     if _are_taps(plan, [file]):
-        for part in parts_of_table(file) or [file]:
-            _require_days_of_taps(plan, part, days)
+        _require_days_of_taps(plan, file, days)
         return
     trips = open_rows(plan, world, [file]).rows
     assert isinstance(trips, Trips)  # or the engine was refused
@@ -215,53 +239,51 @@ def require_days(plan: Plan, world: World, file: Path, days: Days) -> None:
 # --- taps
 
 
-def _read_taps(plan: Plan, world: World, files: Sequence[Path], days: Days | None) -> CleanTaps:
+def _read_taps(plan: Plan, world: World, files: Sequence[Place], days: Days | None) -> CleanTaps:
     """Read the clean taps of some files together, of some days."""
     period = None if days is None else (days.first, days.last)
-    if len(files) == 1:
-        return read_taps(files[0], world, _layout(plan, files[0]), period=period)
-    tables = []
-    for file in files:
-        layout = _layout(plan, file)
-        table, marks = read_marked_table(file, layout.columns(), ("event_time",), COLUMNS)
-        if marks:
-            table = table.with_columns(pl.lit(marks_text(History(marks=marks))).alias(MARKS_NAME))
-        tables.append(table)
-    together = pl.concat(tables, how="diagonal_relaxed")
-    ours = {name: name for name in COLUMNS if name in together.columns}
-    rest = {name: value for name, value in layout.model_dump().items() if name not in COLUMNS}
-    return read_taps(together, world, ColumnMap(**ours, **rest), period=period)
+    table = _table(plan.source, files, world)
+    return read_taps(table, world, _layout(plan, table), period=period)
 
 
-def _require_days_of_taps(plan: Plan, file: Path, days: Days) -> None:
+def _require_days_of_taps(plan: Plan, file: Place, days: Days) -> None:
     """Refuse taps of other days. Reads times only."""
-    require_file(file)
-    layout = _layout(plan, file)
-    times = {our: their for our, their in layout.columns().items() if our in ("event_time", "service_date")}
-    table, _ = read_marked_table(file, times, ("event_time",), ("service_date",))
-    moments = read_moments(table, layout)
-    day = moments.wall // DAY
-    first, last = ((each - _EPOCH).days for each in (days.first, days.last))
-    outside = np.flatnonzero(~moments.unreadable & ~moments.other_form & ((day < first) | (day > last)))
-    if len(outside):
-        row = int(outside[0])
-        seen = np.datetime64(int(day[row]), "D")
-        said = _OTHER_DAYS.format(what="is", day=seen, days=days, many=len(outside))
-        raise InputError(said, file=file, row=row + 1, tells=OTHER_DAYS)
+    for place in expand_places([file]):
+        table = _table(plan.source, [place])
+        layout = _layout(plan, table)
+        times = {
+            our: their for our, their in layout.columns().items() if our in ("event_time", "service_date")
+        }
+        read, _ = read_marked_table(table, times, ("event_time",), ("service_date",))
+        moments = read_moments(read, layout)
+        day = moments.wall // DAY
+        first, last = ((each - _EPOCH).days for each in (days.first, days.last))
+        outside = np.flatnonzero(~moments.unreadable & ~moments.other_form & ((day < first) | (day > last)))
+        if len(outside):
+            row = int(outside[0])
+            seen = np.datetime64(int(day[row]), "D")
+            said = _OTHER_DAYS.format(what="is", day=seen, days=days, many=len(outside))
+            raise InputError(said, file=place, row=row + 1, tells=OTHER_DAYS)
 
 
-def _layout(plan: Plan, file: Path) -> ColumnMap:
+def _layout(plan: Plan, table: SourceTable) -> ColumnMap:
+    """Return the layout of taps: columns under our names where they were mapped, or a known layout."""
     given: Any = plan.source.columns
-    if isinstance(given, str) and given.endswith(".toml"):
+    if table.reading.columns:
+        given = {name: name for name in COLUMNS if name in table.columns}
+    elif isinstance(given, str) and given.endswith(".toml"):
         given = plan.beside(given)
-    header = table_header(file)
-    found = column_map(given, header, file)
-    if plan.source.opt_out is not None and plan.source.opt_out not in header:
+    found = column_map(given, table.columns, table.name)
+    if plan.source.opt_out is not None and plan.source.opt_out not in table.columns:
         raise InputError(
             f"has no column {plan.source.opt_out!r} with wishes not to be counted. Nothing was spent",
-            file=file,
+            file=table.name,
             tells=LAYOUT,
         )
-    said = {"zone": plan.source.zone, "opt_out": plan.source.opt_out}
+    said = {
+        "zone": plan.source.zone,
+        "opt_out": plan.source.opt_out,
+        "boardings": plan.source.boardings or None,
+    }
     stated = {name: value for name, value in said.items() if value is not None}
     return found.changed(**stated)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from wayveil.arrays import Mask
 from wayveil.disclosures import EMPTY
 from wayveil.errors import InputError, ParameterError
+from wayveil.sources.categories import distinct_values
 from wayveil.taps.cleaning_report import CleaningReport
 from wayveil.taps.columns import ColumnMap
 from wayveil.taps.moments import read_moments
@@ -21,7 +22,7 @@ from wayveil.taps.taps import Taps
 from wayveil.taps.vehicles import VehicleTable, from_same_bus
 from wayveil.trips.history import FILLED, History
 from wayveil.trips.ids import known_ids
-from wayveil.trips.tables import distinct_values, read_table
+from wayveil.trips.tables import read_table
 from wayveil.world.timebins import DAY
 from wayveil.world.world import World
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
-from wayveil.trips.column_names import candidates, guess_columns, in_our_words
+from wayveil.sources.column_names import candidates, guess_columns, in_our_words
 
 # What a row may carry; each is the name of a column in the file, or None.
 COLUMNS = (
@@ -189,7 +189,7 @@ def guess_layout(header: Sequence[str], columns: Mapping[str, str] | None = None
 
     `columns` maps ours to theirs, where somebody has said them.
     """
-    known = None if columns else _preset_of(header)
+    known = None if columns else known_layout(header)
     if known is not None and (known.rider_id is not None or not candidates(header, "rider_id")):
         return known
     named = {} if known is None else known.columns()
@@ -200,7 +200,8 @@ def guess_layout(header: Sequence[str], columns: Mapping[str, str] | None = None
     return ColumnMap(**named) if "event_time" in named and located else None
 
 
-def _preset_of(header: Sequence[str]) -> ColumnMap | None:
+def known_layout(header: Sequence[str]) -> ColumnMap | None:
+    """Return the known layout that fits a header; None where none does."""
     for preset in PRESETS.values():
         places = (preset.stop_id, preset.lat) if preset.device_id not in header else (preset.device_id,)
         needed = [preset.event_time, *([preset.service_date] if preset.service_date else [])]
@@ -210,7 +211,7 @@ def _preset_of(header: Sequence[str]) -> ColumnMap | None:
 
 
 def _guessed(header: Sequence[str], file: Path | str) -> ColumnMap:
-    found = _preset_of(header)
+    found = known_layout(header)
     if found is not None:
         return found
     raise InputError(

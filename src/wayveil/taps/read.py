@@ -15,9 +15,9 @@ from typing import Any
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.progress import step
+from wayveil.sources.frames import Source, source_name
 from wayveil.taps.cleaning import Cleaning, CleanTaps
 from wayveil.taps.columns import COLUMNS, ColumnMap, column_map
-from wayveil.trips.frames import Source, source_name
 from wayveil.trips.tables import read_marked_table, require_file, table_header
 from wayveil.world.world import World
 

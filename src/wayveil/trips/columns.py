@@ -1,15 +1,16 @@
 """Suggest which column of a table is which of ours, by its header and by the world."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
-from wayveil.trips.column_names import candidates, guess_columns
-from wayveil.trips.frames import Source
+from wayveil.sources.column_names import candidates, guess_columns
+from wayveil.sources.formats import SUFFIXES, format_of, open_part
+from wayveil.sources.frames import Source
+from wayveil.sources.reading import Reading
 from wayveil.trips.matching import find_stops
-from wayveil.trips.tables import TABLE_SUFFIXES, first_rows, table_header, table_suffix
+from wayveil.trips.tables import first_rows, table_header
 from wayveil.world.world import World
 
 PLACES = ("stop_id", "origin", "destination")
@@ -44,14 +45,15 @@ def _best_known(source: Source, names: list[str], world: World) -> str:
     return names[known.index(max(known))]
 
 
-def refuse_hidden_riders(path: Path, columns: Mapping[str, str]) -> None:
+def refuse_hidden_riders(path: Path, reading: Reading) -> None:
     """Refuse riders under a name that is not read: they would silently lose their protection as riders.
 
-    `columns` maps ours to theirs, as it was said: whoever has said which column is the rider is not asked.
+    Whoever has said which column is the rider is not asked.
     """
-    if table_suffix(path) not in TABLE_SUFFIXES or "rider_id" in columns:
+    columns = reading.columns
+    if format_of(path) not in SUFFIXES or "rider_id" in columns:
         return
-    theirs = guess_columns(table_header(path)).get("rider_id", "rider_id")
+    theirs = guess_columns(open_part(path, reading).columns).get("rider_id", "rider_id")
     if theirs not in ("rider_id", "uid") and theirs not in columns.values():
         raise InputError(
             f"has a column {theirs!r} that looks like riders: say --map {quote(f'rider_id={theirs}')}, or --unit trip. "

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from wayveil.trips.tables import distinct_values
+from wayveil.sources.categories import distinct_values
 
 # Unicode's white space, the separators that Python counts among it, and marks without a width.
 BLANKS = "".join(

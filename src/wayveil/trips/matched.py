@@ -11,6 +11,7 @@ Nothing else is needed: neither of the two is a dependency.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,13 @@ def read_matched(path: str | Path, world: World, *, on_unknown: OnUnknown = "err
 
 
 def is_matched(path: Path) -> bool:
-    """Whether the name of a file says that it holds JSON."""
-    return path.suffix.lower() in (".json", ".jsonl", ".ndjson")
+    """Whether a file holds JSON as a map matcher gives it: lists, or objects with nodes, states, edges or a shape."""
+    if path.suffix.lower() not in (".json", ".jsonl", ".ndjson"):
+        return False
+    with path.open("rb") as file:
+        head = file.read(1 << 16).decode("utf-8-sig", "replace").strip()
+    objects = re.match(r"\[?\s*\{", head) is not None
+    return not objects or re.search(r'"(nodes|states|edges|shape|legs)"\s*:', head) is not None
 
 
 def _records(path: Path) -> list[Any]:

@@ -10,8 +10,8 @@ import polars as pl
 
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
+from wayveil.sources.frames import Source, source_name
 from wayveil.trips.findings import Findings
-from wayveil.trips.frames import Source, source_name
 from wayveil.trips.history import MARKS_NAME, History, marks_text
 from wayveil.trips.tables import read_marked_table
 from wayveil.trips.trips import Trips

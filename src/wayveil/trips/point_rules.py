@@ -81,7 +81,7 @@ class PointRules(BaseModel):
         """As in the DP-Loc study: working days only, and one hour per trip."""
         return cls(weekends=False, holidays=holidays, hour="majority")
 
-    def without_times(self, file: Path) -> "PointRules":
+    def without_times(self, file: Path | str) -> "PointRules":
         """The rules for points that have no times; one that was asked for and needs them is refused."""
         asked = [name for name in NEED_TIMES if name in self.model_fields_set]
         if asked:

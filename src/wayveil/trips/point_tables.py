@@ -1,6 +1,6 @@
 """Files of GPS points: csv (with or without a header) or parquet, ours or mapped columns, checked row by row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,12 @@ from numpy.typing import NDArray
 from wayveil.disclosures import EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
+from wayveil.sources.categories import distinct_values
+from wayveil.sources.opening import SourceTable
 from wayveil.trips.findings import Findings
 from wayveil.trips.ids import coded_ids
 from wayveil.trips.point_columns import point_columns
 from wayveil.trips.source_points import SourcePoints
-from wayveil.trips.tables import (
-    distinct_values,
-    readable,
-    require_file,
-    separator_of,
-    table_suffix,
-)
 from wayveil.trips.times import Form, Times, read_times
 from wayveil.trips.visit_order import null_rows
 from wayveil.world.geo import haversine
@@ -41,7 +36,7 @@ class PointTable:
     number the points.
     """
 
-    file: Path
+    file: Path | str
     unit: NDArray[np.int32]
     trip: NDArray[np.int32] | None
     time: NDArray[np.int64]
@@ -159,16 +154,15 @@ class PointTable:
         return self.take(~again)
 
 
-def read_point_table(
-    path: Path, columns: Mapping[str, str] | Sequence[str] | None, *, header: bool, findings: Findings
-) -> PointTable:
+def read_point_table(source: SourceTable, findings: Findings) -> PointTable:
     """The points in the order of the file. Rows without a usable time or place are reported."""
-    require_file(path)
-    with step(f"Reading {path.name}"):
-        ours = point_columns(path, columns, header=header)
-        table = _read(path, ours, header=header)
+    path = source.name
+    with step(f"Reading {Path(path).name}"):
+        ours = point_columns(source)
+        table = source.read(list(ours)).rename(ours)
     # Errors call a column as the file does.
-    called = {our: their if header else our for their, our in ours.items()}
+    called = {our: source.reading.columns.get(our, their) for their, our in ours.items()}
+    called = called if source.reading.header else {our: our for our in called}
     if table.height == 0:
         raise InputError("has no points in it", file=path, tells=EMPTY)
     wall, dated, usable = _moments(table, called, findings)
@@ -213,25 +207,6 @@ def _moments(
     )
     usable[wrong] = False
     return times.wall, times.expected != Form.CLOCK, usable
-
-
-def _read(path: Path, named: dict[str, str], *, header: bool) -> pl.DataFrame:
-    """The used columns under our names: numbers as such, other text as categories."""
-    kinds = {their: pl.Float64 if our in _NUMBERS else pl.Categorical for their, our in named.items()}
-    with readable(path):
-        if table_suffix(path) == ".parquet":
-            return pl.read_parquet(path, columns=list(named)).rename(named)
-        options = {
-            "separator": separator_of(path, spaces=not header),
-            "has_header": header,
-            "columns": list(named),
-        }
-        try:
-            table = pl.read_csv(path, schema_overrides=kinds, **options)  # type: ignore[arg-type]
-        except pl.exceptions.ComputeError:
-            # A number that is none: read it as text, so that its row can be named.
-            table = pl.read_csv(path, infer_schema=False, **options)  # type: ignore[arg-type]
-    return table.rename(named)
 
 
 def _coordinates(

@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 from wayveil.disclosures import EMPTY, LAYOUT, SWAPPED
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
-from wayveil.trips.column_names import our_word
+from wayveil.sources.column_names import our_word
+from wayveil.sources.opening import SourceTable
 from wayveil.trips.findings import Findings
 from wayveil.trips.history import PER_TRIP, History, Stability
+from wayveil.trips.point_columns import point_source
 from wayveil.trips.point_rules import UNPLACED, PlacedPoints, PointRules, smoothed
 from wayveil.trips.point_tables import PointTable, read_point_table
-from wayveil.trips.tables import file_marks
+from wayveil.trips.tables import table_marks
 from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
@@ -78,7 +80,7 @@ class Split:
         return Stability(trips=5 if parts else 3, visits=None)
 
 
-def read_points(path: str | Path, world: World | None, **options: Any) -> Trips:
+def read_points(path: str | Path | SourceTable, world: World | None, **options: Any) -> Trips:
     """Read GPS points as trips over a grid, or over the stops of a network; `read_tracks` explains the options.
 
     >>> grid = wv.open_world("grid:37.6,-122.5,37.8,-122.3@2000")
@@ -89,7 +91,7 @@ def read_points(path: str | Path, world: World | None, **options: Any) -> Trips:
 
 
 def read_tracks(
-    path: str | Path,
+    path: str | Path | SourceTable,
     world: World | None,
     *,
     columns: Mapping[str, str] | Sequence[str] | None = None,
@@ -112,11 +114,12 @@ def read_tracks(
     or they are an error. `no_fix`: a point at (0, 0) is an error or skipped. `rider_id` is a rider unless occupied runs
     of a vehicle are the trips: then who rode is unknown, and the unit to protect is the trip.
     """
-    path = Path(path)
     split, rules = Split() if split is None else split, PointRules() if rules is None else rules
     places = PlaceFinder(world, radius)
+    table = point_source(Path(path) if isinstance(path, str) else path, columns, header=header)
+    path = table.name
     findings = Findings(path, strict=True) if findings is None else findings
-    points = read_point_table(path, columns, header=header, findings=findings)
+    points = read_point_table(table, findings)
     by_flag = points.flag is not None if split.flag is None else split.flag
     if not points.timed:
         rules = rules.without_times(path)
@@ -133,7 +136,7 @@ def read_tracks(
         location, outside = places.of(points.lat, points.lon)
         _check_swapped(points, outside, places, path)
         offsets, kept = _split(points, split, by_flag=by_flag)
-        marks = file_marks(path) if header else frozenset()
+        marks = table_marks(table)
         history = History(split.stability(named=points.trip is not None, by_flag=by_flag), marks)
         split_up = points.take(kept)
         trips, tracks = _applied(rules, split_up, location[kept], outside[kept], offsets, places, history)
@@ -211,7 +214,7 @@ def _check(points: PointTable, split: Split, rules: PointRules, *, by_flag: bool
         )
 
 
-def _check_swapped(points: PointTable, outside: Mask, places: PlaceFinder, path: Path) -> None:
+def _check_swapped(points: PointTable, outside: Mask, places: PlaceFinder, path: Path | str) -> None:
     """A file with latitude and longitude swapped lies outside any box, unless the box is swapped too."""
     if len(outside) and outside.mean() > 0.5 and not places.of(points.lon, points.lat)[1].mean() > 0.5:
         raise InputError(

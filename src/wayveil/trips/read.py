@@ -7,16 +7,19 @@ from typing import Any
 
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError, WayveilError
-from wayveil.trips.column_names import OF_TRIPS, guess_columns, our_columns
+from wayveil.sources.column_names import OF_TRIPS, guess_columns, our_columns
+from wayveil.sources.formats import SUFFIXES, format_of
+from wayveil.sources.frames import Source, frame_of, source_name
+from wayveil.sources.nested import NESTED
+from wayveil.sources.opening import SourceTable, expand_places, open_table
 from wayveil.trips.findings import Findings
-from wayveil.trips.frames import Source, frame_of, source_name
 from wayveil.trips.matched import is_matched, read_matched
 from wayveil.trips.pairs import REQUIRED as PAIR_COLUMNS
 from wayveil.trips.pairs import read_pairs
 from wayveil.trips.point_columns import RECOGNISED
 from wayveil.trips.points import read_points
 from wayveil.trips.sequences import data_names, read_content, read_sequences, sequence_format
-from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header, table_suffix
+from wayveil.trips.tables import TABLE_SUFFIXES, require_file, table_header
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import REQUIRED, read_visits
 from wayveil.world.network import Network
@@ -49,6 +52,8 @@ def read_trips(source: Source, world: World, **options: Any) -> Trips:
     if frame_of(source) is not None:
         return _READERS[_table_kind(table_header(source), options.get("columns"))](source, world, **options)
     path = Path(source)
+    if "format" not in options and is_table(path) and format_of(path) not in TABLE_SUFFIXES:
+        return read_trips(open_table(expand_places([path])), world, **options)
     kind = SEQUENCES if "format" in options else kind_of(path, options.get("columns"))
     if kind in (FEED, NETWORK):
         raise InputError(
@@ -59,7 +64,7 @@ def read_trips(source: Source, world: World, **options: Any) -> Trips:
     return _READERS[kind](path, world, **options)
 
 
-def check(source: Source, world: World | None = None, **options: Any) -> Findings:
+def check(source: Source, world: World | None = None, *, kind: str | None = None, **options: Any) -> Findings:
     """Everything that is wrong with a file of trips, a feed or a saved network, not only the first problem.
 
     Without a world, trips are checked for their own sense only, not for their stops. What is found are exact facts
@@ -68,7 +73,7 @@ def check(source: Source, world: World | None = None, **options: Any) -> Finding
     findings = Findings(source_name(source))
     try:
         if frame_of(source) is not None:
-            findings.kind = _table_kind(table_header(source), options.get("columns"))
+            findings.kind = kind or _table_kind(table_header(source), options.get("columns"))
             _check_trips(source, findings.kind, world, options, findings)
             return findings
         path = Path(source)
@@ -90,7 +95,7 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
     if path.is_dir():
         return FEED
     require_file(path)
-    suffix = table_suffix(path)
+    suffix = format_of(path)
     if suffix == ".npz":
         return NETWORK
     if is_matched(path):
@@ -111,9 +116,21 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
     return kind if kind == PAIRS or _named(header, columns).issuperset(REQUIRED) else SEQUENCES
 
 
+def is_table(path: Path) -> bool:
+    """Whether a file holds a table in a format of its own: a workbook, a database, Arrow, JSON that nobody matched."""
+    kind = format_of(path)
+    text = kind in (".txt", ".dat")
+    return kind in SUFFIXES and not text and not (kind in NESTED and path.exists() and is_matched(path))
+
+
+def holds_visits(table: SourceTable) -> bool:
+    """Whether a table has one row per visit, with trips that have ids of their own."""
+    return _table_kind(table.columns, None) == VISITS and {"trip_id", "stop_id"} <= set(table.columns)
+
+
 def is_table_of_trips(path: Path) -> bool:
     """Whether a file is a table of visits or pairs, whatever its columns are called; points are none."""
-    return table_suffix(path) in TABLE_SUFFIXES and kind_of(path) in (VISITS, PAIRS)
+    return format_of(path) in TABLE_SUFFIXES and kind_of(path) in (VISITS, PAIRS)
 
 
 def _table_kind(header: Collection[str], columns: Mapping[str, str] | None) -> str:

@@ -17,6 +17,7 @@ from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file
 from wayveil.progress import step
+from wayveil.sources.categories import distinct_values
 from wayveil.trips.findings import Findings
 from wayveil.trips.matching import (
     OnUnknown,
@@ -27,7 +28,7 @@ from wayveil.trips.matching import (
     reading_history,
     universe_of,
 )
-from wayveil.trips.tables import distinct_values, require_file
+from wayveil.trips.tables import require_file
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 

@@ -1,33 +1,25 @@
 """Tables of visits on disk or in memory: in, with text kept as codes and marks found; whole files out, never half."""
 
-import gzip
 import re
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file
 from wayveil.progress import step
-from wayveil.trips.column_names import our_columns
-from wayveil.trips.frames import Source, frame_of, source_name
-from wayveil.trips.history import GOOD, MARKS_NAME, History, marks_in, marks_of, marks_text
+from wayveil.sources.column_names import our_columns
+from wayveil.sources.formats import format_of, open_part, readable
+from wayveil.sources.frames import Source, frame_of, source_name
+from wayveil.sources.opening import SourceTable
+from wayveil.sources.reading import Reading
+from wayveil.sources.text_files import separator_of
+from wayveil.trips.history import GOOD, MARKS_NAME, History, marks_in, marks_of, marks_text, marks_together
 
-_SEPARATORS = (",", ";", "\t", "|")
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv")
 EXACT = 1 << 53  # up to here every whole number has a fraction of its own
-
-
-def table_suffix(path: Path) -> str:
-    """The suffix that tells the format: `.csv` for taps.csv and for taps.csv.gz."""
-    name = path.name.lower()
-    return Path(name.removesuffix(".gz")).suffix
 
 
 def read_table(
@@ -60,9 +52,12 @@ def read_marked_table(
                 tells=LAYOUT,
             )
         wanted = [*dict.fromkeys(theirs.values()), *[MARKS_NAME] * (MARKS_NAME in header)]
-        table = _read(Path(source), wanted) if frame is None else tidy_columns(frame.read(wanted), name)
+        read = open_part(Path(source), Reading()).read if frame is None else frame.read
+        table = tidy_columns(read(wanted), name)
         table = table.head(_height_without_trailing_blanks(table))
         marks = _metadata_marks(name) if isinstance(name, Path) else frozenset()
+        if isinstance(source, SourceTable):
+            marks = marks_together(_metadata_marks(part.name) for part in source.parts)
         if MARKS_NAME in table.columns:
             marks = _marks_of_both(table[MARKS_NAME], marks)
         table = table.select(pl.col(their).alias(our) for our, their in theirs.items())
@@ -84,41 +79,14 @@ def require_file(path: Path) -> None:
 def table_header(source: Source) -> list[str]:
     """The column names of a table."""
     frame = frame_of(source)
-    if frame is not None:
-        return frame.columns
-    path = Path(source)
-    with readable(path):
-        if table_suffix(path) == ".parquet":
-            return list(pl.read_parquet_schema(path))
-        return pl.read_csv(path, separator=separator_of(path), n_rows=0, infer_schema=False).columns
+    return open_part(Path(source), Reading()).columns if frame is None else frame.columns
 
 
 def first_rows(source: Source, names: list[str], rows: int) -> pl.DataFrame:
     """The first rows of some columns, as text."""
     frame = frame_of(source)
-    if frame is not None:
-        return frame.read(names).head(rows).cast(pl.String)
-    path = Path(source)
-    with readable(path):
-        if table_suffix(path) == ".parquet":
-            table = pl.scan_parquet(path).select(names).head(rows).collect()
-        else:
-            table = pl.read_csv(
-                path, separator=separator_of(path), columns=names, n_rows=rows, infer_schema=False
-            )
-    return table.cast(pl.String)
-
-
-def _read(path: Path, names: list[str]) -> pl.DataFrame:
-    with readable(path):
-        if table_suffix(path) == ".parquet":
-            text = pl.selectors.string().cast(pl.Categorical)
-            columns = pl.scan_parquet(path).select(names).with_columns(text)
-            return tidy_columns(columns.collect(engine="streaming"), path)
-        as_codes = dict.fromkeys(names, pl.Categorical)
-        return pl.read_csv(
-            path, separator=separator_of(path), columns=names, schema_overrides=as_codes
-        ).select(names)
+    read = open_part(Path(source), Reading()).read if frame is None else frame.read
+    return read(names).head(rows).cast(pl.String)
 
 
 def tidy_columns(table: pl.DataFrame, source: Path | str) -> pl.DataFrame:
@@ -146,7 +114,7 @@ def file_marks(path: Path) -> frozenset[str]:
     if MARKS_NAME not in table_header(path):
         return _metadata_marks(path)
     with readable(path):
-        if table_suffix(path) == ".parquet":
+        if format_of(path) == ".parquet":
             table = pl.scan_parquet(path)
         else:
             lines = pl.scan_csv(path, separator=separator_of(path), infer_schema=False)
@@ -155,48 +123,30 @@ def file_marks(path: Path) -> frozenset[str]:
     return _marks_of_both(column, _metadata_marks(path))
 
 
+def table_marks(table: SourceTable) -> frozenset[str]:
+    """The marks that the files of a table carry together."""
+    marks = [_metadata_marks(part.name) for part in table.parts]
+    if MARKS_NAME not in table.columns:
+        return marks_together(marks)
+    column = table.read([MARKS_NAME]).to_series()
+    return _marks_of_both(column, marks_together(marks))
+
+
+def table_history(table: SourceTable) -> History:
+    """What reading does to the rows of a table, and the marks that its files carry."""
+    return History(marks=table_marks(table))
+
+
 def _marks_of_both(column: pl.Series, metadata: frozenset[str]) -> frozenset[str]:
     """The marks of a file whose rows carry some: what makes it safer is taken from the rows alone."""
     return marks_in(column) | (metadata - GOOD)
 
 
-def _metadata_marks(path: Path) -> frozenset[str]:
-    if table_suffix(path) != ".parquet":
+def _metadata_marks(path: Path | str) -> frozenset[str]:
+    if isinstance(path, str) or format_of(path) != ".parquet":
         return frozenset()
     with readable(path):
         return marks_of([pl.read_parquet_metadata(path).get(MARKS_NAME, "")])
-
-
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn what polars and the file system say about a bad file into one sentence."""
-    kind = "parquet" if table_suffix(path) == ".parquet" else "csv"
-    try:
-        yield
-    except pl.exceptions.NoDataError as error:
-        raise InputError("is empty", file=path, tells=EMPTY) from error
-    # Polars panics, rather than raising an error of its own, at some damaged parquet files.
-    except (
-        pl.exceptions.PolarsError,
-        pl.exceptions.PanicException,
-        OSError,
-        EOFError,
-        zlib.error,
-        UnicodeDecodeError,
-    ) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(
-            f"is not a {kind} file, or is damaged ({reason})", file=path, tells=DAMAGED
-        ) from error
-
-
-def separator_of(path: Path, *, spaces: bool = False) -> str:
-    """The separator that the first line uses most; spaces are one where no other is used, if that is allowed."""
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
-    with opened(path, "rb") as file:
-        header = file.readline(1 << 16).decode("utf-8-sig")
-    best = max(_SEPARATORS, key=header.count)
-    return " " if spaces and not header.count(best) else best
 
 
 def their_names(
@@ -232,20 +182,9 @@ def _height_without_trailing_blanks(table: pl.DataFrame) -> int:
     return height
 
 
-def distinct_values(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
-    """The distinct texts of a categorical column and, per row, the position of its text (-1 for none)."""
-    distinct = column.drop_nulls().unique(maintain_order=True)
-    codes = distinct.to_physical().to_numpy()
-    position = np.full(int(codes.max()) + 2 if len(codes) else 1, -1, np.int32)
-    position[codes] = np.arange(len(codes), dtype=np.int32)
-    return distinct.cast(pl.String), position[
-        column.to_physical().cast(pl.UInt32).fill_null(len(position) - 1).to_numpy()
-    ]
-
-
 def write_table(table: pl.DataFrame, path: Path, history: History) -> None:
     """Write a frame to .parquet, .csv or .tsv, whole or not at all, with its marks as a column and as metadata."""
-    suffix, mark = table_suffix(path), marks_text(history)
+    suffix, mark = format_of(path), marks_text(history)
     if suffix not in TABLE_SUFFIXES or path.suffix.lower() == ".gz":
         raise ParameterError(f"cannot tell the format of {path}: end its name in .parquet or .csv")
     if mark is not None:

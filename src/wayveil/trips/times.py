@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.trips.tables import distinct_values
+from wayveil.sources.categories import distinct_values
 
 _FORMS = (
     "an ISO date and time (2021-04-20T08:15:00, with or without zone), a clock (08:15:00) or whole seconds"

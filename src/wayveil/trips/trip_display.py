@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from wayveil.trips.frames import to_arrow, to_pandas
+from wayveil.sources.frames import to_arrow, to_pandas
 from wayveil.trips.history import History
 
 ROWS = 5

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
+from wayveil.sources.formats import format_of
+from wayveil.sources.opening import SourceTable
 from wayveil.trips.history import History, marks_together
 from wayveil.trips.matching import OnUnknown, check_options, reading_history
 from wayveil.trips.tables import (
@@ -18,7 +20,7 @@ from wayveil.trips.tables import (
     file_marks,
     require_file,
     table_header,
-    table_suffix,
+    table_history,
     their_names,
 )
 from wayveil.trips.visits import OPTIONAL, REQUIRED, column_map
@@ -35,6 +37,7 @@ class TripFiles:
 
     paths       the parts, in order
     columns     maps the files' names of columns to ours
+    table       the same as a table whose rows are rewritten one by one, where the files are not as ours are
     on_unknown  what becomes of a trip with a stop that the world lacks
     """
 
@@ -42,6 +45,14 @@ class TripFiles:
     world: World
     columns: Mapping[str, str] = field(default_factory=dict)
     on_unknown: OnUnknown = "error"
+    table: SourceTable | None = None
+
+    @classmethod
+    def of_table(cls, table: SourceTable, world: World) -> "TripFiles":
+        """Files as other people write them, their rows rewritten as the plan says."""
+        files = cls(tuple(Path(str(part.name)) for part in table.parts), world, table=table)
+        files._require(table.name, list(files.names), table.columns)
+        return files
 
     @classmethod
     def at(
@@ -60,7 +71,7 @@ class TripFiles:
             paths += trip_parts(each) if each.is_dir() else [each]
         if not paths:
             raise ParameterError("there is no file to read trips from")
-        kinds = {table_suffix(each) for each in paths}
+        kinds = {format_of(each) for each in paths}
         if len(kinds) > 1 or not kinds <= set(TABLE_SUFFIXES):
             raise InputError(
                 "trips are read in pieces from Parquet or from csv files, all of one kind; "
@@ -77,16 +88,18 @@ class TripFiles:
 
     @property
     def parquet(self) -> bool:
-        return table_suffix(self.paths[0]) == ".parquet"
+        return self.table is None and format_of(self.paths[0]) == ".parquet"
 
     @property
     def bytes(self) -> int:
         """Size on disk, as packed as the files are."""
-        return sum(path.stat().st_size for path in self.paths)
+        return sum(path.stat().st_size for path in self.paths if path.exists())
 
     @cached_property
     def names(self) -> dict[str, str]:
         """Our names of the columns that the files have, and theirs."""
+        if self.table is not None:
+            return {name: name for name in (*REQUIRED, *OPTIONAL) if name in self.table.columns}
         return their_names(self.paths[0], table_header(self.paths[0]), self.columns, [*REQUIRED, *OPTIONAL])
 
     @property
@@ -96,6 +109,8 @@ class TripFiles:
     @cached_property
     def history(self) -> History:
         """What reading does to all trips, as far as the options tell, and the marks that the files carry."""
+        if self.table is not None:
+            return table_history(self.table)
         marks = marks_together(map(file_marks, self.paths))
         return reading_history(self.on_unknown, "keep", marks)
 
@@ -110,16 +125,19 @@ class TripFiles:
         for path in self.paths:
             header = table_header(path)
             found = their_names(path, header, self.columns, [*REQUIRED, *OPTIONAL])
-            missing = [repr(name) for name in REQUIRED if name not in found]
-            if missing:
-                listed = ", ".join(map(repr, header))
-                raise InputError(
-                    f"has no column {' and no column '.join(missing)}; its columns are {listed}",
-                    file=path,
-                    tells=LAYOUT,
-                )
+            self._require(path, list(found), header)
             if found != self.names:
                 raise InputError(f"has other columns than {self.paths[0].name}", file=path, tells=LAYOUT)
+
+    def _require(self, path: Path | str, found: list[str], header: list[str]) -> None:
+        missing = [repr(name) for name in REQUIRED if name not in found]
+        if missing:
+            listed = ", ".join(map(repr, header))
+            raise InputError(
+                f"has no column {' and no column '.join(missing)}; its columns are {listed}",
+                file=path,
+                tells=LAYOUT,
+            )
 
 
 def parts_of_table(folder: Path) -> list[Path]:
@@ -136,4 +154,4 @@ def trip_parts(folder: Path) -> list[Path]:
 
 
 def _is_part(path: Path) -> bool:
-    return path.is_file() and not path.name.startswith((".", "_")) and table_suffix(path) in TABLE_SUFFIXES
+    return path.is_file() and not path.name.startswith((".", "_")) and format_of(path) in TABLE_SUFFIXES

@@ -19,9 +19,11 @@ from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file, whole_folder
 from wayveil.progress import meter, step
-from wayveil.trips.column_names import SCIKIT_MOBILITY, our_columns
+from wayveil.sources.categories import distinct_values
+from wayveil.sources.column_names import SCIKIT_MOBILITY, our_columns
+from wayveil.sources.formats import format_of
+from wayveil.sources.frames import Source, source_name
 from wayveil.trips.findings import Findings
-from wayveil.trips.frames import Source, source_name
 from wayveil.trips.history import MARKS_NAME, PER_TRIP, History, marks_text
 from wayveil.trips.identity import name_trips
 from wayveil.trips.ids import coded_ids
@@ -34,14 +36,7 @@ from wayveil.trips.matching import (
     reading_history,
     universe_of,
 )
-from wayveil.trips.tables import (
-    TABLE_SUFFIXES,
-    distinct_values,
-    read_marked_table,
-    require_file,
-    table_header,
-    table_suffix,
-)
+from wayveil.trips.tables import TABLE_SUFFIXES, read_marked_table, require_file, table_header
 from wayveil.trips.times import Form, impossible_years, read_times, say_year
 from wayveil.trips.trips import Trips
 from wayveil.trips.visit_order import VisitOrder, runs_of
@@ -122,17 +117,17 @@ def write_visits(trips: Trips, path: str | Path, *, riders: bool = False, first_
     >>> wv.write_visits(trips, folder / "visits.csv")
     """
     path = Path(path)
-    if table_suffix(path) not in TABLE_SUFFIXES:
+    if format_of(path) not in TABLE_SUFFIXES:
         raise ParameterError(f"cannot tell the format of {path}: end its name in .parquet, .csv or .csv.gz")
     if riders and trips.rider is None:
         raise ParameterError("these trips have no rider ids to write")
     with step(f"Writing {path.name}"), whole_file(path) as draft:
         rows = trips.visit_rows(riders=riders, first_trip=first_trip)
-        if table_suffix(path) == ".parquet":
+        if format_of(path) == ".parquet":
             mark = marks_text(trips.history)
             rows.sink_parquet(draft, metadata=None if mark is None else {MARKS_NAME: mark})
             return
-        separator = "\t" if table_suffix(path) == ".tsv" else ","
+        separator = "\t" if format_of(path) == ".tsv" else ","
         rows = rows if trips.time is None else rows.with_columns(event_time=_time_text(trips.time))
         if path.suffix.lower() == ".gz":
             with gzip.open(draft, "wb", compresslevel=6) as out:

@@ -1,5 +1,6 @@
 """`open_world`: whatever public description of a place the caller has, as a world."""
 
+import zipfile
 from datetime import date
 from pathlib import Path
 
@@ -56,3 +57,16 @@ def open_world(
         return read_geojson(path)
     listed = read_places(path) if suffix in (".csv", ".tsv", ".parquet") else None
     return World.of_file(path) if listed is None else listed
+
+
+def is_world(path: Path) -> bool:
+    """Whether a folder or zip is a feed, or a JSON file holds places."""
+    if path.is_dir():
+        return any(path.glob("stops.txt")) or any(path.glob("*/stops.txt"))
+    if path.suffix.lower() == ".zip":
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return any(Path(name).name == "stops.txt" for name in archive.namelist())
+        except zipfile.BadZipFile:
+            return True
+    return False

@@ -44,6 +44,10 @@ class World:
         self.successors = CompleteSuccessors(len(self.ids)) if successors is None else successors
         self.public = public
         self._lookup: pl.DataFrame | None = None
+        # Other texts for places, by kind (`code`, `name`), and the id of each. Public, and no part of the fingerprint.
+        self.other_names: dict[str, dict[str, str]] = {}
+        # The time zone of the city, where its feed says it.
+        self.zone: str | None = None
 
     @classmethod
     def of_symbols(cls, symbols: Sequence[str], *, public: bool = True) -> "World":

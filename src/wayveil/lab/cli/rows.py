@@ -50,7 +50,7 @@ def trips(options: TripsOptions, spoken: Spoken) -> None:
         raise ParameterError("say with --out where the trips go")
     with shown(not spoken.silent):
         plan = Plan.of(**{"epsilon": 1, "rows": "points", **options.values()})
-        made = read_plan_points(plan.source, files_of(plan)[0], open_plan_world(plan))
+        made = read_plan_points(plan.source, files_of(plan), open_plan_world(plan))
         write_visits(made, options.out, riders=made.rider is not None)
     present({**made.describe(), "written_to": str(options.out)}, as_json=spoken.as_json)
 

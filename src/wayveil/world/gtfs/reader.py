@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from zoneinfo import available_timezones
 
 import numpy as np
 import polars as pl
@@ -65,7 +66,7 @@ def read_gtfs(
         service = service_by_hour(feed, trips, calls, keep, len(locations.ids))
     edges, routes = _only_used(edges, routes)
     places = Places(locations.ids[keep], locations.names[keep], locations.lat[keep], locations.lon[keep])
-    return Network(
+    network = Network(
         places,
         edges,
         routes,
@@ -74,6 +75,26 @@ def read_gtfs(
         warnings=feed.warnings,
         service=service,
     )
+    network.other_names, network.zone = _other_names(feed), _zone(feed)
+    return network
+
+
+def _other_names(feed: Feed) -> dict[str, dict[str, str]]:
+    """Return the stop_id of every code and every name of stops.txt; of several with one name the first by id."""
+    table = feed.read_small("stops", ["stop_id"], ["stop_code", "stop_name"]).sort("stop_id", descending=True)
+    known = {"code": table["stop_code"], "name": table["stop_name"]}
+    return {
+        kind: {text: stop for text, stop in zip(texts, table["stop_id"], strict=True) if text and stop}
+        for kind, texts in known.items()
+    }
+
+
+def _zone(feed: Feed) -> str | None:
+    """Return the time zone of the first agency."""
+    if not feed.has("agency"):
+        return None
+    zones = feed.read_small("agency", [], ["agency_timezone"])["agency_timezone"].drop_nulls()
+    return str(zones[0]) if len(zones) and zones[0] in available_timezones() else None
 
 
 def _served(feed: Feed, calls: Calls, locations: Locations, box: BoundingBox | None) -> NDArray[np.int32]:

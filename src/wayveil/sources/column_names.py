@@ -59,6 +59,9 @@ SAYINGS: dict[str, tuple[str, ...]] = {
     "lat": ("lat", "latitude", "stoplat"),
     "lon": ("lon", "lng", "long", "longitude", "stoplon"),
 }
+# The column of the date of each time, where date and clock stand apart.
+DATES = {"event_time": "service_date", "start": "start_date", "end": "end_date"}
+COORDINATES = ("origin_lat", "origin_lon", "destination_lat", "destination_lon")
 OF_TRIPS = ("trip_id", "stop_id", "seq", "event_time", "rider_id", "origin", "destination", "start", "end")
 WORDS = (
     *OF_TRIPS,
@@ -74,7 +77,7 @@ WORDS = (
         "device_id",
         "action",
     ),
-    *("filled", "opt_out", "flag", "h3"),
+    *("filled", "opt_out", "flag", "h3", "start_date", "end_date", *COORDINATES),
 )
 # Files of scikit-mobility are read without a map.
 SCIKIT_MOBILITY = {"uid": "rider_id", "tid": "trip_id", "datetime": "event_time", "lng": "lon"}
@@ -139,7 +142,9 @@ def our_columns(columns: Mapping[str, str] | None, known: Collection[str]) -> di
             raise ParameterError(
                 f"there is no column {word!r} of ours to read {theirs!r} as; there are {', '.join(known)}"
             )
-    if len(set(given.values())) < len(given):
+    # One column of dates may be that of a start and of an end.
+    single = [their for word, their in given.items() if our_word(word) not in DATES.values()]
+    if len(set(single)) < len(single):
         raise ParameterError("the column map gives one of their columns to two of ours")
     return in_our_words(given)
 
@@ -155,7 +160,7 @@ def parse_map(
             raise ParameterError(f"--map takes ours=theirs, for example {example}, not {word!r}")
         if our_word(ours) not in known:
             raise ParameterError(f"--map: there is no column {ours!r} of ours; there are {', '.join(known)}")
-        if theirs in found.values():
+        if theirs in found.values() and ours not in DATES.values():
             raise ParameterError(f"--map uses the column {theirs!r} twice")
         if our_word(ours) in found:
             raise ParameterError(f"--map names {our_word(ours)!r} twice")

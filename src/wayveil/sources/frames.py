@@ -14,6 +14,7 @@ import polars as pl
 
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
+from wayveil.sources.opening import SourceTable
 
 # Whatever a reader takes: a path, a polars or pandas frame, an Arrow table.
 Source = Any
@@ -33,6 +34,8 @@ def frame_of(source: Source) -> Frame | None:
     """The table behind an object in memory; None where it is a path."""
     if isinstance(source, str | Path):
         return None
+    if isinstance(source, SourceTable):
+        return Frame(source.columns, source.read)
     if isinstance(source, pl.LazyFrame):
         return Frame(source.collect_schema().names(), lambda names: source.select(names).collect())
     if isinstance(source, pl.DataFrame):
@@ -49,6 +52,8 @@ def frame_of(source: Source) -> Frame | None:
 
 def source_name(source: Source) -> Path | str:
     """What errors call a source."""
+    if isinstance(source, SourceTable):
+        return source.name
     return Path(source) if isinstance(source, str | Path) else FRAME
 
 

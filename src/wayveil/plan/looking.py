@@ -1,0 +1,199 @@
+"""What `wayveil check` finds out about the form of rows: how files are written, what columns are, what a row is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from wayveil.plan.parts import WRITTEN
+from wayveil.sources.column_names import DATES, guess_columns
+from wayveil.sources.coverage import FileDays, file_days, say_coverage
+from wayveil.sources.databases import is_address
+from wayveil.sources.dialects import guess_dialect
+from wayveil.sources.formats import COLUMNAR, SHEETS, SUFFIXES, format_of, sheet_names
+from wayveil.sources.nested import NESTED
+from wayveil.sources.opening import SourceTable, expand_places, open_table
+from wayveil.sources.reading import Reading
+from wayveil.sources.recognise import Recognised, recognise
+from wayveil.taps.columns import ColumnMap, known_layout
+from wayveil.trips.findings import Finding, Findings
+from wayveil.trips.matched import is_matched
+from wayveil.trips.tables import require_file
+from wayveil.world.opening import is_world
+from wayveil.world.places import is_place_list
+from wayveil.world.world import World
+
+
+def holds_rows(given: Sequence[str]) -> bool:
+    """Whether names stand for tables of rows, and not for a feed, a saved network or ways of a map matcher."""
+    if len(given) > 1 or is_address(given[0]):
+        return True
+    path = Path(given[0])
+    if path.is_dir():
+        return not is_world(path)
+    if not path.exists() or path.stat().st_size == 0:
+        return not path.exists() and any(sign in given[0] for sign in "*?[")
+    if format_of(path) in NESTED and is_matched(path):
+        return False
+    return path.suffix.lower() != ".npz" and not is_world(path)
+
+
+def holds_other(path: Path, table: SourceTable) -> bool:
+    """Whether a file that names no rows is a list of places, or sequences of symbols."""
+    header = table.parts[0].columns
+    listed = is_place_list(header) and set(guess_columns(header)) <= {"stop_id"}
+    return listed or format_of(path) not in SUFFIXES or format_of(path) in (".txt", ".dat")
+
+
+@dataclass(frozen=True)
+class Look:
+    """A look at files that are one table.
+
+    columns  ours to theirs, as far as they were said
+    keys     keys of a plan's source that were said
+    """
+
+    given: Sequence[str]
+    world: World | None
+    columns: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def table(self) -> SourceTable:
+        """The files as one table under their own names."""
+        places = expand_places(self.given)
+        for place in places:
+            if isinstance(place, Path):
+                require_file(place)
+        first = places[0]
+        text = isinstance(first, Path) and format_of(first) not in (*COLUMNAR, *SHEETS, *NESTED)
+        is_text = text and isinstance(first, Path) and not _is_database(first)
+        guessed = guess_dialect(Path(first)) if is_text else Reading()
+        said = {key: self.keys[key] for key in WRITTEN if key in self.keys}
+        if isinstance(first, Path) and format_of(first) in SHEETS and "sheet" not in said:
+            said |= _only_sheet(first)
+        return open_table(places, replace(guessed, **said))
+
+    @cached_property
+    def recognised(self) -> Recognised:
+        """What the table seems to be; what was said stays as it was said."""
+        found = recognise(self.table, self.world, self.columns, self.keys.get("rows"))
+        said = {key: self.keys[key] for key in WRITTEN if key in self.keys}
+        return replace(found, reading=replace(found.reading, **said))
+
+    @cached_property
+    def known(self) -> ColumnMap | None:
+        """A layout of taps that is known by its columns."""
+        if self.columns or self.recognised.boardings:
+            return None
+        found = known_layout(self.table.parts[0].columns)
+        riders = "rider_id" in self.recognised.reading.columns
+        return found if found is not None and (found.rider_id is not None or not riders) else None
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How the files are written; a separator that the header shows is not said once more."""
+        reading = self.recognised.reading
+        plain = replace(reading, separator=None)
+        shown = reading.separator in (",", ";", "\t", "|") and plain.written == Reading().written
+        reading = plain if shown else reading
+        same = all(our == their for our, their in reading.columns.items())
+        if self.recognised.rows == "taps" and self.known is not None:
+            return replace(reading, columns={}, times="iso", zone=self.keys.get("zone"))
+        return replace(reading, columns={}) if same and not reading.changes_values else reading
+
+    @cached_property
+    def source(self) -> SourceTable:
+        """The files as one table under our names."""
+        return SourceTable(
+            open_table(expand_places(self.given), self.reading).parts, self.reading, self.world
+        )
+
+    @cached_property
+    def layout(self) -> ColumnMap:
+        """The layout of taps."""
+        if self.known is not None:
+            return self.known
+        ours = {our: our for our in self.source.columns if our in ColumnMap.model_fields}
+        return ColumnMap(**ours, boardings=self.recognised.boardings)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The keys of the plan that say all this."""
+        said = {key: getattr(self.reading, key) for key in WRITTEN}
+        found = {key: value for key, value in said.items() if value != getattr(Reading(), key)}
+        others = {key: value for key, value in self.keys.items() if key not in WRITTEN}
+        boardings = list(self.recognised.boardings) or None
+        return {**found, **others, "columns": dict(self.reading.columns) or None, "boardings": boardings}
+
+    def notes(self) -> list[str]:
+        """Say what was taken for what, the days of each file, and what is not read."""
+        found = self.recognised
+        said = [f"took it for {found.rows}: {found.why}", *found.notes]
+        said += [f"column {each}" for each in found.columns]
+        written = {key: value for key, value in self.values.items() if key in WRITTEN and value is not None}
+        if written:
+            said.append("written as " + ", ".join(f"{key} {value!r}" for key, value in written.items()))
+        if found.rows == "calls" and not {"seq", "event_time"} & set(found.reading.columns):
+            said.append(
+                "rows have no order (no seq and no event_time): visits are taken as they stand in the file"
+            )
+        unread = ", ".join(found.unread)
+        if unread:
+            person = (
+                ""
+                if "rider_id" in found.reading.columns
+                else (
+                    ". If one of them says who somebody is, give it as --map rider_id=..., or people are not protected"
+                )
+            )
+            said.append(f"columns that are not read: {unread}{person}")
+        return said + self._coverage()
+
+    def _coverage(self) -> list[str]:
+        moment = next((name for name in DATES if name in self.source.columns), None)
+        if len(self.source.parts) < 2 or moment is None:
+            return [f"{len(self.source.parts)} files are one table"] if len(self.source.parts) > 1 else []
+        files: list[FileDays] = file_days(self.source, moment)
+        listed = [str(each) for each in files] if len(files) <= 12 else []
+        return [f"{len(self.source.parts)} files are one table", *listed, *say_coverage(files)]
+
+    def unknown(self) -> Findings:
+        """Say what the file was taken for, and what each kind of rows still lacks."""
+        found, findings = self.recognised, Findings(self.table.name, "table")
+        header = ", ".join(f"`{name}`" for name in self.table.parts[0].columns)
+        headless = (
+            ""
+            if self.table.reading.header
+            else (". The first row looks like data: give the file a header, or map columns by their place")
+        )
+        findings.problems.append(Finding(f"{found.why}. Its columns are {header}{headless}"))
+        nearest = sorted(found.missing.items(), key=lambda each: len(each[1]))[:3]
+        for kind, lacking in nearest:
+            maps = " ".join(f"--map {each}=..." for each in lacking)
+            findings.notes.append(
+                f"to read it as {kind}, say which column is {' and '.join(lacking)}: {maps}"
+            )
+        return findings
+
+    def doubtful(self, again: Callable[[str, str], str]) -> Findings:
+        """Ask what cannot be told, with the command for each answer."""
+        found, findings = self.recognised, Findings(self.table.name, str(self.recognised.rows))
+        for doubt in found.doubts:
+            commands = " or ".join(f"`{again(doubt.key, value)}`" for value in doubt.values)
+            findings.problems.append(Finding(f"{doubt.question}. Say which: {commands}"))
+        findings.notes += self.notes()
+        return findings
+
+
+def _is_database(path: Path) -> bool:
+    from wayveil.sources.databases import DATABASES
+
+    return format_of(path) in DATABASES
+
+
+def _only_sheet(path: Path) -> dict[str, Any]:
+    """Name the sheet where a workbook has several: the first, which is shown."""
+    names = sheet_names(path)
+    return {"sheet": names[0]} if len(names) > 1 else {}

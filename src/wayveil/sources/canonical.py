@@ -1,0 +1,87 @@
+"""Rows as the readers of trips, taps and points take them: ISO times, points for decimals, ids of the world's places.
+
+Each row is rewritten by itself: what a text becomes follows from that text, the plan and the public world.
+"""
+
+import numpy as np
+import polars as pl
+
+from wayveil.sources.bad_rows import apply_row_rules
+from wayveil.sources.categories import as_categories, each_distinct
+from wayveil.sources.column_names import DATES
+from wayveil.sources.moments import beside_date, iso_text, number_text, parse_moments
+from wayveil.sources.reading import ENDS, Reading
+from wayveil.world.locating import ids_by_code, ids_by_name, locate
+from wayveil.world.world import World
+
+PLACES = ("stop_id", "origin", "destination")
+DEGREES = ("lat", "lon", *(f"{end}_{part}" for end in ENDS for part in ("lat", "lon")))
+_APART = "\x1f"
+
+
+def canonical(table: pl.DataFrame, reading: Reading, world: World | None) -> pl.DataFrame:
+    """Return a table under our names with its values rewritten as the readers take them."""
+    if not reading.changes_values:
+        return table
+    made = [_moment(table, name, reading) for name in DATES if name in table.columns]
+    if reading.decimal == ",":
+        made += [_points(table[name]) for name in DEGREES if name in table.columns]
+    table = table.with_columns(made)
+    places = [_placed(table[name], reading, world) for name in PLACES if name in table.columns]
+    places += [_located(table, end, reading, world) for end in reading.made if f"{end}_lat" in table.columns]
+    return apply_row_rules(table.with_columns(places), reading.rules)
+
+
+def _moment(table: pl.DataFrame, name: str, reading: Reading) -> pl.Series:
+    column, times, zone = table[name], reading.times, reading.zone
+    date = DATES[name]
+    order = "year-month-day" if times == "iso" else times
+    if date in table.columns:
+        both = [as_categories(table[each]).cast(pl.String).fill_null("") for each in (date, name)]
+        joined = pl.select(pl.concat_str(both, separator=_APART)).to_series()
+
+        def of_both(distinct: pl.Series) -> pl.Series:
+            day, clock = (distinct.str.split(_APART).list.get(part) for part in (0, 1))
+            return beside_date(day, clock, order, zone)
+
+        read = each_distinct(joined, of_both).cast(pl.String)
+        return read.str.replace(_APART, " ", literal=True).str.strip_chars().cast(pl.Categorical).alias(name)
+    if isinstance(column.dtype, pl.Datetime):
+        aware = column.dtype.time_zone is not None and zone is not None
+        return column.dt.convert_time_zone(zone) if aware and zone is not None else column
+    if times in ("iso", *_ORDERS):
+        return each_distinct(column, lambda text: iso_text(parse_moments(text, order), zone))
+    return each_distinct(column, lambda text: number_text(text, times, zone))
+
+
+_ORDERS = ("year-month-day", "day.month.year", "month/day/year")
+
+
+def _points(column: pl.Series) -> pl.Series:
+    if column.dtype.is_numeric():
+        return column
+    return each_distinct(column, lambda text: text.str.replace(",", ".", literal=True))
+
+
+def _placed(column: pl.Series, reading: Reading, world: World | None) -> pl.Series:
+    if reading.places == "id" or world is None:
+        return column
+    known = ids_by_code(world) if reading.places == "code" else ids_by_name(world)
+    return each_distinct(column, lambda text: known.find(text))
+
+
+def _located(table: pl.DataFrame, end: str, reading: Reading, world: World | None) -> pl.Series:
+    """Return the place of the coordinates of an end, their text where there is none."""
+    lat, lon = (
+        as_categories(table[f"{end}_{part}"]).cast(pl.String).cast(pl.Float64, strict=False)
+        for part in ("lat", "lon")
+    )
+    text = pl.select(pl.format("{}, {}", lat, lon)).to_series().alias(end)
+    if world is None:
+        return text
+    north, east = (each.fill_null(np.nan).to_numpy() for each in (lat, lon))
+    place = locate(world, north, east, reading.radius)
+    ids = pl.Series([*world.ids.tolist(), None], dtype=pl.String).gather(
+        pl.Series(place).replace(-1, world.size)
+    )
+    return pl.select(pl.coalesce(ids, text)).to_series().alias(end)

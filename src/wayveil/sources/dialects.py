@@ -1,0 +1,107 @@
+"""How a text file is written: its encoding, separator, quotes, decimal mark, and the lines before its header.
+
+Guessed by `wayveil check`, which shows it and writes it into the plan.
+"""
+
+import codecs
+import csv
+import re
+from collections import Counter
+from pathlib import Path
+
+from wayveil.sources.reading import Reading
+from wayveil.sources.text_files import open_bytes
+
+HEAD = 1 << 18
+LINES = 200
+SEPARATORS = ",;\t|"
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_DATA = re.compile(r"[\d.,:/ T+-]*\d[\d.,:/ T+Z-]*|")
+
+
+def guess_dialect(path: Path) -> Reading:
+    """Return how a text file seems to be written."""
+    with open_bytes(path) as file:
+        head = file.read(HEAD)
+    encoding = _encoding(path, head)
+    text = head.decode(encoding, errors="replace").removeprefix("\ufeff")
+    lines = text.splitlines()[: LINES + 1]
+    if len(lines) > 1 and len(head) == HEAD:
+        lines = lines[:-1]
+    separator, quote, skip, fields = _shape(lines)
+    rows = [
+        row for row in csv.reader(lines[skip:], delimiter=separator, quotechar=quote) if len(row) == fields
+    ]
+    header = not rows or not _is_data(rows[0])
+    cells = [cell.strip() for row in rows[1:] for cell in row]
+    commas = sum(bool(re.fullmatch(r"-?\d{1,3},\d{3,}", cell)) for cell in cells)
+    points = sum(bool(re.fullmatch(r"-?\d{1,3}\.\d{3,}", cell)) for cell in cells)
+    return Reading(
+        encoding=encoding,
+        separator=separator,
+        quote=quote,
+        skip=skip,
+        header=header,
+        decimal="," if commas > points else ".",
+    )
+
+
+def _encoding(path: Path, head: bytes) -> str:
+    for mark, name in _MARKS.items():
+        if head.startswith(mark):
+            return name
+    # Text of two bytes a letter has a zero in every second place.
+    if head[1::2].count(0) > len(head) // 4:
+        return "utf-16-le"
+    if head[::2].count(0) > len(head) // 4:
+        return "utf-16-be"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with open_bytes(path) as file:
+        try:
+            while chunk := file.read(1 << 22):
+                decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "windows-1252"
+    return "utf-8"
+
+
+def _shape(lines: list[str]) -> tuple[str, str, int, int]:
+    """Return separator, quote, lines before the header, and fields of a row: those that most lines agree on."""
+    best: tuple[float, str, str, int, int] = (0.0, ",", '"', 0, 1)
+    quote = "'" if _quoted(lines, "'") > _quoted(lines, '"') else '"'
+    for separator in (*SEPARATORS, " "):
+        counts = [len(row) for row in csv.reader(lines, delimiter=separator, quotechar=quote) if row]
+        usual = Counter(count for count in counts if count > 1).most_common(1)
+        if not usual:
+            continue
+        fields, often = usual[0]
+        score = often / len(counts) + min(fields, 30) / 1_000 - (separator == " ")
+        if score > best[0]:
+            skip = _lines_before(lines, separator, quote, fields)
+            best = (score, separator, quote, skip, fields)
+    return best[1:]
+
+
+def _lines_before(lines: list[str], separator: str, quote: str, fields: int) -> int:
+    for number, line in enumerate(lines):
+        row = next(csv.reader([line], delimiter=separator, quotechar=quote), [])
+        if len(row) == fields and sum(bool(cell.strip()) for cell in row) > fields / 2:
+            return number
+    return 0
+
+
+def _quoted(lines: list[str], quote: str) -> int:
+    return sum(
+        len(re.findall(rf"(?:^|[,;\t|]){quote}[^{quote}]*{quote}(?=[,;\t|]|$)", line)) for line in lines
+    )
+
+
+def _is_data(row: list[str]) -> bool:
+    """Whether a first row holds values: no column is called by a number or a time."""
+    values = sum(bool(_DATA.fullmatch(cell.strip())) and bool(cell.strip()) for cell in row)
+    return values > 0 and values >= len(row) / 3

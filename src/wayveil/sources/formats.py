@@ -1,0 +1,218 @@
+"""One file, sheet or database table as columns of their own names: every format that rows come in."""
+
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
+from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.sources.databases import DATABASES, database_address, open_database
+from wayveil.sources.nested import NESTED, read_nested
+from wayveil.sources.reading import Reading
+from wayveil.sources.text_files import PACKED, read_text, separator_for, utf8_file
+
+TEXT = (".csv", ".tsv", ".txt", ".dat")
+COLUMNAR = (".parquet", ".arrow", ".feather", ".ipc")
+SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+# Files that hold tables of rows by their suffix; others are told by what is in them.
+SUFFIXES = (*TEXT, *COLUMNAR, *SHEETS, *NESTED, *DATABASES)
+ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file, sheet or table: its columns, and how to read some of them, at once or in pieces."""
+
+    name: Path | str
+    columns: list[str]
+    read: Callable[[list[str]], pl.DataFrame]
+    pieces: Callable[[list[str], Path], Iterator[pl.DataFrame]]
+    head: Callable[[list[str], int], pl.DataFrame]
+
+
+def format_of(path: Path) -> str:
+    """Return the suffix that tells the format: `.csv` for taps.csv and for taps.csv.gz."""
+    name = path.name.lower()
+    for packed in PACKED:
+        if name.endswith(packed) and Path(name.removesuffix(packed)).suffix in (*TEXT, *NESTED):
+            name = name.removesuffix(packed)
+    return Path(name).suffix
+
+
+def open_part(place: Path | str, reading: Reading) -> Part:
+    """Open one file, or one table of a database by its address, without reading its rows."""
+    if isinstance(place, str) or format_of(place) in DATABASES:
+        with readable(place, "database"):
+            columns, pieces = open_database(database_address(place, reading.sheet))
+        return Part(
+            place,
+            columns,
+            lambda names: _joined(pieces(names), names),
+            lambda names, _: pieces(names),
+            lambda names, rows: next(pieces(names), _joined(iter(()), names)).head(rows),
+        )
+    kind = format_of(place)
+    if kind in COLUMNAR:
+        return _columnar(place)
+    if kind in SHEETS:
+        return _in_memory(place, "workbook", lambda: _read_sheet(place, reading))
+    if kind in NESTED:
+        return _in_memory(place, kind[1:], lambda: read_nested(place))
+    return _text(place, reading)
+
+
+def _text(path: Path, reading: Reading) -> Part:
+    with readable(path, "csv"):
+        found = read_text(path, reading, n_rows=0 if reading.header else 1).columns
+    # Versions of polars number the columns of a file without header from 0 or from 1.
+    called = {name if reading.header else f"column_{at}": name for at, name in enumerate(found, start=1)}
+
+    def chosen(table: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+        return table.select(pl.col(called[name]).alias(name) for name in names)
+
+    def read(names: list[str]) -> pl.DataFrame:
+        with readable(path, "csv"):
+            theirs = [called[name] for name in names]
+            kinds = dict.fromkeys(theirs, pl.Categorical)
+            table = read_text(path, reading, theirs, infer_schema=True, schema_overrides=kinds)
+            return chosen(table, names)
+
+    def pieces(names: list[str], folder: Path) -> Iterator[pl.DataFrame]:
+        target = folder / "text.parquet"
+        with readable(path, "csv"):
+            plain = utf8_file(path, reading, folder)
+            lines = pl.scan_csv(
+                plain,
+                separator=separator_for(path, reading),
+                quote_char=reading.quote,
+                skip_lines=reading.skip,
+                has_header=reading.header,
+                infer_schema=False,
+            )
+            wanted = [pl.col(called[name]).alias(name) for name in names]
+            lines.select(wanted).sink_parquet(target, row_group_size=1 << 18)
+        target.chmod(0o600)
+        if plain != path:
+            plain.unlink()
+        yield from _slices(pl.scan_parquet(target))
+        target.unlink()
+
+    def head(names: list[str], rows: int) -> pl.DataFrame:
+        with readable(path, "csv"):
+            return chosen(read_text(path, reading, [called[name] for name in names], n_rows=rows), names)
+
+    return Part(path, list(called), read, pieces, head)
+
+
+def _columnar(path: Path) -> Part:
+    def scan() -> pl.LazyFrame:
+        return pl.scan_parquet(path) if format_of(path) == ".parquet" else pl.scan_ipc(path)
+
+    with readable(path, format_of(path)[1:]):
+        columns = scan().collect_schema().names()
+
+    def read(names: list[str]) -> pl.DataFrame:
+        with readable(path, format_of(path)[1:]):
+            text = pl.selectors.string().cast(pl.Categorical)
+            return scan().select(names).with_columns(text).collect(engine="streaming")
+
+    def head(names: list[str], rows: int) -> pl.DataFrame:
+        with readable(path, format_of(path)[1:]):
+            return scan().select(names).head(rows).collect()
+
+    return Part(path, columns, read, lambda names, _: _slices(scan().select(names)), head)
+
+
+def _slices(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    count = table.select(pl.len()).collect().item()
+    for first in range(0, count, ROWS):
+        yield table.slice(first, ROWS).collect()
+
+
+def _in_memory(path: Path, kind: str, load: Callable[[], pl.DataFrame]) -> Part:
+    with readable(path, kind):
+        table = load()
+
+    def pieces(names: list[str], _: Path) -> Iterator[pl.DataFrame]:
+        yield from table.select(names).iter_slices(ROWS)
+
+    return Part(
+        path,
+        table.columns,
+        lambda names: table.select(names),
+        pieces,
+        lambda names, rows: table.select(names).head(rows),
+    )
+
+
+def sheet_names(path: Path) -> list[str]:
+    """Return the sheets of a workbook."""
+    with readable(path, "workbook"):
+        return list(_calamine().read_excel(str(path)).sheet_names)
+
+
+def _read_sheet(path: Path, reading: Reading) -> pl.DataFrame:
+    """Read a sheet, every cell as its own text: no type is taken from the other cells of a column."""
+    book = _calamine().read_excel(str(path))
+    if reading.sheet is not None and reading.sheet not in book.sheet_names:
+        raise InputError(
+            f"has no sheet {reading.sheet!r}; choose one of {', '.join(book.sheet_names)}",
+            file=path,
+            tells=LAYOUT,
+        )
+    sheet = book.load_sheet(
+        reading.sheet if reading.sheet is not None else 0,
+        header_row=reading.skip if reading.header else None,
+        dtypes="string",
+    )
+    table = pl.DataFrame(sheet)
+    return (
+        table if reading.header else table.rename({n: f"column_{i + 1}" for i, n in enumerate(table.columns)})
+    )
+
+
+def _calamine():  # type: ignore[no-untyped-def]
+    try:
+        import fastexcel
+    except ImportError as error:
+        raise ParameterError("workbooks are read with fastexcel: pip install 'wayveil[excel]'") from error
+    return fastexcel
+
+
+def _joined(pieces: Iterator[pl.DataFrame], names: Sequence[str]) -> pl.DataFrame:
+    parts = [piece.with_columns(pl.selectors.string().cast(pl.Categorical)) for piece in pieces]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(names, pl.Categorical))
+
+
+@contextmanager
+def readable(path: Path | str, kind: str = "csv") -> Iterator[None]:
+    """Turn what a library and the file system say about a bad file into one sentence."""
+    try:
+        yield
+    except WayveilError:
+        raise
+    except pl.exceptions.NoDataError as error:
+        raise InputError("is empty", file=path, tells=EMPTY) from error
+    # Polars panics, rather than raising an error of its own, at some damaged parquet files.
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        EOFError,
+        zlib.error,
+        zipfile.BadZipFile,
+        UnicodeError,
+        ValueError,
+        KeyError,
+        TypeError,
+        RuntimeError,
+    ) as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise InputError(
+            f"is not a {kind} file, or is damaged ({reason})", file=path, tells=DAMAGED
+        ) from error

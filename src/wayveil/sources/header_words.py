@@ -1,0 +1,176 @@
+"""What the words of a header mean, in several languages: a column is what its words together say.
+
+A name is cut into words (`TapOnStop`, `einstiegshaltestelle`, `start_station_id`), each word has a meaning, and the
+meanings together make one of our columns: an origin and a time are the `start`.
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+_WORDS = {
+    "origin": (
+        "from origin orig start started begin beginning board boarding boarded entry enter entrance departure "
+        "depart departed dep pickup pick source von ab abfahrt einstieg eingang quelle anfang beginn quellort "
+        "origine montee entree debut origen inicio subida embarque partida ascenso vertrek herkomst instap "
+        "van tapon tagon tapin checkin on in entrata partenza inizio origem saida pu logon o ent entrada "
+        "salida"
+    ),
+    "destination": (
+        "to dest destination end ended finish finished alight alighting alighted exit arrival arrive arrived "
+        "arr dropoff drop nach bis ankunft ausstieg ausgang ziel zielort ende arrivee fin descente sortie "
+        "destino llegada bajada descenso aankomst bestemming uitstap eind einde naar tapoff tagoff tapout "
+        "checkout checkuit off out uscita arrivo fine destinazione chegada desembarque do logoff d ex"
+    ),
+    "stop": (
+        "stop stops station stn location loc place platform terminal terminus zone taz halt haltestelle "
+        "bahnhof ort halteort standort arret gare lieu parada estacion paradero lugar halte fermata stazione "
+        "ponto paragem estacao site dock node poi area hub cell bay stopp bushaltestelle punto punkt punt "
+        "airport borough district community"
+    ),
+    "time": (
+        "time timestamp ts datetime at moment zeit uhrzeit zeitpunkt zeitstempel heure horaire horodatage "
+        "hora tiempo tijd tijdstip ora orario tempo dtm dttm dt when clock uhr uur horario momento"
+    ),
+    "date": "date datum day tag jour fecha dia dag giorno data",
+    "rider": (
+        "rider user person customer passenger card account acct member subscriber token media medium karte "
+        "fahrgast kunde nutzer chip chipkaart chipkarte carte abonne client usager voyageur tarjeta usuario "
+        "pasajero cliente kaart reiziger klant drager cartao tessera utente uid csn pan smartcard farecard "
+        "pseudonym pass passe prestige oyster orca clipper sube persona personne pax passeggero passageiro "
+        "individual traveler traveller"
+    ),
+    "trip": (
+        "trip journey ride rental fahrt reise weg voyage trajet deplacement viaje trayecto recorrido rit reis "
+        "viaggio corsa viagem tid traj trajectory track tour itinerary percorso"
+    ),
+    "seq": (
+        "seq sequence order reihenfolge folge lfd ordre orden secuencia volgorde ordine sequenza reihung rang "
+        "index"
+    ),
+    "route": "route line linie ligne linea lijn ruta service linha routes percurso buslinie",
+    "vehicle": (
+        "vehicle bus bike fahrzeug vehicule vehiculo voertuig interno coach train veiculo veicolo wagen rad "
+        "velo scooter device"
+    ),
+    "lat": "lat latitude breite breitengrad latitud latitudine y",
+    "lon": "lon lng long longitude laenge lange laengengrad langengrad longitud longitudine lngt x",
+    "code": "code cd abbreviation kuerzel kurz short",
+    "name": "name nom nombre naam bezeichnung desc description nome title txt label text",
+    "id": "id nr no num number nummer numero key ref identifier kennung identifiant serial hash uuid guid",
+    "event": (
+        "transactie tap tag event transaction txn trx transaccion transaktion validation validierung validacion "
+        "validazione validacao beruehrung check scan swipe record buchung"
+    ),
+    "action": "action type typ tipo kind direction vorgang richtung mode art",
+    "other": (
+        "duration dauer duree duracion duur durata fare price preis tarif amount betrag cost age birth year "
+        "gender sex speed altitude ele elevation distance distanz count kwh status reason category kategorie "
+        "provider operator company agency city country zip postal weather seconds minutes discount product "
+        "produkt saldo balance propulsion accuracy heading parking publication currency"
+    ),
+    "filler": (
+        "the of a an and local utc gmt de la le du des der die das dem den el los las il da im am zum zur l "
+        "lo trip's my raw full gps geo point coord coordinate coordinates pos position wgs wgs84 s n"
+    ),
+}
+MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
+# Letters that join German and Dutch words.
+_JOINTS = ("", "s", "n", "en", "es", "er")
+# Words that are too short to be found inside others.
+_SHORTEST = 3
+
+
+@cache
+def meanings(name: str) -> tuple[str, ...]:
+    """Return what the words of a column's name mean, in order; `unknown` for a word that has no meaning here."""
+    found: list[str] = []
+    for word in _words(name):
+        parts = [word] if word in MEANING else _cut(word)
+        found += [MEANING[part] for part in parts] if parts else ["unknown"]
+    return tuple(meaning for meaning in found if meaning != "filler")
+
+
+def _words(name: str) -> list[str]:
+    """Cut a name at blanks, marks, digits and capitals; capitals alone are one word."""
+    apart = re.sub(r"([A-Z]{2,})([A-Z][a-z])", r"\1 \2", name.replace("ß", "ss"))
+    apart = re.sub(r"([a-zà-ÿ])([A-ZÀ-Þ])", r"\1 \2", apart)
+    plain = unicodedata.normalize("NFKD", apart)
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()
+    words = re.findall(r"[a-z]+", plain)
+    joined: list[str] = []
+    for word in words:
+        # tap on, check in, pick up: two words that mean one thing
+        if joined and joined[-1] in ("tap", "tag", "check", "log", "pick", "drop") and word in _SECOND:
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
+
+
+_SECOND = ("on", "off", "in", "out", "up", "uit")
+
+
+@cache
+def _cut(word: str) -> list[str] | None:
+    """Cut a compound into known words, the longest first; None where a rest stays."""
+    for length in range(len(word), _SHORTEST - 1, -1):
+        if word[:length] not in MEANING:
+            continue
+        if length == len(word):
+            return [word]
+        for joint in _JOINTS:
+            rest = word[length:]
+            if rest.startswith(joint):
+                rest = rest[len(joint) :]
+                if rest in ("id", "at", "no", "nr") or not rest:
+                    return [word[:length], *([rest] if rest else [])]
+                inner = _cut(rest)
+                if inner:
+                    return [word[:length], *inner]
+    return None
+
+
+def column_for(name: str) -> str | None:
+    """Return which of our columns a name says; None where it says none. Dates come as the date of their time."""
+    said = meanings(name)
+    kinds = set(said)
+    if not kinds or "other" in kinds or kinds == {"unknown"}:
+        return None
+    end = _end(said)
+    for axis in ("lat", "lon"):
+        if axis in kinds:
+            return axis if end is None or (kinds & {"stop"} and end is None) else f"{end}_{axis}"
+    if "rider" in kinds and not kinds & {"stop", "time", "date"}:
+        return None if kinds & {"action"} else "rider_id"
+    if "seq" in kinds:
+        return "seq"
+    if kinds & {"time", "date"}:
+        if "action" in kinds:
+            return None
+        moment = {"origin": "start", "destination": "end", None: "event_time"}[end]
+        return (
+            moment
+            if "time" in kinds
+            else {"start": "start_date", "end": "end_date", "event_time": "service_date"}[moment]
+        )
+    if "vehicle" in kinds and not kinds & {"stop"}:
+        return "vehicle_id"
+    if "route" in kinds and not kinds & {"stop"} and end is None:
+        return "route_id"
+    if end is not None and (
+        kinds & {"stop", "id", "name", "code"} or kinds <= {"origin", "destination", "event", "trip"}
+    ):
+        return end
+    if "stop" in kinds:
+        return "stop_id"
+    if "trip" in kinds and "action" not in kinds and "unknown" not in kinds:
+        return "trip_id"
+    if "event" in kinds and "id" in kinds:
+        return "tap_id"
+    return "action" if "action" in kinds and "unknown" not in kinds else None
+
+
+def _end(said: tuple[str, ...]) -> str | None:
+    """Return the end of a ride that is meant; of both, the first that is said (`tap off transaction`, `exit at`)."""
+    return next((meaning for meaning in said if meaning in ("origin", "destination")), None)

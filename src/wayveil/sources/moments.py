@@ -1,0 +1,198 @@
+"""Times as agencies write them, given in ISO form. Only the order of a date must be said: 3/4 may be 4/3.
+
+What a text means depends on that text and on `times` of the plan alone. Each distinct text is read once.
+"""
+
+from typing import Literal, get_args
+
+import polars as pl
+
+Order = Literal["year-month-day", "day.month.year", "month/day/year"]
+Times = Literal[
+    "iso",
+    "year-month-day",
+    "day.month.year",
+    "month/day/year",
+    "seconds",
+    "milliseconds",
+    "microseconds",
+    "nanoseconds",
+    "excel-days",
+]
+ORDERS: tuple[Order, ...] = get_args(Order)
+PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
+DAY = 86_400
+# Day 0 of spreadsheets, in days since 1970.
+EXCEL_EPOCH = -25_569
+
+_ZONE = r"(?:\s*(?<zone>z|utc|gmt|(?<sign>[+-])(?<zh>\d{2})(?::?(?<zm>\d{2}))?)(?:\[.*\])?)?"
+_HALF = r"(?:\s*(?<half>[ap])\.?\s?m\.?)?"
+_CLOCK = (
+    r"(?:^|[t ,;_])\s*(?<h>\d{1,3})"
+    r"(?:[:h](?<m>\d{1,2})?|\.(?<m2>\d{2}))(?:[:.m](?<s>\d{1,2})(?:[.,]\d+)?)?\s?(?:uhr|s)?"
+    rf"{_HALF}{_ZONE}$"
+)
+_HOUR = r"(?:^|[t ,;_])(?<h>\d{1,2})\s*(?<half>[ap])\.?\s?m\.?$"
+_COMPACT_CLOCK = rf"^\d{{8}}[t _-]?(?<h>\d{{2}})(?<m>\d{{2}})(?<s>\d{{2}})?(?:\.\d+)?{_ZONE}$"
+_BARE_CLOCK = r"^(?<h>\d{1,2}?)(?:(?<m>[0-5]\d)(?<s>[0-5]\d)?)?(?:\.0+)?$"
+_DATE = (
+    r"^(?:\p{L}{2,10}\.?,?\s+)?(?<a>\d{1,4})(?:\s?[./\-]\s?|\.?\s)(?<b>\d{1,2}|\p{L}{3,10})\.?(?:\s?[./\-]\s?|,?\s)"
+    r"(?<c>\d{4}|\d{1,2})(?:\.?$|[^\d./-])"
+)
+_NAMED = r"^(?:\p{L}{2,10}\.?,?\s+)?(?<b>\p{L}{3,10})\.?\s+(?<a>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<c>\d{4})"
+_COMPACT = r"^(?<a>(?:19|20)\d{2})(?<b>0[1-9]|1[0-2])(?<c>\d{2})(?:$|[t _-]|\d{4})"
+_COMPACT_LAST = r"^(?<a>\d{2})(?<b>\d{2})(?<c>\d{4})(?:$|[t _-])"
+# Months by how they begin in English, German, French, Spanish, Dutch, Italian and Portuguese, without accents.
+_MONTHS = {
+    1: "jan ene gen",
+    2: "feb fev",
+    3: "mar mrt mae",
+    4: "apr avr abr",
+    5: "may mai mei mag",
+    6: "jun juin giu",
+    7: "jul juil lug",
+    8: "aug aou ago",
+    9: "sep set",
+    10: "oct okt ott out",
+    11: "nov",
+    12: "dec dez dic",
+}
+
+
+def parse_moments(
+    text: pl.Series, order: str = "year-month-day", *, clock_alone: bool = False
+) -> pl.DataFrame:
+    """Return `day` (since 1970), `second` of it (may pass midnight) and zone `offset` of texts; null for none.
+
+    `clock_alone`: texts of a column of clocks, where 8, 0805 and 8.05 are clocks too.
+    """
+    plain = _plain(text)
+    dated = _dates(plain, order)
+    patterns = [_CLOCK, _HOUR, _COMPACT_CLOCK, *([_BARE_CLOCK] if clock_alone else [])]
+    # 17.11.26 is a date, and 17.11 is a clock only where nothing but clocks can stand.
+    whole_date = plain.str.contains(r"^\d+\.\d+(\.\d+)?$") & (not clock_alone)
+    clock = _clocks(plain, patterns, whole_date)
+    return pl.DataFrame({"day": dated, "second": clock["second"], "offset": clock["offset"]})
+
+
+def iso_text(moments: pl.DataFrame, zone: str | None) -> pl.Series:
+    """Return ISO texts of moments that have a day and a clock; those with a zone are put on the clock of `zone`."""
+    wall = moments["day"] * DAY + moments["second"]
+    offset = moments["offset"]
+    if zone is not None and offset.null_count() < len(offset):
+        utc = (
+            pl.from_epoch(wall - offset, time_unit="s").dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+        )
+        away = (utc.dt.base_utc_offset() + utc.dt.dst_offset()).dt.total_seconds()
+        wall, offset = _first_known(wall - offset + away, wall), _first_known(away, offset)
+    local = pl.from_epoch(wall, time_unit="s").dt.strftime("%Y-%m-%dT%H:%M:%S")
+    return pl.select(pl.concat_str([local, _offset_text(offset)])).to_series()
+
+
+def number_text(text: pl.Series, times: str, zone: str | None) -> pl.Series:
+    """Return ISO texts (with a zone) or whole seconds of times that are numbers since an epoch."""
+    if times == "excel-days":
+        days = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+        seconds = ((days + EXCEL_EPOCH) * DAY).round(0).cast(pl.Int64, strict=False)
+        return pl.from_epoch(seconds, time_unit="s").dt.strftime("%Y-%m-%dT%H:%M:%S")
+    whole = text.str.replace(r"^(-?\d+)\.\d*$", "$1")
+    seconds = whole.cast(pl.Int64, strict=False) // PER_SECOND[times]
+    if zone is None:
+        return seconds.cast(pl.String)
+    moments = pl.DataFrame({"day": seconds * 0, "second": seconds, "offset": seconds * 0})
+    return iso_text(moments, zone)
+
+
+def beside_date(date: pl.Series, clock: pl.Series, order: str, zone: str | None) -> pl.Series:
+    """Return ISO texts of dates and clocks in two columns; a clock past 24:00 is on the day after."""
+    day = parse_moments(date, order)["day"]
+    at = parse_moments(clock, order, clock_alone=True)
+    return iso_text(pl.DataFrame({"day": day, "second": at["second"], "offset": at["offset"]}), zone)
+
+
+def _plain(text: pl.Series) -> pl.Series:
+    """Lower case, no blanks around, no accents on the letters of months, one kind of blank."""
+    plain = (
+        text.cast(pl.String).str.strip_chars().str.to_lowercase().str.replace_all(r"[\s\u00a0\u202f]+", " ")
+    )
+    return plain.str.replace_many(["é", "û", "ä", "ç"], ["e", "u", "ae", "c"])
+
+
+def _dates(plain: pl.Series, order: str) -> pl.Series:
+    parts = _first_of(plain, [_DATE, _NAMED, _COMPACT, _COMPACT_LAST])
+    a, b, c = (parts[name].cast(pl.Int64, strict=False) for name in "abc")
+    named = _month_number(parts["b"])
+    first = (parts["a"].str.len_chars() == 4) | (order == "year-month-day")
+    year = _chosen(first, a, c)
+    last = _chosen(first, c, a)
+    swapped = (order == "month/day/year") & ~first & named.is_null()
+    month = _first_known(named, _chosen(swapped, a, b))
+    day = _chosen(swapped, b, last)
+    short = year < 100
+    full = _chosen(short, year + 2000 - 100 * (year >= 70).cast(pl.Int64), year)
+    texts = [
+        full.cast(pl.String).str.zfill(4),
+        month.cast(pl.String).str.zfill(2),
+        day.cast(pl.String).str.zfill(2),
+    ]
+    joined = pl.select(pl.concat_str(texts, separator="-")).to_series()
+    return joined.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int64)
+
+
+def _clocks(plain: pl.Series, patterns: list[str], never: pl.Series) -> pl.DataFrame:
+    parts = _first_of(plain, patterns)
+    hour = parts["h"].cast(pl.Int64, strict=False)
+    minute = _number(_first_known(parts["m"], parts["m2"]) if "m2" in parts.columns else parts["m"])
+    second = _number(parts["s"])
+    late, half = parts["half"] == "p", parts["half"].is_not_null()
+    hour = _chosen(half, hour % 12 + 12 * late.fill_null(False).cast(pl.Int64), hour)
+    fits = (minute < 60) & (second < 60) & (hour < 48) & ~never
+    east = _number(parts["zh"]) * 3_600 + _number(parts["zm"]) * 60
+    offset = _chosen((parts["sign"] == "-").fill_null(False), -east, east)
+    return pl.DataFrame({"second": hour * 3_600 + minute * 60 + second, "offset": offset}).select(
+        second=pl.when(fits).then("second"), offset=pl.when(fits & parts["zone"].is_not_null()).then("offset")
+    )
+
+
+def _first_of(plain: pl.Series, patterns: list[str]) -> pl.DataFrame:
+    """Return the named groups of the first pattern that fits each text."""
+    names = ("a", "b", "c", "h", "m", "m2", "s", "half", "zone", "sign", "zh", "zm")
+    found = pl.DataFrame(
+        {name: pl.Series([None], dtype=pl.String).new_from_index(0, len(plain)) for name in names}
+    )
+    taken = pl.Series([False]).new_from_index(0, len(plain))
+    for pattern in patterns:
+        fits = plain.str.contains(pattern).fill_null(False) & ~taken
+        groups = plain.str.extract_groups(pattern).struct.unnest()
+        found = found.with_columns(
+            _chosen(fits, groups[name], found[name]).alias(name) for name in names if name in groups.columns
+        )
+        taken |= fits
+    return found
+
+
+def _month_number(text: pl.Series) -> pl.Series:
+    known = {word: month for month, words in _MONTHS.items() for word in words.split()}
+    begin = text.str.slice(0, 4).replace_strict(known, default=None, return_dtype=pl.Int64)
+    return _first_known(
+        begin, text.str.slice(0, 3).replace_strict(known, default=None, return_dtype=pl.Int64)
+    )
+
+
+def _offset_text(offset: pl.Series) -> pl.Series:
+    away = offset.abs()
+    hours, minutes = (part.cast(pl.String).str.zfill(2) for part in (away // 3_600, away // 60 % 60))
+    sign = _chosen(offset < 0, pl.Series(["-"] * len(offset)), pl.Series(["+"] * len(offset)))
+    return pl.select(pl.concat_str([sign, hours, pl.lit(":"), minutes])).to_series().fill_null("")
+
+
+def _number(text: pl.Series) -> pl.Series:
+    return text.cast(pl.Int64, strict=False).fill_null(0)
+
+
+def _chosen(where: pl.Series | bool, one: pl.Series, other: pl.Series) -> pl.Series:
+    return pl.select(pl.when(where).then(one).otherwise(other)).to_series()
+
+
+def _first_known(one: pl.Series, other: pl.Series) -> pl.Series:
+    return pl.select(pl.coalesce(one, other)).to_series()

@@ -1,0 +1,185 @@
+"""`open_table`: files, a folder, a pattern of names or a database as one table under our names."""
+
+import glob
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os.path import commonpath
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from wayveil.disclosures import EMPTY, LAYOUT
+from wayveil.errors import InputError
+from wayveil.sources.canonical import canonical
+from wayveil.sources.column_names import WORDS, our_columns
+from wayveil.sources.databases import database_address, is_address
+from wayveil.sources.formats import SUFFIXES, Part, format_of, open_part
+from wayveil.sources.reading import Reading
+from wayveil.world.world import World
+
+Place = Path | str
+# Rows that tell what columns are.
+LOOKED_AT = 50_000
+# The table of rows in a package of TIDES.
+TIDES = "fare_transactions"
+
+
+@dataclass(frozen=True, eq=False)
+class SourceTable:
+    """Files that together are one table: its columns under our names, read as `reading` says, each row by itself."""
+
+    parts: tuple[Part, ...]
+    reading: Reading
+    world: World | None = None
+
+    @property
+    def name(self) -> Path | str:
+        """What errors call it."""
+        first = self.parts[0].name
+        if len(self.parts) == 1:
+            return first
+        return f"{len(self.parts)} files of {Path(first).parent}"
+
+    @cached_property
+    def theirs(self) -> dict[str, str]:
+        """Map ours to theirs, for the columns that are mapped or bear our names."""
+        header, given = self.parts[0].columns, our_columns(self.reading.columns, WORDS)
+        for our, their in given.items():
+            if their not in header:
+                listed = ", ".join(map(repr, header))
+                raise InputError(
+                    f"has no column {their!r} to use as {our!r}; its columns are {listed}",
+                    file=self.parts[0].name,
+                    tells=LAYOUT,
+                )
+        same = {name: name for name in header if name not in given and name not in given.values()}
+        return {**same, **given}
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of the columns that `read` can give: ours where mapped, else theirs."""
+        hidden = self.reading.hidden
+        made = [our for our in self.reading.made if our not in self.theirs]
+        return [*(name for name in self.theirs if name not in hidden), *made]
+
+    def read(self, names: Sequence[str]) -> pl.DataFrame:
+        """Read some of the columns of all files."""
+        tables = [self._rewritten(part.read(self._needed(names)), names) for part in self.parts]
+        return tables[0] if len(tables) == 1 else pl.concat(tables, how="vertical_relaxed")
+
+    def pieces(self, names: Sequence[str], folder: Path) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Read some of the columns piece by piece; each piece comes with the number of its file."""
+        for number, part in enumerate(self.parts):
+            for piece in part.pieces(self._needed(names), folder):
+                yield number, self._rewritten(piece, names)
+
+    def head(self, rows: int = LOOKED_AT) -> pl.DataFrame:
+        """Read the first rows of all files under their own names, to look at them."""
+        header, each = self.parts[0].columns, -(-rows // len(self.parts))
+        return pl.concat([part.head(header, each) for part in self.parts], how="vertical_relaxed")
+
+    def column(self, name: str) -> pl.Series:
+        """Read one column of all files under its own name."""
+        return pl.concat([part.read([name]) for part in self.parts], how="vertical_relaxed").to_series()
+
+    def _needed(self, names: Sequence[str]) -> list[str]:
+        wanted = {need for name in names for need in self.reading.needs(name) if need in self.theirs}
+        return list(dict.fromkeys(self.theirs[name] for name in self.theirs if name in wanted))
+
+    def _rewritten(self, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        there = {our: their for our, their in self.theirs.items() if their in table.columns}
+        table = table.select(pl.col(their).alias(our) for our, their in there.items())
+        return canonical(table, self.reading, self.world).select(names)
+
+
+def open_table(
+    places: Sequence[Place], reading: Reading | None = None, world: World | None = None
+) -> SourceTable:
+    """Open files that together are one table; all have the same columns."""
+    reading = Reading() if reading is None else reading
+    parts = tuple(open_part(place, reading) for place in places)
+    for part in parts[1:]:
+        lacking = [name for name in parts[0].columns if name not in part.columns]
+        if lacking:
+            raise InputError(
+                f"has no column {lacking[0]!r}, which {Path(parts[0].name).name} has; files of one table have the "
+                "same columns",
+                file=part.name,
+                tells=LAYOUT,
+            )
+    return SourceTable(parts, reading, world)
+
+
+def expand_places(given: Sequence[str | Path]) -> list[Place]:
+    """Return the files that names, folders and patterns stand for, in the order of the numbers in their names."""
+    found: list[Place] = []
+    for each in given:
+        text, path = str(each), Path(each)
+        if is_address(text):
+            found.append(text)
+        elif path.is_dir():
+            found += files_in(path)
+        elif glob.has_magic(text) and not path.exists():
+            matched = sorted((Path(name) for name in glob.glob(text, recursive=True)), key=_natural)
+            if not matched:
+                raise InputError("no file is called like that", file=text, tells=LAYOUT)
+            found += [path for path in matched if path.is_file()]
+        else:
+            found.append(path)
+    return found
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return the files of a folder that together are one table; of a package of TIDES, its transactions."""
+    inside = sorted((path for path in folder.rglob("*") if _is_table(path, folder)), key=_natural)
+    if not inside:
+        raise InputError("is a folder without a file of rows", file=folder, tells=LAYOUT)
+    tides = [path for path in inside if path.name.partition(".")[0] == TIDES]
+    if tides:
+        return tides
+    kinds = {format_of(path) for path in inside}
+    if len(kinds) > 1:
+        raise InputError(
+            f"has files of several formats ({', '.join(sorted(kinds))}); name those of one table, for example "
+            f"'{folder}/*{sorted(kinds)[0]}'",
+            file=folder,
+            tells=LAYOUT,
+        )
+    return inside
+
+
+def dataset_name(given: Sequence[str | Path]) -> str:
+    """Return what the ledger calls rows that nobody named: by their file, folder, table, or what patterns share."""
+    first = str(given[0])
+    if is_address(first):
+        return database_address(first).name
+    if len(given) == 1 and not glob.has_magic(first):
+        return Path(first).name
+    shared = commonpath([Path(each).name for each in given]) if len(given) > 1 else Path(first).name
+    return re.split(r"[*?\[]", shared)[0].strip("-_. ") or Path(first).absolute().parent.name
+
+
+def _is_table(path: Path, folder: Path) -> bool:
+    hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    return path.is_file() and not hidden and format_of(path) in SUFFIXES
+
+
+def _natural(path: Path) -> list[tuple[bool, int, str]]:
+    parts = re.split(r"(\d+)", str(path))
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def row_place(heights: Mapping[Place, int], row: int) -> tuple[Place, int]:
+    """Return the file of a row of the whole table (from 1), and the row in it (from 1)."""
+    ends = np.cumsum(list(heights.values()))
+    part = min(int(np.searchsorted(ends, row - 1, side="right")), len(ends) - 1)
+    return list(heights)[part], row - int(ends[part]) + list(heights.values())[part]
+
+
+def require_rows(table: pl.DataFrame, name: Place) -> None:
+    """Refuse a table without rows."""
+    if table.height == 0:
+        raise InputError("has a header but no rows", file=name, tells=EMPTY)

@@ -1,0 +1,142 @@
+"""What the values of a column look like: times and how they are written, places of the world, numbers."""
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from wayveil.errors import ParameterError
+from wayveil.sources.categories import as_categories, distinct_values
+from wayveil.sources.moments import ORDERS, PER_SECOND, parse_moments
+from wayveil.world.locating import PlaceNames, ids_by_code, ids_by_name
+from wayveil.world.world import World
+
+# What the readers of trips take as it is.
+_ISO = r"^\d{4}-\d{2}-\d{2}[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?(Z|[+-]\d{2}:?(\d{2})?))?$"
+# Years that a time of trips may be of, as seconds since 1970.
+_EARLIEST, _LATEST = 631_152_000, 2_524_608_000
+_EXCEL = (25_569, 60_000)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Shares of the values of a column that are something; all of the values that are there.
+
+    moments  a date and a clock, by the order of the date; `dates` and `clocks` those that are only one of them
+    differ   texts that mean two days under two orders
+    numbers  counts since an epoch, by unit
+    places   texts that name a place of the world, by id, code or name
+    """
+
+    name: str
+    filled: float = 0.0
+    distinct: int = 0
+    moments: dict[str, float] = field(default_factory=dict)
+    dates: dict[str, float] = field(default_factory=dict)
+    clocks: float = 0.0
+    iso: float = 0.0
+    zoned: float = 0.0
+    dotted: float = 0.0
+    differ: tuple[str, ...] = ()
+    numbers: dict[str, float] = field(default_factory=dict)
+    places: dict[str, float] = field(default_factory=dict)
+    degrees: float = 0.0
+    typed: bool = False
+
+    @property
+    def time(self) -> float:
+        """Share of values that are a moment in some way of writing."""
+        return max([0.0, *self.moments.values(), *self.numbers.values()])
+
+    @property
+    def date(self) -> float:
+        """Share of values that are a date without a clock."""
+        return max([0.0, *self.dates.values()])
+
+    @property
+    def place(self) -> float:
+        """Share of values that are places of the world, by what most of them are called."""
+        return max([0.0, *self.places.values()])
+
+    def called(self) -> str:
+        """Return what most places are called by; the id where there is no difference."""
+        return max(("id", "code", "name"), key=lambda kind: self.places.get(kind, 0.0))
+
+
+class Profiler:
+    """Looks at columns; the names and codes of a world are listed once."""
+
+    def __init__(self, world: World | None) -> None:
+        self.world = world
+        self.other: dict[str, PlaceNames] = {}
+        if world is not None:
+            self.other["name"] = ids_by_name(world)
+            with contextlib.suppress(ParameterError):
+                self.other["code"] = ids_by_code(world)
+
+    def of(self, column: pl.Series) -> Profile:
+        """Return the profile of a column."""
+        if isinstance(column.dtype, pl.Datetime):
+            zoned = float(column.dtype.time_zone is not None)
+            share = float(column.is_not_null().mean() or 0)  # type: ignore[arg-type]
+            return Profile(column.name, share, moments={"iso": 1.0}, iso=1.0, zoned=zoned, typed=True)
+        text, weight = _weighted(column)
+        if not len(text):
+            return Profile(column.name)
+        shares: dict[str, Any] = {**_times(text, weight), "places": self._places(text, weight)}
+        number = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+        shares["degrees"] = _share((number.abs() <= 180) & text.str.contains(r"[.,]\d"), weight)
+        filled = 1 - float(column.null_count()) / max(len(column), 1)
+        return Profile(column.name, filled, len(text), **shares)
+
+    def _places(self, text: pl.Series, weight: np.ndarray) -> dict[str, float]:
+        if self.world is None:
+            return {}
+        whole = text.str.replace(r"^(\d+)\.0+$", "$1")
+        known = {"id": pl.Series((self.world.index_of(text) >= 0) | (self.world.index_of(whole) >= 0))}
+        known |= {kind: names.find(text).is_not_null() for kind, names in self.other.items()}
+        return {kind: _share(found, weight) for kind, found in known.items()}
+
+
+def _weighted(column: pl.Series) -> tuple[pl.Series, np.ndarray]:
+    distinct, code = distinct_values(as_categories(column))
+    text = distinct.str.strip_chars()
+    weight = np.bincount(code[code >= 0], minlength=len(distinct)).astype(float)
+    there = (text != "").to_numpy()
+    return text.filter(pl.Series(there)), weight[there]
+
+
+def _share(fits: pl.Series, weight: np.ndarray) -> float:
+    return float(weight[fits.fill_null(False).to_numpy()].sum() / weight.sum()) if weight.sum() else 0.0
+
+
+def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
+    number = text.str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
+    if _share(number.is_not_null(), weight) > 0.9 and _share(text.str.len_chars() < 8, weight) > 0.1:
+        alone = parse_moments(text, clock_alone=True)["second"]
+        return {"clocks": _share(alone.is_not_null(), weight)}
+    found: dict[str, Any] = {"moments": {}, "dates": {}, "numbers": {}}
+    read = {order: parse_moments(text, order) for order in ORDERS}
+    for order, moments in read.items():
+        dated, clocked = moments["day"].is_not_null(), moments["second"].is_not_null()
+        if order == "year-month-day":  # 26.09.03 is taken so only where somebody says it
+            dated &= text.str.contains(r"^\D*\d{4}|\p{L}{3}")
+        found["moments"][order] = _share(dated & clocked, weight)
+        found["dates"][order] = _share(dated & ~clocked, weight)
+    one = read["year-month-day"]
+    undated = [moments["day"].is_null() for moments in read.values()]
+    found["clocks"] = _share(undated[0] & undated[1] & undated[2] & one["second"].is_not_null(), weight)
+    found["zoned"] = _share(one["offset"].is_not_null(), weight)
+    found["iso"] = _share(text.str.contains(_ISO), weight)
+    first, second = read["day.month.year"]["day"], read["month/day/year"]["day"]
+    found["differ"] = tuple(text.filter((first != second).fill_null(False)).head(3).to_list())
+    found["dotted"] = _share(text.str.contains(r"^\d{1,2}\.\d{1,2}\."), weight)
+    for unit, parts in PER_SECOND.items():
+        seconds = number // parts
+        found["numbers"][unit] = _share((seconds >= _EARLIEST) & (seconds < _LATEST), weight)
+    days = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    serial = (days > _EXCEL[0]) & (days < _EXCEL[1]) & text.str.contains(r"[.,]\d{3}")
+    found["numbers"]["excel-days"] = _share(serial, weight)
+    return found

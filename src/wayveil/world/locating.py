@@ -1,0 +1,97 @@
+"""Places of a world by something else than their id: a code, a name, or coordinates. All of it is public."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import scipy
+from numpy.typing import NDArray
+
+from wayveil.errors import ParameterError
+from wayveil.world.geo import haversine, project
+from wayveil.world.grid import Grid
+from wayveil.world.world import World
+
+# How far from a place coordinates may be, in metres, where nobody says.
+REACH_METRES = 500.0
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceNames:
+    """Other texts for the places of a world, and the id of each. `shared` are texts of several places: the first by id
+    is meant.
+    """
+
+    ids: pl.DataFrame
+    shared: int
+
+    @classmethod
+    def of(cls, world: World, texts: Iterable[str], ids: Iterable[str]) -> "PlaceNames":
+        """Make the list of pairs of a text and an id that the world knows."""
+        place = world.index_of(list(ids))
+        found = np.where(place >= 0, world.ids[place], "")
+        pairs = pl.DataFrame(
+            {"text": list(texts), "id": found.tolist()}, schema={"text": pl.String, "id": pl.String}
+        )
+        pairs = pairs.filter(pl.col("id") != "")
+        pairs = (
+            pairs.with_columns(text=plain_text(pairs["text"])).filter(pl.col("text") != "").sort("text", "id")
+        )
+        several = pairs.group_by("text").agg(pl.col("id").n_unique()).filter(pl.col("id") > 1).height
+        return cls(pairs.unique("text", keep="first", maintain_order=True), several)
+
+    def find(self, texts: pl.Series) -> pl.Series:
+        """Return the id of each text, null for none."""
+        asked = pl.DataFrame({"text": plain_text(texts)})
+        return asked.join(self.ids, on="text", how="left", maintain_order="left")["id"]
+
+
+def plain_text(text: pl.Series) -> pl.Series:
+    """Return names without capitals, accents, punctuation and repeated blanks."""
+    plain = text.cast(pl.String).str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
+    plain = plain.str.replace_all("ß", "ss").str.replace_all(r"[^\p{L}\p{N}]+", " ")
+    return plain.str.strip_chars()
+
+
+def ids_by_name(world: World) -> PlaceNames:
+    """Return the ids of places by what people call them; stops of a station by their own names too."""
+    below = world.other_names.get("name", {})
+    return PlaceNames.of(world, [*world.names.tolist(), *below], [*world.ids.tolist(), *below.values()])
+
+
+def ids_by_code(world: World) -> PlaceNames:
+    """Return the ids of places by the short codes that are printed at them."""
+    codes = world.other_names.get("code", {})
+    if not codes:
+        raise ParameterError(
+            "this world knows no codes of its places; give the feed, whose stops have stop_code"
+        )
+    return PlaceNames.of(world, codes, codes.values())
+
+
+def reach_of(world: World) -> float:
+    """Return how far from a place coordinates may be; on a grid, as far as the corner of a cell and a little more."""
+    return 0.75 * world.layout.longer_side if isinstance(world, Grid) else REACH_METRES
+
+
+def locate(
+    world: World, lat: NDArray[np.float64], lon: NDArray[np.float64], reach: float | None = None
+) -> NDArray[np.int32]:
+    """Return the place that coordinates lie in, or the nearest one within `reach` metres; -1 for none."""
+    inside = getattr(world, "contains", None)
+    if inside is not None:
+        return np.asarray(inside(lat, lon), np.int32)
+    places = getattr(world, "lat", None), getattr(world, "lon", None)
+    if places[0] is None or places[1] is None:
+        raise ParameterError(
+            "rows with coordinates need a world that has coordinates: a feed, zones or a grid of cells"
+        )
+    missing = ~(np.isfinite(lat) & np.isfinite(lon)) | ((lat == 0) & (lon == 0))
+    origin = (float(places[0].mean()), float(places[1].mean()))
+    tree = scipy.spatial.cKDTree(np.column_stack(project(places[0], places[1], origin=origin)))
+    points = project(np.where(missing, origin[0], lat), np.where(missing, origin[1], lon), origin=origin)
+    nearest = np.asarray(tree.query(np.column_stack(points))[1], np.int32)
+    away = haversine(lat, lon, places[0][nearest], places[1][nearest])
+    near = ~missing & (away <= (reach_of(world) if reach is None else reach))
+    return np.where(near, nearest, -1).astype(np.int32)

@@ -1,0 +1,496 @@
+"""The corpus: one truth in many files. Each entry writes a file and says what kind of rows it holds."""
+
+import bz2
+import gzip
+import json
+import lzma
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import truth
+from truth import DUTCH, ENGLISH, FRENCH, GERMAN, SPANISH, named, write_text
+
+ZONE = "Europe/London"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file: what writes it (and returns what is given to `check`), and the clean rows that it must be read as."""
+
+    write: Callable[[Path, pl.DataFrame], str]
+    kind: str = "pairs"
+    riders: bool = True
+    trip_ids: bool = True
+
+
+def _text(table_of, name="rides.csv", **written):
+    def write(folder, rides):
+        write_text(table_of(rides), folder / name, **written)
+        return name
+
+    return write
+
+
+def _pairs(times="%Y-%m-%dT%H:%M:%S", **names):
+    return lambda rides: named(rides, times, **names)
+
+
+def _packed(suffix, pack):
+    def write(folder, rides):
+        (folder / f"rides.csv{suffix}").write_bytes(pack(named(rides, **ENGLISH).write_csv().encode()))
+        return f"rides.csv{suffix}"
+
+    return write
+
+
+def _zst(content):
+    import zstandard
+
+    return zstandard.compress(content)
+
+
+def _zip(folder, rides):
+    with zipfile.ZipFile(folder / "2026-rides.zip", "w") as archive:
+        archive.writestr("2026-rides.csv", named(rides, **ENGLISH).write_csv())
+    return "2026-rides.zip"
+
+
+def _frame(name, write):
+    def made(folder, rides):
+        write(rides, folder / name)
+        return name
+
+    return made
+
+
+def _excel(rides, path):
+    path.unlink(missing_ok=True)
+    rides.select(
+        pl.col("rider_id").alias("Card"),
+        pl.col("origin").alias("Entry Station"),
+        pl.col("start").alias("Entry Time"),
+        pl.col("destination").alias("Exit Station"),
+        pl.col("end").alias("Exit Time"),
+    ).write_excel(path, worksheet="Trips 2026")
+
+
+def _ods(rides, path):
+    """The least OpenDocument sheet that a reader takes."""
+    table = named(rides, **ENGLISH)
+    rows = [table.columns, *table.rows()]
+    cells = "".join(
+        "<table:table-row>"
+        + "".join(
+            f'<table:table-cell office:value-type="string"><text:p>{cell}</text:p></table:table-cell>'
+            for cell in row
+        )
+        + "</table:table-row>"
+        for row in rows
+    )
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "table", "text")
+    )
+    content = (
+        f'<?xml version="1.0" encoding="UTF-8"?><office:document-content {spaces} office:version="1.2"><office:body>'
+        f'<office:spreadsheet><table:table table:name="Rides">{cells}</table:table></office:spreadsheet>'
+        "</office:body></office:document-content>"
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", content)
+        archive.writestr(
+            "META-INF/manifest.xml",
+            '<?xml version="1.0"?><manifest:manifest xmlns:manifest='
+            '"urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>',
+        )
+
+
+def _bikes(rides):
+    """As Citi Bike and Divvy publish rides since 2020."""
+    return rides.select(
+        pl.col("trip_id").alias("ride_id"),
+        pl.lit("classic_bike").alias("rideable_type"),
+        pl.col("start").dt.strftime("%Y-%m-%d %H:%M:%S.123").alias("started_at"),
+        pl.col("end").dt.strftime("%Y-%m-%d %H:%M:%S.456").alias("ended_at"),
+        pl.col("origin_name").alias("start_station_name"),
+        pl.col("origin").alias("start_station_id"),
+        pl.col("destination_name").alias("end_station_name"),
+        pl.col("destination").alias("end_station_id"),
+        pl.col("origin_lat").alias("start_lat"),
+        pl.col("origin_lon").alias("start_lng"),
+        pl.col("destination_lat").alias("end_lat"),
+        pl.col("destination_lon").alias("end_lng"),
+        pl.lit("member").alias("member_casual"),
+    )
+
+
+def _old_bikes(rides):
+    """As Citi Bike published rides before: tripduration, starttime, stoptime."""
+    return rides.select(
+        (pl.col("end") - pl.col("start")).dt.total_seconds().alias("tripduration"),
+        pl.col("start").dt.strftime("%-m/%-d/%Y %H:%M:%S").alias("starttime"),
+        pl.col("end").dt.strftime("%-m/%-d/%Y %H:%M:%S").alias("stoptime"),
+        pl.col("origin").alias("start station id"),
+        pl.col("origin_name").alias("start station name"),
+        pl.col("origin_lat").alias("start station latitude"),
+        pl.col("origin_lon").alias("start station longitude"),
+        pl.col("destination").alias("end station id"),
+        pl.col("destination_name").alias("end station name"),
+        pl.lit(17).alias("bikeid"),
+        pl.lit("Subscriber").alias("usertype"),
+        pl.lit(1980).alias("birth year"),
+    )
+
+
+def _clipper(rides):
+    return rides.select(
+        pl.col("rider_id").alias("clippercardid"),
+        pl.lit("GG").alias("tripsequenceid"),
+        pl.col("origin_name").alias("tagonlocation_name"),
+        pl.col("start").dt.strftime("%Y-%m-%d %H:%M:%S").alias("tagontime_time"),
+        pl.col("destination_name").alias("tagofflocation_name"),
+        pl.col("end").dt.strftime("%Y-%m-%d %H:%M:%S").alias("tagofftime_time"),
+        pl.lit("2.50").alias("fareamount"),
+    )
+
+
+def _apart(date, clock, **names):
+    """Date and clock in two columns."""
+
+    def table(rides):
+        return rides.select(
+            pl.col("rider_id").alias(names["rider"]),
+            pl.col("origin").alias(names["origin"]),
+            pl.col("start").dt.strftime(date).alias(names["start_date"]),
+            pl.col("start").dt.strftime(clock).alias(names["start"]),
+            pl.col("destination").alias(names["destination"]),
+            pl.col("end").dt.strftime(date).alias(names["end_date"]),
+            pl.col("end").dt.strftime(clock).alias(names["end"]),
+        )
+
+    return table
+
+
+def _counted(parts):
+    def table(rides):
+        moments = [truth.epoch(rides, name, ZONE, parts).alias(f"{name}_ts") for name in ("start", "end")]
+        return rides.select(
+            pl.col("rider_id").alias("user"), from_stop="origin", to_stop="destination"
+        ).with_columns(moments)
+
+    return table
+
+
+def _zoned(rides):
+    at = {name: [truth.utc(each, ZONE) for each in rides[name]] for name in ("start", "end")}
+    return rides.select("rider_id", "origin", "destination").with_columns(
+        started_at=pl.Series(at["start"]), ended_at=pl.Series(at["end"])
+    )
+
+
+def _lines(rides):
+    rows = named(rides, **ENGLISH).rows(named=True)
+    return "\n".join(map(json.dumps, rows)) + "\n"
+
+
+def _calls(**names):
+    def table(rides):
+        return truth.visits(rides).select(
+            (pl.col(our).dt.strftime("%d/%m/%Y %H:%M:%S") if our == "event_time" else pl.col(our)).alias(
+                their
+            )
+            for our, their in names.items()
+        )
+
+    return table
+
+
+def _taps(times="%Y-%m-%d %H:%M:%S", **names):
+    def table(rides):
+        return truth.taps(rides).select(
+            (pl.col(our).dt.strftime(times) if our == "event_time" else pl.col(our)).alias(their)
+            for our, their in names.items()
+        )
+
+    return table
+
+
+def _with_exits(rides):
+    """Check-ins and check-outs in rows of their own, as Dutch and Seattle cards have them."""
+    halves = [
+        rides.select(
+            pl.col("rider_id").alias("Kaartnummer"),
+            pl.lit(word).alias("Transactie type"),
+            pl.col(place).alias("Halte"),
+            pl.col(at).dt.strftime("%d-%m-%Y %H:%M:%S").alias("Tijdstip"),
+        )
+        for word, place, at in (("Check-in", "origin", "start"), ("Check-uit", "destination", "end"))
+    ]
+    return pl.concat(halves)
+
+
+def _sube(rides):
+    return rides.select(
+        pl.col("rider_id").alias("id_tarjeta"),
+        pl.col("start").dt.strftime("%d/%m/%Y").alias("fecha"),
+        pl.col("start").dt.strftime("%H:%M:%S").alias("hora"),
+        pl.col("origin").alias("id_parada"),
+        pl.lit(12).alias("id_linea"),
+    )
+
+
+def _tides(folder, rides):
+    package = folder / "tides"
+    package.mkdir(exist_ok=True)
+    table = rides.select(
+        pl.int_range(pl.len()).cast(pl.String).alias("transaction_id"),
+        pl.col("start").dt.strftime("%Y-%m-%d").alias("service_date"),
+        pl.col("start").dt.strftime("%Y-%m-%dT%H:%M:%S").alias("event_timestamp"),
+        pl.lit(2.5).alias("amount"),
+        pl.lit("Enter").alias("fare_action"),
+        pl.lit("false").alias("fare_capped"),
+        pl.col("origin").alias("stop_id"),
+        pl.col("rider_id").alias("token_id"),
+    )
+    table.write_csv(package / "fare_transactions.csv")
+    (package / "datapackage.json").write_text("{}")
+    return "tides"
+
+
+def _months(folder, rides, order=lambda names: names):
+    """A folder of files, one for every five days."""
+    parts = folder / "months"
+    parts.mkdir(exist_ok=True)
+    table = rides.with_row_index("at")
+    for number, (_, part) in enumerate(sorted(table.group_by(pl.col("at") // 40))):
+        named(part, "%d.%m.%Y %H:%M:%S", **GERMAN).write_csv(
+            parts / f"fahrten-{number + 1}.csv", separator=";"
+        )
+    return "months"
+
+
+def _sqlite(folder, rides):
+    truth.write_sqlite(
+        {"rides": named(rides, **ENGLISH), "notes": pl.DataFrame({"a": ["x"]})}, folder / "city.db"
+    )
+    return "sqlite:///city.db?table=rides"
+
+
+def _duckdb(folder, rides):
+    import duckdb
+
+    (folder / "city.duckdb").unlink(missing_ok=True)
+    with duckdb.connect(str(folder / "city.duckdb")) as connection:
+        connection.register("given", named(rides, **ENGLISH).to_arrow())
+        connection.execute("CREATE TABLE rides AS SELECT * FROM given")
+    return "city.duckdb"
+
+
+def _mds(folder, rides):
+    (folder / "trips.json").write_text(truth.mds(rides, ZONE))
+    return "trips.json"
+
+
+def _write_lines(folder, rides):
+    (folder / "rides.jsonl").write_text(_lines(rides))
+    return "rides.jsonl"
+
+
+def _headless(rides):
+    return named(rides, "%Y-%m-%d %H:%M:%S", **ENGLISH)
+
+
+def _without_header(folder, rides):
+    text = _headless(rides).select("Tap On Stop", "Tap Off Stop", "Tap On Time", "Tap Off Time").write_csv()
+    (folder / "export.csv").write_text(text.split("\n", 1)[1])
+    return "export.csv"
+
+
+APART = {
+    "rider": "Karten-Nr",
+    "origin": "Von",
+    "start_date": "Startdatum",
+    "start": "Startzeit",
+    "destination": "Nach",
+    "end_date": "Enddatum",
+    "end": "Endzeit",
+}
+SHORT = {"rider_id": "user", "origin": "from", "destination": "to", "start": "tap_on", "end": "tap_off"}
+NO_TRIPS = {key: value for key, value in ENGLISH.items() if key != "trip_id"}
+BY_NAME = {**NO_TRIPS, "origin_name": "Tap On Stop", "destination_name": "Tap Off Stop"}
+BY_NAME = {our: their for our, their in BY_NAME.items() if our not in ("origin", "destination")}
+
+CORPUS: dict[str, Entry] = {
+    # how text is written
+    "clean": Entry(_text(truth.clean)),
+    "semicolons in windows-1252": Entry(_text(_pairs(**GERMAN), encoding="windows-1252", separator=";")),
+    "accents in windows-1252": Entry(
+        _text(_pairs(**FRENCH), encoding="windows-1252", separator=";"), trip_ids=False
+    ),
+    "utf-16 with tabs": Entry(_text(_pairs(**ENGLISH), encoding="utf-16", separator="\t")),
+    "utf-8 with a mark": Entry(_text(_pairs(**ENGLISH), encoding="utf-8-sig")),
+    "bars": Entry(_text(_pairs(**ENGLISH), separator="|")),
+    "tabs": Entry(_text(_pairs(**ENGLISH), "rides.tsv", separator="\t")),
+    "quotes around everything": Entry(_text(_pairs(**ENGLISH), quote="always")),
+    "lines before the header": Entry(
+        _text(_pairs(**ENGLISH), before="Export of 2026-10-01\nCity of Doggerbank\n\n")
+    ),
+    "named .txt": Entry(_text(_pairs(**ENGLISH), "rides.txt", separator=";")),
+    "without header": Entry(_without_header, riders=False, trip_ids=False),
+    "gzip": Entry(_packed(".gz", gzip.compress)),
+    "bzip2": Entry(_packed(".bz2", bz2.compress)),
+    "xz": Entry(_packed(".xz", lzma.compress)),
+    "zstd": Entry(_packed(".zst", _zst)),
+    "zip of one csv": Entry(_zip),
+    # languages and names
+    "english": Entry(_text(_pairs(**ENGLISH))),
+    "german": Entry(_text(_pairs("%d.%m.%Y %H:%M:%S", **GERMAN), separator=";")),
+    "french": Entry(_text(_pairs("%d/%m/%Y %H:%M:%S", **FRENCH), separator=";"), trip_ids=False),
+    "spanish": Entry(_text(_pairs("%d/%m/%Y %H:%M:%S", **SPANISH), separator=";"), trip_ids=False),
+    "dutch": Entry(_text(_pairs("%d-%m-%Y %H:%M:%S", **DUTCH), separator=";"), trip_ids=False),
+    "italian": Entry(
+        _text(
+            _pairs(
+                "%d/%m/%Y %H:%M:%S",
+                rider_id="Tessera",
+                origin="Fermata partenza",
+                start="Ora partenza",
+                destination="Fermata arrivo",
+                end="Ora arrivo",
+            )
+        ),
+        trip_ids=False,
+    ),
+    "portuguese": Entry(
+        _text(
+            _pairs(
+                "%d/%m/%Y %H:%M:%S",
+                rider_id="Cartão",
+                origin="Paragem de origem",
+                start="Hora embarque",
+                destination="Paragem de destino",
+                end="Hora desembarque",
+            )
+        ),
+        trip_ids=False,
+    ),
+    "times called like stops": Entry(_text(_pairs("%Y-%m-%d %H:%M:%S", **SHORT)), trip_ids=False),
+    "stops by name": Entry(_text(_pairs(**BY_NAME)), trip_ids=False),
+    "stops by name in capitals": Entry(
+        _text(lambda rides: named(rides.with_columns(pl.col("^.*_name$").str.to_uppercase()), **BY_NAME)),
+        trip_ids=False,
+    ),
+    # times
+    "month/day with AM and PM": Entry(_text(_pairs("%-m/%-d/%Y %-I:%M:%S %p", **ENGLISH))),
+    "day/month": Entry(_text(_pairs("%d/%m/%Y %H:%M:%S", **ENGLISH))),
+    "names of months": Entry(_text(_pairs("%d-%b-%Y %H:%M:%S", **ENGLISH))),
+    "month first by name": Entry(_text(_pairs("%b %d, %Y %I:%M:%S %p", **ENGLISH), separator=";")),
+    "two digits of the year": Entry(_text(_pairs("%d.%m.%y %H:%M:%S", **ENGLISH))),
+    "no marks in times": Entry(_text(_pairs("%Y%m%d%H%M%S", **ENGLISH))),
+    "slashes, year first": Entry(_text(_pairs("%Y/%m/%d %H:%M:%S", **ENGLISH))),
+    "seconds since 1970": Entry(_text(_counted(1)), trip_ids=False),
+    "milliseconds": Entry(_text(_counted(1000)), trip_ids=False),
+    "microseconds": Entry(_text(_counted(10**6)), trip_ids=False),
+    "UTC": Entry(_text(_zoned), trip_ids=False),
+    "date and clock apart": Entry(
+        _text(_apart("%d.%m.%Y", "%H:%M:%S", **APART), separator=";"), trip_ids=False
+    ),
+    "compact date and clock": Entry(_text(_apart("%Y%m%d", "%H%M%S", **APART)), trip_ids=False),
+    # formats
+    "parquet": Entry(_frame("rides.parquet", lambda r, p: named(r, **ENGLISH).write_parquet(p))),
+    "typed parquet": Entry(
+        _frame(
+            "typed.parquet",
+            lambda r, p: r.select(
+                "rider_id", "origin", "destination", started="start", ended="end"
+            ).write_parquet(p),
+        ),
+        trip_ids=False,
+    ),
+    "arrow": Entry(_frame("rides.arrow", lambda r, p: named(r, **ENGLISH).write_ipc(p))),
+    "feather": Entry(_frame("rides.feather", lambda r, p: named(r, **ENGLISH).write_ipc(p))),
+    "excel": Entry(_frame("rides.xlsx", _excel), trip_ids=False),
+    "opendocument": Entry(_frame("rides.ods", _ods)),
+    "sqlite": Entry(_sqlite),
+    "duckdb": Entry(_duckdb),
+    "json lines": Entry(_write_lines),
+    "MDS trips": Entry(_mds, riders=False),
+    # layouts
+    "Citi Bike": Entry(_text(_bikes), riders=False),
+    "Citi Bike before 2020": Entry(_text(_old_bikes), riders=False, trip_ids=False),
+    "Clipper": Entry(_text(_clipper), trip_ids=False),
+    "Oyster": Entry(
+        _text(
+            _pairs(
+                "%d-%b-%Y %H:%M:%S",
+                rider_id="prestigeid",
+                origin="StartStn",
+                start="EntTime",
+                destination="EndStation",
+                end="ExTime",
+            )
+        ),
+        trip_ids=False,
+    ),
+    "calls of journeys": Entry(
+        _text(
+            _calls(
+                trip_id="Journey No",
+                rider_id="Smart Card ID",
+                stop_id="Stop Code",
+                seq="Order",
+                event_time="Timestamp",
+            )
+        ),
+        "calls",
+    ),
+    "calls in german": Entry(
+        _text(
+            _calls(
+                trip_id="Fahrt",
+                rider_id="Karte",
+                stop_id="Haltestelle",
+                seq="Reihenfolge",
+                event_time="Zeitpunkt",
+            ),
+            separator=";",
+        ),
+        "calls",
+    ),
+    "ORCA": Entry(
+        _text(
+            _taps(
+                "%m/%d/%Y %I:%M:%S %p",
+                rider_id="CSN",
+                event_time="Transaction Date Time",
+                stop_id="Boarding Stop ID",
+            )
+        ),
+        "taps",
+    ),
+    "MTA": Entry(
+        _text(_taps(rider_id="card_serial", event_time="swipe_timestamp", stop_id="station_id")),
+        "taps",
+    ),
+    "SUBE": Entry(_text(_sube), "taps"),
+    "OV-chipkaart": Entry(_text(_with_exits, separator=";"), "taps"),
+    "TIDES": Entry(_tides, "taps"),
+    "taps with decimal commas": Entry(
+        _text(
+            lambda rides: _taps(
+                "%d.%m.%Y %H:%M:%S", rider_id="Karte", event_time="Zeit", lat="Breite", lon="Länge"
+            )(rides).with_columns(
+                pl.col("Breite", "Länge").cast(pl.String).str.replace(".", ",", literal=True)
+            ),
+            separator=";",
+            encoding="windows-1252",
+        ),
+        "taps",
+    ),
+    "a folder of files": Entry(_months),
+    "a pattern of files": Entry(lambda folder, rides: _months(folder, rides) + "/fahrten-*.csv"),
+}
