@@ -60,6 +60,11 @@ MENU: Final = {
     "trajectories": Entry("trips as points for scikit-mobility; points of a grid are drawn in their cells"),
     "trie": Entry("the n-grams of a release as nested JSON"),
     "registry": Entry("a draft for the public registry of differential-privacy deployments", stated=True),
+    "dpia": Entry(
+        "a draft data protection impact assessment (GDPR), as Markdown; `--with risk=risk.txt` adds attacks",
+        stated=True,
+    ),
+    "ccpa": Entry("a de-identification statement (California), as Markdown", stated=True),
 }
 
 

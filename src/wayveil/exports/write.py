@@ -24,6 +24,7 @@ from wayveil.exports.od import write_od, write_od_month
 from wayveil.exports.omx import write_omx
 from wayveil.exports.parts import judge_format
 from wayveil.exports.registry import write_registry
+from wayveil.exports.statements import write_ccpa, write_dpia
 from wayveil.exports.station_activities import HOURS, write_station_activities
 from wayveil.exports.tides import write_tides
 from wayveil.exports.trajectories import write_trajectories
@@ -48,6 +49,8 @@ FORMATS: Final[dict[str, Writer]] = {
     "trajectories": write_trajectories,
     "trie": write_trie,
     "registry": write_registry,
+    "dpia": write_dpia,
+    "ccpa": write_ccpa,
 }
 
 

@@ -175,6 +175,7 @@ def restate(datasheet: Datasheet, **said: str) -> Datasheet:
         "purpose": (basic := dict(basic), "intended_use"),
         "region": (basic, "data_product_region"),
         "contact": (made := Datasheet(datasheet), "contact"),
+        "risk": (made, "risk"),  # a file for an impact assessment
     }
     for key, value in said.items():
         if key not in places:

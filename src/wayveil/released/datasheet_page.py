@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, UndefinedError
 
 from wayveil.errors import InputError, decimal
+from wayveil.released.officer import Usefulness, officer_lines
 from wayveil.released.released_trips import NOT_STATED, Datasheet
 
 _SPEND_TITLES = {
@@ -159,8 +160,8 @@ def _fraction(value: object) -> Fraction | None:
         return None
 
 
-def datasheet_page(datasheet: Datasheet) -> str:
-    """A self-contained HTML page: no script, nothing from elsewhere."""
+def datasheet_page(datasheet: Datasheet, use: Usefulness | None = None) -> str:
+    """Return a self-contained HTML page, without script: ten lines for the officer to sign, the rest as an annex."""
     try:
         basic = datasheet["deployment"]["basic"]
         curators = (each["data_curator_name"] for each in basic["data_curators"])
@@ -173,6 +174,7 @@ def datasheet_page(datasheet: Datasheet) -> str:
                 name=basic["name"],
                 origin=" · ".join(filter(None, origin)),
                 view=DatasheetView.of(datasheet),
+                lines=officer_lines(datasheet, use or Usefulness()),
             )
         )
     except (KeyError, TypeError, ValueError, AttributeError, UndefinedError) as error:

@@ -147,6 +147,8 @@ class Hold:
         policy, days = ledger.policy(dataset), self.reservation.days
         if policy is not None and policy.unit is not None:
             facts["spent_so_far_for"] = policy.unit
+        if policy is not None and policy.total_epsilon is not None:
+            facts["allowed"] = plain(policy.total_epsilon)
         if days is not None:
             facts["days"] = str(days)
             for span in (span for span in ledger.spans(dataset) if span.days.meets(days)):

@@ -17,11 +17,22 @@ from wayveil.files import whole_folder
 from wayveil.privacy.keys import public_text, signing_key
 from wayveil.privacy.ledger.conversion import Terms
 from wayveil.released.datasheet_page import datasheet_page
+from wayveil.released.officer import Usefulness
 from wayveil.released.verification import FORMAT, MANIFEST, SIGNATURE, hash_file
 from wayveil.releases.store import ACCURACY, AGAIN, DATASHEET, PLAN, TRIPS, WORLD, load_parts
 from wayveil.showing import show
 from wayveil.trips.visits import write_joined, write_visits
 from wayveil.world.world import World
+
+
+def usefulness(release: JudgedRelease) -> Usefulness:
+    """Return what the first page of the datasheet says of the release's numbers."""
+    verdicts = release.accuracy.verdicts
+    return Usefulness(
+        [each.what for each in verdicts if each.useful],
+        [each.what for each in verdicts if not each.useful],
+        release.released_trips,
+    )
 
 
 def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = None) -> Path:
@@ -49,7 +60,9 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
                 write_visits(release.accuracy.again, draft / AGAIN)
             (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
             (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
-            (draft / "datasheet.html").write_text(datasheet_page(release.datasheet), encoding="utf-8")
+            (draft / "datasheet.html").write_text(
+                datasheet_page(release.datasheet, usefulness(release)), encoding="utf-8"
+            )
             hashes = {path.name: hash_file(path) for path in sorted(draft.iterdir())}
             manifest = json.dumps(
                 {"format": FORMAT, "files": hashes, "public_key": public_text(signer)}, indent=2

@@ -1,0 +1,151 @@
+"""The first page of a datasheet: ten lines that a privacy officer reads and signs, everything else in an annex."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp
+from typing import Any
+
+from wayveil.errors import decimal
+from wayveil.released.released_trips import NOT_STATED
+
+# Kinds of questions named on the page; the annex and the report have all of them.
+MOST_NAMED = 4
+_BOUNDS = {
+    "max_trips": "at most {} trips of each are counted",
+    "max_taps": "at most {} taps of each are counted",
+    "max_visits": "at most {} visits of each are counted",
+    "seconds": "within any {} seconds",
+    "length": "any {} visits in a row",
+}
+
+
+@dataclass(frozen=True)
+class Usefulness:
+    """What a release knows of its own numbers: kinds of questions it answers, those it does not, and its trips."""
+
+    fit: Sequence[str] = ()
+    unfit: Sequence[str] = ()
+    trips: int | None = None
+
+
+def officer_lines(sheet: Mapping[str, Any], use: Usefulness) -> list[tuple[str, str]]:
+    """Return ten lines: who, whose data, days, size, unit, epsilon, spent, an example, fit for, not fit for."""
+    basic, stated = sheet["deployment"]["basic"], sheet["guarantee"]
+    ledger: Mapping[str, Any] = sheet.get("ledger") or {}
+    curators = ", ".join(each["data_curator_name"] for each in basic["data_curators"])
+    unit = str(stated["unit"])
+    return [
+        (
+            "Published by",
+            f"{curators}, {basic['publication_date']}. Contact: {sheet.get('contact', NOT_STATED)}.",
+        ),
+        (
+            "Whose data",
+            f"{basic['name']}; region: {basic.get('data_product_region', NOT_STATED)}.{_simulated(sheet)}",
+        ),
+        ("Days", str(ledger.get("days", "not stated in the plan; all that the files held"))),
+        ("How many", _size(sheet, use.trips)),
+        ("Who is protected", f"one {unit}{_bounds(stated.get('bounds') or {})}"),
+        ("How strongly", _strength(sheet)),
+        ("Spent and allowed", _spent(ledger, unit)),
+        ("For example", _example(sheet)),
+        (
+            "Fit for",
+            f"{basic.get('intended_use', NOT_STATED)}; {_named(use.fit, 'no kind of question was judged')}",
+        ),
+        (
+            "Not fit for",
+            f"{_named(use.unfit, 'nothing that was judged')}; facts about groups larger than one {unit}",
+        ),
+    ]
+
+
+def _simulated(sheet: Mapping[str, Any]) -> str:
+    return "".join(
+        f" {str(words)[:1].upper()}{str(words)[1:]}." for words in (sheet.get("source") or {}).values()
+    )
+
+
+def _size(sheet: Mapping[str, Any], trips: int | None) -> str:
+    """Return the released number of trips with the noise on it; no other number of the data is known."""
+    if trips is None:
+        return "see the release"
+    noise = next((row.get("error_95") for row in sheet["spends"] if row["label"] == "number of trips"), None)
+    within = (
+        ""
+        if noise is None
+        else f", a number with noise: the counted one lies within {noise:,} in 95 of 100 cases"
+    )
+    return f"{trips:,} private trips{within}"
+
+
+def _bounds(bounds: Mapping[str, Any]) -> str:
+    said = [words.format(bounds[key]) for key, words in _BOUNDS.items() if bounds.get(key) is not None]
+    return "".join(f"; {words}" for words in said)
+
+
+def _strength(sheet: Mapping[str, Any]) -> str:
+    stated = sheet["guarantee"]
+    if not sheet.get("private", False):
+        return f"NOT PRIVATE: {'; '.join(sheet.get('not_private_because') or ())}"
+    epsilon = _epsilon(stated)
+    amount = f"rho {decimal(Fraction(stated['rho']))}" if epsilon is None else f"epsilon {decimal(epsilon)}"
+    delta = Fraction(str(stated.get("delta", 0)))
+    but = f", but for a chance of {float(delta):g} (delta)" if delta else ""
+    factor = (
+        ""
+        if epsilon is None
+        else f": nothing seen is more than {_factor(epsilon)} times as likely with or without that unit in the data"
+    )
+    return f"{amount}{factor}{but}"
+
+
+def _spent(ledger: Mapping[str, Any], unit: str) -> str:
+    if not ledger:
+        return "no ledger was kept: nobody adds this release to others of the same people"
+    allowed = ledger.get("allowed")
+    limit = (
+        "; the limit is per span of data, see the ledger"
+        if allowed is None
+        else f" of {_plain(allowed)} allowed"
+    )
+    span = f" on data of {ledger['data_of']}" if "data_of" in ledger else ""
+    return f"{_plain(ledger['spent_so_far'])}{limit}, for one {ledger.get('spent_so_far_for', unit)}{span}"
+
+
+def _example(sheet: Mapping[str, Any]) -> str:
+    epsilon = _epsilon(sheet["guarantee"])
+    if epsilon is None or not sheet.get("private", False):
+        return "none: no epsilon is claimed"
+    sure, unsure = _after(0.5, epsilon), _after(0.01, epsilon)
+    return (
+        "Somebody thinks it as likely as not (50 %) that Ana is in the data. After this release she can be "
+        f"{sure:.0%} sure at most, and {1 - sure:.0%} at least. From 1 % she can come to {unsure:.1%} at most"
+    )
+
+
+def _after(before: float, epsilon: Fraction) -> float:
+    """Return the most that an observer can believe after a release, by Bayes' rule."""
+    odds = before / (1 - before) * exp(min(float(epsilon), 100.0))
+    return odds / (1 + odds)
+
+
+def _epsilon(stated: Mapping[str, Any]) -> Fraction | None:
+    return None if stated.get("epsilon") in (None, "") else Fraction(str(stated["epsilon"]))
+
+
+def _factor(epsilon: Fraction) -> str:
+    factor = exp(min(float(epsilon), 100.0))
+    return f"{factor:.2f}" if factor < 10 else f"{factor:,.0f}"
+
+
+def _plain(value: object) -> str:
+    return decimal(Fraction(str(value)))
+
+
+def _named(kinds: Sequence[str], nothing: str) -> str:
+    if not kinds:
+        return nothing
+    more = f" and {len(kinds) - MOST_NAMED} more (annex)" if len(kinds) > MOST_NAMED else ""
+    return ", ".join(kinds[:MOST_NAMED]) + more
