@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.recording import AuditGate, Measures, Subject
+from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
@@ -58,13 +59,23 @@ def only_in_audits(gate: Gate) -> None:
         raise OnlyInAuditsError("this is broken on purpose and protects nobody: it runs in audits only")
 
 
-class _BrokenGate(Gate):
+class BrokenGate(Gate):
+    """A gate with a mistake in it, which works in audits only."""
+
     def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None, **options: Any) -> None:
         only_in_audits(self)
         super().__init__(unit, budget, bits, **options)
 
 
-class _HalfNoise(_BrokenGate):
+def _answer(question: Question, exact: SparseCounts, noise: int) -> NoisyCounts:
+    """Answer with one value of noise in every cell, above the threshold where there is one."""
+    counts = np.full(question.universe, noise)
+    counts[exact.keys] += exact.counts
+    over = np.flatnonzero(counts >= (counts.min() if question.threshold is None else question.threshold))
+    return NoisyCounts(question, over, counts[over])
+
+
+class _HalfNoise(BrokenGate):
     """Draws noise of half the scale that was booked."""
 
     def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
@@ -72,26 +83,23 @@ class _HalfNoise(_BrokenGate):
         return NoisyCounts(question, noisy.keys, noisy.counts)
 
 
-class _WholePrice(_BrokenGate):
+class _WholePrice(BrokenGate):
     """Every question gets the noise of the whole budget instead of its share."""
 
     def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         return super().scale(contribution, self.budget.total)
 
 
-class _SilentEnd(_BrokenGate):
+class _SilentEnd(BrokenGate):
     """The last question is answered without noise."""
 
     def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
         if self.budget.remaining > 0:
             return super().answer(question, exact)
-        counts = np.zeros(question.universe, np.int64)
-        counts[exact.keys] = exact.counts
-        over = np.flatnonzero(counts >= (counts.min() if question.threshold is None else question.threshold))
-        return NoisyCounts(question, over, counts[over])
+        return _answer(question, exact, 0)
 
 
-class _EmptySkipped(_BrokenGate):
+class _EmptySkipped(BrokenGate):
     """Only cells that somebody is in are noised."""
 
     def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
@@ -104,7 +112,7 @@ class _EmptySkipped(_BrokenGate):
         return NoisyCounts(question, np.arange(question.universe), counts)
 
 
-class _ZerosSpecial(_BrokenGate):
+class _ZerosSpecial(BrokenGate):
     """Cells that are truly empty must pass a threshold twice as high, or are set to zero when below it."""
 
     def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
@@ -116,14 +124,14 @@ class _ZerosSpecial(_BrokenGate):
         return NoisyCounts(question, noisy.keys[~weak], noisy.counts[~weak])
 
 
-class _NoBound(_BrokenGate):
+class _NoBound(BrokenGate):
     """Counts everything that a unit did."""
 
     def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
         return trips if rule is None else rule.apply(trips)
 
 
-class _HeavyUnbounded(_BrokenGate):
+class _HeavyUnbounded(BrokenGate):
     """Riders with more than eight trips are taken for machines, and their trips for trips of nobody."""
 
     def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
@@ -134,17 +142,14 @@ class _HeavyUnbounded(_BrokenGate):
         return super().bound(replace(trips, rider=np.where(heavy, -1, trips.rider)), rule)
 
 
-class _NoNoise(_BrokenGate):
+class _NoNoise(BrokenGate):
     """Histograms are answered without noise."""
 
     def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
-        counts = np.zeros(question.universe, np.int64)
-        counts[exact.keys] = exact.counts
-        over = np.flatnonzero(counts >= (counts.min() if question.threshold is None else question.threshold))
-        return NoisyCounts(question, over, counts[over])
+        return _answer(question, exact, 0)
 
 
-class _NoisePerTrip(_BrokenGate):
+class _NoisePerTrip(BrokenGate):
     """Draws the noise that would cover one trip of a unit, not all of them."""
 
     def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
@@ -155,7 +160,7 @@ class _NoisePerTrip(_BrokenGate):
         return NoisyCounts(question, noisy.keys, noisy.counts)
 
 
-class _SameSurvivors(_BrokenGate):
+class _SameSurvivors(BrokenGate):
     """Which empty cells pass a threshold is drawn from the same words for every question of a run."""
 
     def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
@@ -174,7 +179,7 @@ class _SameSurvivors(_BrokenGate):
         return NoisyCounts(question, keys[order], np.concatenate([counted[over], value])[order])
 
 
-class _DrawnAgain(_BrokenGate):
+class _DrawnAgain(BrokenGate):
     """A lost task is run again and draws anew which trips of a rider count; what it had sent before counts too."""
 
     def bound(self, trips: Trips, rule: LegalityRule | None = None) -> Trips:
@@ -184,7 +189,7 @@ class _DrawnAgain(_BrokenGate):
         return everybody.take(np.isin(everybody.names(), np.concatenate(attempts)))
 
 
-class _PeekingThreshold(_BrokenGate):
+class _PeekingThreshold(BrokenGate):
     """Chooses its threshold after a look at the counts."""
 
     def histogram(
@@ -201,19 +206,16 @@ class _PeekingThreshold(_BrokenGate):
         return super().histogram(label, exact, contribution, price, threshold=peeked, group=group)
 
 
-class _SharedNoise(_BrokenGate):
+class _SharedNoise(BrokenGate):
     """One draw for all cells of an answer."""
 
     def answer(self, question: Question, exact: SparseCounts) -> NoisyCounts:
         one = Question(question.label, 1, question.contribution, question.price, question.scale, None)
         draw = super().answer(one, SparseCounts.dense(np.zeros(1, np.int64))).counts[0]
-        counts = np.full(question.universe, draw)
-        counts[exact.keys] += exact.counts
-        over = np.flatnonzero(counts >= (counts.min() if question.threshold is None else question.threshold))
-        return NoisyCounts(question, over, counts[over])
+        return _answer(question, exact, int(draw))
 
 
-class _SameNoiseAgain(_BrokenGate):
+class _SameNoiseAgain(BrokenGate):
     """Every answer of a run draws from the same words."""
 
     def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
@@ -227,7 +229,7 @@ class _SameNoiseAgain(_BrokenGate):
         return noisy
 
 
-class _SeededRelease(_BrokenGate):
+class _SeededRelease(BrokenGate):
     """Draws the same words in every run."""
 
     def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
@@ -252,41 +254,69 @@ def observed_world(trips: Trips) -> Counter:
     return LocalCounter(Trips(index.astype(np.int32), trips.offsets, World(ids), trips.time, trips.rider))
 
 
-def _gate(kind: type[Gate]) -> Callable[[Subject], Subject]:
+@dataclass(frozen=True)
+class _ParameterFromData:
+    """A mechanism of which one parameter follows from a look at the exact counts."""
+
+    mechanism: Mechanism
+    name: str
+    look: Callable[[Counter], Any]
+
+    def measure(self, counter: Counter, gate: Gate) -> Any:
+        only_in_audits(gate)
+        return self.mechanism.model_copy(update={self.name: self.look(counter)}).measure(counter, gate)
+
+
+def parameter_from_data(name: str, look: Callable[[Counter], Any]) -> Callable[[Subject], Subject]:
+    """Let a parameter of a mechanism follow from the data."""
+
+    def make(subject: Subject) -> Subject:
+        assert isinstance(subject.mechanism, Mechanism)
+        return replace(subject, mechanism=_ParameterFromData(subject.mechanism, name, look))
+
+    return make
+
+
+def with_gate(kind: type[Gate]) -> Callable[[Subject], Subject]:
+    """Let a subject ask a broken gate."""
     return lambda subject: replace(subject, gate=kind)
+
+
+def with_counter(count: Callable[[Trips], Counter], **more: Any) -> Callable[[Subject], Subject]:
+    """Let a subject count by a broken counter; `more` says what else of the subject changes."""
+    return lambda subject: replace(subject, counter=count, **more)
 
 
 HEAVY_RIDER = "a rider with twenty trips"
 UNSEEN_PATH = "a path nobody takes"
 LONG_TRIP = "a trip of forty visits"
 
-NO_NOISE = Mutation("no noise in any histogram", _gate(_NoNoise), (BLOCKS, GAME))
-HALF_NOISE = Mutation("half the noise", _gate(_HalfNoise), (LAW, CHORUS, BLOCKS))
-WHOLE_PRICE = Mutation("whole epsilon for every question", _gate(_WholePrice), (GREY, CHORUS, BLOCKS))
-SILENT_END = Mutation("last question without noise", _gate(_SilentEnd), (LAW, BLOCKS))
-EMPTY_SKIPPED = Mutation("empty cells skipped", _gate(_EmptySkipped), (LAW, GAME), UNSEEN_PATH)
-ZEROS_SPECIAL = Mutation("true zeros treated specially", _gate(_ZerosSpecial), (LAW, BLOCKS), UNSEEN_PATH)
-NO_BOUND = Mutation("bound not applied", _gate(_NoBound), (GREY, GAME), HEAVY_RIDER)
+NO_NOISE = Mutation("no noise in any histogram", with_gate(_NoNoise), (BLOCKS, GAME))
+HALF_NOISE = Mutation("half the noise", with_gate(_HalfNoise), (LAW, CHORUS, BLOCKS))
+WHOLE_PRICE = Mutation("whole epsilon for every question", with_gate(_WholePrice), (GREY, CHORUS, BLOCKS))
+SILENT_END = Mutation("last question without noise", with_gate(_SilentEnd), (LAW, BLOCKS))
+EMPTY_SKIPPED = Mutation("empty cells skipped", with_gate(_EmptySkipped), (LAW, GAME), UNSEEN_PATH)
+ZEROS_SPECIAL = Mutation("true zeros treated specially", with_gate(_ZerosSpecial), (LAW, BLOCKS), UNSEEN_PATH)
+NO_BOUND = Mutation("bound not applied", with_gate(_NoBound), (GREY, GAME), HEAVY_RIDER)
 HEAVY_UNBOUNDED = Mutation(
-    "riders with more than 8 trips not bounded", _gate(_HeavyUnbounded), (GREY,), HEAVY_RIDER
+    "riders with more than 8 trips not bounded", with_gate(_HeavyUnbounded), (GREY,), HEAVY_RIDER
 )
-NOISE_PER_TRIP = Mutation("noise divided by max_trips", _gate(_NoisePerTrip), (LAW,), HEAVY_RIDER)
-DRAWN_AGAIN = Mutation("bound drawn again on retry", _gate(_DrawnAgain), (GREY,), HEAVY_RIDER)
-PEEKING = Mutation("threshold after a look at the counts", _gate(_PeekingThreshold), (GREY, GAME))
-SHARED_NOISE = Mutation("one draw for all cells", _gate(_SharedNoise), (LAW,))
-SAME_NOISE = Mutation("noise reused across questions", _gate(_SameNoiseAgain), (LAW,))
-SAME_SURVIVORS = Mutation("survivors of every question from the same words", _gate(_SameSurvivors), (LAW,))
-SEEDED = Mutation("seeded bits in a release", _gate(_SeededRelease), (LAW, BLOCKS))
+NOISE_PER_TRIP = Mutation("noise divided by max_trips", with_gate(_NoisePerTrip), (LAW,), HEAVY_RIDER)
+DRAWN_AGAIN = Mutation("bound drawn again on retry", with_gate(_DrawnAgain), (GREY,), HEAVY_RIDER)
+PEEKING = Mutation("threshold after a look at the counts", with_gate(_PeekingThreshold), (GREY, GAME))
+SHARED_NOISE = Mutation("one draw for all cells", with_gate(_SharedNoise), (LAW,))
+SAME_NOISE = Mutation("noise reused across questions", with_gate(_SameNoiseAgain), (LAW,))
+SAME_SURVIVORS = Mutation(
+    "survivors of every question from the same words", with_gate(_SameSurvivors), (LAW,)
+)
+SEEDED = Mutation("seeded bits in a release", with_gate(_SeededRelease), (LAW, BLOCKS))
 TOTAL = Mutation(
     "number of trips released",
     lambda subject: replace(subject, mechanism=_TotalInModel(subject.mechanism)),
     (GREY, GAME),
 )
 OBSERVED_WORLD = Mutation(
-    "universe from the data",
-    lambda subject: replace(subject, counter=observed_world),
-    (GREY, GAME),
-    "a stop nobody visits",
+    "universe from the data", with_counter(observed_world), (GREY, GAME), "a stop nobody visits"
 )
 
 # Mistakes that can be made around any mechanism.

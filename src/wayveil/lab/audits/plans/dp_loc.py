@@ -1,6 +1,6 @@
 """How dp-loc is attacked: every step of its training, and the mistakes that trainings are known for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -8,30 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.lab.audits.mutants import CHORUS, GREY, TOTAL, Mutation, only_in_audits
+from wayveil.lab.audits.mutants import CHORUS, GREY, TOTAL, BrokenGate, Mutation, with_gate
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.plans.od_hops import UNIVERSE_FROM_DATA
-from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import tiny_grid
 from wayveil.mechanisms.dp_loc import DpLoc
 from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.privacy.bits import Bits
-from wayveil.privacy.budget import Budget
-from wayveil.privacy.gate import Gate
 from wayveil.privacy.gradients import CLIP, Part, clipped_sum
 from wayveil.privacy.questions import Question
 from wayveil.privacy.training import Examples
-from wayveil.privacy.units import Rider, RiderDay, Trip, Unit
+from wayveil.privacy.units import Rider, RiderDay, Trip
 from wayveil.synthesis.hops.hops_model import NetHopsModel
 
 Floats = NDArray[np.float64]
 
 
-class _Broken(Gate):
-    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
-        super().__init__(unit, budget, bits)
-        only_in_audits(self)
-        self.taken = 0
+class _Broken(BrokenGate):
+    taken = 0
 
 
 class _NoClipping(_Broken):
@@ -103,10 +96,6 @@ class _TrueDenominator:
         return replace(model, weights=tuple(weight / true for weight in model.weights))
 
 
-def _gate(kind: type[Gate]) -> Callable[[Subject], Subject]:
-    return lambda subject: replace(subject, gate=kind)
-
-
 PLAN = AuditPlan(
     DpLoc(weakest=0, training_steps=3, batch=1000, most_drawn=Fraction(1, 2), hidden=8, clip=0.05),
     also=(DpLoc.published(weakest=0, training_steps=2, batch=1000, most_drawn=Fraction(1, 2), clip=0.05),),
@@ -116,13 +105,13 @@ PLAN = AuditPlan(
     units=(Trip(), Rider(max_trips=2, without_id="own"), RiderDay(max_trips=2, without_id="own")),
     unfit=(("event", "draw whole trips of a unit"),),
     mutations=(
-        Mutation("no clipping", _gate(_NoClipping), (GREY,)),
-        Mutation("the batch clipped, not its examples", _gate(_BatchClipping), (GREY,)),
-        Mutation("half the noise", _gate(_HalfNoise), (GREY,)),
-        Mutation("noise in the first step only", _gate(_NoiseOnce), (GREY,)),
-        Mutation("noise only where the batch is", _gate(_NoiseWhereTouched), (GREY,)),
-        Mutation("no noise", _gate(_NoNoise), (CHORUS, GREY)),
-        Mutation("fixed size with replacement", _gate(_FixedSize), (GREY,)),
+        Mutation("no clipping", with_gate(_NoClipping), (GREY,)),
+        Mutation("the batch clipped, not its examples", with_gate(_BatchClipping), (GREY,)),
+        Mutation("half the noise", with_gate(_HalfNoise), (GREY,)),
+        Mutation("noise in the first step only", with_gate(_NoiseOnce), (GREY,)),
+        Mutation("noise only where the batch is", with_gate(_NoiseWhereTouched), (GREY,)),
+        Mutation("no noise", with_gate(_NoNoise), (CHORUS, GREY)),
+        Mutation("fixed size with replacement", with_gate(_FixedSize), (GREY,)),
         Mutation(
             "true number of trips as denominator",
             lambda subject: replace(subject, mechanism=_TrueDenominator(subject.mechanism)),  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from wayveil.lab.audits.mutants import (
     WITH_QUESTIONS,
     Mutation,
     only_in_audits,
+    with_counter,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import small_network
@@ -61,18 +62,8 @@ PLAN = AuditPlan(
         *EVERYWHERE,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
-        Mutation(
-            "steps not normalised",
-            lambda subject: replace(subject, counter=_WholeSteps),
-            (GREY, GAME),
-            "the longest trip",
-        ),
-        Mutation(
-            "cells from the data",
-            lambda subject: replace(subject, counter=_ObservedCells),
-            (GREY,),
-            "a stop nobody visits",
-        ),
+        Mutation("steps not normalised", with_counter(_WholeSteps), (GREY, GAME), "the longest trip"),
+        Mutation("cells from the data", with_counter(_ObservedCells), (GREY,), "a stop nobody visits"),
         Mutation(
             "system chosen by a look",
             lambda subject: replace(subject, mechanism=_LookingDPT(**dict(SMALL))),

@@ -1,6 +1,5 @@
 """How the Markov chain with normalised contributions is attacked."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +15,7 @@ from wayveil.lab.audits.mutants import (
     OBSERVED_WORLD,
     WITH_QUESTIONS,
     Mutation,
+    with_counter,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.markov import Markov
@@ -65,17 +65,7 @@ PLAN = AuditPlan(
         *EVERYWHERE,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
-        Mutation(
-            "contributions not normalised",
-            lambda subject: replace(subject, counter=_WholeMoves),
-            (GREY, GAME),
-            "the longest trip",
-        ),
-        Mutation(
-            "normalisation stops at 12 moves",
-            lambda subject: replace(subject, counter=_StopsAtTwelve),
-            (GREY, GAME),
-            LONG_TRIP,
-        ),
+        Mutation("contributions not normalised", with_counter(_WholeMoves), (GREY, GAME), "the longest trip"),
+        Mutation("normalisation stops at 12 moves", with_counter(_StopsAtTwelve), (GREY, GAME), LONG_TRIP),
     ),
 )

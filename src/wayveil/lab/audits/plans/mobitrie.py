@@ -1,7 +1,5 @@
 """How MobiTrie is attacked, and the mistakes of its published version."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
@@ -13,6 +11,7 @@ from wayveil.lab.audits.mutants import (
     PEEKING,
     WITH_QUESTIONS,
     Mutation,
+    with_counter,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.mobitrie import MobiTrie
@@ -36,12 +35,10 @@ class ObservedNgramsOnly(LocalCounter):
         return SparseCounts(max(len(seen.keys), 1), np.arange(len(seen.keys)), seen.counts)
 
 
-NO_CAP = Mutation(
-    "cap not applied", lambda subject: replace(subject, counter=NoCap), (GREY, GAME), "the longest trip"
-)
+NO_CAP = Mutation("cap not applied", with_counter(NoCap), (GREY, GAME), "the longest trip")
 OBSERVED_ONLY = Mutation(
     "noise on observed n-grams only",
-    lambda subject: replace(subject, counter=ObservedNgramsOnly),
+    with_counter(ObservedNgramsOnly),
     (GREY, GAME),
     "a stop nobody visits",
 )

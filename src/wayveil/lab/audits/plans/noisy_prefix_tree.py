@@ -1,7 +1,5 @@
 """How the noisy prefix tree is attacked."""
 
-from dataclasses import dataclass, replace
-
 from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.mutants import (
     DRAWN_AGAIN,
@@ -12,32 +10,15 @@ from wayveil.lab.audits.mutants import (
     WITH_QUESTIONS,
     WITH_THRESHOLDS,
     Mutation,
-    only_in_audits,
+    parameter_from_data,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
-from wayveil.lab.audits.recording import Subject
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.privacy.gate import Gate
-from wayveil.synthesis.tree import PrefixTree
 
 
-@dataclass(frozen=True)
-class _HeightFromData:
-    """As published: a tree as high as the longest trip."""
-
-    mechanism: NoisyPrefixTree
-
-    def measure(self, counter: Counter, gate: Gate) -> PrefixTree:
-        only_in_audits(gate)
-        height = max(1, int(counter.lengths(1 << 20).keys.max(initial=1)))
-        return self.mechanism.model_copy(update={"height": height}).measure(counter, gate)
-
-
-def _height_from_data(subject: Subject) -> Subject:
-    mechanism = subject.mechanism
-    if not isinstance(mechanism, NoisyPrefixTree):
-        raise TypeError("only a noisy prefix tree has a height")
-    return replace(subject, mechanism=_HeightFromData(mechanism))
+def _longest(counter: Counter) -> int:
+    """Make the tree as high as the longest trip, as published."""
+    return max(1, int(counter.lengths(1 << 20).keys.max(initial=1)))
 
 
 PLAN = AuditPlan(
@@ -53,6 +34,11 @@ PLAN = AuditPlan(
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
         *WITH_THRESHOLDS,
-        Mutation("height from the data", _height_from_data, (GREY, GAME), "the longest trip"),
+        Mutation(
+            "height from the data",
+            parameter_from_data("height", _longest),
+            (GREY, GAME),
+            "the longest trip",
+        ),
     ),
 )

@@ -1,6 +1,5 @@
 """How od-hops is attacked."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from wayveil.counting.hops import HopCells
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
-from wayveil.lab.audits.mutants import EVERYWHERE, GAME, GREY, WITH_QUESTIONS, Mutation
+from wayveil.lab.audits.mutants import EVERYWHERE, GAME, GREY, WITH_QUESTIONS, Mutation, with_counter
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import tiny_grid
 from wayveil.mechanisms.od_hops import OdHops
@@ -40,7 +39,7 @@ def visited_cells(trips: Trips) -> Counter:
 
 UNIVERSE_FROM_DATA = Mutation(
     "universe from the data",
-    lambda subject: replace(subject, counter=visited_cells),
+    with_counter(visited_cells),
     (GREY,),
     "a stop nobody visits",
 )
@@ -55,12 +54,7 @@ PLAN = AuditPlan(
         *EVERYWHERE,
         *WITH_QUESTIONS,
         UNIVERSE_FROM_DATA,
-        Mutation(
-            "hops not spread",
-            lambda subject: replace(subject, counter=_WholeHops),
-            (GREY, GAME),
-            "the longest trip",
-        ),
+        Mutation("hops not spread", with_counter(_WholeHops), (GREY, GAME), "the longest trip"),
     ),
     town=False,
 )

@@ -14,8 +14,10 @@ from wayveil.lab.audits.mutants import (
     LAW,
     OBSERVED_WORLD,
     WITH_QUESTIONS,
+    BrokenGate,
     Mutation,
     only_in_audits,
+    with_gate,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.recording import Subject
@@ -23,12 +25,10 @@ from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mobitrie import MobiTrieSearch
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.private_choice import NothingFoundError, PrivateChoice
-from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.repeat import Candidate, Score, Stopping, repeat_until
-from wayveil.privacy.units import Unit
 from wayveil.synthesis.model import Model
 from wayveil.world.marked_ngrams import MarkedNgrams
 
@@ -102,13 +102,7 @@ class _BestOfTheRejected(_Remembering):
             return max(self._drawn, key=lambda draw: draw[1])
 
 
-class _BrokenSearch(Gate):
-    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
-        only_in_audits(self)
-        super().__init__(unit, budget, bits)
-
-
-class _WholePriceForEach(_BrokenSearch):
+class _WholePriceForEach(BrokenGate):
     """Every draw gets all that the search costs."""
 
     def search(
@@ -123,7 +117,7 @@ class _WholePriceForEach(_BrokenSearch):
         return repeat_until(lambda: draw(self.inner(Budget(price))), threshold, stopping, self.flip)
 
 
-class _ThreeTries(_BrokenSearch):
+class _ThreeTries(BrokenGate):
     """Gives up after three draws, whatever a coin would say."""
 
     def search(
@@ -143,7 +137,7 @@ class _ThreeTries(_BrokenSearch):
         return None
 
 
-class _WeakCoin(_BrokenSearch):
+class _WeakCoin(BrokenGate):
     """Coins fall half as often as they should."""
 
     def flip(self, probability: Fraction) -> bool:
@@ -157,10 +151,6 @@ def _as(kind: type[PrivateChoice]) -> Callable[[Subject], Subject]:
         return replace(subject, mechanism=kind(**dict(subject.mechanism)))
 
     return make
-
-
-def _with(gate: type[Gate]) -> Callable[[Subject], Subject]:
-    return lambda subject: replace(subject, gate=gate)
 
 
 TREE = NoisyPrefixTree(height=2, false_children=1.0)
@@ -193,9 +183,9 @@ PLAN = AuditPlan(
         Mutation("draws that know of each other", _as(_InTurn), (GREY,)),
         Mutation("number of draws released", _as(_DrawsReleased), (GREY,)),
         Mutation("best of the rejected draws released", _as(_BestOfTheRejected), (GREY,)),
-        Mutation("whole price for every draw", _with(_WholePriceForEach), (GREY,)),
-        Mutation("three tries and no coin", _with(_ThreeTries), (GREY,)),
-        Mutation("coins that fall too seldom", _with(_WeakCoin), (LAW,)),
+        Mutation("whole price for every draw", with_gate(_WholePriceForEach), (GREY,)),
+        Mutation("three tries and no coin", with_gate(_ThreeTries), (GREY,)),
+        Mutation("coins that fall too seldom", with_gate(_WeakCoin), (LAW,)),
     ),
     busy=6,
     town=False,

@@ -1,6 +1,5 @@
 """How SafePath is attacked."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 from wayveil.lab.audits.mutants import (
@@ -11,36 +10,27 @@ from wayveil.lab.audits.mutants import (
     OBSERVED_WORLD,
     WITH_QUESTIONS,
     WITH_THRESHOLDS,
+    BrokenGate,
     Mutation,
-    only_in_audits,
+    with_gate,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.safepath import SafePath
-from wayveil.privacy.bits import Bits
-from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
-from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Unit
 
 
-class _TwiceItsShare(Gate):
+class _TwiceItsShare(BrokenGate):
     """Every level draws the noise of twice the share that is booked for it.
 
     So the published shares work out: those of a tall taxonomy's general levels alone are more than their visit has.
     """
-
-    def __init__(self, unit: Unit, budget: Budget, bits: Bits | None = None) -> None:
-        only_in_audits(self)
-        super().__init__(unit, budget, bits)
 
     def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         return super().scale(contribution, 2 * price)
 
 
 OVERSPENT = Mutation(
-    "shares that add up to more than epsilon",
-    lambda subject: replace(subject, gate=_TwiceItsShare),
-    (GREY, CHORUS, GAME),
+    "shares that add up to more than epsilon", with_gate(_TwiceItsShare), (GREY, CHORUS, GAME)
 )
 
 PLAN = AuditPlan(

@@ -14,6 +14,7 @@ from wayveil.lab.audits.mutants import (
     OBSERVED_WORLD,
     WITH_QUESTIONS,
     Mutation,
+    with_counter,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.mechanisms.tap_counts import TapCounts
@@ -22,7 +23,7 @@ from wayveil.synthesis.model import Model
 from wayveil.synthesis.tap_table import TapTable
 
 
-class _EveryVisit(LocalCounter):
+class EveryVisit(LocalCounter):
     """Counts all visits of a trip, however many."""
 
     def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
@@ -52,12 +53,7 @@ PLAN = AuditPlan(
         DRAWN_AGAIN,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
-        Mutation(
-            "visits not capped",
-            lambda subject: replace(subject, counter=_EveryVisit),
-            (GREY, GAME),
-            "the longest trip",
-        ),
+        Mutation("visits not capped", with_counter(EveryVisit), (GREY, GAME), "the longest trip"),
         trusting_raw_counts(TapCounts, _distrust),
     ),
 )

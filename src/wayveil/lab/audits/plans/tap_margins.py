@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
-from wayveil.counting.protocol import Counter, Encoding
+from wayveil.counting.protocol import Counter
 from wayveil.lab.audits.followers import with_made_up_prior
 from wayveil.lab.audits.mutants import (
     EVERYWHERE,
@@ -18,13 +18,14 @@ from wayveil.lab.audits.mutants import (
     WITH_QUESTIONS,
     Mutation,
     only_in_audits,
+    with_counter,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
+from wayveil.lab.audits.plans.tap_counts import EveryVisit
 from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import plain_world, small_network
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.questions import SparseCounts
 from wayveil.synthesis.tap_model import TapModel
 from wayveil.taps.boardings import Boardings
 from wayveil.trips.trips import Trips
@@ -35,13 +36,6 @@ DAY_ONE = date(1970, 1, 1)  # the trips of tiny worlds are made in the first day
 def small_boardings() -> Boardings:
     """Stops of a small network, each with its route and with an unknown one."""
     return Boardings(small_network())
-
-
-class _EveryVisit(LocalCounter):
-    """Counts all visits of a trip, however many."""
-
-    def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
-        return super().visits(encoding, universe, None)
 
 
 class _PeriodFromData(TapMargins):
@@ -100,12 +94,7 @@ PLAN = AuditPlan(
         *EVERYWHERE,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
-        Mutation(
-            "visits not capped",
-            lambda subject: replace(subject, counter=_EveryVisit),
-            (GREY, GAME),
-            "the longest trip",
-        ),
+        Mutation("visits not capped", with_counter(EveryVisit), (GREY, GAME), "the longest trip"),
         Mutation("period from the data", _peeking(_PeriodFromData), (GREY,)),
         Mutation("places from the data", _peeking(_CellsSeen), (GREY,), "a stop nobody visits"),
     ),

@@ -1,6 +1,5 @@
 """How variable-length n-grams are attacked."""
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from wayveil.counting.local import LocalCounter
@@ -12,13 +11,11 @@ from wayveil.lab.audits.mutants import (
     OBSERVED_WORLD,
     WITH_QUESTIONS,
     Mutation,
-    only_in_audits,
+    parameter_from_data,
+    with_counter,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
-from wayveil.lab.audits.recording import Subject
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
-from wayveil.privacy.gate import Gate
-from wayveil.synthesis.ngram_model import NgramModel
 
 
 class _NotCut(LocalCounter):
@@ -28,23 +25,9 @@ class _NotCut(LocalCounter):
         return super().runs(1 << 20, encoding)
 
 
-@dataclass(frozen=True)
-class _CutFromData:
-    """As published: as many moves as the longest trip makes."""
-
-    mechanism: VariableNgrams
-
-    def measure(self, counter: Counter, gate: Gate) -> NgramModel:
-        only_in_audits(gate)
-        moves = 1 + int(counter.lengths(1 << 20).keys.max(initial=1))
-        return self.mechanism.model_copy(update={"moves": moves}).measure(counter, gate)
-
-
-def _cut_from_data(subject: Subject) -> Subject:
-    mechanism = subject.mechanism
-    if not isinstance(mechanism, VariableNgrams):
-        raise TypeError("only variable-length n-grams are cut")
-    return replace(subject, mechanism=_CutFromData(mechanism))
+def _longest(counter: Counter) -> int:
+    """Count as many moves as the longest trip makes, as published."""
+    return 1 + int(counter.lengths(1 << 20).keys.max(initial=1))
 
 
 PLAN = AuditPlan(
@@ -62,12 +45,12 @@ PLAN = AuditPlan(
         *EVERYWHERE,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
+        Mutation("trips not cut", with_counter(_NotCut), (GREY, GAME), "the longest trip"),
         Mutation(
-            "trips not cut",
-            lambda subject: replace(subject, counter=_NotCut),
+            "cut taken from the data",
+            parameter_from_data("moves", _longest),
             (GREY, GAME),
             "the longest trip",
         ),
-        Mutation("cut taken from the data", _cut_from_data, (GREY, GAME), "the longest trip"),
     ),
 )

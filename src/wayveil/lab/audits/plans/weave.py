@@ -1,6 +1,6 @@
 """How Weave is attacked: every block on its own price, the partition of pairs, and the mistakes that could be made."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,9 +23,11 @@ from wayveil.lab.audits.mutants import (
     WITH_QUESTIONS,
     Mutation,
     only_in_audits,
+    parameter_from_data,
+    with_counter,
+    with_gate,
 )
 from wayveil.lab.audits.plan_registry import AuditPlan
-from wayveil.lab.audits.recording import Subject
 from wayveil.lab.audits.tiny_worlds import plain_world, small_grid, small_network
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.measurements import Measurements
@@ -133,23 +135,9 @@ class _EmptyNodesSilent(_TreeGate):
         return super().split(question, values, step) & (values > -step)
 
 
-@dataclass(frozen=True)
-class _LookFromData:
-    """How finely to look is chosen by the exact number of trips."""
-
-    mechanism: Weave
-
-    def measure(self, counter: Counter, gate: Gate) -> Measurements:
-        only_in_audits(gate)
-        full = 4.0 / max(int(counter.trips().counts.sum()), 1)
-        return self.mechanism.model_copy(update={"full_cells": full}).measure(counter, gate)
-
-
-def _look_from_data(subject: Subject) -> Subject:
-    mechanism = subject.mechanism
-    if not isinstance(mechanism, Weave):
-        raise TypeError("only Weave chooses how finely to look")
-    return replace(subject, mechanism=_LookFromData(mechanism))
+def _full_cells(counter: Counter) -> float:
+    """Choose how finely to look by the exact number of trips."""
+    return 4.0 / max(int(counter.trips().counts.sum()), 1)
 
 
 def _distrust(model: Model, trips: float) -> Model:
@@ -163,18 +151,6 @@ def _distrust(model: Model, trips: float) -> Model:
         for week in model.earlier
     )
     return replace(model, earlier=tuple(weeks))
-
-
-def _gate(kind: type[Gate]):  # type: ignore[no-untyped-def]
-    return lambda subject: replace(subject, gate=kind)
-
-
-def _counter(kind: type[LocalCounter]):  # type: ignore[no-untyped-def]
-    return lambda subject: replace(subject, counter=kind)
-
-
-def _in_rho(kind: type[LocalCounter]):  # type: ignore[no-untyped-def]
-    return lambda subject: replace(subject, counter=kind, currency="rho")
 
 
 # Trips are made of private measurements only, so that a sketch of them is enough here.
@@ -211,18 +187,18 @@ PLAN = AuditPlan(
         DRAWN_AGAIN,
         *WITH_QUESTIONS,
         OBSERVED_WORLD,
-        Mutation("moves not normalised", _counter(_WholeMoves), (GREY, BLOCKS), "the longest trip"),
-        Mutation("normalisation stops at 12 moves", _counter(_StopsAtTwelve), (GREY, BLOCKS), LONG_TRIP),
+        Mutation("moves not normalised", with_counter(_WholeMoves), (GREY, BLOCKS), "the longest trip"),
+        Mutation("normalisation stops at 12 moves", with_counter(_StopsAtTwelve), (GREY, BLOCKS), LONG_TRIP),
         Mutation(
-            "root weights under pure epsilon", _counter(_RootWeights), (GREY, BLOCKS), "the longest trip"
+            "root weights under pure epsilon", with_counter(_RootWeights), (GREY, BLOCKS), "the longest trip"
         ),
-        Mutation("moves not normalised in rho", _in_rho(_WholeMoves), (GREY,)),
-        Mutation("repeated moves forgotten in rho", _in_rho(_RepeatsForgotten), (GREY,)),
-        Mutation("cells from the data", _counter(_ObservedCells), (GREY, GAME), "a stop nobody visits"),
+        Mutation("moves not normalised in rho", with_counter(_WholeMoves, currency="rho"), (GREY,)),
+        Mutation("repeated moves forgotten in rho", with_counter(_RepeatsForgotten, currency="rho"), (GREY,)),
+        Mutation("cells from the data", with_counter(_ObservedCells), (GREY, GAME), "a stop nobody visits"),
         trusting_raw_counts(Weave, _distrust),
-        Mutation("resolution from the data", _look_from_data, (GREY,)),
-        Mutation("half the noise in the partition", _gate(_HalfTreeNoise), (LAW,)),
-        Mutation("no decay in the partition", _gate(_NoDecay), (LAW,)),
-        Mutation("empty nodes never split", _gate(_EmptyNodesSilent), (LAW,)),
+        Mutation("resolution from the data", parameter_from_data("full_cells", _full_cells), (GREY,)),
+        Mutation("half the noise in the partition", with_gate(_HalfTreeNoise), (LAW,)),
+        Mutation("no decay in the partition", with_gate(_NoDecay), (LAW,)),
+        Mutation("empty nodes never split", with_gate(_EmptyNodesSilent), (LAW,)),
     ),
 )
