@@ -20,7 +20,7 @@ from wayveil.released.datasheet_page import promise, spends
 from wayveil.releases.hold import DEFAULT_DELTA
 from wayveil.releases.order import default_mechanism
 from wayveil.report.answers_view import expected_table
-from wayveil.report.page_files import environment
+from wayveil.report.chart import environment
 from wayveil.run import make_release as release
 from wayveil.synthesis.model import ExpectedError
 from wayveil.trips.history import MADE_UP

@@ -18,7 +18,7 @@ from wayveil.privacy.gradients import CLIP, Outer, clipped_sum
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.run import make_release as release
-from wayveil.synthesis.hops.hop_flows import Flows
+from wayveil.synthesis.hops.ends import Flows
 from wayveil.synthesis.hops.hop_net import HopNet
 from wayveil.synthesis.hops.published import PublishedModel, SourceNet, StudyHopNet
 from wayveil.trips.trips import Trips

@@ -15,7 +15,7 @@ from privacy.reference_noise import (
     survivals_of,
 )
 from wayveil.privacy.laws import Coin, Exp, Gaussian, Geometric, GeometricDigit, LaplaceMagnitude, Rational
-from wayveil.privacy.lazy_inversion import SurvivalTable, table_of
+from wayveil.privacy.noise import SurvivalTable, table_of
 
 F = Fraction
 TOP = (1 << 64) - 1

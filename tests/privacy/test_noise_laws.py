@@ -18,7 +18,7 @@ from wayveil.privacy.laws import (
     Negative,
     Rational,
 )
-from wayveil.privacy.lazy_inversion import table_of
+from wayveil.privacy.noise import table_of
 
 F = Fraction
 

@@ -11,7 +11,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy import rounded
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.laws import RoundedGaussian
-from wayveil.privacy.lazy_inversion import table_of
+from wayveil.privacy.noise import table_of
 from wayveil.privacy.rounded import rounded_gaussian
 
 

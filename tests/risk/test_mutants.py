@@ -26,9 +26,7 @@ from wayveil.trips.trips import Trips
 ALL = [value for value in vars(mutants).values() if isinstance(value, Mutation)]
 SOUND = Subject(NoisyPrefixTree(height=2, false_children=1.0), Trip(), Fraction(1))
 GATES = [
-    kind
-    for kind in vars(mutants).values()
-    if isinstance(kind, type) and issubclass(kind, mutants._BrokenGate)
+    kind for kind in vars(mutants).values() if isinstance(kind, type) and issubclass(kind, mutants.BrokenGate)
 ]
 
 

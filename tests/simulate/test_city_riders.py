@@ -9,7 +9,7 @@ from wayveil.simulate.riders import Attraction, departures, reachable_stops, sim
 from wayveil.world.geo import haversine
 from wayveil.world.gtfs import read_gtfs
 from wayveil.world.network import Network
-from wayveil.world.saved import load_world
+from wayveil.world.places import load_world
 
 
 @pytest.fixture(scope="module")

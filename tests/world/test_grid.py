@@ -6,7 +6,7 @@ import pytest
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.grid import MOST_CELLS, Grid, Layout, cell_metres_for
 from wayveil.world.opening import open_world
-from wayveil.world.saved import load_world
+from wayveil.world.places import load_world
 from wayveil.world.trees import travel_seconds
 
 SAN_FRANCISCO = "37.6017,-122.5158,37.8112,-122.3527"

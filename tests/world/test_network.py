@@ -8,7 +8,7 @@ from random_networks import network_of, networks
 
 from wayveil.errors import InputError
 from wayveil.world.network import Network
-from wayveil.world.saved import load_world
+from wayveil.world.places import load_world
 
 LINE = {(0, 1): (60, 500.0), (1, 0): (70, 500.0), (1, 2): (60, 400.0), (3, 4): (30, 100.0)}
 

@@ -7,8 +7,7 @@ from ring_networks import ring_of_stops
 from wayveil.errors import InputError, ParameterError
 from wayveil.taps.boardings import Boardings
 from wayveil.world.grid import Grid
-from wayveil.world.places import PlaceList
-from wayveil.world.saved import KINDS, load_world
+from wayveil.world.places import KINDS, PlaceList, load_world
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.timed import Later
 from wayveil.world.world import World

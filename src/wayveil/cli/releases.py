@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wayveil.releases.release import Release
-    from wayveil.report.page_files import FurtherSection
+    from wayveil.report.chart import FurtherSection
     from wayveil.trips.trips import Trips
 
 RawFile = Annotated[Path, typer.Argument(help="The raw trips (parquet, csv, or a sequence file).")]

@@ -13,7 +13,7 @@ from wayveil.progress import shown
 if TYPE_CHECKING:
     from wayveil.attacks.attack_findings import RiskReport
     from wayveil.releases.release import Release
-    from wayveil.report.page_files import LinkedPage
+    from wayveil.report.chart import LinkedPage
     from wayveil.trips.trips import Trips
 
 RawTrips = Annotated[Path, typer.Option("--raw", help="The raw trips that the release was made from.")]
@@ -105,7 +105,7 @@ def attack_beside(
     """Write the risk page of an internal report beside it."""
     from wayveil.attacks.assess import risk as attack
     from wayveil.attacks.targets import read_holdout
-    from wayveil.report.page_files import LinkedPage
+    from wayveil.report.chart import LinkedPage
     from wayveil.report.risk_page import write_risk_page
 
     others = None if holdout is None else read_holdout(holdout, raw, trips, release.world)

@@ -20,7 +20,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import NoisyCounts, SparseCounts
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel, NgramTable, NoisyLengths
 from wayveil.synthesis.projection import onto_total
-from wayveil.synthesis.sparse_contexts import Kept, SparseContexts
+from wayveil.synthesis.trie_model import Kept, SparseContexts
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 

@@ -23,8 +23,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import NoisyCounts, SparseCounts
-from wayveil.synthesis.hops.ends import HOURS, NoisyEnds
-from wayveil.synthesis.hops.hop_flows import Flows, flow_cells
+from wayveil.synthesis.hops.ends import HOURS, Flows, NoisyEnds, flow_cells
 from wayveil.synthesis.hops.hop_tables import HopContexts
 from wayveil.synthesis.hops.hops_model import TableHopsModel
 from wayveil.synthesis.model import Model

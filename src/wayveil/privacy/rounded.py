@@ -19,7 +19,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.privacy.enclosure import Enclosure, exp_minus
 from wayveil.privacy.laws import RoundedGaussian
-from wayveil.privacy.lazy_inversion import table_of
+from wayveil.privacy.noise import table_of
 
 # Digits of a second word that say where t lies; the others are the coin.
 _PLACE_BITS = 24

@@ -33,8 +33,7 @@ from wayveil.trips.tables import read_marked_table
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits
 from wayveil.world.network import Network
-from wayveil.world.places import PlaceList
-from wayveil.world.saved import KINDS, load_world
+from wayveil.world.places import KINDS, PlaceList, load_world
 from wayveil.world.world import World
 
 TRIPS, WORLD, PLAN = "trips.parquet", "world.npz", "wayveil.toml"

@@ -14,8 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import ParameterError
-from wayveil.report.chart import GROUND, Chart
-from wayveil.report.page_files import environment, write_page
+from wayveil.report.chart import GROUND, Chart, environment, write_page
 from wayveil.report.svg_map import (
     MAX_HOVERS,
     MAX_LINES,

@@ -16,8 +16,8 @@ from wayveil.progress import step
 from wayveil.released.datasheet_page import DatasheetView
 from wayveil.released.released_trips import say_of_what
 from wayveil.report import error_table
+from wayveil.report.chart import COMPARISON, FurtherSection, environment, write_page
 from wayveil.report.contents import Contents
-from wayveil.report.page_files import COMPARISON, FurtherSection, environment, write_page
 from wayveil.report.rankings import interval_words
 from wayveil.synthesis.model import OfTaps
 from wayveil.trips.history import SIMULATED

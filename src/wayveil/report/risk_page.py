@@ -6,7 +6,7 @@ The public report does not import this module; the build checks it.
 from pathlib import Path
 
 from wayveil.attacks.attack_findings import RiskReport
-from wayveil.report.page_files import environment, write_page
+from wayveil.report.chart import environment, write_page
 
 
 def risk_html(report: RiskReport, title: str = "Risk of a release") -> str:

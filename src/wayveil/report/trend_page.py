@@ -13,8 +13,7 @@ from wayveil.answers.questions import TREND_QUESTIONS
 from wayveil.answers.trends import LESS, MORE, Trend, find_trend, name_releases
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError, RefusedError
-from wayveil.report.chart import Chart
-from wayveil.report.page_files import environment, write_page
+from wayveil.report.chart import Chart, environment, write_page
 
 WIDTH, LABELS, ROW = 820, 250, 22
 MOST_ROWS = 24

@@ -10,7 +10,7 @@ from wayveil.errors import decimal
 from wayveil.files import write_whole
 from wayveil.plan.plan import Plan
 from wayveil.released.datasheet_page import templates
-from wayveil.report.page_files import write_page
+from wayveil.report.chart import write_page
 from wayveil.series.accounting import costs_by_unit, noise_by_accounting, releases_in_a_period
 from wayveil.series.folder import EXPORTS, RELEASE, REPORT, SeriesFolder, record_of
 from wayveil.series.status import State, Status, Year

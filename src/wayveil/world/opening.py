@@ -7,8 +7,7 @@ from pathlib import Path
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.grid import PREFIX, Grid
 from wayveil.world.gtfs import read_gtfs
-from wayveil.world.places import read_geojson, read_places
-from wayveil.world.saved import load_world
+from wayveil.world.places import load_world, read_geojson, read_places
 from wayveil.world.world import World
 
 

@@ -133,7 +133,7 @@ class World:
         return [np.char.encode(self.ids, "utf-8")]
 
     def save(self, path: str | Path) -> None:
-        """Write the world to one file (compressed numpy arrays), readable by `wayveil.world.saved.load_world`."""
+        """Write the world to one file (compressed numpy arrays), readable by `wayveil.world.places.load_world`."""
         with Path(path).open("wb") as file:
             about: Stored = {"format": np.asarray(FILE_FORMAT), "kind": np.asarray(type(self).__name__)}
             np.savez_compressed(file, **about, **self.stored())  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from wayveil.errors import ParameterError
 from wayveil.progress import shown
 
 if TYPE_CHECKING:
-    from wayveil.report.page_files import FurtherSection
+    from wayveil.report.chart import FurtherSection
 
 
 @grouped

@@ -15,8 +15,7 @@ from wayveil.lab.comparison.comparison_charts import (
 )
 from wayveil.lab.comparison.comparison_results import Comparison, Point, curves_over, varied_parameters
 from wayveil.lab.comparison.recommend import HEADLINES, Recommendation, recommend
-from wayveil.report.chart import Chart
-from wayveil.report.page_files import COMPARISON, environment, write_page
+from wayveil.report.chart import COMPARISON, Chart, environment, write_page
 from wayveil.utility.figures import CEILING, EMPTY, FLOOR
 
 LINES = {

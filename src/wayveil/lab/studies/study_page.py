@@ -15,8 +15,7 @@ from wayveil.lab.studies.run_study import run_study
 from wayveil.lab.studies.study import Exhibit, Study
 from wayveil.lab.studies.study_results import Results
 from wayveil.released.datasheet_page import templates
-from wayveil.report.chart import Chart
-from wayveil.report.page_files import write_page
+from wayveil.report.chart import Chart, write_page
 
 INTERNAL = "This page shows figures computed from raw trips."
 

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from wayveil.synthesis.hops.ends import NoisyEnds
-from wayveil.synthesis.hops.hop_flows import Flows, followed
+from wayveil.synthesis.hops.ends import Flows, NoisyEnds, followed
 from wayveil.synthesis.hops.hop_net import HopNet
 from wayveil.synthesis.hops.hop_tables import HopContexts, HopTables
 from wayveil.synthesis.hops.walking import MoveChances, best_ways, timed, walks
