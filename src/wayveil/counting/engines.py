@@ -16,6 +16,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger.fingerprint import Fingerprinter
 from wayveil.progress import step
+from wayveil.sources.bad_rows import needs_whole_table
 from wayveil.sources.formats import format_of
 from wayveil.sources.opening import Place, expand_places, open_table
 from wayveil.sources.reading import Reading
@@ -134,7 +135,7 @@ def open_source(
     if other or (plain and len(paths) == 1 and not Path(paths[0]).is_dir()):
         return _open_file(Path(paths[0]), world, chosen, reading, scratch)
     table = open_table(expand_places(paths), reading, world)
-    if isinstance(chosen, MemoryEngine) or not holds_visits(table):
+    if isinstance(chosen, MemoryEngine) or not holds_visits(table) or needs_whole_table(reading.rules):
         _require_memory(chosen, table.name)
         return read_trips(table, world), MemoryEngine(), ""
     if plain:

@@ -119,12 +119,23 @@ class Guess:
             return Checked(looked.doubtful(self._again))
         if found.rows == "taps":
             return self._look_at_taps(looked, place)
-        return self._look_at_trips(looked.source, place, found.rows, looked.values, looked.notes())
+        checked = self._look_at_trips(looked.source, place, found.rows, looked.values, looked.notes())
+        bad = {} if checked.findings.ok else looked.first_rules()
+        if bad:
+            rules = [word for kind, rule in bad.items() for word in ("--with", f"bad_rows.{kind}={rule}")]
+            checked.findings.notes.append(
+                f"to go on with such rows mended or dropped: {self._command(rules)}"
+            )
+        return checked
 
     def _again(self, key: str, value: str) -> str:
         """The command that looks once more, with a key said."""
+        return self._command(["--with", f"{key}={value}"])
+
+    def _command(self, words: list[str]) -> str:
         world = [] if self.world is None else ["--world", self.world]
-        return join(["wayveil", "check", *self.given, *world, "--with", f"{key}={value}"])
+        maps = [word for ours, theirs in self.columns.items() for word in ("--map", f"{ours}={theirs}")]
+        return join(["wayveil", "check", *self.given, *world, *maps, *words, "--save", "wayveil.toml"])
 
     def _open(self, **more: Any) -> World:
         keys = {**self.world_keys, **more}

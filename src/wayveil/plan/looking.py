@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wayveil.plan.parts import WRITTEN
+from wayveil.sources.bad_rows import RULES, count_bad_rows, require_rules
 from wayveil.sources.column_names import DATES, guess_columns
 from wayveil.sources.coverage import FileDays, file_days, say_coverage
 from wayveil.sources.databases import is_address
@@ -15,7 +16,7 @@ from wayveil.sources.formats import COLUMNAR, SHEETS, SUFFIXES, format_of, sheet
 from wayveil.sources.nested import NESTED
 from wayveil.sources.opening import SourceTable, expand_places, open_table
 from wayveil.sources.reading import Reading
-from wayveil.sources.recognise import Recognised, recognise
+from wayveil.sources.recognise import USED, Recognised, recognise
 from wayveil.taps.columns import ColumnMap, known_layout
 from wayveil.trips.findings import Finding, Findings
 from wayveil.trips.matched import is_matched
@@ -80,7 +81,15 @@ class Look:
         """What the table seems to be; what was said stays as it was said."""
         found = recognise(self.table, self.world, self.columns, self.keys.get("rows"))
         said = {key: self.keys[key] for key in WRITTEN if key in self.keys}
-        return replace(found, reading=replace(found.reading, **said))
+        rules = require_rules(self.keys.get("bad_rows", {}))
+        return replace(found, reading=replace(found.reading, rules=rules, **said))
+
+    def bad(self) -> dict[str, int]:
+        """Count bad rows by kind, as they stand before any rule."""
+        plain = SourceTable(self.source.parts, replace(self.reading, rules={}), self.world)
+        used = [name for name in USED[self.recognised.rows or "pairs"] if name in plain.columns]
+        counts = count_bad_rows(plain.read(used), self.world)
+        return {kind: count for kind, count in counts.items() if count}
 
     @cached_property
     def known(self) -> ColumnMap | None:
@@ -149,7 +158,23 @@ class Look:
                 )
             )
             said.append(f"columns that are not read: {unread}{person}")
-        return said + self._coverage()
+        return said + self._coverage() + self._rules()
+
+    def first_rules(self) -> dict[str, str]:
+        """Return a rule for every kind of bad rows that there are and that no rule was said for."""
+        found = {kind: RULES[kind].choices[-1] for kind in self.bad() if kind not in self.reading.rules}
+        return {kind: rule for kind, rule in found.items() if kind != "duplicate"}
+
+    def _rules(self) -> list[str]:
+        """Say how many rows are bad in which way, and the option that does something about them."""
+        said = []
+        for kind, count in self.bad().items() if self.recognised.rows != "points" else ():
+            rule = self.reading.rules.get(kind)
+            choices = " or ".join(f"--with bad_rows.{kind}={each}" for each in RULES[kind].choices)
+            done = f"the plan says {rule}" if rule else f"to go on all the same: {choices}"
+            if kind != "duplicate" or rule:
+                said.append(f"{count:,} rows with {RULES[kind].what}: {done}")
+        return said
 
     def _coverage(self) -> list[str]:
         moment = next((name for name in DATES if name in self.source.columns), None)

@@ -19,6 +19,7 @@ from wayveil.released.datasheet_making import Statement
 from wayveil.releases.hold import Price
 from wayveil.releases.order import Order, RowKind, UnitChoice, default_mechanism, order_trips
 from wayveil.releases.tap_orders import TapTreatment, order_taps
+from wayveil.sources.bad_rows import say_rules
 from wayveil.synthesis.riders.roles import RiderRules
 from wayveil.taps.sensitive import SensitiveStops
 from wayveil.taps.taps import Taps
@@ -77,6 +78,7 @@ def statement_of(plan: Plan) -> Statement:
         curator_type=plan.curator_type,
         region=plan.region,
         contact=plan.contact,
+        bad_rows=say_rules(plan.source.bad_rows),
     )
 
 

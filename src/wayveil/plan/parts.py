@@ -22,6 +22,7 @@ from wayveil.errors import ParameterError
 from wayveil.exports.menu import MENU
 from wayveil.privacy.budget import exact, release_epsilon
 from wayveil.privacy.ledger.data_time import Days
+from wayveil.sources.bad_rows import RULES, require_rules
 from wayveil.sources.column_names import WORDS, our_columns, our_word
 from wayveil.sources.moments import Times
 from wayveil.sources.reading import Reading
@@ -106,6 +107,11 @@ class Source(Part):
     places: Literal["id", "code", "name"] = Field(
         "id", description="What rows call places by: their `id` in the world, its `code`, or its `name`."
     )
+    bad_rows: dict[str, str] = Field(
+        default_factory=dict,
+        description="Rules for bad rows by kind, each a rule of one row or one trip; default: refuse. "
+        + " ".join(f"{kind}: {', '.join(rule.choices)}." for kind, rule in RULES.items()),
+    )
     boardings: tuple[str, ...] = Field(
         (), description="Taps: the values of the column `action` that are boardings; other rows are dropped."
     )
@@ -154,7 +160,8 @@ class Source(Part):
         said = {key: getattr(self, key) for key in WRITTEN}
         named = columns if isinstance(columns, dict) and set(map(our_word, columns)) <= set(WORDS) else {}
         header = self.header and not isinstance(self.columns, tuple)
-        return Reading(columns=our_columns(named, WORDS), **said | {"header": header})
+        rules = require_rules(self.bad_rows)
+        return Reading(columns=our_columns(named, WORDS), rules=rules, **said | {"header": header})
 
     @field_validator("files", "boardings", mode="before")
     @classmethod

@@ -36,6 +36,7 @@ class Statement:
     curator_type  Government, Industry or Nonprofit
     region        what the data describes, and whose law applies
     contact       whom a reader may ask
+    bad_rows      the rules for bad rows by name, never how many there were
     """
 
     curator: str = ""
@@ -44,6 +45,7 @@ class Statement:
     curator_type: str = ""
     region: str = ""
     contact: str = ""
+    bad_rows: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +160,17 @@ def _deployment(
             "composition": "sequential, with exact rationals; parallel inside named groups of disjoint parts",
         },
         "implementation": {
-            TUNING: f"{measured.rule.sentence()} {tuning(stated.tuned_on_data, ledger)}",
+            TUNING: " ".join(_sentences(measured, stated, ledger)),
             "mechanisms": _noises(gate),
             "justification": (mechanism.__doc__ or mechanism.summary).strip().splitlines()[0],
         },
     }
+
+
+def _sentences(measured: Measured, stated: Statement, ledger: dict[str, Any] | None) -> list[str]:
+    """Say what was done to trips, which rules bad rows had, and where parameters come from."""
+    rules = [f"Rules for bad rows: {stated.bad_rows}."] if stated.bad_rows else []
+    return [measured.rule.sentence(), *rules, tuning(stated.tuned_on_data, ledger)]
 
 
 def restate(datasheet: Datasheet, **said: str) -> Datasheet:

@@ -6,7 +6,6 @@ Each row is rewritten by itself: what a text becomes follows from that text, the
 import numpy as np
 import polars as pl
 
-from wayveil.sources.bad_rows import apply_row_rules
 from wayveil.sources.categories import as_categories, each_distinct
 from wayveil.sources.column_names import DATES
 from wayveil.sources.moments import beside_date, iso_text, number_text, parse_moments
@@ -29,7 +28,7 @@ def canonical(table: pl.DataFrame, reading: Reading, world: World | None) -> pl.
     table = table.with_columns(made)
     places = [_placed(table[name], reading, world) for name in PLACES if name in table.columns]
     places += [_located(table, end, reading, world) for end in reading.made if f"{end}_lat" in table.columns]
-    return apply_row_rules(table.with_columns(places), reading.rules)
+    return table.with_columns(places)
 
 
 def _moment(table: pl.DataFrame, name: str, reading: Reading) -> pl.Series:

@@ -13,6 +13,7 @@ import polars as pl
 
 from wayveil.disclosures import EMPTY, LAYOUT
 from wayveil.errors import InputError
+from wayveil.sources.bad_rows import apply_rules
 from wayveil.sources.canonical import canonical
 from wayveil.sources.column_names import WORDS, our_columns
 from wayveil.sources.databases import database_address, is_address
@@ -66,15 +67,19 @@ class SourceTable:
         return [*(name for name in self.theirs if name not in hidden), *made]
 
     def read(self, names: Sequence[str]) -> pl.DataFrame:
-        """Read some of the columns of all files."""
-        tables = [self._rewritten(part.read(self._needed(names)), names) for part in self.parts]
-        return tables[0] if len(tables) == 1 else pl.concat(tables, how="vertical_relaxed")
+        """Read some of the columns of all files, without the rows that the rules for bad rows drop."""
+        wanted = self.columns if self.reading.rules else names
+        tables = [self._rewritten(part.read(self._needed(wanted)), wanted) for part in self.parts]
+        table = tables[0] if len(tables) == 1 else pl.concat(tables, how="vertical_relaxed")
+        return apply_rules(table, self.reading.rules, self.world).select(names)
 
     def pieces(self, names: Sequence[str], folder: Path) -> Iterator[tuple[int, pl.DataFrame]]:
         """Read some of the columns piece by piece; each piece comes with the number of its file."""
+        wanted = self.columns if self.reading.rules else names
         for number, part in enumerate(self.parts):
-            for piece in part.pieces(self._needed(names), folder):
-                yield number, self._rewritten(piece, names)
+            for piece in part.pieces(self._needed(wanted), folder):
+                table = self._rewritten(piece, wanted)
+                yield number, apply_rules(table, self.reading.rules, self.world).select(names)
 
     def head(self, rows: int = LOOKED_AT) -> pl.DataFrame:
         """Read the first rows of all files under their own names, to look at them."""

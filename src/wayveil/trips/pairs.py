@@ -4,6 +4,7 @@ Rows with the same trip_id are the legs of one journey, in the order of the file
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -13,7 +14,7 @@ from wayveil.errors import InputError
 from wayveil.sources.frames import Source, source_name
 from wayveil.trips.findings import Findings
 from wayveil.trips.history import MARKS_NAME, History, marks_text
-from wayveil.trips.tables import read_marked_table
+from wayveil.trips.tables import read_marked_table, rules_history
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits
 from wayveil.world.world import World
@@ -43,7 +44,8 @@ def read_pairs(
     mark = marks_text(History(marks=marks))
     if mark is not None:
         visits = visits.with_columns(pl.lit(mark).alias(MARKS_NAME))
-    return read_visits(visits, world, findings=findings, **options)
+    trips = read_visits(visits, world, findings=findings, **options)
+    return replace(trips, history=rules_history(source, trips.history))
 
 
 def _as_visits(table: pl.DataFrame) -> pl.DataFrame:

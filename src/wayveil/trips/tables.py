@@ -10,13 +10,23 @@ from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file
 from wayveil.progress import step
+from wayveil.sources.bad_rows import changes_trips
 from wayveil.sources.column_names import our_columns
 from wayveil.sources.formats import format_of, open_part, readable
 from wayveil.sources.frames import Source, frame_of, source_name
 from wayveil.sources.opening import SourceTable
 from wayveil.sources.reading import Reading
 from wayveil.sources.text_files import separator_of
-from wayveil.trips.history import GOOD, MARKS_NAME, History, marks_in, marks_of, marks_text, marks_together
+from wayveil.trips.history import (
+    GOOD,
+    MARKS_NAME,
+    PER_TRIP,
+    History,
+    marks_in,
+    marks_of,
+    marks_text,
+    marks_together,
+)
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv")
 EXACT = 1 << 53  # up to here every whole number has a fraction of its own
@@ -134,7 +144,13 @@ def table_marks(table: SourceTable) -> frozenset[str]:
 
 def table_history(table: SourceTable) -> History:
     """What reading does to the rows of a table, and the marks that its files carry."""
-    return History(marks=table_marks(table))
+    return rules_history(table, History(marks=table_marks(table)))
+
+
+def rules_history(source: Source, history: History) -> History:
+    """A history with what the rules for bad rows do: some drop a whole trip for one of its rows."""
+    changed = isinstance(source, SourceTable) and changes_trips(source.reading.rules)
+    return history.then(PER_TRIP) if changed else history
 
 
 def _marks_of_both(column: pl.Series, metadata: frozenset[str]) -> frozenset[str]:

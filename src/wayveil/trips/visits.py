@@ -36,7 +36,13 @@ from wayveil.trips.matching import (
     reading_history,
     universe_of,
 )
-from wayveil.trips.tables import TABLE_SUFFIXES, read_marked_table, require_file, table_header
+from wayveil.trips.tables import (
+    TABLE_SUFFIXES,
+    read_marked_table,
+    require_file,
+    rules_history,
+    table_header,
+)
 from wayveil.trips.times import Form, impossible_years, read_times, say_year
 from wayveil.trips.trips import Trips
 from wayveil.trips.visit_order import VisitOrder, runs_of
@@ -76,7 +82,7 @@ def read_visits(
     table, marks = read_marked_table(source, columns, REQUIRED, OPTIONAL)
     if columns.get("trip_id") == "tid" and "rider_id" in table.columns:
         table = table.with_columns(trip_id=_trips_of_each_rider(table))
-    history = reading_history(on_unknown, repeats, marks)
+    history = rules_history(source, reading_history(on_unknown, repeats, marks))
     with step("Ordering visits"):
         trips = trips_of_table(table, world, findings, history, on_unknown)
     return trips.merged() if repeats == "merge" else trips

@@ -139,6 +139,23 @@ def many_without_id(writer: PairWriter) -> FilePair:
     )
 
 
+def bad_rows_beside(writer: PairWriter) -> FilePair:
+    """Write a rider whose rows name unknown stops and the trips of thirty others, under the rule that drops trips."""
+    ids = writer.world.ids
+    columns = ["trip_id", "rider_id", "stop_id", "event_time"]
+    rows = [
+        (f"t{trip}", f"p{trip}", str(ids[place]), f"2024-03-06T08:{2 * trip % 60:02d}:{place:02d}")
+        for trip in range(30)
+        for place in range(3)
+    ]
+    new = [(f"t{trip}", "somebody", "nowhere", f"2024-03-06T09:{trip:02d}:00") for trip in range(30)]
+    files = writer.new_files("trips.csv")
+    for path, content in zip(files, (rows, rows + new), strict=True):
+        pl.DataFrame(content, schema=columns, orient="row").write_csv(path)
+    said = {"rows": "calls", "bad_rows": {"unknown_stop": "drop"}}
+    return FilePair("bad rows in the trips of others", *files, writer.world, Rider(2), ANY_MOVE, said)
+
+
 def rare_stop(writer: PairWriter) -> FilePair:
     """The fifth visitor of a stop."""
     free = len(writer.others)

@@ -4,7 +4,7 @@ Each of them is a wrapper around the parts that `release` is made of, so that it
 parts are mended. None works outside an audit: they live in a `with` block that only audits open.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,6 +23,7 @@ from wayveil.lab.audits.door_files import (
     ANY_MOVE,
     MakePair,
     PairWriter,
+    bad_rows_beside,
     every_unit,
     many_without_id,
     one_tap_more,
@@ -41,6 +42,8 @@ from wayveil.privacy.ledger import Reservation
 from wayveil.privacy.units import Event, Rider, Trip, Window
 from wayveil.released.datasheet_making import make_datasheet
 from wayveil.releases import making
+from wayveil.sources import opening
+from wayveil.sources.bad_rows import bad_rows
 from wayveil.taps import read as taps_reader
 from wayveil.trips import visits as visits_reader
 from wayveil.trips.history import AS_READ, UNMOVED, History
@@ -103,6 +106,18 @@ def _majority() -> AbstractContextManager[Any]:
         return table.filter(pl.Series(zoned == (2 * zoned.sum() > len(zoned))))
 
     return _table(taps_reader, kept)
+
+
+def _drop_by_trip_alone() -> AbstractContextManager[Any]:
+    """A bad row drops every row with its trip_id, whoever they are of."""
+
+    def dropped(table: pl.DataFrame, rules: Mapping[str, str], world: World | None) -> pl.DataFrame:
+        for kind in rules:
+            bad = table.with_columns(bad=bad_rows(table, kind, world))
+            table = table.filter(~bad.select(pl.col("bad").any().over("trip_id")).to_series())
+        return table
+
+    return patch.object(opening, "apply_rules", dropped)
 
 
 def _from_first_moment(trips: Trips) -> Trips:
@@ -310,6 +325,7 @@ VARIANTS = (
     DoorVariant(
         "time counted from the first visit in the file", changed_reading(_from_first_moment), EARLY, VISITS
     ),
+    DoorVariant("a rule for bad rows that drops the trips of others", _drop_by_trip_alone, bad_rows_beside),
     DoorVariant("every second trip of a file with many", changed_reading(_thinned), BUSY),
     DoorVariant("rare stops left out before the noise", changed_reading(_rare_suppressed), rare_stop, VISITS),
     DoorVariant("trips without an id, each a rider", changed_reading(_each_its_own_rider), many_without_id),
@@ -341,4 +357,5 @@ SOUND = (
     DoorVariant("stops filled from other taps", _filling(), stops_to_fill, VISITS),
     DoorVariant("times in two forms", nothing_broken, two_forms_of_time, VISITS),
     DoorVariant("rows without an id", nothing_broken, many_without_id),
+    DoorVariant("a rule for bad rows", nothing_broken, bad_rows_beside),
 )
