@@ -11,6 +11,8 @@ from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.distances import with_sizes
+from wayveil.accuracy.find_bands import find_even_bands
+from wayveil.accuracy.misfits import OF_WAYS, is_misfit
 from wayveil.accuracy.sizes import NOISE, PUBLIC, USEFUL, find_sizes
 from wayveil.accuracy.verdicts import give_verdict
 from wayveil.answers.trends import find_trend
@@ -21,6 +23,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.report.report_page import report_html
 from wayveil.run import make_release
+from wayveil.synthesis.model import ExpectedError
 from wayveil.synthesis.tallies import Tally, tally
 from wayveil.trips.trips import Trips
 
@@ -94,7 +97,7 @@ def made(seed):
 
 def test_a_question_is_judged_by_itself_and_not_by_the_nearest_kind():
     """Districts were refused for single stops; what two releases of the same trips disagree in is what counts."""
-    bad = give_verdict("boardings", 40, 100.0, 0.9, None, sure=True)
+    bad = give_verdict("alightings", 40, 100.0, 0.9, None, sure=True)
     areas = {"stop_id": RING.ids.tolist(), "district": ["a"] * 20 + ["b"] * 20}
     answer = known(bad).ask("districts", districts=areas)
     assert "1,000 to 10,000 typically off by 0 %" in answer.note
@@ -120,3 +123,24 @@ def test_sizes_that_public_knowledge_knows_as_well_say_so():
     assert [each.word for each in sizes] == [USEFUL, PUBLIC, USEFUL]
     table = pl.DataFrame([vars(each) for each in sizes])
     assert table["least"].to_list() == [0, 100, 1_000]
+
+
+def test_where_people_take_other_ways_intervals_of_what_follows_from_ways_are_withdrawn():
+    """Public routing took walks that nobody takes: visits were a quarter too few, and the verdict said 4.5 %."""
+    well, badly = (
+        [ExpectedError("", 9, 100.0, 5.0, 0.1, 1.0, seen=True, kind="lengths", misfit=misfit)]
+        for misfit in (0.9, 1.5)
+    )
+    assert (is_misfit(well), is_misfit(badly)) == (False, True)
+    assert {"stops", "visits", "edges", "hours"} <= OF_WAYS
+
+
+def test_numbers_that_follow_from_whole_trips_have_intervals_even_on_both_sides():
+    """A replica with five per cent more of everything shifted all intervals, and none held."""
+    rng = np.random.default_rng(1)
+    true = rng.lognormal(5, 1, 300)
+    cells = np.arange(300)
+    bands = find_even_bands(Tally(cells, true), Tally(cells, true * 1.05 + rng.normal(0, 3, 300)))
+    shown = true * 0.97 + rng.normal(0, 3, 300)  # as far off as the replica, on the other side
+    low, high = bands.ends(shown)
+    assert ((low <= true) & (true <= high)).mean() > 0.92

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from wayveil.accuracy.bands import Bands
+from wayveil.accuracy.misfits import find_bias
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.synthesis.model import ExpectedError
 from wayveil.trips.trips import Trips
@@ -30,6 +31,10 @@ class Accuracy:
     def of(self, kind: str) -> Verdict | None:
         """The verdict on one kind of question."""
         return next((verdict for verdict in self.verdicts if verdict.kind == kind), None)
+
+    def bias(self, kind: str) -> float | None:
+        """Deviation of what trips of this model cannot express, in roots of the number; None where nobody knows."""
+        return find_bias(kind, self.expected)
 
     @property
     def is_noise(self) -> bool:

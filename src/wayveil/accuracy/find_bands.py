@@ -20,6 +20,10 @@ from wayveil.synthesis.tallies import Tally
 # So many pairs tell the tails of their law by themselves; fewer are taken for normal.
 ENOUGH = 80
 MOST_GROUPS = 30
+EVEN = 25  # pairs of a group whose mean square is taken
+# The same as `CAUTION` for numbers that follow from whole trips: one replica of a model that is smoother than people.
+EVEN_CAUTION = 1.25
+LEAST_HALF = 0.5  # in roots of the number: no replica tells less
 FEWEST = 4  # below, nothing is said
 OUTSIDE = 0.025  # on either side of an interval
 # A release is smoother than the truth: its replicas miss less of it than it misses of the truth. Set on the simulated
@@ -54,6 +58,34 @@ def _groups(number: Floats) -> list[slice]:
     many = max(1, min(MOST_GROUPS, len(number) // ENOUGH))
     cuts = np.unique(np.searchsorted(number, number[np.arange(many) * len(number) // many]))
     return [slice(*pair) for pair in zip(cuts, [*cuts[1:], len(number)], strict=True)]
+
+
+def find_even_bands(truth: Tally, replica: Tally) -> Bands | None:
+    """Intervals of numbers that follow from whole trips, even on both sides; None where a replica shows too little.
+
+    One replica may have more of everything than the release, or less; the truth may lie on either side of both. So what
+    all numbers have in common (`together`) is a deviation of unknown sign, and the rest is the mean square of what a
+    replica is off where it shows about as much.
+    """
+    shown, true = replica.beside(truth)
+    seen = shown > 0
+    if seen.sum() < FEWEST:
+        return None
+    missed = true[~seen]
+    unlisted = float(np.quantile(missed, 1 - OUTSIDE)) if len(missed) else None
+    together = abs(float(shown.sum()) / max(float(true.sum()), 1.0) - 1)
+    order = np.argsort(shown[seen], kind="stable")
+    number, off = shown[seen][order], ((true - shown)[seen] / np.sqrt(shown[seen] + 1))[order]
+    many = max(1, min(MOST_GROUPS, len(number) // EVEN))
+    groups = [part for part in np.array_split(np.arange(len(number)), many) if len(part)]
+    # A mean square of n draws is that of the law times chi-square over n: the t law has room for it.
+    room = [float(scipy.special.stdtrit(len(part), 1 - OUTSIDE)) for part in groups]
+    half = np.array(
+        [EVEN_CAUTION * q * np.sqrt(np.mean(off[p] ** 2)) for q, p in zip(room, groups, strict=True)]
+    )
+    half = np.maximum(half, LEAST_HALF)
+    centres = np.array([np.median(number[part]) for part in groups])
+    return Bands(centres, -half, half, unlisted, together)
 
 
 def find_sum_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:

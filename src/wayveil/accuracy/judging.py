@@ -9,7 +9,6 @@ what is released, so it is free, and it is signed with the release.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import pi, sqrt
 
 import numpy as np
 
@@ -25,7 +24,8 @@ from wayveil.accuracy.distances import (
     share_kept,
     with_sizes,
 )
-from wayveil.accuracy.find_bands import find_bands, find_sum_bands
+from wayveil.accuracy.find_bands import find_bands, find_even_bands, find_sum_bands
+from wayveil.accuracy.misfits import MISFIT, OF_WAYS, find_bias, is_misfit
 from wayveil.accuracy.paid_sizes import held_by_law, paid_error, paid_size, paid_total
 from wayveil.accuracy.posterior import MEAN_IN_HALF, mean_errors
 from wayveil.accuracy.replicas import draw_replicas, mechanism_of
@@ -60,11 +60,6 @@ MOST_PUBLIC = 20_000
 FEW_PUBLIC, FEW_ENDS = 1_000, 250
 # Kinds that count trips and not their visits.
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
-# Kinds that a model knows nothing of itself are as biased as what they are made of.
-MADE_OF = {"stops": "edges", "visits": "lengths"}
-# Intervals widen by so much of what trips of a model cannot express: noise makes it look larger than it is, and part of
-# it is in the replicas already. Set on simulated towns.
-MISFIT = 0.5
 NOTHING_KNOWN = Accuracy({}, (), None)
 
 
@@ -95,7 +90,7 @@ class _Judging:
 
     expected  what the model itself expects (None: it does not)
     known     the release beside its size, where that was paid for
-    held      kinds of question whose intervals are made
+    held      kinds of question whose intervals are made; `even`: as those of numbers that follow from whole trips
     tells     how many times the error of replicas a kind may be off; a kind that is missing may be biased
     missing   share of the trips that thresholds took
     """
@@ -107,6 +102,7 @@ class _Judging:
     held: Collection[str]
     tells: Mapping[str, float]
     missing: float
+    even: Collection[str] = ()
 
     @classmethod
     def of(
@@ -125,7 +121,12 @@ class _Judging:
         missing = release.model.lost() if isinstance(release.model, KnowsLoss) else 0.0
         if missing > MOST_MISSING:
             held &= {"total"}
-        return cls(release, replicas, _ask_model(release, replicas), known, held, tells, missing)
+        expected = _ask_model(release, replicas)
+        if is_misfit(expected):
+            # People take other ways than its support has: what follows from ways is off by more than noise.
+            held -= OF_WAYS
+            tells = {kind: worst for kind, worst in tells.items() if kind not in OF_WAYS}
+        return cls(release, replicas, expected, known, held, tells, missing, made_by.even)
 
     def accuracy(self) -> Accuracy:
         """Judge every kind of question that such trips can answer."""
@@ -152,7 +153,7 @@ class _Judging:
 
     def _bands(self, kind: str, true: Tally, shown: Sequence[Tally]) -> Bands | None:
         """Intervals of one kind; None where they would not hold."""
-        bias = _bias(kind, self.expected)
+        bias = find_bias(kind, self.expected)
         if kind not in self.held or bias is None:
             return None
         if kind == "total":
@@ -160,13 +161,16 @@ class _Judging:
         elif kind == "visits":
             parts = [tally("stops", each.trips) for each in self.replicas]
             found = find_sum_bands(tally("stops", self.release.trips), parts)
+        elif kind in self.even:
+            found = find_even_bands(true, shown[0])
         else:
             found = find_bands(true, shown)
         return None if found is None else found.widen(MISFIT * bias)
 
     def _verdict(self, kind: str, true: Tally, shown: Sequence[Tally]) -> Verdict:
         worst, trips = self.tells.get(kind), float(len(self.release.trips))
-        if worst is None and any(error.kind == kind for error in self.expected or ()):
+        told_by_model = any(error.kind == kind for error in self.expected or ())
+        if worst is None and told_by_model and not (kind in OF_WAYS and is_misfit(self.expected)):
             worst = 1.0
         if self.known is not None:
             trips = self.known.size.trips
@@ -182,7 +186,7 @@ class _Judging:
         lost = 0.0 if kind == "total" else self.missing
         law = paid_error(self.release, self.expected) if kind == "total" else None
         invented = _invented(self.release, kind, self.replicas)
-        return KindEvidence(true, shown, _bias(kind, self.expected) or 0.0, lost, invented, law)
+        return KindEvidence(true, shown, find_bias(kind, self.expected) or 0.0, lost, invented, law)
 
 
 def _judge_counted(release: ReleasedTrips) -> Iterator[Verdict]:
@@ -228,17 +232,6 @@ def _ask_model(release: ReleasedTrips, replicas: Sequence[Replica]) -> tuple[Exp
     if not isinstance(release.model, ExpectsErrors):
         return None
     return tuple(release.model.expected_errors(release.trips, replicas[0]))
-
-
-def _bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
-    """Deviation of what trips of this model cannot express, in roots of the number; None where nobody knows."""
-    if expected is None:
-        return 0.0
-    wanted = MADE_OF.get(kind, kind)
-    for error in expected:
-        if error.kind == wanted:
-            return error.unexplained * sqrt(pi / 2) / sqrt(error.mean + 1)
-    return None
 
 
 def _invented(release: ReleasedTrips, kind: str, replicas: Sequence[Replica]) -> float:

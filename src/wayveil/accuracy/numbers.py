@@ -5,7 +5,7 @@ Terminal, Python, pages, exports and trends call it and show its words, or show 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,19 +13,24 @@ import polars as pl
 
 from wayveil.accuracy.accuracy import NOT_JUDGED
 from wayveil.accuracy.distances import find_verdict, judge_errors
+from wayveil.accuracy.find_bands import find_even_bands
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.misfits import MISFIT
 from wayveil.accuracy.posterior import believe_estimate, mean_errors
 from wayveil.accuracy.ranks import MOST, can_rank, rank_ranges
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.arrays import Floats, Ints
 from wayveil.errors import RefusedError
 from wayveil.released.released_trips import say_of_what
+from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Estimate, Interval
 from wayveil.synthesis.tallies import Tally, tally
 
 HOLDS = "The true number lies between low and high in 95 of 100 cases (docs/accuracy.md)."
 NO_RANKS = "Which of these numbers are the largest is not known: noise alone would sort them as far apart."
 NO_INTERVAL = "The interval of a single number is not known."
+# Numbers that count no people are taken for counts of which the largest is this.
+SHARES = 1_000.0
 WANTED = "To see the numbers all the same: --anyway (anyway=True)."
 
 
@@ -138,7 +143,9 @@ def _verdict_on(release: JudgedRelease, numbers: Numbers) -> Verdict | None:
         off = np.where(values > 0, mean_errors(numbers.known), 0.0)
         size = max(float(values.sum()), 1e-9)
         return judge_errors(numbers.what, values, off, size, sure=base.sure).about(values)
-    found = find_verdict(numbers.what, *numbers.pairs, base, whole=numbers.whole)
+    # Of what is made of numbers that have no interval, no more than noise is known.
+    held = replace(base, sure=base.sure and (not release.accuracy.bands or _is_held(release, numbers.kind)))
+    found = find_verdict(numbers.what, *numbers.pairs, held, whole=numbers.whole)
     return found.about(numbers.values)
 
 
@@ -146,7 +153,31 @@ def _ends(release: JudgedRelease, numbers: Numbers) -> Interval:
     found = None if numbers.known is None else believe_estimate(numbers.known).interval
     if found is None and numbers.kind is not None and numbers.cells is not None:
         found = release.interval(numbers.kind, numbers.cells, numbers.values)
+    if found is None and numbers.pairs is not None and _is_held(release, numbers.kind):
+        found = _pair_ends(release, numbers)
     if found is None:
         nothing = np.full(len(numbers.values), np.nan)
         return nothing, nothing
     return np.asarray(found[0], np.float64), np.asarray(found[1], np.float64)
+
+
+def _is_held(release: JudgedRelease, kind: str | None) -> bool:
+    """Tell whether a kind has intervals, from replicas or by the law of the noise."""
+    if kind is None or kind in release.accuracy.bands:
+        return kind is not None
+    return isinstance(release.model, CountsCells) and isinstance(release.model.counted(kind), AllCounted)
+
+
+def _pair_ends(release: JudgedRelease, numbers: Numbers) -> Interval | None:
+    """Intervals of numbers that are made of a kind which has some: from the same numbers of the release made again."""
+    assert numbers.pairs is not None
+    assert numbers.kind is not None
+    scale = 1.0 if numbers.whole else max(float(np.nanmax(np.abs(numbers.pairs[0]))), 1e-9) / SHARES
+    true, again = (np.nan_to_num(side) / scale for side in numbers.pairs)
+    cells = np.arange(len(true))
+    bands = find_even_bands(Tally(cells, true), Tally(cells, again))
+    if bands is None:
+        return None
+    bands = bands.widen(MISFIT * (release.accuracy.bias(numbers.kind) or 0.0))
+    low, high = bands.ends(numbers.values / scale)
+    return low * scale, high * scale

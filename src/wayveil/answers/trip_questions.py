@@ -47,9 +47,9 @@ MADE_OF: Final = {
     "through": "stops",
     "transfers": "triples",
     "line-load": "edges",
-    "districts": "boardings",
-    "durations": "lengths",
-    "distances": "lengths",
+    "districts": "alightings",
+    "durations": "visits",
+    "distances": "visits",
 }
 HIDDEN: Final = (
     "Trips that change lines at each stop: noise; do not use. They are fewer than what the release may have wrong in "
@@ -92,7 +92,7 @@ def answer_trips(
         Numbers(
             asked.title(taps=release.visits_are_taps),
             table["answer"].to_numpy().astype(np.float64),
-            exact or MADE_OF.get(asked.question) or trip_kind(release, asked.question),
+            exact or _made_of(release, asked.question, by),
             None if exact is None else cells,
             pairs=pairs,
             whole=asked.over is None,
@@ -112,6 +112,13 @@ def answer_trips(
     table = _sort(asked, table)
     note = _note(release, asked.question, judged, anyway=anyway)
     return Answer(asked.question, table, note, internal=add is not None)
+
+
+def _made_of(release: JudgedRelease, question: str, by: Period | None) -> str | None:
+    """The kind of question of which the numbers of another are made: those at a stop by hour, of stops and hours."""
+    if by is not None and question in AT_STOPS:
+        return "stop-hours"
+    return MADE_OF.get(question) or trip_kind(release, question)
 
 
 def _pairs(

@@ -50,6 +50,8 @@ class Mechanism(BaseModel):
     # Kinds of question (see `synthesis.tallies`) whose intervals held the truth as often as they say, wherever the
     # coverage bench asked (docs/accuracy.md). Of all others none is known.
     holds: ClassVar[frozenset[str]] = frozenset()
+    # Those of them whose numbers follow from whole trips: one replica may have more of everything, or less.
+    even: ClassVar[frozenset[str]] = frozenset()
     # Further kinds of which replicas show well enough how far off they are to say whether public knowledge is better,
     # though not for an interval; and how many times what they show the truth may be. Both are chosen on simulated
     # towns (`python -m bench.coverage_choice`).

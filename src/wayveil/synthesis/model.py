@@ -99,6 +99,7 @@ class ExpectedError:
     unexplained  what `off` would be without noise: the drawn trips cannot express it, and more epsilon does not mend it
     seen         whether that was seen in the answers; if not, noise hides it, and it is a guess
     kind         the kind of question (see `synthesis.tallies`) whose cells these are, if there is one
+    misfit       how far the released trips are from the noisy answers, in deviations of their noise
     """
 
     question: str
@@ -109,6 +110,7 @@ class ExpectedError:
     unexplained: float
     seen: bool
     kind: str | None = None
+    misfit: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

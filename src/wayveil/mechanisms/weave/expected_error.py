@@ -181,6 +181,7 @@ def _compare(
         float(np.mean(off[kept] / np.maximum(seen.riders[kept], settings.sanity * trips))),
         float(bias[kept].mean() * sqrt(2 / pi)),
         sure,
+        misfit=sqrt(float(np.mean(seen.misfit**2)) / max(seen.variance, 1e-12)),
     )
 
 

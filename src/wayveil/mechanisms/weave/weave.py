@@ -76,7 +76,8 @@ class Weave(Mechanism):
     summary: ClassVar[str] = (
         "small noisy histograms, public routes, and the most even mixture that explains them"
     )
-    holds: ClassVar[frozenset[str]] = frozenset({"edges"})
+    holds: ClassVar[frozenset[str]] = frozenset({"edges", "stops", "visits", "hours", "triples"})
+    even: ClassVar[frozenset[str]] = frozenset({"edges", "stops", "hours", "triples"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
             "total": 1.0,
