@@ -79,7 +79,7 @@ NOISE = [
     ),
     *_of(
         "privacy/quantiles.py",
-        "privacy/test_quantiles.py",
+        "privacy/test_prices.py privacy/test_quantiles.py",
         ("step = max(a, b - a)", "step = min(a, b - a)"),
         ("per_cell=per_trip or 0", "per_cell=step"),
     ),
@@ -188,7 +188,7 @@ UNITS = [
     ),
     *_of(
         "privacy/choosing.py",
-        "privacy/test_units.py",
+        "privacy/test_prices.py privacy/test_units.py",
         ("trips.name[trip[first]], clock[first])", "trips.name[trip[first]], np.arange(len(first)))"),
         ("np.arange(len(trip)) - np.repeat(first, lengths)", "np.arange(len(trip))"),
         ("(position < limit)", "(position <= limit)"),
@@ -233,7 +233,7 @@ LEDGER = [
     ),
     *_of(
         "privacy/ledger/conversion.py",
-        "privacy/test_ledger_units.py privacy/test_ledger_trained.py",
+        "privacy/test_prices.py privacy/test_ledger_units.py privacy/test_ledger_trained.py",
         ("1 if trained else int(", "1 if False else int("),
         ('("rider", "rider-day"): 2', '("rider", "rider-day"): 1'),
         ("1 if most >= 4 else 2 * swap", "swap"),
