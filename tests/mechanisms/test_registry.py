@@ -90,7 +90,7 @@ def test_only_what_needs_no_parameter_is_compared_with_all():
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    with pytest.raises(ParameterError, match=r"no mechanism 'tea'; there are dp-loc, .*weave"):
+    with pytest.raises(ParameterError, match=r"unknown mechanism 'tea'; choose one of dp-loc, .*weave"):
         mechanism("tea")
     with pytest.raises(AttributeError, match="Tea"):
         _ = wv.Tea

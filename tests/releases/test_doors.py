@@ -34,7 +34,7 @@ def test_words_and_paths_do_what_objects_do(tmp_path):
         wv.ask(folder, "stops")
     with pytest.raises(wv.WayveilError, match="unknown unit"):
         wv.release(some_trips(), epsilon=1, unit="person")
-    with pytest.raises(wv.WayveilError, match="there is no mechanism"):
+    with pytest.raises(wv.WayveilError, match="unknown mechanism"):
         wv.release(some_trips(), "magic", epsilon=1)
 
 

@@ -169,7 +169,7 @@ def test_stops_of_a_district_keep_their_intervals(made, tmp_path):
     assert answer.table.height == 5
     whole = {row["stop_id"]: row for row in made.ask("stops").table.to_dicts()}
     assert all(row["low"] == whole[row["stop_id"]]["low"] for row in answer.table.to_dicts())
-    with pytest.raises(ParameterError, match="no district 'Harbour'"):
+    with pytest.raises(ParameterError, match="unknown district 'Harbour'"):
         made.ask("most-used", districts=file, district="Harbour")
     with pytest.raises(ParameterError, match="--districts"):
         made.ask("most-used", district="Centre")
@@ -195,7 +195,7 @@ def test_filters_that_cannot_be_used_are_refused(made, raw, feed):
         (made, "total", {"between": ("07:00", "07:00")}, "no time"),
         (made, "total", {"on": "2025-12-24"}, "not among the days"),
         (made, "total", {"on": "Funday"}, "dates such as"),
-        (made, "routes", {"route": "no such"}, "there is no route"),
+        (made, "routes", {"route": "no such"}, "unknown route"),
         (made, "stops", {"stops": "no such"}, "there is no stop"),
         (made, "pairs", {"weekdays": True}, "--weekdays cannot be used"),
         (made, "load", {"between": ("07:00", "09:00")}, "--timetable"),

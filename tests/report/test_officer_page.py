@@ -11,7 +11,7 @@ from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Rider, Trip
-from wayveil.released.datasheet_page import datasheet_page
+from wayveil.released.datasheet_page import datasheet_page, spends
 from wayveil.released.officer import officer_lines
 from wayveil.releases.release import usefulness
 from wayveil.run import make_release
@@ -62,6 +62,18 @@ def test_the_first_page_has_ten_lines_and_stays_short(made):
     assert "Noise scale" in annex
     assert "Noise scale" not in first
     assert re.search(r"\.officer \{ break-after: page", page)
+
+
+def test_no_page_counts_in_parts_of_a_trip():
+    row = {
+        "label": "trips by edge, 1,048,576 parts each",
+        "price": "1",
+        "sensitivity": 2097152,
+        "scale": "1048576",
+    }
+    shown = spends({"spends": [row]})
+    assert shown is not None
+    assert shown.rows[0] == ("trips by edge", "1", "2", "1")
 
 
 def test_the_lines_say_what_plan_ledger_and_epsilon_say(tmp_path):

@@ -80,7 +80,8 @@ def test_every_unit_of_the_command_line_goes_through_the_front_door(tmp_path):
 
 def test_an_unknown_mechanism_is_named_with_those_that_exist():
     with pytest.raises(
-        ParameterError, match=r"no audit for a mechanism called 'tea'; there are: .*noisy-prefix-tree"
+        ParameterError,
+        match=r"no audit is known for a mechanism called 'tea'; choose one of .*noisy-prefix-tree",
     ):
         audit_plan("tea")
 

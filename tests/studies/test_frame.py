@@ -192,7 +192,7 @@ def test_a_page_about_somebodys_trips_is_internal(lab, monkeypatch):
 
 def test_studies_are_found_by_their_folders():
     assert "mobitrie" in studies()
-    with pytest.raises(ParameterError, match="there is no study 'nothing'; there are "):
+    with pytest.raises(ParameterError, match="unknown study 'nothing'; choose one of "):
         find_study("nothing", Lab())
     assert page.SCALES.keys() == {"tiny", "quick", "full"}
 

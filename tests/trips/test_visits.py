@@ -232,7 +232,7 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
     [
         ({"zone": "stop_id"}, "has no column 'zone' to use as 'stop_id'"),
         ({"stop_id": "zone"}, "has no column 'zone' to use as 'stop_id'"),
-        ({"where": "trip_id", "stop_id": "zone"}, "there is no column 'where' of ours"),
+        ({"where": "trip_id", "stop_id": "zone"}, "unknown column 'where'"),
         ({"zone": "stop_id", "place": "stop_id"}, "two of theirs"),
         ({"stop_id": "zone", "trip_id": "zone"}, "one of their columns to two of ours"),
         ({"stop_id": "stop_id", "stop": "trip_id"}, "names 'stop_id' twice"),

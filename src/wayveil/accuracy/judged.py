@@ -100,7 +100,7 @@ class JudgedRelease(ReleasedTrips):
         return {}
 
     def posterior(self, kind: str) -> Posterior | None:
-        """What all noisy counts of a kind together say of each cell; None where they were not counted."""
+        """Return what all noisy counts of a kind together say of each cell; None where they were not counted."""
         if kind not in self._believed:
             known = self.model.counted(kind) if isinstance(self.model, CountsCells) else None
             self._believed[kind] = (

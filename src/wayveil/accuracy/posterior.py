@@ -99,7 +99,7 @@ def believe_estimate(known: Estimate) -> Estimate:
 
 
 def mean_errors(known: Estimate) -> Floats:
-    """How far off each number is on average: what noise lifted, and what is not known beyond that."""
+    """Return how far off each number is on average: what noise lifted, and what is not known beyond that."""
     believed = believe_estimate(known)
     if believed.low is None or believed.high is None:
         return np.full(len(known.values), np.nan)
@@ -203,7 +203,7 @@ def _summary(joint: Floats, grid: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _likelihood(noisy: Floats, variance: Floats, fourth: Floats, grid: Floats) -> Floats:
-    """How likely each count is at each true number, up to a factor per row."""
+    """Return how likely each count is at each true number, up to a factor per row."""
     away = np.abs(noisy[:, None] - grid)
     parts = np.where(fourth > 0, 3 * variance**2 / np.maximum(fourth, 1e-300), np.inf)
     out = -(away**2) / (2 * variance[:, None])
@@ -217,6 +217,6 @@ def _likelihood(noisy: Floats, variance: Floats, fourth: Floats, grid: Floats) -
 
 
 def _below(threshold: float, variance: float, grid: Floats) -> Floats:
-    """How likely a Laplace count is to stay below a threshold, at each true number."""
+    """Return how likely a Laplace count is to stay below a threshold, at each true number."""
     away = (threshold - grid) / np.sqrt(variance / 2)
     return np.where(away >= 0, 1 - np.exp(-np.abs(away)) / 2, np.exp(-np.abs(away)) / 2)

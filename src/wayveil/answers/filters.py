@@ -190,7 +190,7 @@ class Filters:
             at = np.flatnonzero((world.route_ids == word) | (world.route_names == word))
             if len(at) == 0:
                 some = ", ".join(world.route_names[:8].tolist())
-                raise ParameterError(f"there is no route {word!r}; there are {some}, ...")
+                raise ParameterError(f"unknown route {word!r}; choose one of {some}, ...")
             found += at.tolist()
         return np.unique(found)
 
@@ -212,7 +212,7 @@ class Filters:
             names = areas.names.tolist()
             for word in self.district:
                 if word not in names:
-                    raise ParameterError(f"there is no district {word!r}; there are {', '.join(names[:-1])}")
+                    raise ParameterError(f"unknown district {word!r}; choose one of {', '.join(names[:-1])}")
             inside = np.flatnonzero(np.isin(areas.of_place, [names.index(word) for word in self.district]))
             found = inside if found is None else np.intersect1d(found, inside)
         return found

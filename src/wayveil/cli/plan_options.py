@@ -253,7 +253,7 @@ class PlanOptions:
         return next((Path(file) for file in self.files or [] if file.endswith(".toml")), None)
 
     def values(self, **more: Any) -> dict[str, Any]:
-        """What was said, by the keys of a plan."""
+        """Return what was said, by the keys of a plan."""
         from wayveil.plan.ordering import parse_settings
         from wayveil.synthesis.drawing import trips_wanted
 

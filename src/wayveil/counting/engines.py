@@ -38,7 +38,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """As the command line calls it."""
+        """Return the name that the command line uses."""
 
     def open(
         self, trips: Trips | TripFiles, steps: Steps, gate: Gate, prints: Fingerprinter | None = None
@@ -118,7 +118,8 @@ def open_source(
     spark: str | None = None,
     scratch: str | Path | None = None,
 ) -> tuple[Trips | TripFiles, Engine, str]:
-    """What to release, the engine that counts it, and a sentence on why that one was chosen (empty if it was named).
+    """Return what to release, the engine that counts it, and a sentence on why that one was chosen (empty if it was
+    named).
 
     Into memory come the files that are counted there, and those that no other engine reads: sequences and pairs.
     """
@@ -171,7 +172,7 @@ def _require_memory(chosen: Engine | None, path: Path | str) -> None:
 
 
 def in_pieces(path: Path, columns: Mapping[str, str] | None = None) -> bool:
-    """Whether a file can be counted without being held: a table of visits whose trips have ids of their own."""
+    """Tell whether a file can be counted without being held: a table of visits whose trips have ids of their own."""
     if format_of(path) not in TABLE_SUFFIXES or kind_of(path, columns) != VISITS:
         return False
     return column_map(path, table_header(path), columns).get("trip_id") != "tid"

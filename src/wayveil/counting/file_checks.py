@@ -66,7 +66,7 @@ def check_piece(table: pl.DataFrame, rows: VisitFiles, form: Form | None) -> Tri
 def trips_of_piece(
     table: pl.DataFrame, world: World, form: Form | None, history: History, on_unknown: OnUnknown
 ) -> Trips:
-    """The same where files are out of reach: problems come as `RowError` and `UnknownStopError`."""
+    """Do that where files are out of reach: problems come as `RowError` and `UnknownStopError`."""
     findings = PieceFindings(_NO_FILE, strict=True, numbers=table[ROW].to_numpy())
     gone = [ROW, *(name for name in (UNIT,) if name in table.columns)]
     if form is None and "event_time" in table.columns:

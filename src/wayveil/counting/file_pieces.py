@@ -59,7 +59,7 @@ class VisitFiles:
 
     @property
     def form(self) -> Form | None:
-        """How the table writes its times (see `time_form`)."""
+        """Return how the table writes its times (see `time_form`)."""
         return time_form(pl.scan_parquet(list(self.paths)), self.names)
 
     def slices(self) -> Iterator[pl.DataFrame]:
@@ -84,7 +84,7 @@ def row_counts(paths: tuple[Path, ...]) -> tuple[int, ...]:
 
 
 def time_form(table: pl.LazyFrame, names: dict[str, str]) -> Form | None:
-    """How a table writes its times, judged by the first row that can be read; None without times."""
+    """Return how a table writes its times, judged by the first row that can be read; None without times."""
     if "event_time" not in names:
         return None
     some = table.select(pl.col(names["event_time"])).drop_nulls().head(LOOK).collect().to_series()
@@ -124,7 +124,9 @@ def _rewritten(files: TripFiles, table: SourceTable, folder: Path) -> VisitFiles
 
 @discloses(ORDER_ON_DISK)
 def sort_rows(rows: VisitFiles, folder: Path, memory: int) -> VisitFiles:
-    """The same rows with every rider's trips, and every trip's rows, side by side; DuckDB spills to the folder."""
+    """Return the same rows with every rider's trips, and every trip's rows, side by side; DuckDB spills to the
+    folder.
+    """
     import duckdb
 
     target, spill = folder / "sorted.parquet", folder / "spill"
@@ -203,7 +205,7 @@ def cut_between_units(tables: Iterable[pl.DataFrame], unit: str) -> Iterator[pl.
 
 
 def _changed(column: pl.Series) -> NDArray[np.bool_]:
-    """Whether a row has another value than the row before; true for the first."""
+    """Tell whether a row has another value than the row before; true for the first."""
     code = column.to_physical() if column.dtype == pl.Categorical else column
     changed = np.ones(len(code), bool)
     changed[1:] = code.slice(1).ne_missing(code.slice(0, max(len(code) - 1, 0))).to_numpy()
@@ -218,7 +220,7 @@ def _last_start(table: pl.DataFrame, unit: str) -> int:
 
 
 def _half_known(table: pl.DataFrame, unit: str) -> bool:
-    """Whether a trip has rows with and without its rider, which only a look at the whole trip brings together."""
+    """Tell whether a trip has rows with and without its rider, which only a look at the whole trip brings together."""
     return bool((_changed(table[unit].is_not_null()) & ~_changed(table["trip_id"])).any())
 
 

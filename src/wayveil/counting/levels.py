@@ -22,7 +22,7 @@ class Start(Protocol):
         """The trips at the root."""
 
     def shares(self, trips: Trips, count: int) -> Sequence[LevelCounter]:
-        """The same in so many shares, which can walk side by side."""
+        """Return it in so many shares, which can walk side by side."""
 
 
 @dataclass(frozen=True)

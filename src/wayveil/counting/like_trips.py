@@ -133,7 +133,7 @@ def _hash(node, symbols, start, end, ahead):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, inline="always")
 def _same(common, known, node, symbols, start, width):  # type: ignore[no-untyped-def]
-    """Whether a trip is at the node of a group and has its symbols."""
+    """Tell whether a trip is at the node of a group and has its symbols."""
     same = common[known, 0] == node and common[known, 1] == width
     if same:
         for k in range(width):

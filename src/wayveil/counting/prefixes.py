@@ -68,7 +68,7 @@ class PrefixWalk:
         return np.column_stack(self._symbols[::-1])
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """What groups need to go on later (see `of_arrays`)."""
+        """Return what groups need to go on later (see `of_arrays`)."""
         symbols = np.column_stack([*self._symbols, np.zeros((len(self._node), 0), np.int32)])
         return {
             "node": self._node,
@@ -87,7 +87,7 @@ class PrefixWalk:
         return walk
 
     def count(self, frontier: Frontier) -> SparseCounts:
-        """How many trips reach each candidate of the next level."""
+        """Return how many trips reach each candidate of the next level."""
         if not self._symbols:
             self._group_trips()
         self._cell = _cells(frontier, self._node, self._symbols.pop())

@@ -80,7 +80,7 @@ class LevelCounter(Protocol):
     """Walks a tree level by level: count the candidates, keep some, count their children, and so on."""
 
     def count(self, frontier: Frontier) -> SparseCounts:
-        """How many trips (or places of trips) reach each candidate of the next level."""
+        """Return how many trips (or places of trips) reach each candidate of the next level."""
 
     def descend(self, kept: NDArray[np.int64]) -> None:
         """Make the kept candidates (ascending cells of the last frontier) the nodes of the next one."""
@@ -99,7 +99,7 @@ class Counter(Protocol):
         """
 
     def visits(self, encoding: Encoding, universe: int, most: int | None) -> SparseCounts:
-        """How often each symbol below `universe` occurs, of an encoding with one symbol per visit.
+        """Return how often each symbol below `universe` occurs, of an encoding with one symbol per visit.
 
         Every visit adds one to one cell; of each trip only the first `most` visits count (None: all).
         """
@@ -120,7 +120,7 @@ class Counter(Protocol):
         """Weight of each marked move between encoded visits, when every trip spreads at most `whole` evenly."""
 
     def trips(self) -> SparseCounts:
-        """How many trips there are that visit anything: a histogram of one cell."""
+        """Return how many trips there are that visit anything: a histogram of one cell."""
 
     def runs(self, moves: int, encoding: Alphabet | None = None) -> LevelCounter:
         """Runs of symbols that start anywhere in the first `moves` moves of a marked trip.
@@ -132,13 +132,13 @@ class Counter(Protocol):
 
     @property
     def timed(self) -> bool:
-        """Whether the trips have times: a fact about the kind of data, not about anybody."""
+        """Tell whether the trips have times: a fact about the kind of data, not about anybody."""
 
     def block(self, block: "Block", whole: int, bins: "TimeBins | None" = None) -> SparseCounts:
-        """What all trips add to the cells of a public block, when each has `whole` to give and may spread it."""
+        """Return what all trips add to the cells of a public block, when each has `whole` to give and may spread it."""
 
     def pairs(self, zones: "Zones") -> SparseCounts:
-        """How many trips go from one place to another, over all pairs of codes of the zones."""
+        """Return how many trips go from one place to another, over all pairs of codes of the zones."""
 
     def hop_examples(self, unit: Unit) -> Examples:
         """Hops to train on, as (here, next, destination, hour), grouped by trip and unit. For the gate only."""

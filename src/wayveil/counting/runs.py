@@ -43,7 +43,7 @@ class RunWalk:
         self._cells = np.zeros(0, np.int64)
 
     def count(self, frontier: Frontier) -> SparseCounts:
-        """How many places go on to each candidate. Places that leave the public world are dropped."""
+        """Return how many places go on to each candidate. Places that leave the public world are dropped."""
         rank = frontier.successors.rank(frontier.states[self._node], self._symbol[self._place + 1])
         self._keep(rank >= 0)
         self._cells = frontier.starts[self._node] + rank[rank >= 0]

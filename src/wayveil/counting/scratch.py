@@ -68,7 +68,7 @@ def sweep(place: Path) -> None:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error of another library says that the disk is full."""
+    """Tell whether an error of another library says that the disk is full."""
     text = str(error).lower()
     return "no space left" in text or "os error 28" in text or "max_temp_directory_size" in text
 

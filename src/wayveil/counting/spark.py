@@ -103,7 +103,7 @@ class SparkCounter(EngineCounter):
 
 
 def _check(pieces: Any, rows: SparkRows) -> RawFacts:
-    """What was seen of all pieces, or the first problem as an error in the words of the reader.
+    """Return what was seen of all pieces, or the first problem as an error in the words of the reader.
 
     A piece sends a few thousand hashes at most, whatever its size, and only where a ledger asks for them.
     """

@@ -71,7 +71,7 @@ def check_version() -> None:
 
 @contextmanager
 def said_in_a_sentence(scratch: str | Path | None) -> Iterator[None]:
-    """What Spark says over many lines, in one."""
+    """Return what Spark says over many lines, in one."""
     try:
         yield
     except WayveilError:

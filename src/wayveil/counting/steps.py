@@ -41,7 +41,7 @@ class Steps:
         return trips if self.visits is None else put_on_ways(trips, self.visits, self.ways)[0]
 
     def look(self, trips: Trips, prints: Fingerprinter | None = None) -> "RawFacts":
-        """What has to be known of raw trips as a whole, seen in a piece of them."""
+        """Return what has to be known of raw trips as a whole, seen in a piece of them."""
         moves, lacking = count_lacking(trips) if self.must_fit and trips.world.restricts_moves else (0, 0)
         content = None if prints is None else prints.of(trips)
         return RawFacts(len(trips), trips.history.stability, moves, lacking, content)
@@ -51,7 +51,7 @@ class Steps:
         return unit.counted(self.on_ways(trips), self.rule, key)
 
     def stability(self, seen: "RawFacts", read_over: World) -> Stability:
-        """How far one visit more can move the trips that are counted, from what was seen of all pieces."""
+        """Return how far one visit more can move the trips that are counted, from what was seen of all pieces."""
         on_ways = PER_TRIP if self.ways == "routed" else UNMOVED
         return seen.stability.then(on_ways).then(self.rule.stability(self.world(read_over)))
 

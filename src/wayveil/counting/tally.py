@@ -34,7 +34,9 @@ class Count(Protocol):
         """Number of public cells."""
 
     def of(self, trips: Trips) -> tuple[Ints, Ints]:
-        """What a piece adds: cells in any order, repeats allowed, and a whole number for each, or one for all."""
+        """Return what a piece adds: cells in any order, repeats allowed, and a whole number for each, or one for
+        all.
+        """
 
 
 def total(count: Count, pieces: Iterable[Trips], visits: int, workers: int = WORKERS) -> SparseCounts:

@@ -66,7 +66,7 @@ def mechanism(name: str) -> "type[Mechanism]":
     """The mechanism of this name; an error says which there are."""
     home = _own().get(name) or homes().get(name)
     if home is None:
-        raise ParameterError(f"there is no mechanism {name!r}; there are {', '.join(sorted(homes()))}")
+        raise ParameterError(f"unknown mechanism {name!r}; choose one of {', '.join(sorted(homes()))}")
     return home.load()
 
 

@@ -129,7 +129,7 @@ def _seems(trips: Trips, fit: NetworkFit | None, pairs: bool) -> tuple[VisitKind
 
 
 def _plan_ways(advice: Advice, trips: Trips) -> Ways | None:
-    """What is to stand between the ends of legs, where it is not the default."""
+    """Return what is to stand between the ends of legs, where it is not the default."""
     if not isinstance(trips.world, Network) or advice.rows not in ("legs", "pairs"):
         return None
     lost = without_way(trips)
@@ -184,7 +184,7 @@ def _bound(per_rider: NDArray[np.int64], bound: int, epsilon: float) -> Bound:
 
 
 def _say_dates(time: NDArray[np.int64], feed: Path) -> list[str]:
-    """Whether the feed serves the days of the trips."""
+    """Tell whether the feed serves the days of the trips."""
     covered = covered_dates(Feed(feed))
     if covered is None or len(time) == 0 or int(time.max()) < 2 * DAY:
         return []

@@ -14,7 +14,7 @@ _ALLOWANCE = {"unit", "carried_over", "trips_per_day", "visits_per_day"}
 
 
 def is_earlier(record: Mapping[str, Any]) -> bool:
-    """Whether a file is a plan of that format."""
+    """Tell whether a file is a plan of that format."""
     return isinstance(record.get("budget"), Mapping) and "protection" not in record
 
 

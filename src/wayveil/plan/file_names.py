@@ -48,7 +48,7 @@ class NamePattern:
         return cls(text, re.compile("".join(_CODES.get(part, re.escape(part)) for part in parts)), kind)
 
     def fits(self, file: str | Path) -> bool:
-        """Whether a file is named so."""
+        """Tell whether a file is named so."""
         return self.expression.fullmatch(Path(file).name) is not None
 
     def days_of(self, file: str | Path) -> Days:

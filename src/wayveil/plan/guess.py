@@ -169,7 +169,7 @@ class Guess:
         return self._planned(findings, advice, findings.trips, {**keys, **values})
 
     def _points(self, rows: str | None) -> dict[str, Any]:
-        """How points become trips, as far as somebody said it."""
+        """Return how points become trips, as far as somebody said it."""
         if rows != "points":
             return {}
         said = Source(**{key: value for key, value in self.keys.items() if key in Source.model_fields})
@@ -241,7 +241,9 @@ class Guess:
         )
 
     def _booked(self, rows: Trips) -> dict[str, Any]:
-        """What a ledger still has to be told: a dataset that it does not know needs a policy, or its other name."""
+        """Return what a ledger still has to be told: a dataset that it does not know needs a policy, or its other
+        name.
+        """
         place, name = self.ledger, dataset_name(self.given)
         said = {} if place is None else {"ledger": place}
         if place == "none":

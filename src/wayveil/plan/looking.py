@@ -27,7 +27,7 @@ from wayveil.world.world import World
 
 
 def holds_rows(given: Sequence[str]) -> bool:
-    """Whether names stand for tables of rows, and not for a feed, a saved network or ways of a map matcher."""
+    """Tell whether names stand for tables of rows, and not for a feed, a saved network or ways of a map matcher."""
     if len(given) > 1 or is_address(given[0]):
         return True
     path = Path(given[0])
@@ -41,7 +41,7 @@ def holds_rows(given: Sequence[str]) -> bool:
 
 
 def holds_other(path: Path, table: SourceTable) -> bool:
-    """Whether a file that names no rows is a list of places, or sequences of symbols."""
+    """Tell whether a file that names no rows is a list of places, or sequences of symbols."""
     header = table.parts[0].columns
     listed = is_place_list(header) and set(guess_columns(header)) <= {"stop_id"}
     return listed or format_of(path) not in SUFFIXES or format_of(path) in (".txt", ".dat")
@@ -78,7 +78,7 @@ class Look:
 
     @cached_property
     def recognised(self) -> Recognised:
-        """What the table seems to be; what was said stays as it was said."""
+        """Return what the table seems to be; what was said stays as it was said."""
         found = recognise(self.table, self.world, self.columns, self.keys.get("rows"))
         said = {key: self.keys[key] for key in WRITTEN if key in self.keys}
         rules = require_rules(self.keys.get("bad_rows", {}))
@@ -102,7 +102,7 @@ class Look:
 
     @cached_property
     def reading(self) -> Reading:
-        """How the files are written; a separator that the header shows is not said once more."""
+        """Return how the files are written; a separator that the header shows is not said once more."""
         reading = self.recognised.reading
         plain = replace(reading, separator=None)
         shown = reading.separator in (",", ";", "\t", "|") and plain.written == Reading().written

@@ -132,7 +132,7 @@ class Need(Part):
 
     @property
     def scope(self) -> tuple[Any, ...]:
-        """What it is about, however exact."""
+        """Return what it is about, however exact."""
         return self.question, self.top, self.districts, self.route, self.hours, self.change
 
 
@@ -225,7 +225,7 @@ class Size:
 
 
 def effort(need: Need, size: Size) -> float:
-    """How much epsilon a need takes, up to a factor that all needs have in common.
+    """Return how much epsilon a need takes, up to a factor that all needs have in common.
 
     Noise is the same for all cells of all questions; so it goes with one over the count that must be told, and one over
     how exactly. The typical cell among the busiest is the one in their middle, by the law of sizes.

@@ -63,13 +63,13 @@ def size_of_world(world: World) -> Size:
 
 
 def price_of(plan: Plan) -> Price:
-    """What a release of the plan may cost."""
+    """Return what a release of the plan may cost."""
     said = plan.protection
     return Price(said.epsilon, said.delta, said.currency)
 
 
 def statement_of(plan: Plan) -> Statement:
-    """What the plan says for the datasheet: what the release is for, and which needs."""
+    """Return what the plan says for the datasheet: what the release is for, and which needs."""
     words = [*([plan.purpose] if plan.purpose else []), *(f"for {need}" for need in plan.needs)]
     return Statement(
         plan.curator,
@@ -122,7 +122,7 @@ def parse_settings(settings: list[str], option: str = "--set") -> dict[str, Any]
 
 
 def _read(kind: type[Mechanism], name: str, value: Any) -> Any:
-    """What pydantic cannot read off a text: nothing at all, and several values with commas between."""
+    """Return what pydantic cannot read off a text: nothing at all, and several values with commas between."""
     field = kind.model_fields.get(name)
     annotation = None if field is None else field.annotation
     if not isinstance(value, str):

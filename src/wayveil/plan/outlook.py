@@ -194,7 +194,7 @@ class Forecast:
     districts: Mapping[str, Ints] | None = None
 
     def serving(self, parts: Mapping[str, Fraction]) -> "Forecast":
-        """The same with the budget shared otherwise."""
+        """Return it with the budget shared otherwise."""
         return replace(self, mechanism=type(self.mechanism)(**self._fixed).serving(parts))
 
     @property
@@ -209,7 +209,7 @@ class Forecast:
         return self.crowd.rides / max(kept, 1.0)
 
     def at(self, needs: Sequence[Need], epsilon: float) -> list[Outlook]:
-        """What to expect of needs at an epsilon."""
+        """Return what to expect of needs at an epsilon."""
         scales = self.scales(epsilon)
         return [
             self._woven(need, epsilon)

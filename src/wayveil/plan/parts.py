@@ -153,7 +153,7 @@ class Source(Part):
 
     @property
     def reading(self) -> Reading:
-        """How the files are written."""
+        """Return how the files are written."""
         columns: Any = self.columns
         if isinstance(columns, tuple):
             columns = in_order(columns)
@@ -367,5 +367,5 @@ class Cadence(Part):
 
 
 def is_name(text: str) -> bool:
-    """Whether a name can also name files."""
+    """Tell whether a name can also name files."""
     return bool(re.fullmatch(r"\w[\w .-]*", text)) and text == text.strip()

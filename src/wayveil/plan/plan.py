@@ -223,13 +223,13 @@ class Plan(Part):
 
     @property
     def allowance(self) -> Allowance:
-        """What a span of data may cost; of a series only."""
+        """Return what a span of data may cost; of a series only."""
         assert self.protection.allowance is not None
         return self.protection.allowance
 
     @property
     def cadence(self) -> Cadence:
-        """How often there is a release; of a series only."""
+        """Return how often there is a release; of a series only."""
         assert self.series is not None
         return self.series
 
@@ -261,7 +261,7 @@ class Plan(Part):
         return {key: moved(value) if key in keys else value for key, value in given.items()}
 
     def at(self, path: Path) -> "Plan":
-        """The same plan as a file elsewhere: its paths lead from there to the same places."""
+        """Return the same plan as a file elsewhere: its paths lead from there to the same places."""
         said, folder = self.said(), path.parent
 
         def moved(place: str) -> str:
@@ -278,7 +278,7 @@ class Plan(Part):
         return Plan(**{**said, "path": path})
 
     def label(self, days: Days) -> str:
-        """What people call a period of this series: 2026-W05."""
+        """Return what people call a period of this series: 2026-W05."""
         return label(self.cadence.every, days)
 
     def world_of(self, days: Days | None = None) -> WorldVersion:

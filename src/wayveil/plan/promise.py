@@ -119,7 +119,7 @@ def say_meaning(epsilon: float) -> str:
 
 
 def say_percent(prior: float, epsilon: float) -> str:
-    """How sure somebody with this prior can be after a release, in percent, never rounded up to certainty."""
+    """Return how sure somebody with this prior can be after a release, in percent, never rounded up to certainty."""
     left = 100 / (1 + prior / (1 - prior) * exp(min(epsilon, 700)))
     if left < 1e-6:
         return "more than 99.9999 %"
@@ -153,7 +153,7 @@ def promise(plan: Plan) -> Promise:
 
 
 def most_epsilon(plan: Plan) -> float:
-    """What the needs may cost at most: what the ledger in reach has left, the policy that is said, or 10."""
+    """Return what the needs may cost at most: what the ledger in reach has left, the policy that is said, or 10."""
     said = plan.protection
     ledger = ledger_in_reach(None if said.ledger is None else plan.beside(said.ledger))
     left = None if ledger is None or ledger.policy(plan.dataset) is None else ledger.remaining(plan.dataset)

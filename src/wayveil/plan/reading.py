@@ -85,7 +85,7 @@ def open_rows(plan: Plan, world: World, files: Sequence[Place], days: Days | Non
 
 
 def are_points(source: Source, files: Sequence[Place]) -> bool:
-    """Whether rows are read as points: said so, or told by the header of a single file."""
+    """Tell whether rows are read as points: said so, or told by the header of a single file."""
     one = files[0] if len(files) == 1 else None
     return source.rows == "points" or (
         source.rows is None and isinstance(one, Path) and one.is_file() and kind_of(one) == POINTS
@@ -93,7 +93,9 @@ def are_points(source: Source, files: Sequence[Place]) -> bool:
 
 
 def _are_taps(plan: Plan, files: Sequence[Place]) -> bool:
-    """Whether rows are read as taps. Boardings of a table that says its trips are trips, unless a way is chosen."""
+    """Tell whether rows are read as taps. Boardings of a table that says its trips are trips, unless a way is
+    chosen.
+    """
     if plan.source.rows != "taps" or plan.method.way is not None:
         return plan.source.rows == "taps"
     return "trip_id" not in _table(plan.source, files).columns
@@ -160,7 +162,7 @@ def _points(source: Source, table: Any, world: World) -> Trips:
 
 
 def point_options(source: Source) -> dict[str, Any]:
-    """How points become trips, as the reader of points takes it."""
+    """Return how points become trips, as the reader of points takes it."""
     return {
         "split": Split(gap_seconds=source.split_gap, metres=source.split_metres),
         "rules": point_rules(source.rules),

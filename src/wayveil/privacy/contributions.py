@@ -37,7 +37,7 @@ class Contribution:
             raise ParameterError("a contribution without a bound of at least 1 has no sensitivity")
 
     def after(self, stability: Stability) -> "Contribution":
-        """What a trip or visit of the input contributes, where this is what one of the step's output does."""
+        """Return what a trip or visit of the input contributes, where this is what one of the step's output does."""
         if stability == UNMOVED:
             return self
         if stability.trips is None:

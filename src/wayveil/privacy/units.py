@@ -71,11 +71,13 @@ class Unit(ABC):
 
     @abstractmethod
     def cut(self, trips: Trips, key: Words) -> Trips:
-        """The same with the key of the run, for all trips of some units: a piece may hold any units, but whole ones."""
+        """Return it with the key of the run, for all trips of some units: a piece may hold any units, but whole
+        ones.
+        """
 
     @abstractmethod
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
-        """How far one unit can move such a count after bounding and the steps before it."""
+        """Return how far one unit can move such a count after bounding and the steps before it."""
 
     @abstractmethod
     def counted(self, trips: Trips, rule: LegalityRule, key: Words) -> Trips:
@@ -88,7 +90,7 @@ class Unit(ABC):
         self.after(trips.history.stability)
 
     def after(self, stability: Stability) -> "Unit":
-        """The same unit, whose neighbours went through steps of this stability; refuses what has no bound."""
+        """Return the same unit, whose neighbours went through steps of this stability; refuses what has no bound."""
         if stability.trips is None:
             raise ParameterError(
                 f"reading made any number of trips of one, so that the unit `{self.name}` has no bound: these points "
@@ -98,7 +100,7 @@ class Unit(ABC):
         return replace(self, stability=stability)
 
     def utility_sensitivity(self, contribution: Contribution) -> int:
-        """How far one unit can move any single score, where `per_cell` is how far one trip can.
+        """Return how far one unit can move any single score, where `per_cell` is how far one trip can.
 
         Scores, unlike counts, may rise with one trip and fall with another, so a replaced trip moves them
         twice: each score is a vector of one cell, for which the L1 distance is the change itself.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from hashlib import sha256
+from math import exp
 from typing import Any
 
 import wayveil
@@ -11,7 +12,7 @@ from wayveil.errors import ParameterError, decimal, plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
-from wayveil.released.released_trips import NOT_STATED, TUNING, Datasheet
+from wayveil.released.released_trips import NOT_STATED, TUNING, Datasheet, reader_label
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind
 from wayveil.world.world import World
@@ -145,7 +146,7 @@ def _deployment(
             "privacy_parameters": {key: float(Fraction(value)) for key, value in measured.loss.items()}
             | {"delta": float(delta)},
             "privacy_parameters_details": "; ".join(
-                f"{spend.label}: {plain(spend.price)}" for spend in gate.budget.spends
+                f"{reader_label(spend.label)}: {plain(spend.price)}" for spend in gate.budget.spends
             ),
         },
         "deployment_model": {
@@ -248,8 +249,7 @@ def guarantee_sentence(gate: Gate, spent: Fraction, reasons: list[str], claim: F
     )
     return (
         f"This release satisfies {flavour} with {gate.budget.currency} = {decimal(spent)} {chance} for the unit "
-        f"`{gate.unit.name}`: comparing {gate.unit.neighbours}, no output becomes more likely or less likely by more "
-        f"than the factor that this number allows{but}."
+        f"`{gate.unit.name}`: comparing {gate.unit.neighbours}, {_limit(gate, spent, claim)}{but}."
     )
 
 
@@ -266,6 +266,16 @@ def public_inputs(measured: Measured) -> list[dict[str, object]]:
     for name, path in measured.mechanism.public_files().items():
         inputs.append({"name": name, "title": path.name, "sha256": sha256(path.read_bytes()).hexdigest()})
     return inputs
+
+
+def _limit(gate: Gate, spent: Fraction, claim: Fraction | None) -> str:
+    """Return what the number means for any one output."""
+    epsilon = spent if gate.budget.currency == "epsilon" else claim
+    if epsilon is None:
+        return "the probability of every output changes no more than this rho allows"
+    factor = exp(min(float(epsilon), 100.0))
+    said = f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}" if factor < 1e6 else f"{factor:.0e}"
+    return f"no output is more than e^{decimal(epsilon)} = {said} times as likely with one as with the other"
 
 
 def spends_with_error_bars(gate: Gate) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ tiers, as they have been called since July 2026); the other parts say what that 
 is computed from raw trips. `datasheet_making` writes it.
 """
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -31,6 +32,11 @@ DRAWN = "drawn_trips"
 # The name of an earlier release among the public inputs.
 PRIOR = "prior"
 NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
+
+
+def reader_label(label: str) -> str:
+    """Return the label of a spend without the parts in which counts are kept inside."""
+    return re.sub(r", [\d,]+ parts each$", "", label)
 
 
 class Datasheet(dict[str, Any]):
@@ -75,7 +81,7 @@ def say_of_what(datasheet: Datasheet) -> str:
 
 
 def _stops_of_a_trip(datasheet: Datasheet) -> tuple[int | None, bool]:
-    """How many stops of a trip count (None: all), and whether every tap is counted by itself."""
+    """Return how many stops of a trip count (None: all), and whether every tap is counted by itself."""
     parameters = (datasheet.get("mechanism") or {}).get("parameters") or {}
     visits = parameters.get("height") or parameters.get("max_visits")
     return visits if isinstance(visits, int) else None, visits == 1 and datasheet.get("visits") == "taps"

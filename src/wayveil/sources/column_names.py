@@ -140,7 +140,7 @@ def our_columns(columns: Mapping[str, str] | None, known: Collection[str]) -> di
     for word, theirs in given.items():
         if our_word(word) not in known:
             raise ParameterError(
-                f"there is no column {word!r} of ours to read {theirs!r} as; there are {', '.join(known)}"
+                f"unknown column {word!r} to read {theirs!r} as; choose one of {', '.join(known)}"
             )
     # One column of dates may be that of a start and of an end.
     single = [their for word, their in given.items() if our_word(word) not in DATES.values()]
@@ -159,7 +159,7 @@ def parse_map(
         if not equals or not theirs:
             raise ParameterError(f"--map takes ours=theirs, for example {example}, not {word!r}")
         if our_word(ours) not in known:
-            raise ParameterError(f"--map: there is no column {ours!r} of ours; there are {', '.join(known)}")
+            raise ParameterError(f"--map: unknown column {ours!r}; choose one of {', '.join(known)}")
         if theirs in found.values() and ours not in DATES.values():
             raise ParameterError(f"--map uses the column {theirs!r} twice")
         if our_word(ours) in found:

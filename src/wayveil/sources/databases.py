@@ -38,7 +38,7 @@ class DatabaseAddress:
 
     @property
     def name(self) -> str:
-        """What errors and ledgers call it."""
+        """Return what errors and ledgers call it."""
         return self.table or Path(self.place.split("?")[0]).stem
 
     def source(self, tables: list[str]) -> str:
@@ -54,7 +54,7 @@ class DatabaseAddress:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a database."""
+    """Tell whether a text is the address of a database."""
     return text.startswith(("sqlite:", "duckdb:", "postgresql:", "postgres:")) and "//" in text
 
 

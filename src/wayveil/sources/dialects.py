@@ -102,6 +102,6 @@ def _quoted(lines: list[str], quote: str) -> int:
 
 
 def _is_data(row: list[str]) -> bool:
-    """Whether a first row holds values: no column is called by a number or a time."""
+    """Tell whether a first row holds values: no column is called by a number or a time."""
     values = sum(bool(_DATA.fullmatch(cell.strip())) and bool(cell.strip()) for cell in row)
     return values > 0 and values >= len(row) / 3

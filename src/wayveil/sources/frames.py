@@ -51,7 +51,7 @@ def frame_of(source: Source) -> Frame | None:
 
 
 def source_name(source: Source) -> Path | str:
-    """What errors call a source."""
+    """Return what errors call a source."""
     if isinstance(source, SourceTable):
         return source.name
     return Path(source) if isinstance(source, str | Path) else FRAME
@@ -84,7 +84,7 @@ def to_arrow(table: pl.DataFrame) -> Any:
 
 
 def _of_pandas(source: object) -> bool:
-    """Whether it is a pandas frame, or a kind of one, such as a TrajDataFrame of scikit-mobility."""
+    """Tell whether it is a pandas frame, or a kind of one, such as a TrajDataFrame of scikit-mobility."""
     kinds = type(source).__mro__
     return any(
         kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame" for kind in kinds

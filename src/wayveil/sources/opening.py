@@ -38,7 +38,7 @@ class SourceTable:
 
     @property
     def name(self) -> Path | str:
-        """What errors call it."""
+        """Return what errors call it."""
         first = self.parts[0].name
         if len(self.parts) == 1:
             return first

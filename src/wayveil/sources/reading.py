@@ -50,7 +50,7 @@ class Reading:
 
     @property
     def changes_values(self) -> bool:
-        """Whether values are rewritten before the readers of trips, taps and points see them."""
+        """Tell whether values are rewritten before the readers of trips, taps and points see them."""
         said = (self.times, self.zone, self.places, self.decimal) != ("iso", None, "id", ".")
         apart = any(name in self.columns for name in (*DATES.values(), *COORDINATES))
         return said or apart or bool(self.rules)
@@ -74,12 +74,12 @@ class Reading:
 
     @property
     def plain(self) -> bool:
-        """Whether files are csv or Parquet as this package writes them, but for the names of columns."""
+        """Tell whether files are csv or Parquet as this package writes them, but for the names of columns."""
         return not self.changes_values and self.written == Reading().written
 
     @property
     def written(self) -> tuple[object, ...]:
-        """What finds the cells of a file."""
+        """Return what finds the cells of a file."""
         return (self.encoding, self.separator, self.quote, self.skip, self.header, self.sheet)
 
 

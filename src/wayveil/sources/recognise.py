@@ -271,7 +271,7 @@ def _kind(
 
 
 def _close_together(head: pl.DataFrame, chosen: dict[str, str]) -> bool:
-    """Whether the rows of one rider usually lie minutes apart, as positions do."""
+    """Tell whether the rows of one rider usually lie minutes apart, as positions do."""
     from wayveil.sources.moments import parse_moments
 
     text = head[chosen["event_time"]].cast(pl.String)

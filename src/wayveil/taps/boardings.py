@@ -75,7 +75,7 @@ class Margin:
 
     @property
     def cells(self) -> int:
-        """How many."""
+        """Count the cells."""
         return (int(self.code.max(initial=-1)) + 1) * self.slots
 
     def slot(self, time: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -97,11 +97,11 @@ class ColumnMap(BaseModel):
         return {our: their for our, their in pairs if their is not None}
 
     def changed(self, **values: Any) -> "ColumnMap":
-        """The same map with other values, checked like the first ones."""
+        """Return the same map with other values, checked like the first ones."""
         return ColumnMap(**{**self.model_dump(), **values}) if values else self
 
     def within(self, header: Sequence[str]) -> "ColumnMap":
-        """The same map without optional columns that a file does not have; time and place must be there."""
+        """Return the same map without optional columns that a file does not have; time and place must be there."""
         needed = {"event_time", "service_date", "lat", "lon"}
         if self.device_id not in header:
             needed.add("stop_id")

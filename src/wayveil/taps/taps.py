@@ -69,7 +69,7 @@ class Taps(ShownRows):
 
     @property
     def sound(self) -> bool:
-        """Whether every row follows from that row of the file and public knowledge alone."""
+        """Tell whether every row follows from that row of the file and public knowledge alone."""
         return not self.history.marks - {SIMULATED}
 
     def take(self, index: NDArray[np.integer] | NDArray[np.bool_]) -> "Taps":

@@ -60,7 +60,7 @@ class Findings:
 
     @property
     def ok(self) -> bool:
-        """Whether the file can be used as it is."""
+        """Tell whether the file can be used as it is."""
         return not self.problems
 
     def rows(

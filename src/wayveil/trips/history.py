@@ -83,7 +83,7 @@ class History:
 
     @property
     def notice(self) -> str:
-        """What has to stand beside figures that were computed from these trips."""
+        """Return what has to stand beside figures that were computed from these trips."""
         return SIMULATED_NOTICE if SIMULATED in self.marks else RAW_NOTICE
 
     @property

@@ -53,7 +53,7 @@ def coded_ids(column: pl.Series) -> pl.Series:
 
 
 def duckdb_id(column: str, *, fraction: bool) -> str:
-    """The same id as an expression of DuckDB."""
+    """Return the same id as an expression of DuckDB."""
     # Of two zeros that differ in their sign, one is left.
     text = f"CAST({column}{' + 0.0' if fraction else ''} AS VARCHAR)"
     bare = f"trim({text}, '{BLANKS}')"
@@ -62,7 +62,7 @@ def duckdb_id(column: str, *, fraction: bool) -> str:
 
 
 def spark_id(column: str) -> Any:
-    """The same id of a column of text as an expression of Spark."""
+    """Return the same id of a column of text as an expression of Spark."""
     from pyspark.sql import functions as sql
 
     bare = sql.btrim(sql.col(column), sql.lit(BLANKS))

@@ -93,7 +93,7 @@ class LegalityRule:
         return trips.keep_visits(passed[1:] == before)
 
     def stability(self, world: World) -> Stability:
-        """How far one trip more, or one visit more in a trip, can move what `apply` leaves.
+        """Return how far one trip more, or one visit more in a trip, can move what `apply` leaves.
 
         One trip becomes one trip or none, so one trip more is at most one trip more. Merging moves at most two visits
         (see `history.MERGED`). Where moves are held against the world, a single visit between two others can make a
@@ -133,7 +133,7 @@ class LegalityRule:
         )
 
     def _impossible_moves(self, trips: Trips) -> NDArray[np.bool_]:
-        """Whether the move into each visit is impossible; never so for the first visit of a trip."""
+        """Tell whether the move into each visit is impossible; never so for the first visit of a trip."""
         broken = np.zeros(trips.visits, bool)
         for start in range(1, trips.visits, _VISITS_AT_ONCE):
             visit = slice(start, min(start + _VISITS_AT_ONCE, trips.visits))

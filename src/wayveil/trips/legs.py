@@ -90,7 +90,7 @@ def describe_rows(visits: VisitKind, ways: Ways) -> dict[str, str]:
 
 
 def over_places(trips: Trips) -> Trips:
-    """The same visits over the list of places, between which every move is possible."""
+    """Return the same visits over the list of places, between which every move is possible."""
     if not isinstance(trips.world, Network):
         return trips
     places = PlaceList.of_network(trips.world)

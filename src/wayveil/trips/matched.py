@@ -75,7 +75,9 @@ def read_matched(path: str | Path, world: World, *, on_unknown: OnUnknown = "err
 
 
 def is_matched(path: Path) -> bool:
-    """Whether a file holds JSON as a map matcher gives it: lists, or objects with nodes, states, edges or a shape."""
+    """Tell whether a file holds JSON as a map matcher gives it: lists, or objects with nodes, states, edges or a
+    shape.
+    """
     if path.suffix.lower() not in (".json", ".jsonl", ".ndjson"):
         return False
     with path.open("rb") as file:

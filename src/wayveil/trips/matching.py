@@ -125,7 +125,7 @@ def _called(world: World) -> str:
 
 
 def reading_history(on_unknown: OnUnknown, repeats: Repeats, marks: frozenset[str] = frozenset()) -> History:
-    """What these options do to trips, and the marks that came with the file."""
+    """Return what these options do to trips, and the marks that came with the file."""
     history = History(marks=marks)
     history = history.then(PER_TRIP) if on_unknown == "drop-trip" else history
     return history.then(MERGED) if repeats == "merge" else history

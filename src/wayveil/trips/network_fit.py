@@ -46,7 +46,7 @@ class NetworkFit:
 
     @property
     def fits(self) -> bool:
-        """Whether a release of the trips as calls would keep most of them."""
+        """Tell whether a release of the trips as calls would keep most of them."""
         return self.share <= MOST_BROKEN
 
     def lines(self) -> list[str]:
@@ -96,7 +96,7 @@ def without_way(trips: Trips) -> float:
 
 
 def lacks_walks(trips: Trips) -> bool:
-    """Whether calls have so many walks that the network does not list that a release should add such walks."""
+    """Tell whether calls have so many walks that the network does not list that a release should add such walks."""
     if not isinstance(trips.world, Network):
         return False
     fit = fit_moves(trips)
@@ -106,7 +106,7 @@ def lacks_walks(trips: Trips) -> bool:
 
 
 def count_lacking(trips: Trips) -> tuple[int, int]:
-    """How many moves between different stops there are, and how many of them the network lacks."""
+    """Return how many moves between different stops there are, and how many of them the network lacks."""
     before, here = trips.location[:-1], trips.location[1:]
     moved = before != here
     starts = trips.offsets[1:-1]
@@ -116,7 +116,7 @@ def count_lacking(trips: Trips) -> tuple[int, int]:
 
 
 def refuse_misfit(moves: int, lacking: int) -> None:
-    """The same for trips that were counted already, in any number of pieces."""
+    """Refuse trips that were counted already and do not fit, in any number of pieces."""
     share = lacking / max(moves, 1)
     if share > MOST_BROKEN:
         raise ParameterError(

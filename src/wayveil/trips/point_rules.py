@@ -78,7 +78,7 @@ class PointRules(BaseModel):
 
     @classmethod
     def study(cls, holidays: tuple[date, ...] = ()) -> "PointRules":
-        """As in the DP-Loc study: working days only, and one hour per trip."""
+        """Return the rules of the DP-Loc study: working days only, and one hour per trip."""
         return cls(weekends=False, holidays=holidays, hour="majority")
 
     def without_times(self, file: Path | str) -> "PointRules":
@@ -98,11 +98,11 @@ class PointRules(BaseModel):
 
     @property
     def needs_dates(self) -> bool:
-        """Whether a clock without dates is not enough."""
+        """Tell whether a clock without dates is not enough."""
         return not self.weekends or bool(self.holidays)
 
     def fast(self, time: NDArray[np.int64], metres: NDArray[np.float64]) -> Mask:
-        """Whether the move into each point is too fast; `metres` is 0 for the first point of a trip."""
+        """Tell whether the move into each point is too fast; `metres` is 0 for the first point of a trip."""
         if self.fastest_kmh is None:
             return np.zeros(len(time), bool)
         seconds = np.ones(len(time))
@@ -110,7 +110,7 @@ class PointRules(BaseModel):
         return np.asarray(metres / seconds > self.fastest_kmh / 3.6)
 
     def day_is_kept(self, start: NDArray[np.int64]) -> Mask:
-        """Whether trips that begin at these moments are kept."""
+        """Tell whether trips that begin at these moments are kept."""
         day = start // DAY
         kept = np.ones(len(day), bool)
         if not self.weekends:

@@ -50,7 +50,7 @@ class PointTable:
 
     @property
     def named(self) -> bool:
-        """Whether the file says whose each point is."""
+        """Tell whether the file says whose each point is."""
         return self.unit_ids is not None
 
     @property
@@ -73,14 +73,14 @@ class PointTable:
         return replace(self, **taken)
 
     def metres(self) -> NDArray[np.float64]:
-        """How far each point is from the one before; 0 for the first of a unit and trip."""
+        """Return how far each point is from the one before; 0 for the first of a unit and trip."""
         metres = np.zeros(len(self.time))
         metres[1:] = haversine(self.lat[:-1], self.lon[:-1], self.lat[1:], self.lon[1:])
         metres[self.first] = 0.0
         return metres
 
     def source(self) -> SourcePoints:
-        """What these points are known by, once they stand in the order of their trips."""
+        """Return what these points are known by, once they stand in the order of their trips."""
         return SourcePoints.of(
             self.lat, self.lon, self.time if self.timed else None, self.first, self.unit_ids
         )
@@ -278,7 +278,7 @@ def _codes(
 
 
 def _flags(table: pl.DataFrame) -> NDArray[np.bool_] | None:
-    """Whether each point is occupied: 1, true, yes or a number above 0."""
+    """Tell whether each point is occupied: 1, true, yes or a number above 0."""
     if "flag" not in table.columns:
         return None
     column = table["flag"]
@@ -293,7 +293,7 @@ def _flags(table: pl.DataFrame) -> NDArray[np.bool_] | None:
 
 
 def _sorted(keys: list[NDArray[np.int64]]) -> bool:
-    """Whether rows are already in order of these keys."""
+    """Tell whether rows are already in order of these keys."""
     step = np.diff(keys[0])
     if np.any(step < 0):
         return False

@@ -60,7 +60,7 @@ class Split:
                 raise ParameterError(f"split: {name} must be above 0, not {value}")
 
     def stability(self, *, named: bool, by_flag: bool) -> Stability:
-        """How far one trip more, or one point more, can move the trips that come out of the split and the rules.
+        """Return how far one trip more, or one point more, can move the trips that come out of the split and the rules.
 
         A trip named by `trip_id` stays one trip, of which one point can change everything. If it is split further,
         there is no telling how many trips it becomes.

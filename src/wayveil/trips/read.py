@@ -91,7 +91,7 @@ def check(source: Source, world: World | None = None, *, kind: str | None = None
 
 
 def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
-    """What a file holds, judged by its suffix, or by its head where the suffix does not tell."""
+    """Return what a file holds, judged by its suffix, or by its head where the suffix does not tell."""
     if path.is_dir():
         return FEED
     require_file(path)
@@ -117,19 +117,21 @@ def kind_of(path: Path, columns: Mapping[str, str] | None = None) -> str:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file holds a table in a format of its own: a workbook, a database, Arrow, JSON that nobody matched."""
+    """Tell whether a file holds a table in a format of its own: a workbook, a database, Arrow, JSON that nobody
+    matched.
+    """
     kind = format_of(path)
     text = kind in (".txt", ".dat")
     return kind in SUFFIXES and not text and not (kind in NESTED and path.exists() and is_matched(path))
 
 
 def holds_visits(table: SourceTable) -> bool:
-    """Whether a table has one row per visit, with trips that have ids of their own."""
+    """Tell whether a table has one row per visit, with trips that have ids of their own."""
     return _table_kind(table.columns, None) == VISITS and {"trip_id", "stop_id"} <= set(table.columns)
 
 
 def is_table_of_trips(path: Path) -> bool:
-    """Whether a file is a table of visits or pairs, whatever its columns are called; points are none."""
+    """Tell whether a file is a table of visits or pairs, whatever its columns are called; points are none."""
     return format_of(path) in TABLE_SUFFIXES and kind_of(path) in (VISITS, PAIRS)
 
 
@@ -145,7 +147,7 @@ def _named(header: Collection[str], columns: Mapping[str, str] | None) -> set[st
 
 
 def _lists_places(path: Path) -> bool:
-    """Whether a table is a list of places: with a column that may be a time, a trip or a rider it is none."""
+    """Tell whether a table is a list of places: with a column that may be a time, a trip or a rider it is none."""
     header = table_header(path)
     return is_place_list(header) and set(guess_columns(header)) <= {"stop_id"}
 

@@ -143,7 +143,7 @@ def table_marks(table: SourceTable) -> frozenset[str]:
 
 
 def table_history(table: SourceTable) -> History:
-    """What reading does to the rows of a table, and the marks that its files carry."""
+    """Return what reading does to the rows of a table, and the marks that its files carry."""
     return rules_history(table, History(marks=table_marks(table)))
 
 

@@ -71,7 +71,7 @@ class Times:
         return np.flatnonzero(self.form != max(self.expected, Form.SECONDS))
 
     def say(self, row: int, value: object) -> str:
-        """What is wrong with a row whose text is `value`."""
+        """Return what is wrong with a row whose text is `value`."""
         form = Form(int(self.form[row]))
         if form == Form.MISSING:
             return "has no event_time; give every visit a time, or leave the column out"
@@ -103,7 +103,7 @@ def impossible_years(wall: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def say_year(wall: int) -> str:
-    """What is wrong with such a time."""
+    """Return what is wrong with such a time."""
     unit = next((name for parts, name in _SMALLER.items() if 10**9 <= wall // parts < _LAST_SECOND), None)
     if unit is not None:
         return f"event_time {wall} looks like {unit}; give whole seconds, or an ISO date and time"

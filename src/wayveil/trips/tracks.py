@@ -61,7 +61,7 @@ class Tracks:
 
     @classmethod
     def drive(cls, trips: Trips, seed: int | None = None) -> tuple["Tracks", Paced]:
-        """The same, and between which visits each point lies."""
+        """Return the driven points, and between which visits each of them lies."""
         spread, rng, grid = cls.spread(trips, seed), np.random.default_rng(seed), trips.world
         assert isinstance(grid, Grid)
         middle = radians((spread.box.south + spread.box.north) / 2)

@@ -21,11 +21,11 @@ class ShownRows:
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
-        """The same rows as a pandas frame, where pandas is installed."""
+        """Return the same rows as a pandas frame, where pandas is installed."""
         return to_pandas(self.to_polars())
 
     def to_arrow(self) -> Any:
-        """The same rows as an Arrow table, where pyarrow is installed."""
+        """Return the same rows as an Arrow table, where pyarrow is installed."""
         return to_arrow(self.to_polars())
 
     def __repr__(self) -> str:
@@ -41,7 +41,7 @@ def counted(number: int, word: str) -> str:
 
 
 def described(columns: Sequence[str], history: History) -> str:
-    """What there is beside places, and the marks."""
+    """Return what there is beside places, and the marks."""
     what = f"with {' and '.join(columns)}" if columns else "places only"
     return what + (f" [{', '.join(history.words)}]" if history.words else "")
 

@@ -108,7 +108,7 @@ class TripFiles:
 
     @cached_property
     def history(self) -> History:
-        """What reading does to all trips, as far as the options tell, and the marks that the files carry."""
+        """Return what reading does to all trips, as far as the options tell, and the marks that the files carry."""
         if self.table is not None:
             return table_history(self.table)
         marks = marks_together(map(file_marks, self.paths))
@@ -146,7 +146,7 @@ def parts_of_table(folder: Path) -> list[Path]:
 
 
 def trip_parts(folder: Path) -> list[Path]:
-    """The same, of a folder that has to have some."""
+    """Return the parts of a folder, which has to have some."""
     parts = parts_of_table(folder)
     if not parts:
         raise InputError("is a folder without a Parquet or csv file", file=folder, tells=LAYOUT)

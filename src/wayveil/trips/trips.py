@@ -99,7 +99,7 @@ class Trips(ShownRows):
         return np.diff(self.offsets)
 
     def names(self) -> NDArray[np.uint64]:
-        """How each trip is called: nobody else's trips have a say in it."""
+        """Return how each trip is called: nobody else's trips have a say in it."""
         return self._made_names if self.name is None else self.name
 
     @cached_property
@@ -177,14 +177,14 @@ class Trips(ShownRows):
         return self.keep_visits(keep)
 
     def keep_visits(self, keep: NDArray[np.bool_]) -> "Trips":
-        """The same trips without the visits where the mask is false; a trip may become empty."""
+        """Return the same trips without the visits where the mask is false; a trip may become empty."""
         if keep.all():
             return self
         offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]
         return self._with_visits(np.flatnonzero(keep), offsets)
 
     def without_times(self) -> "Trips":
-        """The same trips as plain sequences."""
+        """Return the same trips as plain sequences."""
         return replace(self, time=None)
 
     def _with_visits(self, source: NDArray[np.int64], offsets: NDArray[np.int64]) -> "Trips":

@@ -61,7 +61,7 @@ def gram_counts(
 def _count_packed(
     trips: Trips, starts: NDArray[np.int64], n: int, code: NDArray[np.int64], once_per_trip: bool
 ) -> GramCounts:
-    """The same for windows that are one number each: without a table, and where they are few without sorting."""
+    """Count windows that are one number each: without a table, and where they are few without sorting."""
     if once_per_trip:
         code = code[_first_in_trip(code, starts, trips.offsets)]
     possible = trips.world.size**n
@@ -116,7 +116,7 @@ def _once_per_trip(trips: Trips, starts: NDArray[np.int64], table: pl.DataFrame)
 
 
 def symbols_per_column(size: int) -> int:
-    """How many locations of a world fit one 63-bit number."""
+    """Return how many locations of a world fit one 63-bit number."""
     return max(1, _BITS // max(size - 1, 1).bit_length())
 
 

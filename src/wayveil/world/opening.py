@@ -59,7 +59,7 @@ def open_world(
 
 
 def is_world(path: Path) -> bool:
-    """Whether a folder or zip is a feed, or a JSON file holds places."""
+    """Tell whether a folder or zip is a feed, or a JSON file holds places."""
     if path.is_dir():
         return any(path.glob("stops.txt")) or any(path.glob("*/stops.txt"))
     if path.suffix.lower() == ".zip":

@@ -112,7 +112,7 @@ def audit_plan(name: str) -> AuditPlan:
     """The plan of a mechanism, loaded alone; an error says which mechanisms there are."""
     if name not in homes():
         known = ", ".join(sorted(homes()))
-        raise ParameterError(f"there is no audit for a mechanism called {name!r}; there are: {known}")
+        raise ParameterError(f"no audit is known for a mechanism called {name!r}; choose one of {known}")
     module = _plan_module(name)
     if module is None:
         raise ParameterError(

@@ -46,7 +46,7 @@ def studies() -> list[str]:
 def find_study(name: str, lab: "Lab") -> "Study":
     """The study of this name, planned for a lab; an error says which there are."""
     if name not in studies():
-        raise ParameterError(f"there is no study {name!r}; there are {', '.join(studies())}")
+        raise ParameterError(f"unknown study {name!r}; choose one of {', '.join(studies())}")
     found: Study = import_module(f"{ROOM}.{name.replace('-', '_')}").describe(lab)
     return found
 

@@ -173,7 +173,7 @@ def _pick_points(location: NDArray[np.int32], offsets: Ints, some: Ints, via: In
 def learn_liked(
     liked: Floats, support: Support, weight: Floats, total: float, settings: DriveSettings
 ) -> Floats:
-    """How much more each cell is used by fitted trips than by drawn ones, on top of what was known."""
+    """Return how much more each cell is used by fitted trips than by drawn ones, on top of what was known."""
     walks, size = support.walks, len(liked)
     share = np.repeat(weight / walks.lengths, walks.lengths)
     even = np.repeat(total / len(walks) / walks.lengths, walks.lengths)

@@ -123,7 +123,8 @@ def estimate_flows(grid: Grid, noisy: CellEstimates, most: float, settings: Stre
 
 
 def _foretell(around: Floats, noisy: Floats, few: int) -> Floats:
-    """What the edges around foretell of each: by one rule for all edges, mended by one for edges that it finds alike.
+    """Return what the edges around foretell of each: by one rule for all edges, mended by one for edges that it
+    finds alike.
 
     Busy edges are foretold by the nearest ones, quiet ones by many.
     """

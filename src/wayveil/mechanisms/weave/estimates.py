@@ -40,7 +40,7 @@ class CellEstimates:
         return self.deviation / sqrt(2)
 
     def reach(self, false_cells: float) -> NDArray[np.float64]:
-        """What noise alone exceeds in so few cells: the more cells, the farther its largest value lies out."""
+        """Return what noise alone exceeds in so few cells: the more cells, the farther its largest value lies out."""
         return np.sqrt(self.variance / 2) * max(log(len(self.value) / (2 * false_cells)), 1.0)
 
 

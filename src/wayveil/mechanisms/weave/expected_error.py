@@ -52,12 +52,12 @@ class CellSums:
 
 
 def expected_errors(measured: NoisyBlocks, released: Trips, seed: int | None = None) -> list[ExpectedError]:
-    """How far the released trips are expected to be off, by kind of question. Takes about as long as weaving."""
+    """Return how far the released trips are expected to be off, by kind of question. Takes about as long as weaving."""
     return compare_weavings(measured, released, weave_again(measured, released, seed), seed)
 
 
 def weave_again(measured: NoisyBlocks, released: Trips, seed: int | None = None) -> Replica:
-    """What would have been released if the released trips were the truth."""
+    """Return what would have been released if the released trips were the truth."""
     rng = np.random.default_rng(seed)
     with step("weaving again, to see how far off that is"):
         model = _measure_again(measured, len(released), count_trips(measured, released), rng)
@@ -68,7 +68,7 @@ def weave_again(measured: NoisyBlocks, released: Trips, seed: int | None = None)
 def compare_weavings(
     measured: NoisyBlocks, released: Trips, replica: Replica, seed: int | None = None
 ) -> list[ExpectedError]:
-    """How far off the released trips are expected to be, by kind of question, from a second weaving."""
+    """Return how far off the released trips are expected to be, by kind of question, from a second weaving."""
     rng = np.random.default_rng(seed)
     assert isinstance(replica.model, NoisyBlocks)  # Weave makes no other
     truth, again = count_trips(measured, released), count_trips(measured, replica.trips)
@@ -114,7 +114,7 @@ def count_trips(measured: NoisyBlocks, trips: Trips) -> dict[str, CellSums]:
 def _measure_again(
     measured: NoisyBlocks, trips: int, truth: dict[str, CellSums], rng: np.random.Generator
 ) -> NoisyBlocks:
-    """What would have been measured if the truth were this."""
+    """Return what would have been measured if the truth were this."""
 
     def add_noise(exact: Floats, variance: float) -> NDArray[np.int64]:
         draw = rng.normal if measured.gaussian else rng.laplace

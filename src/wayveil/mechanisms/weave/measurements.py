@@ -44,7 +44,7 @@ class Measurements(NoisyBlocks):
         return compare_weavings(self, trips, again, seed=0)
 
     def pieces(self, seed: int | None = None, *, trips: int, at_once: int) -> Iterator[Trips]:
-        """The same, so many at a time: for numbers that do not fit in memory. Weaves once."""
+        """Return them, so many at a time: for numbers that do not fit in memory. Weaves once."""
         rng = np.random.default_rng(seed)
         with _whole_model():
             woven = weave(self, rng)

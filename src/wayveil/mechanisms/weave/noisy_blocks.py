@@ -34,12 +34,12 @@ class NoisyBlock:
         return CellEstimates(self.counts / self.whole, sqrt(self.variance) / self.whole)
 
     def known(self) -> Known:
-        """The same for a filter over weeks."""
+        """Return the known numbers for a filter over weeks."""
         variance = np.full(len(self.counts), self.variance / self.whole**2)
         return Known(self.counts / self.whole, variance, np.zeros(len(self.counts)))
 
     def same_as(self, other: "NoisyBlock") -> bool:
-        """Whether both hold the same numbers."""
+        """Tell whether both hold the same numbers."""
         facts = (self.whole, self.variance) == (other.whole, other.variance)
         return facts and np.array_equal(self.counts, other.counts)
 
@@ -67,7 +67,7 @@ class NoisyBlocks(Model):
     earlier: tuple[dict[str, NoisyBlock], ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        """Whether both would draw the same trips: equal numbers, equal settings, and the same public world."""
+        """Tell whether both would draw the same trips: equal numbers, equal settings, and the same public world."""
         return (
             isinstance(other, NoisyBlocks)
             and self.settings == other.settings
@@ -94,7 +94,7 @@ class NoisyBlocks(Model):
 
     @property
     def gaussian(self) -> bool:
-        """Whether the noise is Gaussian (the budget was in rho), not Laplace."""
+        """Tell whether the noise is Gaussian (the budget was in rho), not Laplace."""
         return bool(self.resolution.euclidean)
 
     def believe(self, name: str) -> CellEstimates:
@@ -149,7 +149,7 @@ class NoisyBlocks(Model):
 
     @classmethod
     def of_table(cls, table: pl.DataFrame, world: World, settings: Generation | None = None) -> Self:
-        """What `table` wrote, over the world that it was measured in."""
+        """Return what `table` wrote, over the world that it was measured in."""
         try:
             parts = {
                 str(key[0]): part.sort("cell")

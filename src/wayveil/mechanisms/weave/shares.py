@@ -195,7 +195,7 @@ class Shares(BaseModel):
         return needed
 
     def serving(self, parts: Mapping[str, Fraction]) -> "Shares":
-        """The same weights, with these parts of the budget for the blocks that count these questions."""
+        """Return the same weights, with these parts of the budget for the blocks that count these questions."""
         needed: dict[str, Fraction] = {}
         for question, part in parts.items():
             for block, inner in BLOCKS_OF.get(question, {}).items():

@@ -109,7 +109,7 @@ class Target:
         return np.concatenate(parts)
 
     def diagnose(self, found: FittedSupport) -> Diagnostics:
-        """How well a fitted support explains the target."""
+        """Return how well a fitted support explains the target."""
         place, fitted = found.features.place, found.fit.fitted
         flow = next(name for name in ("edge", "edge zone", "move", "pair") if name in place)
         unseen = found.fit.even[place[flow]] <= 0
@@ -127,7 +127,7 @@ class Target:
 
 
 def count_support(total: float, settings: Generation) -> int:
-    """How many trips a support should have."""
+    """Return how many trips a support should have."""
     return int(np.clip(settings.support * total, settings.least, settings.most))
 
 

@@ -159,7 +159,7 @@ class Weave(Mechanism):
     )
 
     def rule(self, world: World) -> LegalityRule:
-        """As for all mechanisms; corners are kept or cut on a grid."""
+        """Return the rule of all mechanisms; corners are kept or cut on a grid."""
         rule = super().rule(world)
         return replace(rule, corners=self.corners) if isinstance(world, Grid) else rule
 
@@ -242,7 +242,7 @@ class Weave(Mechanism):
         return prices, replace(look, euclidean=int(gate.budget.currency == "rho"), corners=int(keeps))
 
     def fits(self, world: World) -> bool:
-        """Whether the possible moves of a world can be written out, which is needed where there is no network."""
+        """Tell whether the possible moves of a world can be written out, which is needed where there is no network."""
         return isinstance(world, Network) or world.size * (world.size + 2) <= self.most_cells
 
     def _refine_pairs(self, leaves: Ints, geography: Geography, strength: float) -> Ints:
@@ -270,7 +270,7 @@ class Weave(Mechanism):
         return 0 if not counter.timed else HOURS_OF_A_DAY if self.period == "day" else HOURS_OF_A_WEEK
 
     def _price_number(self, gate: Gate, geography: Geography, times: int) -> Fraction:
-        """What the number of trips costs: its share among all questions that might be asked."""
+        """Return what the number of trips costs: its share among all questions that might be asked."""
         weights = self.shares.weigh_questions(
             timed=times > 0,
             network=geography.network is not None,
@@ -297,7 +297,7 @@ class Weave(Mechanism):
 
 
 def _split(gate: Gate, weights: dict[str, Fraction]) -> dict[str, Fraction]:
-    """What is left of the budget, shared in proportion to the weights."""
+    """Return what is left of the budget, shared in proportion to the weights."""
     return dict(zip(weights, gate.budget.split(list(weights.values())), strict=True))
 
 
@@ -339,6 +339,6 @@ def _buy(
 
 
 def _find_noise(gate: Gate, price: Fraction) -> float:
-    """How many trips the noise of such a price amounts to: a scale, or a standard deviation."""
+    """Return how many trips the noise of such a price amounts to: a scale, or a standard deviation."""
     scale = float(gate.scale(ONE, price))
     return sqrt(scale) if gate.budget.currency == "rho" else scale

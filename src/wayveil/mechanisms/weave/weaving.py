@@ -97,7 +97,7 @@ def weave_on_list(measured: NoisyBlocks, rng: np.random.Generator) -> tuple[Targ
 def allow_on_list(
     name: str, noisy: CellEstimates, guess: Floats, *, total: float, settings: Generation
 ) -> Floats:
-    """How far the cells of a block may stay from their estimates, as a variance.
+    """Return how far the cells of a block may stay from their estimates, as a variance.
 
     All estimates were used to draw the support: a guess that is off by a share r of m trips deserves 1 / (r^2 m) of
     the noise's variance.
@@ -159,7 +159,7 @@ class RoutedWays:
         return draw_routes(self.demand, self.costs, count, choices, learnt, rng)
 
     def learn(self, found: FittedSupport) -> None:
-        """What riders choose is in the shares of the ways, and in what edges cost."""
+        """Return what riders choose is in the shares of the ways, and in what edges cost."""
 
 
 def weave_on_network(
@@ -215,7 +215,7 @@ def weave_on_network(
 
 
 def allow_on_network(name: str, noisy: CellEstimates, guess: Floats, *, settings: Generation) -> Floats:
-    """How far the cells of a block may stay from their noisy values, as a variance.
+    """Return how far the cells of a block may stay from their noisy values, as a variance.
 
     Staying near even weights is as good a guess as if the cell were Poisson: of variance g. But the support may be
     off by a share r, and by more where the noisy value stands out of the noise, so that the real variance of the guess

@@ -135,7 +135,9 @@ class Features:
         return total
 
     def put_even(self, total: float, prior: Floats) -> Floats:
-        """What trips with the prior weights (in the order of the support), scaled to a total, add to every cell."""
+        """Return what trips with the prior weights (in the order of the support), scaled to a total, add to every
+        cell.
+        """
         with ThreadPoolExecutor(len(self.shares)) as pool:
             return self.add_up(prior[self.trip] * (total / prior.sum()), pool)
 
@@ -186,7 +188,7 @@ class FittedWeights:
 
     @property
     def effective(self) -> float:
-        """How many trips of equal weight would be as varied: (sum w)^2 / sum w^2."""
+        """Return how many trips of equal weight would be as varied: (sum w)^2 / sum w^2."""
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
 
@@ -248,7 +250,7 @@ def fit_weights(
 
 
 def find_norms(block: Block, walks: Walks) -> Floats:
-    """What one over the weight of each part of a walk is."""
+    """Return what one over the weight of each part of a walk is."""
     # Only in a euclidean block it matters which cells the parts are in.
     cells = block.of(walks) if block.euclidean else np.empty(0, np.int64)
     return measure_norms(block, count_parts(block, walks), cells)

@@ -124,7 +124,7 @@ class BookedUnit:
             raise ParameterError(f"a unit on a line has a name and bounds, not {payload!r}")
         unit = cls(payload["name"], payload["bounds"])
         if unit.name not in _KNOWN or not isinstance(unit.bounds, dict):
-            raise ParameterError(f"there is no unit {unit.name!r}; there are {', '.join(_KNOWN)}")
+            raise ParameterError(f"unknown unit {unit.name!r}; choose one of {', '.join(_KNOWN)}")
         if unit.name in ("rider", "rider-day") and type(unit.bounds.get("max_trips")) is not int:
             raise ParameterError(f"the unit {unit.name} needs its bound max_trips")
         return unit

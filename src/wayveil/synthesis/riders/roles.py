@@ -66,7 +66,7 @@ class Role(_Frozen):
             raise ValueError(f"a week does not have {self.active_days[1]} such days")
         unknown = ({self.purpose} | set(self.taps_for)) - set(PURPOSES)
         if unknown:
-            raise ValueError(f"unknown purpose {min(unknown)!r}; there are {', '.join(PURPOSES)}")
+            raise ValueError(f"unknown purpose {min(unknown)!r}; choose one of {', '.join(PURPOSES)}")
         return self
 
 

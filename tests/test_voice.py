@@ -1,0 +1,89 @@
+"""One voice: sentences that people read have none of the patterns of the house's style."""
+
+import ast
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = sorted((ROOT / "src" / "wayveil").rglob("*.py"))
+# What an English-speaking colleague would not say, and what to say instead.
+PATTERNS = {
+    r"\bleave (--)?[\w-]+( or (--)?[\w-]+)? away\b": "omit --x",
+    r"[Tt]here is no [^.;\"]{1,60}; there are": "unknown x 'foo'; choose one of ...",
+    r"no (better|more) than silence": "no better than publishing nothing",
+    r"1,048,576": "numbers in the reader's units",
+    r"by more than the factor that this number allows": "at most e^1 = 2.72 times",
+}
+FIRST_WORDS = re.compile(r"(The same|What |How |Whether |As )")
+SHORT = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+LONGEST_PARAGRAPH = 120
+MEDIAN_WORDS = 18
+
+
+def sentences(path):
+    """Line and text of every string of a module: help, messages and docstrings, parts of f-strings joined."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else "x" for part in node.values)
+            yield node.lineno, " ".join("".join(map(str, parts)).split())
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, " ".join(node.value.split())
+
+
+def docstrings(path):
+    """Name and first words of the docstring of every function of a module."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (text := ast.get_docstring(node)):
+            yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", text
+
+
+def test_no_sentence_has_a_pattern_that_readers_stumbled_over():
+    found = [
+        f"{path.relative_to(ROOT)}:{line} {text[:80]!r}: say {instead!r}"
+        for path in SOURCE
+        for line, text in sentences(path)
+        for pattern, instead in PATTERNS.items()
+        if re.search(pattern, text)
+    ]
+    assert found == []
+
+
+def test_docstrings_of_functions_start_with_a_verb():
+    odd = [name for path in SOURCE for name, text in docstrings(path) if FIRST_WORDS.match(text)]
+    assert odd == [], "say what is returned or done: Return ..., Tell whether ..., Read ..."
+
+
+@pytest.mark.parametrize(
+    "words", ["leave --put-on away", "there is no unit x; there are trip", "1,048,576 parts"]
+)
+def test_each_pattern_is_found_where_it_stands(words):
+    assert any(re.search(pattern, words) for pattern in PATTERNS)
+
+
+def prose(page):
+    """Paragraphs of a page without code, tables and headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    kept = (block for block in re.split(r"\n\s*\n", text) if not re.match(r"\s*(#|\||!\[|<)", block))
+    return [" ".join(re.sub(r"[`*\[\]]|\([^)]*\.md\)", "", block).split()) for block in kept if block.strip()]
+
+
+def flesch(text):
+    """Reading ease after Flesch, syllables counted by groups of vowels."""
+    words = re.findall(r"[A-Za-z']+", text)
+    syllables = sum(max(1, len(re.findall(r"[aeiouy]+", word.lower()))) for word in words)
+    count = max(1, len(re.findall(r"[.!?:](\s|$)", text)))
+    return 206.835 - 1.015 * len(words) / count - 84.6 * syllables / max(1, len(words))
+
+
+@pytest.mark.parametrize("page", SHORT, ids=lambda page: page.stem)
+def test_pages_of_start_and_how_to_are_easy_to_read(page):
+    paragraphs = prose(page)
+    lengths = [len(each.split()) for text in paragraphs for each in re.split(r"(?<=[.!?:])\s+", text) if each]
+    ease = flesch(" ".join(paragraphs))
+    print(f"{page.stem}: Flesch {ease:.0f}, median sentence {statistics.median(lengths):.0f} words")
+    assert statistics.median(lengths) <= MEDIAN_WORDS
+    assert ease >= 50
+    assert max(len(text.split()) for text in paragraphs) <= LONGEST_PARAGRAPH
