@@ -68,12 +68,12 @@ def say_rules(given: Mapping[str, str]) -> str:
 
 
 def needs_whole_table(given: Mapping[str, str]) -> bool:
-    """Whether a rule looks at rows that may lie far apart in a table: those of a trip, or equal ones."""
+    """Tell whether a rule looks at rows that may lie far apart in a table: those of a trip, or equal ones."""
     return any(RULES[kind].per_trip or kind == "duplicate" for kind in require_rules(given))
 
 
 def changes_trips(given: Mapping[str, str]) -> bool:
-    """Whether one row more can change all of its trip."""
+    """Tell whether one row more can change all of its trip."""
     return any(RULES[kind].per_trip for kind in require_rules(given))
 
 
