@@ -71,6 +71,17 @@ def test_the_busiest_stretch_of_each_line_in_each_direction():
     }
 
 
+def test_riders_of_express_runs_are_on_the_track_that_they_pass():
+    """Timetable edges split local and express trains: 267 were counted where 408 riders crossed."""
+    ring = ring_of_stops(6, seconds=600, skip=2)
+    ring.metres = 1_000.0 * ((ring.indices - ring.sources) % 6)
+    trips = Trips.of_lists([[0, 1, 2]] * 3 + [[0, 2]] * 2 + [[1, 2]], ring)
+    (row,) = (row for row in asked("line-load", trips).table.to_dicts() if row["answer"])
+    assert (row["from"], row["to"], row["answer"]) == ("S001", "S002", 6)
+    ring.metres = np.full(ring.edges, 1_000.0)  # the short way is another street
+    assert max(asked("line-load", trips).table["answer"]) == 4
+
+
 def test_lines_that_share_a_stretch_share_its_trips_by_their_runs():
     lines = line_edges(RING)
     assert np.bincount(lines.edge, lines.share, RING.edges) == pytest.approx(1.0)

@@ -10,7 +10,7 @@ from wayveil.answers.trip_cells import TripQuestion, ways_of
 from wayveil.answers.trip_periods import WEEKDAYS, Period
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
-from wayveil.world.network_lines import line_edges
+from wayveil.world.network_lines import express_tracks, line_edges
 
 
 def make_table(asked: TripQuestion, trips: Trips, counts: pl.DataFrame, by: Period | None) -> pl.DataFrame:
@@ -88,6 +88,7 @@ def _line_table(
     found = shares.join(counts, on="cell", how="left" if by is None else "inner").with_columns(
         load=pl.col("share") * pl.col("n").fill_null(0)
     )
+    found = _on_tracks(network, found, by)
     keys = ["line", "towards", *([] if by is None else ["period"])]
     peak = found.sort([*keys, "load", "cell"], descending=[False] * len(keys) + [True, False]).unique(
         keys, keep="first", maintain_order=True
@@ -108,6 +109,19 @@ def _line_table(
     texts = dict.fromkeys(("route_id", "line", "towards", "from", "to"), pl.String)
     table = pl.DataFrame(columns, schema_overrides=texts)
     return table if asked.service is None else _beside_seats(table, peak, network, asked, by)
+
+
+def _on_tracks(network: Network, found: pl.DataFrame, by: Period | None) -> pl.DataFrame:
+    """Riders of express runs on every stretch of the track that they pass, beside those of local runs."""
+    edge, line, onto = express_tracks(network)
+    if not len(edge):
+        return found
+    tracks = pl.DataFrame({"cell": edge, "line": line, "onto": onto})
+    moved = found.join(tracks, on=["cell", "line"], how="inner").with_columns(cell="onto")
+    stays = found.join(tracks, on=["cell", "line"], how="anti")
+    keys = ["cell", "line", *([] if by is None else ["period"])]
+    both = pl.concat([stays, moved.select(stays.columns)])
+    return both.group_by(keys, maintain_order=True).agg(pl.col("towards").first(), pl.col("load").sum())
 
 
 def _beside_seats(

@@ -8,6 +8,9 @@ import scipy
 from wayveil.arrays import Floats, Ints
 from wayveil.world.network import Network
 
+# A way of local runs is the track of an express run if it is longer by no more than this share and so many metres.
+SAME_TRACK, ROOM = 1.15, 50.0
+
 
 @dataclass(frozen=True, eq=False)
 class LineEdges:
@@ -51,6 +54,43 @@ def line_edges(network: Network) -> LineEdges:
     ahead = away[other] >= away[one]
     towards = node[np.where(ahead, end[which], start[which])] % network.size
     return LineEdges(edge, line, towards, share)
+
+
+def express_tracks(network: Network) -> tuple[Ints, Ints, Ints]:
+    """Edges of express runs with their line, and one edge after the other of the same line that lies under them.
+
+    Timetables have an edge from each call to the next, so that express runs have their own over the track of local
+    runs. Short edges are cheaper than one long one here, so that the way with the most calls is found; it is the same
+    track where it is hardly longer.
+    """
+    lines = line_edges(network)
+    source, target = (
+        network.sources[lines.edge].astype(np.int64),
+        network.indices[lines.edge].astype(np.int64),
+    )
+    key = np.concatenate([lines.line * network.size + source, lines.line * network.size + target])
+    node, place = np.unique(key, return_inverse=True)
+    one, other = place[: len(source)], place[len(source) :]
+    metres = network.metres[lines.edge] + 1.0
+    graph = scipy.sparse.csr_array((metres**1.5, (one, other)), (len(node), len(node)))
+    row_of = {pair: row for row, pair in enumerate(zip(one.tolist(), other.tolist(), strict=True))}
+    found: tuple[list[int], list[int], list[int]] = ([], [], [])
+    branching = np.flatnonzero(np.bincount(one, minlength=len(node))[one] > 1)
+    for start in np.unique(one[branching]):
+        rows = branching[one[branching] == start]
+        _, before = scipy.sparse.csgraph.dijkstra(
+            graph, indices=int(start), limit=float((metres[rows] ** 1.5).max()), return_predecessors=True
+        )
+        for row in rows.tolist():
+            path, at = [], int(other[row])
+            while at != start and before[at] >= 0:
+                path.append(row_of[int(before[at]), at])
+                at = int(before[at])
+            if len(path) > 1 and metres[path].sum() <= SAME_TRACK * metres[row] + ROOM:
+                found[0].extend([int(lines.edge[row])] * len(path))
+                found[1].extend([int(lines.line[row])] * len(path))
+                found[2].extend(lines.edge[path].tolist())
+    return tuple(np.array(side, np.int64) for side in found)  # type: ignore[return-value]
 
 
 def scheduled_runs(network: Network) -> Floats:
