@@ -12,7 +12,7 @@ from wayveil.sources.column_names import DATES, guess_columns
 from wayveil.sources.coverage import FileDays, file_days, say_coverage
 from wayveil.sources.databases import is_address
 from wayveil.sources.dialects import guess_dialect
-from wayveil.sources.formats import COLUMNAR, SHEETS, SUFFIXES, format_of, sheet_names
+from wayveil.sources.formats import COLUMNAR, SHEETS, SUFFIXES, format_of, readable, sheet_names
 from wayveil.sources.nested import NESTED
 from wayveil.sources.opening import SourceTable, expand_places, open_table
 from wayveil.sources.reading import Reading
@@ -70,7 +70,8 @@ class Look:
         first = places[0]
         text = isinstance(first, Path) and format_of(first) not in (*COLUMNAR, *SHEETS, *NESTED)
         is_text = text and isinstance(first, Path) and not _is_database(first)
-        guessed = guess_dialect(Path(first)) if is_text else Reading()
+        with readable(first, "text"):
+            guessed = guess_dialect(Path(first)) if is_text else Reading()
         said = {key: self.keys[key] for key in WRITTEN if key in self.keys}
         if isinstance(first, Path) and format_of(first) in SHEETS and "sheet" not in said:
             said |= _only_sheet(first)
