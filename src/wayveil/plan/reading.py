@@ -18,7 +18,7 @@ from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.sources.column_names import WORDS, our_columns
 from wayveil.sources.databases import is_address
-from wayveil.sources.frames import source_name
+from wayveil.sources.frames import frame_table, source_name
 from wayveil.sources.opening import Place, SourceTable, expand_places, open_table
 from wayveil.taps.cleaning import CleanTaps
 from wayveil.taps.columns import COLUMNS, ColumnMap, column_map
@@ -132,7 +132,9 @@ def read_frame(source: Source, frame: Any, world: World) -> Trips | Taps:
     if source.rows == "taps":
         return read_taps(frame, world, source.columns, zone=source.zone, opt_out=source.opt_out).taps  # type: ignore[arg-type]
     if source.rows == "points":
-        return _points(source, frame, world)
+        return _points(source, frame_table(frame, source.reading, world), world)
+    if not source.reading.plain:
+        return read_trips(frame_table(frame, source.reading, world), world)
     columns = named_columns(source.columns)
     return read_trips(frame, world, **({"columns": columns} if columns else {}))
 

@@ -4,7 +4,7 @@ Neither pandas nor pyarrow is imported: an object is known by what it can do. No
 because then one row could change how all others are read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +14,10 @@ import polars as pl
 
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
+from wayveil.sources.formats import Part
 from wayveil.sources.opening import SourceTable
+from wayveil.sources.reading import Reading
+from wayveil.world.world import World
 
 # Whatever a reader takes: a path, a polars or pandas frame, an Arrow table.
 Source = Any
@@ -48,6 +51,37 @@ def frame_of(source: Source) -> Frame | None:
     raise ParameterError(
         f"expected a path, a polars or pandas frame or an Arrow table, not {type(source).__name__}"
     )
+
+
+def frame_table(frame: Any, reading: Reading, world: World | None = None) -> SourceTable:
+    """Return a frame as a table that is read as a file would be.
+
+    Frames of geopandas (trackintel, movingpandas) give the coordinates of their points as `lat` and `lon`, and an index
+    of moments as `event_time`; a collection of trajectories gives its points.
+    """
+    held = _with_coordinates(frame)
+    table = frame_of(held)
+    if table is None:
+        raise ParameterError("a path is no frame")
+    read = table.read
+
+    def pieces(names: list[str], _: Path) -> Iterator[pl.DataFrame]:
+        yield read(names)
+
+    part = Part(FRAME, table.columns, read, pieces, lambda names, rows: read(names).head(rows))
+    return SourceTable((part,), reading, world)
+
+
+def _with_coordinates(frame: Any) -> Any:
+    """Return a frame of points with plain columns in place of shapes and of an index of moments."""
+    if hasattr(frame, "to_point_gdf"):
+        frame = frame.to_point_gdf()
+    shapes = getattr(frame, "geometry", None) if _of_pandas(frame) else None
+    if shapes is None or not hasattr(shapes, "x"):
+        return frame
+    plain = frame.drop(columns=shapes.name).assign(lat=shapes.y.to_numpy(), lon=shapes.x.to_numpy())
+    dated = getattr(getattr(frame.index, "dtype", None), "kind", "") == "M"
+    return plain.assign(event_time=frame.index) if dated and "event_time" not in plain.columns else plain
 
 
 def source_name(source: Source) -> Path | str:

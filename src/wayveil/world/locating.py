@@ -79,9 +79,9 @@ def locate(
     world: World, lat: NDArray[np.float64], lon: NDArray[np.float64], reach: float | None = None
 ) -> NDArray[np.int32]:
     """Return the place that coordinates lie in, or the nearest one within `reach` metres; -1 for none."""
-    inside = getattr(world, "contains", None)
-    if inside is not None:
-        return np.asarray(inside(lat, lon), np.int32)
+    areas = getattr(world, "areas", None)
+    if areas is not None:
+        return np.asarray(areas.containing(lat, lon), np.int32)
     places = getattr(world, "lat", None), getattr(world, "lon", None)
     if places[0] is None or places[1] is None:
         raise ParameterError(

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.world.areas import Areas
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.world import FILE_FORMAT, Stored, World
@@ -56,6 +57,8 @@ class PlaceList(World):
             raise ParameterError("a list of places needs one name per place")
         self.names = np.asarray(names, np.str_)
         self.lat, self.lon = lat, lon
+        # Of zones: the areas of the places, in their order.
+        self.areas: Areas | None = None
 
     @classmethod
     def of_network(cls, network: Network) -> "PlaceList":
@@ -149,16 +152,45 @@ def is_place_list(header: Sequence[str]) -> bool:
 
 
 def read_geojson(path: Path) -> PlaceList:
-    """The features of a GeoJSON file, each with an `id` (or stop_id) and maybe a name; areas stand at their middle."""
+    """Read the features of a GeoJSON file, each with an `id` (or stop_id) and maybe a name, or the stations of GBFS.
+
+    Areas stand at their middle, and coordinates belong to the area that they lie in.
+    """
     try:
-        features = json.loads(path.read_text(encoding="utf-8-sig"))["features"]
-        rows = [_feature_row(feature) for feature in features]
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise InputError(f"is not a GeoJSON file of features ({error})", file=path) from error
+        told = json.loads(path.read_text(encoding="utf-8-sig"))
+        stations = told.get("data", {}).get("stations") if isinstance(told.get("data"), dict) else None
+        features = [] if stations else told["features"]
+        rows = [_station_row(each) for each in stations] if stations else list(map(_feature_row, features))
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise InputError(
+            f"is not a GeoJSON file of features or the stations of GBFS ({error})", file=path
+        ) from error
     if not rows:
         raise InputError("has no feature in it", file=path)
     schema = {"id": pl.String, "name": pl.String, "lat": pl.Float64, "lon": pl.Float64}
-    return PlaceList.of_rows(pl.DataFrame(rows, schema=schema), path)
+    places = PlaceList.of_rows(
+        pl.DataFrame([{key: row[key] for key in schema} for row in rows], schema=schema), path
+    )
+    codes = {str(row["code"]): str(row["id"]) for row in rows if row.get("code") is not None}
+    places.other_names = {"code": codes} if codes else {}
+    areas = {
+        str(row["id"]): feature["geometry"]
+        for row, feature in zip(rows, features, strict=False)
+        if feature["geometry"]["type"] in ("Polygon", "MultiPolygon")
+    }
+    if len(areas) == places.size:
+        places.areas = Areas.of([areas[place] for place in places.ids.tolist()])
+    return places
+
+
+def _station_row(station: dict[str, Any]) -> dict[str, Any]:
+    """Lay out a station of GBFS; names are texts, or lists of them by language as in version 3."""
+    name = station.get("name")
+    name = name[0]["text"] if isinstance(name, list) else name
+    code = station.get("short_name")
+    code = code[0]["text"] if isinstance(code, list) and code else code
+    place = {"id": str(station["station_id"]), "name": name, "code": code}
+    return {**place, "lat": float(station["lat"]), "lon": float(station["lon"])}
 
 
 def _feature_row(feature: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,187 @@
+"""Single promises of the one reader: what is asked, days of files, worlds of zones, frames, engines, databases."""
+
+import json
+import shutil
+from calendar import monthrange
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+import truth
+from corpus import ENGLISH, _months
+
+import wayveil as wv
+from wayveil.errors import InputError
+from wayveil.plan.guess import Guess
+from wayveil.sources.coverage import FileDays, say_coverage
+from wayveil.sources.databases import database_address
+from wayveil.sources.header_words import column_for
+from wayveil.sources.moments import iso_text, parse_moments
+from wayveil.world.opening import open_world
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("city")
+    network = truth.make_city(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("wayveil.plan.guess.open_world", lambda *_, **__: network)
+        patch.setattr("wayveil.plan.reading.open_world", lambda *_, **__: network)
+        patch.chdir(folder)
+        yield folder, truth.make_rides(network)
+
+
+def test_where_3_4_may_be_4_3_nothing_is_chosen(city):
+    folder, rides = city
+    early = rides.filter(pl.col("end").dt.day() <= 12)
+    truth.named(early, "%m/%d/%Y %H:%M:%S", **ENGLISH).write_csv(folder / "early.csv")
+    checked = Guess("early.csv", "city.zip", ledger="none").look()
+    assert checked.plan is None
+    problem = str(checked.findings.problems[0])
+    assert "may be day/month or month/day" in problem
+    assert "--with times=month/day/year" in problem
+    again = Guess("early.csv", "city.zip", ledger="none", keys={"times": "month/day/year"}).look()
+    assert again.findings.trips.time.min() == early["start"].dt.epoch("s").min()
+
+
+def test_months_that_are_missing_shared_or_out_of_order_are_said():
+    def month(number, name=None, last=None):
+        first = date(2026, number, 1)
+        return FileDays(
+            name or f"{number:02}.csv", first, last or date(2026, number, monthrange(2026, number)[1]), 100
+        )
+
+    year = [month(number) for number in range(1, 13)]
+    assert say_coverage(year) == []
+    missing = say_coverage([each for each in year if each.name != "05.csv"])
+    assert missing == ["no file has rows of 2026-05-01 to 2026-05-31 (between 04.csv and 06.csv)"]
+    shared = say_coverage([*year[:2], month(3, last=date(2026, 4, 10)), *year[3:]])
+    assert "03.csv and 04.csv both have rows of 2026-04-01 to 2026-04-10" in shared[0]
+    assert (
+        "07.csv comes after files of later days" in say_coverage([*year[:6], year[7], year[6], *year[8:]])[0]
+    )
+
+
+def test_a_folder_is_one_dataset_in_check_plan_and_ledger(city):
+    folder, rides = city
+    checked = Guess(_months(folder, rides), "city.zip", ledger="none").look()
+    assert len(checked.findings.trips) == len(rides)
+    assert checked.plan.dataset == "months"
+    assert "4 files are one table" in checked.findings.notes
+    (folder / "months" / "fahrten-2.csv").write_text("a;b\n1;2\n")
+    with pytest.raises(InputError, match=r"fahrten-2\.csv: has no column"):
+        Guess("months", "city.zip", ledger="none").look()
+    shutil.rmtree(folder / "months")
+
+
+def test_a_file_that_says_nothing_gets_the_nearest_readings(city):
+    folder, _ = city
+    (folder / "odd.csv").write_text("colour,size\nred,big\nblue,small\n")
+    findings = Guess("odd.csv", "city.zip", ledger="none").look().findings
+    assert "neither trips nor boardings nor positions" in str(findings.problems[0])
+    assert len([note for note in findings.notes if note.startswith("to read it as")]) == 3
+
+
+def test_bad_rows_are_counted_and_one_command_goes_on(city):
+    folder, rides = city
+    table = truth.clean(rides).with_row_index("at")
+    late = pl.when(pl.col("at") < 3).then(pl.col("start")).otherwise(pl.col("end"))
+    early = pl.when(pl.col("at") < 3).then(pl.col("end")).otherwise(pl.col("start"))
+    bad = table.with_columns(start=early, end=late).drop("at")
+    bad.write_csv(folder / "bad.csv")
+    checked = Guess("bad.csv", "city.zip", ledger="none").look()
+    assert checked.plan is None
+    assert any("--with bad_rows.ends_long_before=swap" in note for note in checked.findings.notes)
+    kinds = {"ends_long_before": "swap", "ends_early": "swap"}
+    again = Guess("bad.csv", "city.zip", ledger="none", keys={"bad_rows": kinds}).look()
+    assert sorted(again.findings.trips.time.tolist()) == sorted(
+        [*rides["start"].dt.epoch("s"), *rides["end"].dt.epoch("s")]
+    )
+    assert again.plan.source.bad_rows == kinds
+
+
+def test_other_engines_read_the_same_rows(city):
+    folder, rides = city
+    table = truth.visits(rides).select(
+        pl.col("trip_id").alias("Fahrt"),
+        pl.col("stop_id").alias("Haltestelle"),
+        pl.col("event_time").dt.strftime("%d.%m.%Y %H:%M:%S").alias("Zeit"),
+    )
+    truth.write_text(table, folder / "calls.csv", "windows-1252", ";")
+    plan = Guess("calls.csv", "city.zip", ledger="none").look().plan
+    options = {"mechanism": "noisy-prefix-tree", "world": "city.zip", "ledger": None, "rows": "calls"}
+    said = {
+        key: value for key, value in plan.source.said().items() if key in ("columns", "times", "encoding")
+    }
+    memory, stream = (
+        wv.release("calls.csv", epsilon=1000, unit="trip", engine=engine, **options, **said).trips
+        for engine in ("memory", "stream")
+    )
+    assert abs(len(memory) - len(stream)) <= 2
+    assert abs(len(memory) - len(rides)) <= 2
+
+
+def test_zones_and_stations_are_worlds(tmp_path):
+    def square(x, name):
+        ring = [[x, 0], [x + 1, 0], [x + 1, 1], [x, 1], [x, 0]]
+        return {
+            "type": "Feature",
+            "id": name,
+            "properties": {},
+            "geometry": {"type": "Polygon", "coordinates": [ring]},
+        }
+
+    zones = {"type": "FeatureCollection", "features": [square(at, name) for at, name in enumerate("abd")]}
+    (tmp_path / "zones.geojson").write_text(json.dumps(zones))
+    world = open_world(tmp_path / "zones.geojson")
+    assert world.areas.containing(np.array([0.5, 0.5, 0.5]), np.array([0.5, 2.5, 9.0])).tolist() == [0, 2, -1]
+    assert world.areas.neighbours() == [(0, 1), (1, 2)]
+    stations = [{"station_id": "7", "name": "Pier", "short_name": "P1", "lat": 1.0, "lon": 2.0}]
+    (tmp_path / "station_information.json").write_text(json.dumps({"data": {"stations": stations}}))
+    world = open_world(tmp_path / "station_information.json")
+    assert (world.ids.tolist(), world.names.tolist(), world.other_names) == (
+        ["7"],
+        ["Pier"],
+        {"code": {"P1": "7"}},
+    )
+
+
+def test_frames_of_points_are_read_with_their_shapes():
+    geopandas, pandas = pytest.importorskip("geopandas"), pytest.importorskip("pandas")
+    at = pandas.date_range("2026-05-01 08:00", periods=4, freq="min")
+    frame = geopandas.GeoDataFrame(
+        {"user_id": ["u"] * 4},
+        geometry=geopandas.points_from_xy([2.31, 2.32, 2.33, 2.34], [54.7] * 4),
+        index=at,
+    )
+    grid = wv.open_world("grid:54.6,2.3,54.8,2.5@1000")
+    options = {"rows": "points", "columns": {"rider_id": "user_id"}, "split_gap": 600, "unit": "trip"}
+    made = wv.release(frame, "noisy-prefix-tree", world=grid, epsilon=1000, ledger=None, **options)
+    assert len(made.trips) >= 1
+
+
+def test_words_of_headers_speak_several_languages():
+    said = {
+        "Tap Off Transaction Time": "end",
+        "PULocationID": "origin",
+        "Haltestellen-Nr": "stop_id",
+        "Nr. Karte": "rider_id",
+        "Ora di arrivo": "end",
+        "Smart Card Type": None,
+        "trip_duration": None,
+    }
+    assert {name: column_for(name) for name in said} == said
+
+
+def test_one_text_means_one_moment_under_one_order():
+    texts = pl.Series(["3/4/2026 8:05 PM", "2026-04-03T20:05", "3. April 2026 20h05", "20260403 200500", "x"])
+    read = iso_text(parse_moments(texts, "day.month.year"), None).to_list()
+    assert read == ["2026-04-03T20:05:00"] * 4 + [None]
+
+
+def test_addresses_of_databases():
+    made = database_address("postgresql://me@host/city?table=a.taps&sslmode=require")
+    assert (made.place, made.table) == ("postgresql://me@host/city?sslmode=require", "a.taps")
+    assert database_address("sqlite:////data/city.db?table=x").place == "/data/city.db"
+    assert database_address("sqlite:///city.db?table=x").place == "city.db"
