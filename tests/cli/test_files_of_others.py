@@ -46,7 +46,7 @@ TAPS = {
         .drop("stop_id"),
         ["lat=latitude"],
     ),
-    "routes.csv": (taps().with_columns(route_id=pl.lit("r0")), ["--way", "counts-first"]),
+    "routes.csv": (taps().with_columns(route_id=pl.lit("r0")), ["--way", "counts"]),
 }
 
 

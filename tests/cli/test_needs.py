@@ -2,9 +2,13 @@
 
 import json
 import re
+import shlex
 import sys
 from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from wayveil.cli import main
@@ -17,6 +21,8 @@ from wayveil.plan.needs import Need, Size, parts_of, read_needs
 from wayveil.plan.plan import Plan
 from wayveil.plan.promise import say_percent
 from wayveil.simulate.feed import write_city
+from wayveil.simulate.riders import simulate_riders
+from wayveil.world.gtfs import read_gtfs
 
 CITY = Size(places=800, routes=40, edges=2400)
 
@@ -175,3 +181,84 @@ def test_without_a_number_of_rides_it_says_how_to_state_one(city, capsys):
 def test_what_an_epsilon_means_is_never_rounded_to_certainty():
     assert [say_percent(0.5, each) for each in (1, 3, 10)] == ["73 %", "95 %", "99.995 %"]
     assert "100 %" not in say_percent(0.5, 52)
+
+
+def clock(second):
+    return f"2024-05-0{6 + second // 86_400}T{second // 3600 % 24:02d}:{second // 60 % 60:02d}:00"
+
+
+def rides(count, *, riders=None):
+    """Pairs of stops of the city with times; of riders with one to six rides, or of nobody in particular."""
+    network, rng = read_gtfs("city.zip"), np.random.default_rng(1)
+    made = simulate_riders(network, count, seed=5).trips
+    first, last = made.offsets[:-1], made.offsets[1:] - 1
+    table = pl.DataFrame(
+        {
+            "trip_id": np.arange(count),
+            "origin": network.ids[made.location[first]].tolist(),
+            "destination": network.ids[made.location[last]].tolist(),
+            "start": [clock(each) for each in made.time[first].tolist()],
+            "end": [clock(each) for each in made.time[last].tolist()],
+        }
+    )
+    if riders is not None:
+        table = table.with_columns(rider_id=pl.Series(rng.integers(0, riders, count).astype(str)))
+    return table
+
+
+def boardings(table):
+    """The same rides as taps."""
+    return table.drop("destination", "trip_id", "end").rename({"origin": "stop_id", "start": "event_time"})
+
+
+FILES = {
+    "pairs of riders": (lambda: rides(6_000, riders=2_000), ()),
+    "pairs of nobody": (lambda: rides(6_000), ()),
+    "pairs, half as much epsilon": (lambda: rides(9_000, riders=5_000), ("--epsilon", "0.5")),
+    "pairs without times": (lambda: rides(6_000, riders=3_000).drop("start", "end"), ()),
+    "taps of cards": (lambda: boardings(rides(6_000, riders=2_000)), ()),
+    "taps of nobody": (lambda: boardings(rides(6_000)), ()),
+}
+LABELS = {
+    "number of trips": "total",
+    "trips by origin": "boardings per stop, top 50",
+    "trips by hour": "boardings per hour",
+    "visits per stop": "boardings per stop, top 50",
+    "visits per time bin": "boardings per hour",
+    "visits per stop and time bin": "boardings per stop and hour, top 50",
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_check_tells_the_noise_that_the_datasheet_then_says(city, capsys, monkeypatch, kind):
+    make, words = FILES[kind]
+    make().write_csv("rides.csv")
+    monkeypatch.setattr(sys, "argv", ["wayveil", "check", "rides.csv", "-w", "city.zip", "--json", *words])
+    with pytest.raises(SystemExit):
+        main()
+    facts = json.loads(capsys.readouterr()[0])
+    assert facts["ok"], facts["problems"]
+    told = {row["question"]: row["noise"] for row in facts["answers"]}
+    monkeypatch.setattr(sys, "argv", [*shlex.split(facts["command"]), "--quiet"])
+    with pytest.raises(SystemExit):
+        main()
+    sheet = json.loads(Path("release-rides/datasheet.json").read_text())
+    said = {
+        LABELS[spend["label"]]: spend["error_95"] for spend in sheet["spends"] if spend["label"] in LABELS
+    }
+    assert "boardings per stop, top 50" in said
+    for question, half in said.items():
+        assert told[question] == pytest.approx(half, rel=0.2, abs=1.5), question
+
+
+def test_check_warns_before_a_release_that_would_be_noise(city, capsys, monkeypatch):
+    boardings(rides(150, riders=60)).write_csv("taps.csv")
+    monkeypatch.setattr(
+        sys, "argv", ["wayveil", "check", "taps.csv", "-w", "city.zip", "-e", "0.1", "--quiet"]
+    )
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr()[0]
+    assert "will be noise" in said
+    assert "What would work: a longer period" in said
+    assert "at most so sure after epsilon 1: 73 %, 3: 95 %, 10: 99.995 %, 52: more than 99.9999 %" in said

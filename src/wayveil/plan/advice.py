@@ -4,7 +4,7 @@ All of it comes from exact facts about the raw trips: for the data holder's eyes
 look at the data, which the plan that it recommends declares.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.weave import Weave
+from wayveil.plan.needs import Need
+from wayveil.plan.outlook import HEADER, Crowd, Forecast, Told, say_remedies, tell_answers
+from wayveil.privacy.units import Rider, Trip
+from wayveil.releases.order import default_mechanism
 from wayveil.trips.legs import VisitKind, Ways, counted_world
 from wayveil.trips.network_fit import MOST_BROKEN, NetworkFit, fit_moves, without_way
 from wayveil.trips.trips import Trips
@@ -33,12 +37,16 @@ DAY = 86_400
 
 @dataclass(frozen=True)
 class Bound:
-    """What counting at most `max_trips` trips of a rider keeps, and 95 % of the noise on one count."""
+    """What counting at most `max_trips` trips of a rider keeps, and how far off boardings of the 50 busiest stops are.
+
+    noise  95 % of the noise on the boardings of a stop, as the plan shares epsilon
+    """
 
     max_trips: int
     trips: int
     share: float
     noise: float
+    typical: float
 
 
 @dataclass
@@ -52,18 +60,22 @@ class Advice:
     max_trips: int | None = None
     notes: list[str] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
 
     def lines(self) -> list[str]:
         """Say it in sentences and a small table."""
         found = [f"seems to be {self.rows}: {self.why}"]
         found += self.fit.lines() if self.fit is not None and self.fit.moves else []
         if self.bounds:
-            found.append("trips of a rider that count | trips kept |  share | noise on a count (95 %)")
+            found.append(
+                "trips of a rider that count | trips kept |  share | noise on a stop (95 %) | typical error, top 50"
+            )
             found += [
-                f"{row.max_trips:>27} | {row.trips:>10,} | {row.share:>6.1%} | +-{row.noise:,.0f}"
-                + ("   <- recommended" if row.max_trips == self.max_trips else "")
+                f"{row.max_trips:>27} | {row.trips:>10,} | {row.share:>6.1%} | {f'+-{row.noise:,.0f}':>22} | "
+                f"{row.typical:.0%}" + ("   <- recommended" if row.max_trips == self.max_trips else "")
                 for row in self.bounds
             ]
+        found += [HEADER, *(each.words for each in self.told)] if self.told else []
         return [*found, *(f"note: {note}" for note in self.notes)]
 
     def facts(self) -> dict[str, Any]:
@@ -71,7 +83,8 @@ class Advice:
         lacking = None if self.fit is None else {"share": self.fit.share, **self.fit.lacking}
         bounds = [vars(row) for row in self.bounds]
         said = {"seems": self.rows, "moves_that_the_network_lacks": lacking}
-        return {**said, "bounds": bounds, "max_trips": self.max_trips}
+        told = [vars(each) for each in self.told]
+        return {**said, "bounds": bounds, "max_trips": self.max_trips, "answers": told}
 
 
 def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path | None = None) -> Advice:
@@ -80,15 +93,24 @@ def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path 
     fit = None if network is None or pairs else fit_moves(trips)
     visits, why = _seems(trips, fit, pairs)
     advice = Advice(visits, why, fit)
+    ways = _plan_ways(advice, trips)
+    world = counted_world(trips.world, visits, ways)
+    told = Forecast(
+        world,
+        Crowd(trips, np.ones(len(trips), np.int64), len(trips)),
+        default_mechanism(world),
+        Trip(),
+        None,
+        timed=trips.time is not None,
+    )
     strength = float(len(trips))
     if trips.rider is not None:
-        strength = _plan_riders(advice, trips, epsilon)
+        told = _plan_riders(advice, trips, told, epsilon)
+        strength = told.crowd.rides / told.stands_for / (told.bound or 1)
     else:
         advice.notes.append(
             "no column has riders: each trip is protected by itself, not a person with several"
         )
-    ways = _plan_ways(advice, trips)
-    world = counted_world(trips.world, visits, ways)
     weave = Weave()
     # On a list of many places, more is needed (see `Weave.many_places`).
     needed = SURELY * weave.weakest
@@ -97,8 +119,12 @@ def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path 
     if weave.fits(world) and strength * epsilon < needed:
         advice.values["mechanism"] = NoisyPrefixTree.name
         advice.notes.append(
-            f"few trips for this epsilon: the default mechanism would refuse them, {NoisyPrefixTree.name} takes them"
+            f"few trips for this epsilon: the default mechanism would refuse them, {NoisyPrefixTree.name} takes them, "
+            "and most of its numbers will be noise. A longer period or a larger epsilon would work"
         )
+    elif visits != "taps":
+        advice.told = tell_answers(told, epsilon)
+        advice.notes += say_remedies(told, epsilon)
     if advice.values:
         advice.values["tuned_on_data"] = True
         advice.notes.append(
@@ -148,12 +174,8 @@ def _plan_ways(advice: Advice, trips: Trips) -> Ways | None:
     return "ends"
 
 
-def _plan_riders(advice: Advice, trips: Trips, epsilon: float) -> float:
-    """Choose the bound; gives trips per unit of noise before epsilon.
-
-    One more trip of each rider keeps the trips of those riders that have more, and adds noise of the size 1 / epsilon
-    to the count of every place. The bound grows while the first is more than the second.
-    """
+def _plan_riders(advice: Advice, trips: Trips, told: Forecast, epsilon: float) -> Forecast:
+    """Choose the bound with which boardings of busy stops are least off; gives the forecast with it."""
     assert trips.rider is not None
     known = trips.rider[trips.rider >= 0]
     if len(known) < len(trips):
@@ -164,23 +186,28 @@ def _plan_riders(advice: Advice, trips: Trips, epsilon: float) -> float:
     per_rider = np.bincount(known) if len(known) else np.zeros(1, np.int64)
     per_rider = per_rider[per_rider > 0]
     most = int(per_rider.max()) if len(per_rider) else 1
+    told = replace(told, crowd=Crowd(trips, per_rider, len(trips)))
     if most == 1:
         advice.notes.append("every rider has one trip")
-        advice.values["max_trips"] = 1
-        advice.max_trips = 1
-        return float(len(known))
-    bounds = [bound for bound in BOUNDS if bound < most] + [most]
-    advice.bounds = [_bound(per_rider, bound, epsilon) for bound in bounds]
-    worth = trips.world.size / epsilon
-    advice.max_trips = next((bound for bound in bounds if np.sum(per_rider > bound) <= worth), most)
-    chosen = next(row for row in advice.bounds if row.max_trips == advice.max_trips)
-    advice.values["max_trips"] = advice.max_trips
-    return chosen.trips / chosen.max_trips
+    bounds = [1] if most == 1 else [bound for bound in BOUNDS if bound < most] + [most]
+    cases = [(_of_bound(told, bound), bound) for bound in bounds]
+    rows = [_bound(case, per_rider, bound, epsilon) for case, bound in cases]
+    best = min(range(len(rows)), key=lambda at: rows[at].typical)
+    advice.max_trips = advice.values["max_trips"] = bounds[best]
+    advice.bounds = rows if most > 1 else []
+    return cases[best][0]
 
 
-def _bound(per_rider: NDArray[np.int64], bound: int, epsilon: float) -> Bound:
+def _of_bound(told: Forecast, bound: int) -> Forecast:
+    return replace(told, unit=Rider(max_trips=bound), bound=bound)
+
+
+def _bound(told: Forecast, per_rider: NDArray[np.int64], bound: int, epsilon: float) -> Bound:
     kept = int(np.minimum(per_rider, bound).sum())
-    return Bound(bound, kept, kept / max(int(per_rider.sum()), 1), bound * log(20) / epsilon)
+    noise = told.scales(epsilon).get("boardings")
+    typical = 1.0 if noise is None else told.at([Need(question="boardings", top=50)], epsilon)[0].median
+    shown = (bound / epsilon if noise is None else noise) * log(20)
+    return Bound(bound, kept, kept / max(int(per_rider.sum()), 1), shown, typical)
 
 
 def _say_dates(time: NDArray[np.int64], feed: Path) -> list[str]:

@@ -17,6 +17,7 @@ from wayveil.plan.files import toml_value
 from wayveil.plan.looking import Look, holds_other, holds_rows
 from wayveil.plan.parts import Source
 from wayveil.plan.plan import Plan
+from wayveil.plan.promise import say_percent
 from wayveil.plan.reading import point_options
 from wayveil.plan.tap_advice import TapAdvice, advise_taps
 from wayveil.privacy.budget import release_epsilon
@@ -55,7 +56,7 @@ class Checked:
         if self.findings.trips is not None:
             found.insert(0, NOTICE)
         if self.advice is not None and self.command is not None:
-            found += [*self.advice.lines(), "To release it:", f"  {self.command}"]
+            found += [*self.advice.lines(), *say_policy(self.plan), "To release it:", f"  {self.command}"]
         return found
 
     def facts(self) -> dict[str, Any]:
@@ -257,6 +258,19 @@ class Guess:
             except KnownRowsError as error:
                 return {**said, "name": error.dataset}
         return {**said, "policy_epsilon": f"{10 * max(float(release_epsilon(self.epsilon)), 1):g}"}
+
+
+def say_policy(plan: Plan | None) -> list[str]:
+    """Say what the policy of a plan and others mean for one person, so that nobody takes it without a thought."""
+    if plan is None or plan.protection.policy_epsilon is None:
+        return []
+    policy, epsilon = (float(each) for each in (plan.protection.policy_epsilon, plan.protection.epsilon))
+    means = ", ".join(f"{each}: {say_percent(0.5, each)}" for each in (1, 3, 10, 52))
+    return [
+        f"note: --policy-epsilon {policy:g} allows {policy / epsilon:.0f} such releases of the same people, and is "
+        "yours to say. Somebody who is 50 % sure of something about one person is at most so sure after epsilon "
+        f"{means} (52 is a year of weeks at 1)"
+    ]
 
 
 def guess_plan(file: str | Path, world: str | Path, **keys: Any) -> Plan:

@@ -18,15 +18,16 @@ from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import RefusedError
 from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.shared_fields import visit_contribution
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.mechanisms.weave import Weave
-from wayveil.plan.needs import STEEPNESS, Need
+from wayveil.plan.needs import ASKED, STEEPNESS, Need
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Unit
+from wayveil.privacy.units import Event, Unit
 from wayveil.progress import step
 from wayveil.simulate.city import draw_departures
 from wayveil.simulate.riders import simulate_riders
@@ -182,6 +183,7 @@ class Forecast:
 
     bound      rides of a rider that count; None: each ride is protected by itself
     draws      rides beyond the bound are drawn at random, not weighed
+    timed      rides have times
     districts  by need, the district of each place where a file says it
     """
 
@@ -191,6 +193,7 @@ class Forecast:
     unit: Unit
     bound: int | None
     draws: bool = True
+    timed: bool = True
     districts: Mapping[str, Ints] | None = None
 
     def serving(self, parts: Mapping[str, Fraction]) -> "Forecast":
@@ -224,15 +227,18 @@ class Forecast:
         found = (
             self._tap_prices(price) if not isinstance(self.mechanism, Weave) else self._woven_prices(price)
         )
-        reach = float(self.unit.sensitivity(ONE).l1)
-        return {name: reach / float(each) for name, each in found.items() if each > 0}
+        taps = isinstance(self.mechanism, TapCounts | TapMargins)
+        bound = None if isinstance(self.unit, Event) else 1
+        each = visit_contribution(self.mechanism.name, self.unit, bound) if taps else ONE
+        reach = float(self.unit.sensitivity(each).l1)
+        return {name: reach / float(price) for name, price in found.items() if price > 0}
 
     def _woven_prices(self, price: Fraction) -> dict[str, Fraction]:
         assert isinstance(self.mechanism, Weave)
         first = price * self.mechanism.shares.needed.get("trips", Fraction(4, 100))
         counted = max(int(self.crowd.rides / self.stands_for), 10)
         gate = Gate(self.unit, Budget(price - first))
-        prices, _ = self.mechanism.plan_questions(gate, self._geography, HOURS, counted)
+        prices, _ = self.mechanism.plan_questions(gate, self._geography, HOURS * self.timed, counted)
         found = {name: prices[block] for name, block in COUNTED_BY.items() if block in prices}
         return {**found, "total": first}
 
@@ -332,3 +338,72 @@ def _judge(need: Need, epsilon: float, truth: Floats, shown: NDArray[np.float64]
 def rides_of(per_rider: float) -> int:
     """A bound on the rides of a rider that suits so many rides each, where the excess is drawn at random."""
     return max(1, min(4, ceil(per_rider / 2)))
+
+
+# What `check` tells of: the questions of the default set that are counted cell by cell.
+TOLD = (
+    Need(question="total"),
+    Need(question="hours"),
+    Need(question="boardings", top=50),
+    Need(question="stop-hours", top=50),
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a plan would give of one question: 95 % of the noise on a number, and the error of the typical one."""
+
+    question: str
+    noise: float
+    typical: float
+
+    @property
+    def words(self) -> str:
+        """One row of a table."""
+        noise = "   will be noise" if self.typical > NOISE_FROM else ""
+        return f"{self.question:>40} | {f'+-{self.noise:,.0f}':>15} | {self.typical:>7.1%}{noise}"
+
+
+HEADER = (
+    f"{'what the command would give':>40} | noise (95 %) of | typical\n{'':>40} |   one number    | error"
+)
+# A typical number that is off by more than this says nothing.
+NOISE_FROM = 0.5
+
+
+def tell_answers(told: Forecast, epsilon: float) -> list[Told]:
+    """What a release of these rides would give, question by question, by the law of the noise at its shares."""
+    scales = told.scales(epsilon)
+    found = []
+    for need in TOLD:
+        if need.question in scales and (told.timed or "hours" not in need.question):
+            (each,) = told.at([need], epsilon)
+            words = ASKED[need.question].words + ("" if need.top is None else f", top {need.top}")
+            found.append(Told(words, scales[need.question] * log(20), each.median))
+    return found
+
+
+def say_remedies(told: Forecast, epsilon: float) -> list[str]:
+    """What would work where the boardings of a plan would be noise; nothing where they would not."""
+    answers = tell_answers(told, epsilon)
+    lost = [each for each in answers if each.typical > NOISE_FROM]
+    if not lost:
+        return []
+    said = f"with epsilon {epsilon:g} these will be noise: {', '.join(each.question for each in lost)}"
+    if len(lost) == len(answers):
+        said = f"do not release this so: with epsilon {epsilon:g} every number will be noise"
+    enough = next(
+        (
+            each
+            for each in (epsilon * factor for factor in (1.5, 2, 3, 5, 7, 10))
+            if all(
+                row.typical <= NOISE_FROM
+                for row in tell_answers(told, each)
+                if row.question == lost[0].question
+            )
+        ),
+        None,
+    )
+    works = ["a longer period", "larger places (stations, districts) in the list of places"]
+    works += [] if enough is None else [f"--epsilon {enough:g}"]
+    return [f"{said}. What would work: {', or '.join(works)}"]

@@ -190,7 +190,7 @@ def forecast(plan: Plan, world: World) -> Forecast:
     files = {need.districts for need in plan.needs if need.districts is not None}
     districts = {file: read_districts(plan.beside(file), world).of_place for file in files}
     draws = getattr(unit, "bounding", "draw") == "draw"
-    return Forecast(world, crowd, mechanism, unit, bound if by_rider else None, draws, districts)
+    return Forecast(world, crowd, mechanism, unit, bound if by_rider else None, draws, districts=districts)
 
 
 def _tap_mechanism(plan: Plan) -> TapCounts | TapMargins:
