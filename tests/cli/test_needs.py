@@ -153,10 +153,14 @@ def test_the_least_epsilon_is_found_before_anything_is_read_or_spent(city, capsy
 
 
 def test_more_rides_or_looser_needs_take_less(city, capsys):
-    few, many = (plan_needs(capsys, *BUSIEST, "--with", f"rides={rides}")[1] for rides in (5_000, 40_000))
+    strict = ("--need", "boardings per stop, top 10, within 2 %", "--json")
+    few, many = (
+        plan_needs(capsys, *strict, "--with", f"rides={each}", "--with", f"people={each}")[1]
+        for each in (3_000, 40_000)
+    )
     assert many["epsilon"] < few["epsilon"]
     ways = {each["way"]: each["epsilon"] for each in few["cheaper"]}
-    assert ways["'boardings per stop, top 10, within 20 %'"] < few["epsilon"]
+    assert ways["'boardings per stop, top 10, within 4 %'"] < few["epsilon"]
 
 
 def test_no_epsilon_below_the_most_is_exit_code_one(city, capsys):
@@ -262,3 +266,22 @@ def test_check_warns_before_a_release_that_would_be_noise(city, capsys, monkeypa
     assert "will be noise" in said
     assert "What would work: a longer period" in said
     assert "at most so sure after epsilon 1: 73 %, 3: 95 %, 10: 99.995 %, 52: more than 99.9999 %" in said
+
+
+def test_the_datasheet_sets_what_is_reached_beside_what_was_promised(city, capsys, monkeypatch):
+    rides(8_000, riders=4_000).write_csv("never-opened.csv")
+    words = ("--need", "boardings per stop, top 10, within 10 %", "--need", "load per line, within 20 %")
+    code, _ = plan_needs(
+        capsys, *words, "--with", "rides=8000", "--with", "people=4000", "--save", "wayveil.toml"
+    )
+    assert code == 0
+    monkeypatch.setattr(sys, "argv", ["wayveil", "release", "--quiet", "--policy-epsilon", "10"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert not stopped.value.code, capsys.readouterr()[1]
+    busy, load = json.loads(Path("release/datasheet.json").read_text())["needs"]
+    assert busy["met"] is True
+    promised, reached = (float(busy[key].rstrip("%")) for key in ("promised", "reached"))
+    assert 0.5 * promised < reached < 2 * promised
+    assert load["reached"] == "answered by whole trips: see the verdict"
+    assert "Needs: what was promised and what is reached" in Path("release/datasheet.html").read_text()

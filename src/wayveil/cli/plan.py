@@ -87,7 +87,9 @@ def _say_promise(options: WriteOptions) -> None:
     epsilon = options.epsilon or (None if found.epsilon is None else f"{found.epsilon:g}")
     if options.epsilon is not None:
         refuse_above(found, options.epsilon)
-    plan = None if epsilon is None else found.plan.changed(epsilon=epsilon)
+    plan = (
+        None if epsilon is None else found.plan.changed(epsilon=epsilon, needs=found.promised(float(epsilon)))
+    )
     command = None if plan is None else release_command(plan)
     if options.as_json:
         present({**found.facts(), "command": command}, as_json=True)

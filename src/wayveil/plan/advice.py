@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
-from wayveil.mechanisms.weave import Weave
 from wayveil.plan.needs import Need
 from wayveil.plan.outlook import HEADER, Crowd, Forecast, Told, say_remedies, tell_answers
 from wayveil.privacy.units import Rider, Trip
@@ -30,8 +29,6 @@ BOUNDS = (1, 2, 3, 4, 6, 8, 10, 14, 20, 30, 50, 100)
 BOTH_ENDS = 0.9
 # Trips of calls have moves; where at most this share has any, rows are boardings.
 MOSTLY_SINGLE = 0.05
-# How much stronger than the weakest release that Weave makes the data should be before it is recommended.
-SURELY = 1.5
 DAY = 86_400
 
 
@@ -103,20 +100,13 @@ def advise_trips(trips: Trips, *, pairs: bool, epsilon: float = 1.0, feed: Path 
         None,
         timed=trips.time is not None,
     )
-    strength = float(len(trips))
     if trips.rider is not None:
         told = _plan_riders(advice, trips, told, epsilon)
-        strength = told.crowd.rides / told.stands_for / (told.bound or 1)
     else:
         advice.notes.append(
             "no column has riders: each trip is protected by itself, not a person with several"
         )
-    weave = Weave()
-    # On a list of many places, more is needed (see `Weave.many_places`).
-    needed = SURELY * weave.weakest
-    if not isinstance(world, Network):
-        needed *= max(1.0, world.size / weave.many_places)
-    if weave.fits(world) and strength * epsilon < needed:
+    if told.refuses(epsilon):
         advice.values["mechanism"] = NoisyPrefixTree.name
         advice.notes.append(
             f"few trips for this epsilon: the default mechanism would refuse them, {NoisyPrefixTree.name} takes them, "

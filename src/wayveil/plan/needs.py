@@ -80,7 +80,7 @@ class Need(Part):
     An answer is exact enough if the typical one (the median) of the cells asked for is off by at most `within`.
 
     >>> Need.parse("boardings per stop, top 50, within 10 %")
-    Need(question='boardings', top=50, within=0.1, districts=None, route=None, hours=None, change=False)
+    Need(question='boardings', top=50, within=0.1, districts=None, route=None, hours=None, change=False, promised=None)
     """
 
     question: str = Field(description=f"What is asked: {', '.join(ASKED)}.")
@@ -94,6 +94,11 @@ class Need(Part):
     change: bool = Field(
         False,
         description="Ask for the change since the release before; `within` is the smallest that must show.",
+    )
+
+    promised: float | None = Field(
+        None,
+        description="Typical error that `wayveil plan` promised; the datasheet sets what is reached beside it.",
     )
 
     @model_validator(mode="after")

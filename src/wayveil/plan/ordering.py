@@ -16,6 +16,7 @@ from wayveil.plan.needs import Need, Size, parts_of
 from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.released.datasheet_making import Statement
+from wayveil.released.reached import StatedNeed
 from wayveil.releases.hold import Price
 from wayveil.releases.order import Order, RowKind, UnitChoice, default_mechanism, order_trips
 from wayveil.releases.tap_orders import TapTreatment, order_taps
@@ -79,6 +80,9 @@ def statement_of(plan: Plan) -> Statement:
         region=plan.region,
         contact=plan.contact,
         bad_rows=say_rules(plan.source.bad_rows),
+        needs=tuple(
+            StatedNeed(str(need), need.question, need.top, need.within, need.promised) for need in plan.needs
+        ),
     )
 
 

@@ -22,7 +22,7 @@ from wayveil.mechanisms.shared_fields import visit_contribution
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
 from wayveil.mechanisms.weave import Weave
-from wayveil.plan.needs import ASKED, STEEPNESS, Need
+from wayveil.plan.needs import ASKED, Need
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
@@ -46,6 +46,8 @@ SIMULATED = (0.3, 1.0, 3.0)
 # Blocks of Weave that count a question cell by cell.
 COUNTED_BY = {"total": "trips", "boardings": "origin", "alightings": "destination", "hours": "hour"}
 ONE = Contribution(per_trip=1)
+# How much stronger than the weakest release that Weave makes the data should be.
+SURELY = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +90,8 @@ class Crowd:
 
 
 def _on_list(world: World, per_rider: Ints, rng: np.random.Generator) -> Trips:
-    """Rides between two places of a list; a few are busy."""
-    pull = np.arange(1, world.size + 1) ** -STEEPNESS
+    """Rides between two places of a list; how busy they are follows Zipf's law."""
+    pull = 1 / np.arange(1, world.size + 1)
     ends = rng.choice(world.size, (int(per_rider.sum()), 2), p=pull / pull.sum()).astype(np.int32)
     time = np.repeat(draw_departures(rng, len(ends)), 2)
     rider = np.repeat(np.arange(len(per_rider)), per_rider)
@@ -213,6 +215,10 @@ class Forecast:
 
     def at(self, needs: Sequence[Need], epsilon: float) -> list[Outlook]:
         """Return what to expect of needs at an epsilon."""
+        if self.refuses(epsilon):
+            return [
+                Outlook(need, epsilon, 1.0, 1.0, 0.0, None if need.top is None else 0.0) for need in needs
+            ]
         scales = self.scales(epsilon)
         return [
             self._woven(need, epsilon)
@@ -220,6 +226,14 @@ class Forecast:
             else self._by_law(need, epsilon, scales)
             for need in needs
         ]
+
+    def refuses(self, epsilon: float) -> bool:
+        """Tell that Weave would surely or perhaps refuse so weak a signal."""
+        if not isinstance(self.mechanism, Weave):
+            return False
+        signal = self.crowd.rides / self.stands_for / (self.bound or 1) * epsilon
+        places = 1.0 if isinstance(self.world, Network) else self.world.size / self.mechanism.many_places
+        return signal < SURELY * self.mechanism.weakest * max(1.0, places)
 
     def scales(self, epsilon: float) -> dict[str, float]:
         """Laplace scale of the noise of each question that is counted cell by cell, in counted rides."""
@@ -269,9 +283,8 @@ class Forecast:
 
     def _by_law(self, need: Need, epsilon: float, scales: Mapping[str, float]) -> Outlook:
         truth = self.crowd.count(need, districts=self._districts(need))
-        scale = scales[need.question] * self.stands_for * (2**0.5 if need.change else 1.0)
-        rng = np.random.default_rng(0)
-        noise = rng.laplace(0.0, scale, (TRIES, len(truth)))
+        scale, rng = scales[need.question] * (2**0.5 if need.change else 1.0), np.random.default_rng(0)
+        noise = self.stands_for * np.rint(rng.laplace(0.0, scale, (TRIES, len(truth))))
         if self.draws:
             noise += np.sqrt(truth * (self.stands_for - 1)) * rng.standard_normal(noise.shape)
         return _judge(need, epsilon, truth, np.maximum(truth + noise, 0.0))
@@ -292,7 +305,9 @@ class Forecast:
 
         def between(values: list[float]) -> float:
             logs = np.log(np.maximum(np.minimum.accumulate(values), 1e-4))
-            return float(np.exp(np.interp(log(epsilon), place, logs)))
+            # Below the least of them, errors are thought to grow as noise does.
+            below = max(SIMULATED[0] / epsilon, 1.0)
+            return float(min(np.exp(np.interp(log(epsilon), place, logs)) * below, 1.0))
 
         found = [0.0 if each.found is None else each.found for each in known]
         top = None if known[0].found is None else float(np.interp(log(epsilon), place, found))

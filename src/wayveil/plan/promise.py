@@ -65,6 +65,11 @@ class Promise:
     cheaper: list[tuple[str, float | None]]
     dearer: list[tuple[str, float | None]]
 
+    def promised(self, epsilon: float) -> list[Need]:
+        """The needs, each with the typical error that is promised at this epsilon."""
+        rows = min(self.rows.items(), key=lambda row: abs(row[0] - epsilon))[1]
+        return [each.need.model_copy(update={"promised": round(each.median, 4)}) for each in rows]
+
     def lines(self) -> list[str]:
         """Say it to people."""
         said = ["epsilon | need | typical error | worst cell | tries that meet it | of the busiest found"]

@@ -12,6 +12,7 @@ from wayveil.errors import ParameterError, decimal, plain
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
+from wayveil.released.reached import StatedNeed
 from wayveil.released.released_trips import NOT_STATED, TUNING, Datasheet, reader_label
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind
@@ -38,6 +39,7 @@ class Statement:
     region        what the data describes, and whose law applies
     contact       whom a reader may ask
     bad_rows      the rules for bad rows by name, never how many there were
+    needs         the questions that it is for
     """
 
     curator: str = ""
@@ -47,6 +49,7 @@ class Statement:
     region: str = ""
     contact: str = ""
     bad_rows: str = ""
+    needs: tuple[StatedNeed, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

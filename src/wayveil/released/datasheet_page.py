@@ -32,6 +32,7 @@ _SPEND_TITLES = {
 _PARTS = {
     "guarantee": "Who is protected",
     "of_what": "Of what these are the numbers",
+    "needs": "Needs: what was promised and what is reached",
     "source": "The data behind it",
     "mechanism": "Mechanism and public parameters",
     "before": "Before counting",

@@ -16,6 +16,7 @@ from wayveil.privacy.ledger.conversion import asked
 from wayveil.privacy.training import check_trainable
 from wayveil.privacy.units import Points, Window
 from wayveil.released.datasheet_making import Measured, Statement, make_datasheet
+from wayveil.released.reached import reached_needs
 from wayveil.released.released_trips import DRAWN, NO_LEDGER, Datasheet, say_of_what
 from wayveil.releases.hold import Booking, Hold, Price
 from wayveil.releases.order import Order
@@ -83,6 +84,8 @@ def write_sheet(
         }
     if order.rewritten is not None:
         sheet["rewritten_by"] = order.rewritten.describe()
+    if stated.needs:
+        sheet["needs"] = reached_needs(stated.needs, model)
     sheet["of_what"] = say_of_what(sheet)
     return sheet
 

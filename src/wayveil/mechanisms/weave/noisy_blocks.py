@@ -18,6 +18,8 @@ from wayveil.world.walk_blocks import Resolution, WalkBlocks, length_edges
 from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
+# The blocks that count kinds of question cell by cell.
+COUNTED_BY = {"boardings": "origin", "alightings": "destination", "lengths": "length", "departures": "hour"}
 TOTAL, SCALE, LEAF, SETTING = "trips", "scale", "leaf", "setting"
 
 
@@ -108,16 +110,14 @@ class NoisyBlocks(Model):
         return WalkBlocks(Geography(self.world), self.resolution, self.leaves)
 
     def counted(self, kind: str) -> AllCounted | None:
-        """Trips in all, and by origin, destination or number of visits, as far as that was asked.
+        """Trips in all, by origin, destination, hour of departure or number of visits, as far as that was asked.
 
         Edges and moves were asked of trips that spread a weight of one over them: how many trips pass there does not
         follow from it.
         """
         if kind == "total":
             return self._with_noise(np.array([float(self.total)]), self.variance)
-        block = self.noisy.get(
-            {"boardings": "origin", "alightings": "destination", "lengths": "length"}.get(kind, "")
-        )
+        block = self.noisy.get(COUNTED_BY.get(kind, ""))
         if block is None:
             return None
         value = block.in_trips().value
