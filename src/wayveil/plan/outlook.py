@@ -286,7 +286,7 @@ class Forecast:
         scale, rng = scales[need.question] * (2**0.5 if need.change else 1.0), np.random.default_rng(0)
         noise = self.stands_for * np.rint(rng.laplace(0.0, scale, (TRIES, len(truth))))
         if self.draws:
-            noise += np.sqrt(truth * (self.stands_for - 1)) * rng.standard_normal(noise.shape)
+            noise += np.sqrt(truth * max(self.stands_for - 1, 0.0)) * rng.standard_normal(noise.shape)
         return _judge(need, epsilon, truth, np.maximum(truth + noise, 0.0))
 
     def _woven(self, need: Need, epsilon: float) -> Outlook:
