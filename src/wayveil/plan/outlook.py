@@ -272,11 +272,14 @@ class Forecast:
                 "hours": routes / days,
                 "route-hours": routes / days,
             }
-            shares |= {"stop-hours": both, "total": stops / 20}
+            shares |= {
+                "stop-hours": both,
+                "total": max(stops / _root(2 * self.world.size), routes / _root(24)),
+            }
         elif isinstance(made, TapCounts):
             both = 1 - made.stops_share - made.times_share
             shares = {"boardings": made.stops_share, "hours": made.times_share, "stop-hours": both}
-            shares["total"] = made.times_share / 5
+            shares["total"] = max(made.stops_share / _root(self.world.size), made.times_share / _root(HOURS))
         else:
             return {}
         return {name: share * price for name, share in shares.items()}
@@ -335,6 +338,11 @@ class Forecast:
         return None if need.districts is None or self.districts is None else self.districts[need.districts]
 
 
+def _root(cells: int) -> Fraction:
+    """How much the noise of a sum of so many cells is larger than that of one."""
+    return Fraction(max(cells, 1) ** 0.5).limit_denominator(100)
+
+
 def _judge(need: Need, epsilon: float, truth: Floats, shown: NDArray[np.float64]) -> Outlook:
     """Errors of tries (rows of `shown`) in the cells asked for; an answer is off by no more than all of it."""
     asked = np.argsort(-truth, kind="stable")[: need.top or int((truth > 0).sum())]
@@ -375,7 +383,7 @@ class Told:
     @property
     def words(self) -> str:
         """One row of a table."""
-        noise = "   will be noise" if self.typical > NOISE_FROM else ""
+        noise = "   will be noise" if self.typical >= NOISE_FROM else ""
         return f"{self.question:>40} | {f'+-{self.noise:,.0f}':>15} | {self.typical:>7.1%}{noise}"
 
 
@@ -401,7 +409,7 @@ def tell_answers(told: Forecast, epsilon: float) -> list[Told]:
 def say_remedies(told: Forecast, epsilon: float) -> list[str]:
     """What would work where the boardings of a plan would be noise; nothing where they would not."""
     answers = tell_answers(told, epsilon)
-    lost = [each for each in answers if each.typical > NOISE_FROM]
+    lost = [each for each in answers if each.typical >= NOISE_FROM]
     if not lost:
         return []
     said = f"with epsilon {epsilon:g} these will be noise: {', '.join(each.question for each in lost)}"
