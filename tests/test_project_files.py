@@ -32,6 +32,22 @@ def test_what_everybody_installs_has_a_permissive_licence_and_is_in_the_bill_of_
     assert {each["name"] for each in bill["components"]} == {part.name for part in parts}
 
 
+def test_the_facts_at_the_head_of_the_readme_are_those_of_the_package():
+    said, head = release_check.project(), (ROOT / "README.md").read_text().split("## Install")[0]
+    pythons = [each.rsplit(" ", 1)[-1] for each in said["classifiers"] if "Python :: 3." in each]
+    assert f"Version {release_check.wayveil.__version__} · Python {pythons[0]} to {pythons[-1]}" in head
+    assert said["license"] in head
+    assert "Typing :: Typed" in said["classifiers"]
+
+
+def test_every_claim_names_a_test_or_a_target_that_exists():
+    page = (ROOT / "docs" / "claims.md").read_text()
+    assert len(re.findall(r"^\| \d+\. ", page, re.MULTILINE)) == 40
+    assert [path for path in re.findall(r"tests/[\w/.]+", page) if not (ROOT / path).exists()] == []
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z-]+)", page)) <= targets
+
+
 def test_the_container_does_not_run_as_root():
     users = re.findall(r"^USER (\S+)", (ROOT / "Containerfile").read_text(), re.MULTILINE)
     assert users
