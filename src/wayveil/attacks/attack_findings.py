@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.attacks.membership import Membership
 from wayveil.attacks.rates import Gain, Rate
 from wayveil.trips.history import RAW_NOTICE
@@ -63,8 +63,8 @@ class WorstOff:
     control_ten: float | None
 
     @classmethod
-    def of(cls, members: NDArray[np.float64], controls: NDArray[np.float64] | None) -> "WorstOff":
-        def share(metres: NDArray[np.float64], part: float) -> float:
+    def of(cls, members: Floats, controls: Floats | None) -> "WorstOff":
+        def share(metres: Floats, part: float) -> float:
             return float(np.quantile(metres, part, method="lower"))
 
         return cls(

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.attacks.metric_paths import distinct_rows
 from wayveil.attacks.rates import Rate
 from wayveil.attacks.targets import key_of, mixed, people_of, unit_of
@@ -19,7 +20,6 @@ from wayveil.errors import ParameterError
 from wayveil.progress import share_out
 from wayveil.trips.trips import Trips
 
-Ints = NDArray[np.int64]
 Known = Literal["stop", "stop and hour"]
 HOURS = 24
 

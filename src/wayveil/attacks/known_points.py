@@ -20,8 +20,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import Ragged
-from wayveil.attacks.knowledge import HOURS, Ints, Known, PointSets, points
+from wayveil.arrays import Ints, Mask, Ragged
+from wayveil.attacks.knowledge import HOURS, Known, PointSets, points
 from wayveil.attacks.targets import key_of, mixed, uniform, unit_of
 from wayveil.progress import share_out
 from wayveil.trips.trips import Trips
@@ -39,12 +39,12 @@ class SinglingOut(NamedTuple):
     found: NDArray[np.int8]
     blind: NDArray[np.int8]
 
-    def hits(self, known: int) -> NDArray[np.bool_]:
+    def hits(self, known: int) -> Mask:
         """Success of the targets who have more points than are known."""
         column = self.found[:, known - 1]
         return column[column != NOTHING_LEFT] == FOUND
 
-    def blind_hits(self, known: int) -> NDArray[np.bool_]:
+    def blind_hits(self, known: int) -> Mask:
         column = self.blind[:, known - 1]
         return column[column != NOTHING_LEFT] == FOUND
 
@@ -74,7 +74,7 @@ def _holds(items: Ints, low: int, high: int, item: int) -> bool:
 
 
 @njit(cache=True)
-def _reveals(mine: Ints, taken: NDArray[np.bool_], items: Ints, low: int, high: int) -> int:
+def _reveals(mine: Ints, taken: Mask, items: Ints, low: int, high: int) -> int:
     """Tell whether the released set holds enough of what is not known yet."""
     rest, held = 0, 0
     for i in range(len(mine)):
@@ -87,14 +87,7 @@ def _reveals(mine: Ints, taken: NDArray[np.bool_], items: Ints, low: int, high: 
 
 
 @njit(cache=True)
-def _next_worst(
-    mine: Ints,
-    taken: NDArray[np.bool_],
-    rows: Ints,
-    start: Ints,
-    left: NDArray[np.int8],
-    step: int,
-) -> int:
+def _next_worst(mine: Ints, taken: Mask, rows: Ints, start: Ints, left: NDArray[np.int8], step: int) -> int:
     """The point that leaves the fewest of the released sets that hold all points so far, but at least one."""
     best, fewest = -1, 1 << 62
     for i in range(len(mine)):
@@ -172,8 +165,8 @@ def _attack(
 class Guesses:
     """Whether the guess was right, of every target with at least three visits, and whether the naive one was."""
 
-    right: NDArray[np.bool_]
-    naive: NDArray[np.bool_]
+    right: Mask
+    naive: Mask
 
 
 class _Electorate(NamedTuple):

@@ -13,13 +13,13 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.attacks.rates import NORMAL_95, Rate
 from wayveil.attacks.targets import uniform, words
 from wayveil.synthesis.ngram_model import BEGIN, END
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
-Floats = NDArray[np.float64]
 FALSE_POSITIVES = 0.01
 
 
@@ -128,7 +128,6 @@ def refuted_epsilon(members: Floats, controls: Floats, seed: int, confidence: fl
     return log(best) if best > 1 else 0.0
 
 
-Ints = NDArray[np.int64]
 # What a move that the release does not have counts, beside moves that it has.
 UNSEEN = 0.5
 
@@ -255,7 +254,7 @@ def _mean_per_row(values: Floats, lengths: Ints) -> Floats:
     return np.asarray(np.bincount(row, values, minlength=len(lengths)) / np.maximum(lengths, 1))
 
 
-Values = NDArray[np.integer]
+Values = AnyInts
 FEWEST_EXPECTED = 5  # below, a cell is put together with the others that are as rare
 FALSE_ALARMS = 0.001  # chance that two samples of the same people are called unlike, over all tests
 HOUR = 3_600
@@ -288,6 +287,6 @@ def chance_of_difference(one: Values, other: Values) -> float:
     return 1.0 if kept.shape[1] < 2 else float(scipy.stats.chi2_contingency(kept).pvalue)
 
 
-def _departures(trips: Trips) -> NDArray[np.int64]:
+def _departures(trips: Trips) -> Ints:
     assert trips.time is not None
     return np.asarray(trips.time[trips.offsets[:-1]] // HOUR % 24)

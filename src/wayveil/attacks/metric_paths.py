@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.attacks.rates import Rate
 from wayveil.attacks.targets import uniform, words
-from wayveil.attacks.warping import Floats, Ints, MetricPaths, distances_of_pairs, nearest
+from wayveil.attacks.warping import MetricPaths, distances_of_pairs, nearest
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
@@ -52,7 +53,7 @@ class Distinct:
     copies: Ints
 
 
-def row_hashes(tokens: NDArray[np.integer], offsets: Ints) -> NDArray[np.uint64]:
+def row_hashes(tokens: AnyInts, offsets: Ints) -> NDArray[np.uint64]:
     """Two independent 64-bit hashes of each row's tokens in order (two rows clash with a chance of 1e-30)."""
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     place = np.arange(len(tokens)) - offsets[:-1][row]
@@ -65,7 +66,7 @@ def row_hashes(tokens: NDArray[np.integer], offsets: Ints) -> NDArray[np.uint64]
     return sums
 
 
-def distinct_rows(tokens: NDArray[np.integer], offsets: Ints) -> Distinct:
+def distinct_rows(tokens: AnyInts, offsets: Ints) -> Distinct:
     """Rows told apart by their hashes, and in the order of these, which does not depend on the order of the rows."""
     sums = row_hashes(tokens, offsets)
     order = np.lexsort((sums[:, 1], sums[:, 0]))

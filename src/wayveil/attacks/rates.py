@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from math import sqrt
 
-import numpy as np
-from numpy.typing import NDArray
+from wayveil.arrays import Mask
 
 NORMAL_95 = 1.959963984540054  # its 97.5 % quantile
 
@@ -17,7 +16,7 @@ class Rate:
     tries: int
 
     @classmethod
-    def of(cls, success: NDArray[np.bool_]) -> "Rate":
+    def of(cls, success: Mask) -> "Rate":
         return cls(int(success.sum()), len(success))
 
     @property

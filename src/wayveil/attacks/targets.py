@@ -16,6 +16,7 @@ import polars as pl
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.errors import InputError, ParameterError
 from wayveil.sources.formats import format_of
 from wayveil.trips.read import read_trips
@@ -64,7 +65,7 @@ def words(label: str, seed: int, *numbers: ArrayLike) -> Words:
     return np.asarray(word, np.uint64)
 
 
-def uniform(label: str, seed: int, *numbers: ArrayLike) -> NDArray[np.float64]:
+def uniform(label: str, seed: int, *numbers: ArrayLike) -> Floats:
     """A number of [0, 1) for every combination of numbers."""
     return (words(label, seed, *numbers) >> _S11).astype(np.float64) * _UNIT
 
@@ -84,7 +85,7 @@ class Targets:
         return len(self.trips)
 
 
-def people_of(trips: Trips) -> NDArray[np.int64]:
+def people_of(trips: Trips) -> Ints:
     """A number for the person of each trip, from 0; trips without a rider are persons of their own."""
     if trips.rider is None:
         return np.arange(len(trips))

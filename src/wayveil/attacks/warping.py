@@ -20,12 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.progress import share_out
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 INFINITE = np.inf
 PARTS = 4
 
@@ -193,14 +191,7 @@ def within(x: Floats, y: Floats, box_x: Floats, box_y: Floats, limit: float) -> 
 
 
 @njit(cache=True, nogil=True)
-def _nearest(
-    first: int,
-    end: int,
-    these: PathArrays,
-    those: PathArrays,
-    metres: Floats,
-    place: Ints,
-) -> None:
+def _nearest(first: int, end: int, these: PathArrays, those: PathArrays, metres: Floats, place: Ints) -> None:
     a, ao, abox = these
     b, bo, bbox = those
     for i in range(first, end):

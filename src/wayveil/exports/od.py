@@ -5,12 +5,12 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.accuracy.numbers import Numbers, judge_numbers
 from wayveil.answers.spreadsheets import write_csv
 from wayveil.answers.trip_periods import WEEKDAYS
+from wayveil.arrays import Ints
 from wayveil.exports.parts import dates_of, journeys_of, note_of, texts, times_of
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR, TimeBins
@@ -103,14 +103,14 @@ def _with_note(table: pl.DataFrame, release: JudgedRelease, format: str) -> pl.D
     return table.with_columns(note=pl.lit(note_of(release, format), pl.String))
 
 
-def _ends(trips: Trips) -> dict[str, NDArray[np.int64]]:
+def _ends(trips: Trips) -> dict[str, Ints]:
     return {
         "origin": trips.origins().astype(np.int64),
         "destination": trips.destinations().astype(np.int64),
     }
 
 
-def _counted(table: dict[str, NDArray[np.int64]]) -> pl.DataFrame:
+def _counted(table: dict[str, Ints]) -> pl.DataFrame:
     keys = list(table)
     return pl.DataFrame(table).group_by(keys).agg(pl.len().cast(pl.Int64).alias("trips")).sort(keys)
 
@@ -132,7 +132,7 @@ def _with_bars(
     return cells.with_columns(trips_low=low, trips_high=high)
 
 
-def _clock_period(bin_: NDArray[np.int64], bins: TimeBins) -> tuple[pl.Series, pl.Series]:
+def _clock_period(bin_: Ints, bins: TimeBins) -> tuple[pl.Series, pl.Series]:
     """`08:00` and `09:00` of a repeating day, `Mon 08:00` of a week: the labels of the bins, cut in two."""
     labels = [label.rsplit("-", 1) for label in bins.labels]
     starts, ends = (np.array([label[side] for label in labels])[bin_] for side in (0, 1))

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.accuracy.numbers import WANTED, judge_tally
 from wayveil.answers.trip_periods import is_dated
+from wayveil.arrays import Ints
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.exports.menu import MENU
 from wayveil.trips.trips import Trips
@@ -33,7 +33,7 @@ def note_of(release: JudgedRelease, format: str) -> str:
     return f"{judge_format(release, format, anyway=True)} {missing}".strip()
 
 
-def times_of(trips: Trips) -> NDArray[np.int64]:
+def times_of(trips: Trips) -> Ints:
     """The times of all visits; refused where there are none."""
     if trips.time is None:
         raise ParameterError(
@@ -42,7 +42,7 @@ def times_of(trips: Trips) -> NDArray[np.int64]:
     return trips.time
 
 
-def dates_of(trips: Trips) -> NDArray[np.int64]:
+def dates_of(trips: Trips) -> Ints:
     """The times of all visits on a calendar; refused where no date is known."""
     time = times_of(trips)
     if trips.visits and not is_dated(trips):
@@ -72,14 +72,14 @@ def texts(values: NDArray[Any]) -> pl.Series:
     return pl.Series(values.tolist(), dtype=pl.String)
 
 
-def moment(seconds: NDArray[np.int64]) -> pl.Series:
+def moment(seconds: Ints) -> pl.Series:
     """Seconds of the timeline as `2026-11-17T08:00:00`."""
     if len(seconds) == 0:
         return pl.Series([], dtype=pl.String)
     return (pl.Series(seconds) * 1000).cast(pl.Datetime("ms")).dt.strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def date_of(day: NDArray[np.int64]) -> pl.Series:
+def date_of(day: Ints) -> pl.Series:
     """Day numbers as dates."""
     return pl.Series(day, dtype=pl.Int64).cast(pl.Int32).cast(pl.Date)
 

@@ -5,11 +5,11 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
 from wayveil.answers.trip_periods import has_weekdays_only, is_dated
+from wayveil.arrays import Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.exports.parts import date_of, moment, texts, times_of
 from wayveil.world.timebins import DAY, TimeBins
@@ -88,14 +88,12 @@ def write_station_activities(release: JudgedRelease, out: Path, bins: TimeBins) 
     return [out]
 
 
-def _activity(
-    location: NDArray[np.int32], time: NDArray[np.int64], bins: TimeBins, name: str
-) -> pl.DataFrame:
+def _activity(location: Int32s, time: Ints, bins: TimeBins, name: str) -> pl.DataFrame:
     rows = {"day": time // DAY, "bin": bins.bin_of(time).astype(np.int64), "stop": location.astype(np.int64)}
     return pl.DataFrame(rows).group_by("day", "bin", "stop").agg(pl.len().cast(pl.Int64).alias(name))
 
 
-def _period(day: NDArray[np.int64], bin_: NDArray[np.int64], bins: TimeBins) -> tuple[pl.Series, pl.Series]:
+def _period(day: Ints, bin_: Ints, bins: TimeBins) -> tuple[pl.Series, pl.Series]:
     """Start and end of each period as moments of the timeline; weekly bins are taken within their day."""
     start = day * DAY + bins.start[bin_] % DAY
     return moment(start), moment(start + bins.end[bin_] - bins.start[bin_])

@@ -19,8 +19,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
 from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule
@@ -38,7 +38,7 @@ from wayveil.world.timebins import HOUR, TimeBins
 HourOf = Literal["start", "majority"]
 
 
-def hours_of(trips: Trips, which: HourOf = "start") -> NDArray[np.int64]:
+def hours_of(trips: Trips, which: HourOf = "start") -> Ints:
     """The hour of day of each trip with a visit: in which it sets out, or in which most of it was."""
     if which not in ("start", "majority"):
         raise ParameterError(f"the hour of a trip is that of its 'start' or the 'majority', not {which!r}")
@@ -94,14 +94,13 @@ def hour_curves(
     return pl.DataFrame(rows)
 
 
-Ints = NDArray[np.int64]
 TRIPS_AT_ONCE = 1_000
 
 
 class EndsModel(Protocol):
     """A model that says what ends and an hour cost."""
 
-    def ends_loss(self, origin: Ints, destination: Ints, hour: Ints) -> NDArray[np.float64]:
+    def ends_loss(self, origin: Ints, destination: Ints, hour: Ints) -> Floats:
         """In nats, of every trip."""
 
 
@@ -125,15 +124,11 @@ HOPS_AT_ONCE = 1 << 15
 class HopModel(Protocol):
     """A model of the next hop."""
 
-    def hops(
-        self, here: NDArray[np.int64], to: NDArray[np.int64], hour: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def hops(self, here: Ints, to: Ints, hour: Ints) -> tuple[Ints, Floats]:
         """For each question, candidates for the next place (-1: none) and their probabilities."""
 
 
-def hops_of(
-    trips: Trips,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def hops_of(trips: Trips) -> tuple[Ints, Ints, Ints, Ints]:
     """Every hop of every trip: here, next, the destination of the trip, and the hour of day of its start."""
     into = np.ones(trips.visits, bool)
     into[trips.offsets[:-1][trips.offsets[:-1] < trips.visits]] = False

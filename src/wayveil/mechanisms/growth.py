@@ -11,8 +11,8 @@ from fractions import Fraction
 from math import ceil, exp
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.counting.protocol import Frontier, LevelCounter
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.mechanisms.shared_fields import noise_aware_threshold
@@ -97,8 +97,8 @@ def grow(
     only), and those that fall under the threshold by it are not expanded.
     """
     levels: list[TreeLevel] = []
-    states: NDArray[np.int64] = np.zeros(1, np.int64)
-    settled: NDArray[np.float64] | None = None
+    states: Ints = np.zeros(1, np.int64)
+    settled: Floats | None = None
     for plan in track(plans, "growing the tree", len(plans)):
         frontier = Frontier(states, plan.successors)
         scale = gate.scale(ONE_NODE_PER_LEVEL, plan.price)
@@ -134,12 +134,8 @@ def require_room_for_trips(plans: Sequence[LevelPlan], threshold: Threshold, gat
 
 
 def _prune(
-    frontier: Frontier,
-    keys: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    above: NDArray[np.float64] | None,
-    limit: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    frontier: Frontier, keys: Ints, counts: Ints, above: Floats | None, limit: int
+) -> tuple[Ints, Ints, Floats]:
     settled = counts.astype(np.float64)
     if above is not None:
         settled = scale_down(frontier.children(keys)[0], settled, above)

@@ -27,9 +27,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from wayveil.arrays import Floats, Mask
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.markov import ONE_TRIP
 from wayveil.mechanisms.mechanism import Mechanism
@@ -253,7 +253,7 @@ def _uniform(bound: int, gate: Gate) -> int:
     return drawn
 
 
-def _estimated_trips(starts: NDArray[np.bool_], count: NDArray[np.float64], most: int) -> float:
+def _estimated_trips(starts: Mask, count: Floats, most: int) -> float:
     """Trips behind n-grams of which each trip counts for at most `most`, from how many of them are starts.
 
     With d distinct n-grams in every trip, n trips count for n min(d, most) n-grams, n min(d, most) / d of them starts.

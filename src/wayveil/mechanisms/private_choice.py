@@ -20,9 +20,9 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, SerializeAsAny, field_validator
 
+from wayveil.arrays import Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError, RefusedError
@@ -177,7 +177,7 @@ def _made(candidate: object) -> object:
 def move_distance(raw: SparseCounts, released: Trips, universe: MarkedNgrams) -> int:
     """L1 distance of the weights of all moves, in parts of a trip; a release that moves elsewhere pays in full."""
     other = LocalCounter(released).normalised_ngrams(universe, PARTS)
-    keys: NDArray[np.int64] = np.union1d(raw.keys, other.keys)
+    keys: Ints = np.union1d(raw.keys, other.keys)
     sides = np.zeros((2, len(keys)), np.int64)
     for side, counts in zip(sides, (raw, other), strict=True):
         side[np.searchsorted(keys, counts.keys)] = counts.counts

@@ -26,9 +26,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from wayveil.arrays import Int32s, Ints
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, require_room_for_trips
@@ -235,7 +235,7 @@ class TaxonomyEncoding:
         self.places, self.times, self.bins = places, times, bins
         self.width = places.height + 1 + times.height + 1
 
-    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> list[NDArray[np.int32]]:
+    def encode(self, location: Int32s, time: Ints | None) -> list[Int32s]:
         bin_ = bins_of(self.bins, time)
         inside = np.maximum(bin_, 0)
         columns = [*self.places.ancestors(location), location, *self.times.ancestors(inside), bin_]

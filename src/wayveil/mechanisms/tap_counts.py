@@ -15,10 +15,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from wayveil.arrays import Int32s, Ints
 from wayveil.counting.protocol import Counter, Encoding
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
@@ -147,7 +146,7 @@ class _Stops:
 
     width = 1
 
-    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> list[NDArray[np.int32]]:
+    def encode(self, location: Int32s, time: Ints | None) -> list[Int32s]:
         return [location]
 
 
@@ -159,5 +158,5 @@ class _Times:
     def __init__(self, bins: TimeBins) -> None:
         self.bins = bins
 
-    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> list[NDArray[np.int32]]:
+    def encode(self, location: Int32s, time: Ints | None) -> list[Int32s]:
         return [bins_of(self.bins, time)]

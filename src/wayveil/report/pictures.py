@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.report.chart import Chart
 from wayveil.report.rankings import NoiseBars
 from wayveil.report.svg_histogram import LengthBins, class_labels, column_chart, matrix_svg, shares
@@ -86,7 +86,7 @@ def hour_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None 
     return Chart("hours", svg, data, title, plain=True)
 
 
-def visits_by_hour(trips: Trips) -> NDArray[np.int64]:
+def visits_by_hour(trips: Trips) -> Ints:
     """Visits in each of the 24 hours; none where trips have no times."""
     time = np.empty(0, np.int64) if trips.time is None else trips.time
     return np.bincount(TimeBins.hour_of_day().bin_of(time), minlength=24).astype(np.int64)
@@ -121,7 +121,7 @@ def od_matrices(private: Trips, raw: Trips | None = None) -> Matrices:
     return Matrices(pictures, class_labels(top), class_labels(tops["difference"]) if raw is not None else [])
 
 
-def zones(world: World) -> tuple[NDArray[np.int64], list[str]]:
+def zones(world: World) -> tuple[Ints, list[str]]:
     """The zone of each location and the names of the zones that have one.
 
     With coordinates: the squares of a public grid, A1 in the north-west, letters going south and numbers going east.
@@ -139,7 +139,7 @@ def zones(world: World) -> tuple[NDArray[np.int64], list[str]]:
     return zone, [str(world.ids[i]) if count == world.size else f"{world.ids[i]} ..." for i in first]
 
 
-def zone_matrix(trips: Trips, zone: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def zone_matrix(trips: Trips, zone: Ints, count: int) -> Ints:
     """Trips by zone of origin (rows) and of destination (columns)."""
     filled = trips.lengths > 0
     key = zone[trips.origins()[filled]] * count + zone[trips.destinations()[filled]]
@@ -182,9 +182,7 @@ def _sides(private: Trips, raw: Trips | None) -> Sides:
     return {"private": private} if raw is None else {"raw": raw, "private": private}
 
 
-def _shares_table(
-    axis: str, at: NDArray[np.int64], what: str, sides: dict[str, NDArray[np.int64]]
-) -> pl.DataFrame:
+def _shares_table(axis: str, at: Ints, what: str, sides: dict[str, Ints]) -> pl.DataFrame:
     return pl.concat(
         pl.DataFrame({axis: at, what: counts, "share": shares(counts)}).select(
             pl.lit(label).alias("side"), pl.all()
@@ -203,7 +201,7 @@ def _with_ends(data: pl.DataFrame, ends: Interval | None) -> pl.DataFrame:
     return data
 
 
-def _in_bins(bins: LengthBins, ends: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_bins(bins: LengthBins, ends: Floats) -> Floats:
     """Ends by number of stops as ends of columns that have one number of stops each."""
     out = np.zeros(bins.count)
     some = ends[bins.first : bins.first + bins.count]

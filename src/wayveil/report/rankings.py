@@ -16,6 +16,7 @@ from wayveil.accuracy.judged import JudgedRelease
 from wayveil.accuracy.numbers import NO_RANKS, Judged, Numbers, judge_numbers
 from wayveil.accuracy.ranks import can_rank, say_rank
 from wayveil.accuracy.verdicts import Verdict
+from wayveil.arrays import AnyInts, Ints
 from wayveil.report.svg_map import PairFlows
 from wayveil.synthesis.estimates import Interval
 from wayveil.synthesis.tallies import KINDS, tally
@@ -23,7 +24,7 @@ from wayveil.trips.trips import Trips
 from wayveil.utility.origin_destination import od_pairs
 from wayveil.utility.stop_figures import busiest, origin_counts, stop_counts
 
-Counts = NDArray[np.int64]
+Counts = Ints
 # Kinds of question by how many stops in a row they count.
 RUNS = {1: "stops", 2: "edges", 3: "triples"}
 
@@ -82,7 +83,7 @@ class NoiseBars:
         """Of trips that begin at each stop."""
         return None if self.release is None else self._dense("boardings", origin_counts(self.release.trips))
 
-    def lengths(self, trips: NDArray[np.int64]) -> Interval | None:
+    def lengths(self, trips: Ints) -> Interval | None:
         """Of trips with 0, 1, 2 ... stops, of which the release has so many; None where one of these is not known."""
         ends = self._dense("lengths", trips)
         if ends is None or np.isnan(np.stack(ends)[:, trips > 0]).any():
@@ -96,7 +97,7 @@ class NoiseBars:
         ends = self._dense("visits", np.array([self.release.trips.visits]))
         return None if ends is None else (float(ends[0][0]), float(ends[1][0]))
 
-    def runs(self, patterns: list[tuple[int, ...]], trips: NDArray[np.int64]) -> Interval | None:
+    def runs(self, patterns: list[tuple[int, ...]], trips: Ints) -> Interval | None:
         """Of trips with these stops in a row; not a number where nothing is known of runs so long."""
         if self.release is None or not patterns:
             return None
@@ -112,7 +113,7 @@ class NoiseBars:
                 out[:, some] = ends
         return None if np.isnan(out).all() else (out[0], out[1])
 
-    def moves(self, a: NDArray[np.integer], b: NDArray[np.integer]) -> Interval | None:
+    def moves(self, a: AnyInts, b: AnyInts) -> Interval | None:
         """Of trips between two neighbouring stops, both directions together."""
         if self.release is None or len(a) == 0:
             return None
@@ -130,7 +131,7 @@ class NoiseBars:
             )
         return np.maximum(value - down, 0), value + up
 
-    def journeys(self, keys: NDArray[np.int64], trips: NDArray[np.int64]) -> Interval | None:
+    def journeys(self, keys: Ints, trips: Ints) -> Interval | None:
         """Of trips from an origin to a destination (origin x size + destination)."""
         return self._ends("journeys", keys, trips)
 
@@ -141,12 +142,10 @@ class NoiseBars:
         shown = tally(kind, self.release.trips)
         return judge_numbers(self.release, Numbers(kind, shown.values, kind, shown.cells), anyway=True)
 
-    def _dense(self, kind: str, values: NDArray[np.integer] | NDArray[np.floating]) -> Interval | None:
+    def _dense(self, kind: str, values: AnyInts | NDArray[np.floating]) -> Interval | None:
         return self._ends(kind, np.arange(len(values)), values)
 
-    def _ends(
-        self, kind: str, cells: NDArray[np.int64], values: NDArray[np.integer] | NDArray[np.floating]
-    ) -> Interval | None:
+    def _ends(self, kind: str, cells: Ints, values: AnyInts | NDArray[np.floating]) -> Interval | None:
         if self.release is None:
             return None
         asked = Numbers(kind, np.asarray(values, np.float64), kind, cells)

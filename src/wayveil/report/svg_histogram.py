@@ -6,14 +6,15 @@ from html import escape
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
+
+from wayveil.arrays import AnyInts, Floats, Ints
 
 _WIDTH, _HEIGHT = 1000, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 24, 16, 52
 _MAX_BARS = 40
 _LABELS = 8
 
-Shares = NDArray[np.float64]
+Shares = Floats
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class LengthBins:
     count: int
 
     @classmethod
-    def over(cls, *histograms: NDArray[np.int64]) -> "LengthBins":
+    def over(cls, *histograms: Ints) -> "LengthBins":
         """Bins that cover all histograms with at most 40 bars."""
         used = [np.flatnonzero(histogram) for histogram in histograms]
         first = min((int(some[0]) for some in used if len(some)), default=0)
@@ -33,7 +34,7 @@ class LengthBins:
         step = ceil((last - first + 1) / _MAX_BARS)
         return cls(first, step, ceil((last - first + 1) / step))
 
-    def counts(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
+    def counts(self, histogram: Ints) -> Ints:
         """Trips per bin."""
         padded = np.zeros(self.first + self.step * self.count, np.int64)
         size = min(len(histogram), len(padded))
@@ -46,7 +47,7 @@ class LengthBins:
         return f"{low}" if self.step == 1 else f"{low}–{low + self.step - 1}"
 
 
-def shares(counts: NDArray[np.integer]) -> Shares:
+def shares(counts: AnyInts) -> Shares:
     """Each count as a part of the whole; of nothing, nothing."""
     return np.asarray(counts / max(float(counts.sum()), 1.0), np.float64)
 
@@ -175,7 +176,7 @@ def matrix_svg(
     )
 
 
-def ranks(size: Shares, top: float) -> NDArray[np.int64]:
+def ranks(size: Shares, top: float) -> Ints:
     """Class 0..5 of each size: the last one holds what is above half of `top`, each one before half of that."""
     with np.errstate(divide="ignore"):
         steps = np.floor(np.log2(np.maximum(size, 0) / max(top, 1e-300)))

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats
+from wayveil.arrays import AnyInts, Floats, Ints, Mask
 from wayveil.report.chart import GROUND
 from wayveil.utility.edges import EdgeFlows
 from wayveil.world.geo import project
@@ -35,7 +34,7 @@ class FlowScale:
         bounds = reached[-(CLASSES - 1) :]
         return cls(tuple(bounds) if bounds[0] == 1 else (1, *bounds))
 
-    def class_of(self, flows: NDArray[np.integer]) -> NDArray[np.int64]:
+    def class_of(self, flows: AnyInts) -> Ints:
         """The class of each flow, -1 for none."""
         return np.searchsorted(np.asarray(self.lower), flows, side="right") - 1
 
@@ -92,10 +91,10 @@ class Canvas:
 class PairFlows:
     """Flows of unordered pairs (a < b): `there` from a to b and `back` from b to a. Staying put is left out."""
 
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    there: NDArray[np.int64]
-    back: NDArray[np.int64]
+    a: Ints
+    b: Ints
+    there: Ints
+    back: Ints
 
     @classmethod
     def of(cls, flows: EdgeFlows) -> "PairFlows":
@@ -106,7 +105,7 @@ class PairFlows:
         return cls(a, b, flows.at(keys), flows.at(b * flows.size + a))
 
     @property
-    def total(self) -> NDArray[np.int64]:
+    def total(self) -> Ints:
         """Both directions together."""
         return self.there + self.back
 
@@ -124,13 +123,13 @@ class PairFlows:
         both = [PairFlows(keys // size, keys % size, sign * difference, none) for sign in (1, -1)]
         return both[0]._kept(difference > 0), both[1]._kept(difference < 0)
 
-    def at(self, keys: NDArray[np.int64], size: np.int64 | int) -> NDArray[np.int64]:
+    def at(self, keys: Ints, size: np.int64 | int) -> Ints:
         """The totals of the pairs a x size + b; 0 where nobody moved."""
         out = np.zeros(len(keys), np.int64)
         out[np.searchsorted(keys, self.a * size + self.b)] = self.total
         return out
 
-    def _kept(self, which: NDArray[np.bool_]) -> "PairFlows":
+    def _kept(self, which: Mask) -> "PairFlows":
         return PairFlows(self.a[which], self.b[which], self.there[which], self.back[which])
 
 
@@ -189,7 +188,7 @@ def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _lines(canvas: Canvas, a: NDArray[np.integer], b: NDArray[np.integer]) -> list[str]:
+def _lines(canvas: Canvas, a: AnyInts, b: AnyInts) -> list[str]:
     """One path command pair per line, the second point relative to the first."""
     return [
         f"M{_number(x)} {_number(y)}l{_number(dx)} {_number(dy)}"

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import track
 from wayveil.trips.history import MADE_UP
@@ -31,16 +31,14 @@ HOUR: Final = 3_600
 WEEKDAY: Final = (3, 2, 1, 1, 6, 22, 52, 98, 92, 56, 44, 45, 48, 50, 56, 72, 92, 90, 62, 40, 26, 20, 14, 8)
 
 
-def draw_departures(rng: np.random.Generator, shape: int | tuple[int, ...]) -> NDArray[np.int64]:
+def draw_departures(rng: np.random.Generator, shape: int | tuple[int, ...]) -> Ints:
     """Seconds of the day at which trips begin, drawn from the weekday profile and evenly within each hour."""
     weights = np.asarray(WEEKDAY, np.float64)
     hour = rng.choice(len(WEEKDAY), size=shape, p=weights / weights.sum())
     return hour.astype(np.int64) * HOUR + rng.integers(0, HOUR, size=shape)
 
 
-def one_after_the_other(
-    departure: NDArray[np.int64], duration: NDArray[np.int64], pause: int = 300
-) -> NDArray[np.int64]:
+def one_after_the_other(departure: Ints, duration: Ints, pause: int = 300) -> Ints:
     """Departures of each rider's trips (rows: riders, columns: trips) such that no trip begins before the last ended.
 
     The given departures are taken in order of time; a rider who is still on the way sets out `pause` seconds after
@@ -61,7 +59,7 @@ def hotspots_beside(trips: Path) -> Path:
     return trips.with_name(f"{trips.stem}-hotspots.csv")
 
 
-def write_hotspots(path: Path, network: Network, hotspots: NDArray[np.integer]) -> Path:
+def write_hotspots(path: Path, network: Network, hotspots: AnyInts) -> Path:
     """Write stop ids and names as csv."""
     table = {STOP: network.ids[hotspots].tolist(), NAME: network.names[hotspots].tolist()}
     pl.DataFrame(table, schema={STOP: pl.String, NAME: pl.String}).write_csv(path)
@@ -91,7 +89,7 @@ class CityRiders:
     """Simulated trips and the locations that drew most of them, ascending."""
 
     trips: Trips
-    hotspots: NDArray[np.int32]
+    hotspots: Int32s
 
 
 def simulate_city(
@@ -159,8 +157,8 @@ def simulate_city_in_parts(
 def _simulate(
     rng: np.random.Generator,
     network: Network,
-    stops: NDArray[np.int32],
-    hotspots: NDArray[np.int32],
+    stops: Int32s,
+    hotspots: Int32s,
     riders: int,
     trips_per_rider: int,
     cost: Cost,
@@ -187,7 +185,7 @@ def day_of(times: bool | date) -> int | None:
 
 def eligible_stops(
     network: Network, bbox: BoundingBox | str | tuple[float, float, float, float] | None = None
-) -> NDArray[np.int32]:
+) -> Int32s:
     """The locations where simulated trips may begin and end: inside the box, and each within reach of each."""
     inside = (
         np.ones(network.size, bool)
@@ -205,14 +203,14 @@ def eligible_stops(
     return stops
 
 
-def destination_weights(stops: NDArray[np.int32], hotspots: NDArray[np.int32]) -> NDArray[np.float64]:
+def destination_weights(stops: Int32s, hotspots: Int32s) -> Floats:
     """Return how strongly each stop attracts: `stops - hotspots + 1` for a hotspot, 1 for the others."""
     return np.where(np.isin(stops, hotspots), len(stops) - len(hotspots) + 1.0, 1.0)
 
 
 def _choose_hotspots(
-    rng: np.random.Generator, network: Network, stops: NDArray[np.int32], wish: int | Sequence[str] | None
-) -> NDArray[np.int32]:
+    rng: np.random.Generator, network: Network, stops: Int32s, wish: int | Sequence[str] | None
+) -> Int32s:
     if wish is None:
         # A village has fewer stops than a city has hotspots; there, at most half of them attract.
         wish = min(int(rng.integers(FEWEST_HOTSPOTS, MOST_HOTSPOTS + 1)), max(1, len(stops) // 2))
@@ -229,12 +227,8 @@ def _choose_hotspots(
 
 
 def _draw_pairs(
-    rng: np.random.Generator,
-    stops: NDArray[np.int32],
-    hotspots: NDArray[np.int32],
-    riders: int,
-    trips_per_rider: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    rng: np.random.Generator, stops: Int32s, hotspots: Int32s, riders: int, trips_per_rider: int
+) -> tuple[Int32s, Int32s]:
     """Origins and destinations, the trips of a rider side by side: home to somewhere, back, home to elsewhere, ..."""
     weight = destination_weights(stops, hotspots)
     home = rng.choice(stops, riders)
@@ -252,9 +246,7 @@ def _draw_pairs(
     return origin[:, :trips_per_rider].ravel(), destination[:, :trips_per_rider].ravel()
 
 
-def travel_times(
-    network: Network, location: NDArray[np.int32], offsets: NDArray[np.int64], departure: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def travel_times(network: Network, location: Int32s, offsets: Ints, departure: Ints) -> Ints:
     """When each visit happens, a block of trips at a time to keep memory small."""
     time = np.empty(len(location), np.int64)
     blocks = [

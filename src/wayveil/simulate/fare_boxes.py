@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from wayveil.arrays import Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.simulate.week import MONDAY, simulate_week
@@ -61,7 +61,7 @@ class SimulatedTaps:
     """Complete taps, the true rider of each in `taps.card`, and the vehicles' fleet numbers."""
 
     taps: Taps
-    bus: NDArray[np.int64]
+    bus: Ints
 
 
 def simulate_taps(
@@ -109,7 +109,7 @@ def _boardings(
     mean: float,
     campus: float,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Int32s, Ints, Ints]:
     """Stop, time and rider of each tap, in order of time."""
     first = (first_day - date(1970, 1, 1)).days
     wanted = [(first + day, (first_day + timedelta(day)).weekday()) for day in range(days)]
@@ -141,9 +141,7 @@ def _boardings(
     return location[order], time[order], rider[order]
 
 
-def board_routes(
-    network: Network, location: NDArray[np.int32], rng: np.random.Generator, *, closed: int = -1
-) -> NDArray[np.int32]:
+def board_routes(network: Network, location: Int32s, rng: np.random.Generator, *, closed: int = -1) -> Int32s:
     """A route that leaves the stop, by how often vehicles do; at a terminus, one that arrives; else none (-1).
 
     Nobody boards a route that is `closed`; at stops that only it serves nobody boards.
@@ -166,9 +164,7 @@ def board_routes(
     return np.where(served, routes[np.minimum(found, len(routes) - 1)], -1).astype(np.int32)
 
 
-def board_vehicles(
-    network: Network, route: NDArray[np.int32], time: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int32]:
+def board_vehicles(network: Network, route: Int32s, time: Ints, rng: np.random.Generator) -> Int32s:
     """A vehicle of the route's fleet; each runs a route for two hours at a time."""
     size = max(len(network.route_ids), 1)
     edge = np.repeat(np.arange(network.edges), np.diff(network.route_indptr))

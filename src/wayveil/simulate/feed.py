@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.errors import ParameterError
 from wayveil.simulate.feed_layout import CityLayout, CityLine, lay_out
 from wayveil.world.geo import EARTH_RADIUS_METRES, haversine
@@ -99,7 +100,7 @@ def write_city(path: str | Path, seed: int = 0, *, stops: int = 360, lines: int 
     return path
 
 
-def _coordinates(layout: CityLayout) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _coordinates(layout: CityLayout) -> tuple[Floats, Floats]:
     degree = EARTH_RADIUS_METRES * np.pi / 180
     lat = CENTRE[0] + layout.points[:, 1] / degree
     lon = CENTRE[1] + layout.points[:, 0] / (degree * np.cos(np.radians(CENTRE[0])))
@@ -135,9 +136,7 @@ def _stop_id(place: int, line: int, direction: int, layout: CityLayout) -> str:
     return f"{place_id}-M{line + 1}{'AB'[direction]}" if layout.lines[line].metro else f"{place_id}-BUS"
 
 
-def _stops(
-    layout: CityLayout, names: list[str], lat: NDArray[np.float64], lon: NDArray[np.float64]
-) -> list[Row]:
+def _stops(layout: CityLayout, names: list[str], lat: Floats, lon: Floats) -> list[Row]:
     rows: list[Row] = [("stop_id", "stop_name", "stop_lat", "stop_lon", "location_type", "parent_station")]
     platforms: dict[int, set[str]] = {}
     for number, line in enumerate(layout.lines):
@@ -172,7 +171,7 @@ def _routes(layout: CityLayout) -> list[Row]:
     return rows
 
 
-def _transfers(layout: CityLayout, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> list[Row]:
+def _transfers(layout: CityLayout, lat: Floats, lon: Floats) -> list[Row]:
     """Changes between a station and what lies near it, and the time a change inside a station takes."""
     rows: list[Row] = [("from_stop_id", "to_stop_id", "transfer_type", "min_transfer_time")]
     for station in range(layout.stations):
@@ -198,9 +197,7 @@ def _departures(line: CityLine, offset: int) -> list[int]:
     return leaving
 
 
-def _timetable(
-    rng: Generator, layout: CityLayout, lat: NDArray[np.float64], lon: NDArray[np.float64]
-) -> tuple[list[Row], list[Row]]:
+def _timetable(rng: Generator, layout: CityLayout, lat: Floats, lon: Floats) -> tuple[list[Row], list[Row]]:
     trips: list[Row] = [("route_id", "service_id", "trip_id", "direction_id")]
     calls: list[Row] = [("trip_id", "arrival_time", "departure_time", "stop_id", "stop_sequence")]
     for number, line in enumerate(layout.lines):

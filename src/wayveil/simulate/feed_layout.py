@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 from numpy.random import Generator
-from numpy.typing import NDArray
+
+from wayveil.arrays import Floats, Ints
 
 _PLACES_OF_REFERENCE = 360
 _RADIUS_OF_REFERENCE = 6_500.0  # metres, of a city with that many places
@@ -15,7 +16,7 @@ _LEAST_METRO_STATIONS = 4
 # So many places are compared one by one before a tree is made of them.
 _LOOKED_THROUGH = 2_000
 
-Points = NDArray[np.float64]
+Points = Floats
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def _scatter(rng: Generator, points: Points, radius: float, count: int) -> Point
     return points
 
 
-def _streets(points: Points) -> tuple[NDArray[np.int64], Points]:
+def _streets(points: Points) -> tuple[Ints, Points]:
     """Pairs of places joined by a street (the Gabriel graph: nothing in between) and its length."""
     triangles = scipy.spatial.Delaunay(points).simplices
     pairs = np.unique(
@@ -164,9 +165,7 @@ def _buses(rng: Generator, points: Points, stations: int, lines: int) -> list[li
     return routes
 
 
-def _way(
-    pairs: NDArray[np.int64], cost: Points, size: int, start: int, end: int, closed: set[int]
-) -> list[int]:
+def _way(pairs: Ints, cost: Points, size: int, start: int, end: int, closed: set[int]) -> list[int]:
     """The cheapest way along streets that avoids closed places; just the start if there is none."""
     shut = np.isin(pairs, list(closed)).any(axis=1)
     kept, price = pairs[~shut], cost[~shut]

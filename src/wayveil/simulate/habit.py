@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints, Ragged
+from wayveil.arrays import Floats, Int32s, Ints, Mask, Ragged
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import draw_departures, eligible_stops
 from wayveil.trips.history import MADE_UP
@@ -66,7 +65,7 @@ def simulate_habit(
     group = rng.integers(0, how.classes, riders)
     habitual = rng.random(riders) < how.habit
     strategy = _StrategyGraph(network)
-    location: list[NDArray[np.int32]] = []
+    location: list[Int32s] = []
     lengths = np.zeros(riders, np.int64)
     done: list[Ints] = []
     for one in range(how.classes):
@@ -183,9 +182,9 @@ class _StrategyGraph:
         frequency: Floats,
         origin: Ints,
         destination: Ints,
-        habitual: NDArray[np.bool_],
+        habitual: Mask,
         rng: np.random.Generator,
-    ) -> tuple[NDArray[np.int32], Ints]:
+    ) -> tuple[Int32s, Ints]:
         """The stops of trips that are sorted by destination."""
         roots, first = np.unique(destination, return_index=True)
         bounds = np.append(first, len(destination))

@@ -14,9 +14,8 @@ from datetime import date
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Int32s, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import HOUR, WEEKDAY, CityRiders, day_of, travel_times
 from wayveil.trips.history import MADE_UP
@@ -104,7 +103,7 @@ def simulate_riders(
 
 def reachable_stops(
     network: Network, bbox: BoundingBox | str | tuple[float, float, float, float] | None = None
-) -> tuple[NDArray[np.int32], Ints]:
+) -> tuple[Int32s, Ints]:
     """Stops in the box from which some other one can be reached and left again, and the part of the network of each."""
     part = network.components("strong")[1].astype(np.int64)
     inside = np.ones(network.size, bool)
@@ -162,7 +161,7 @@ def _draw(home, bounds, goals, x, y, part, reach, chance):  # type: ignore[no-un
 
 
 def _draw_departures(
-    rng: np.random.Generator, origin: Ints, outward: NDArray[np.bool_], service: Floats, followed: float
+    rng: np.random.Generator, origin: Ints, outward: Mask, service: Floats, followed: float
 ) -> Ints:
     """Seconds of the day at which trips begin: hours in which people travel that way and something leaves there."""
     day, leaving = np.asarray(WEEKDAY, np.float64), np.asarray(LEAVING_HOME)

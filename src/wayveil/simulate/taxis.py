@@ -14,8 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import draw_departures
 from wayveil.world.geo import BoundingBox
@@ -38,10 +38,10 @@ _RIDES, _RIDES_SPREAD, _RIDES_NEAR = 0.3, 1.3, 0.1
 class TaxiPoints:
     """Points of trips: trip i has the points from `offsets[i]` on, in order of time."""
 
-    time: NDArray[np.int64]
-    lat: NDArray[np.float64]
-    lon: NDArray[np.float64]
-    offsets: NDArray[np.int64]
+    time: Ints
+    lat: Floats
+    lon: Floats
+    offsets: Ints
 
     def write(self, path: str | Path) -> None:
         """Write a file with the columns of scikit-mobility: tid, datetime, lat, lng."""
@@ -97,7 +97,7 @@ def simulate_taxis(
     return _sampled(city, px, py, offsets, start, rng)
 
 
-def _ride_on(ends: NDArray[np.float64], rides: NDArray[np.int64]) -> None:
+def _ride_on(ends: Floats, rides: Ints) -> None:
     """Keep the rides of each session near its first end, each from where the one before it ended."""
     last = np.cumsum(rides)
     first = np.repeat(ends[0, last - rides], rides)
@@ -106,9 +106,7 @@ def _ride_on(ends: NDArray[np.float64], rides: NDArray[np.int64]) -> None:
     ends[0, later] = ends[1, later - 1]
 
 
-def _ends(
-    width: float, height: float, second: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(width: float, height: float, second: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Metres east and north of both ends of each trip: hot spots that wax and wane, and some anywhere."""
     spot_x, spot_y = rng.uniform(0.1, 0.9, _SPOTS) * width, rng.uniform(0.1, 0.9, _SPOTS) * height
     spread = rng.uniform(300, 1_800, _SPOTS)
@@ -129,9 +127,7 @@ def _ends(
     return ends_x, ends_y
 
 
-def _streets(
-    city: Grid, x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def _streets(city: Grid, x: Floats, y: Floats, rng: np.random.Generator) -> tuple[Floats, Floats, Ints]:
     """Shortest ways under one of a few perturbed costs each."""
     cell = (y // _STREET).astype(np.int64) * city.layout.columns + (x // _STREET).astype(np.int64)
     rows, columns = city.layout.rows, city.layout.columns
@@ -141,8 +137,8 @@ def _streets(
     on_column = np.isin(city.column[source], fast_column) & (city.column[source] == city.column[target])
     base = city.metres / np.where(on_row | on_column, 1.7, 1.0) * rng.lognormal(0, 0.15, city.edges)
     variant = rng.integers(0, _VARIANTS, x.shape[1])
-    ways: list[NDArray[np.int32]] = []
-    trip: list[NDArray[np.int64]] = []
+    ways: list[Int32s] = []
+    trip: list[Ints] = []
     for one in range(_VARIANTS):
         mine = np.flatnonzero(variant == one)
         felt = _with_costs(city, base * rng.lognormal(0, 0.3, city.edges))
@@ -159,7 +155,7 @@ def _streets(
     )
 
 
-def _with_costs(city: Grid, cost: NDArray[np.float64]) -> Network:
+def _with_costs(city: Grid, cost: Floats) -> Network:
     """Return the moves, each as long as it feels."""
     places, edges, routes, platforms = city._parts
     return Network(places, replace(edges, metres=cost), routes, platforms)
@@ -198,12 +194,7 @@ def _wander(x, y, width, height, rng):  # type: ignore[no-untyped-def]
 
 
 def _sampled(
-    city: Grid,
-    px: NDArray[np.float64],
-    py: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    start: NDArray[np.int64],
-    rng: np.random.Generator,
+    city: Grid, px: Floats, py: Floats, offsets: Ints, start: Ints, rng: np.random.Generator
 ) -> TaxiPoints:
     """One point a minute or so along each way, at the speed of its driver, with the error of a receiver."""
     speed = rng.uniform(6.0, 12.0, len(start))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.simulate.city import draw_departures, eligible_stops
 from wayveil.trips.history import MADE_UP
@@ -33,10 +33,10 @@ FAITHFUL: Final = 0.6  # share of an occasional rider's outings that go to the f
 class _Places:
     """The stops in play, how likely each is as a home, and for each home how likely each other stop is visited."""
 
-    stops: NDArray[np.int32]
-    home: NDArray[np.float64]
-    visit: NDArray[np.float64]  # row per home, cumulated
-    seconds: NDArray[np.float64]
+    stops: Int32s
+    home: Floats
+    visit: Floats  # row per home, cumulated
+    seconds: Floats
 
 
 def simulate_week(
@@ -90,7 +90,7 @@ def simulate_week(
     return _as_trips(network, riders, rider, places.stops[stop], time, naming)
 
 
-def _campus(network: Network, stops: NDArray[np.int32]) -> int:
+def _campus(network: Network, stops: Int32s) -> int:
     """Where it is, as an index into the stops in play."""
     east, north = project(network.lat[stops], network.lon[stops])
     points = np.stack([east, north], axis=1)
@@ -119,7 +119,7 @@ def _places(network: Network, rng: np.random.Generator) -> _Places:
     )
 
 
-def _visited(places: _Places, home: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _visited(places: _Places, home: Ints, rng: np.random.Generator) -> Ints:
     """A place to go to from each home: all rows of the table searched at once, each in its own unit interval."""
     size = len(places.stops)
     rows = (places.visit + np.arange(size)[:, None]).ravel()
@@ -127,9 +127,7 @@ def _visited(places: _Places, home: NDArray[np.int64], rng: np.random.Generator)
     return np.clip(found, 0, size - 1)
 
 
-def _commutes(
-    home: NDArray[np.int64], work: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _commutes(home: Ints, work: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     shape = (len(home), WORKING_DAYS)
     travels = rng.random(shape) < REGULARITY
     travels[~travels.any(axis=1), 0] = True  # nobody is without any tap
@@ -143,13 +141,8 @@ def _commutes(
 
 
 def _outings(
-    places: _Places,
-    riders: NDArray[np.int64],
-    home: NDArray[np.int64],
-    favourite: NDArray[np.int64],
-    mean: float,
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    places: _Places, riders: Ints, home: Ints, favourite: Ints, mean: float, rng: np.random.Generator
+) -> tuple[Ints, Ints, Ints]:
     """Taps of occasional riders: out from home, and back from where they went after some hours."""
     if len(riders) == 0:
         nothing = np.zeros(0, np.int64)
@@ -171,12 +164,7 @@ def _outings(
 
 
 def _as_trips(
-    network: Network,
-    riders: int,
-    rider: NDArray[np.int64],
-    stop: NDArray[np.int32],
-    time: NDArray[np.int64],
-    rng: np.random.Generator,
+    network: Network, riders: int, rider: Ints, stop: Int32s, time: Ints, rng: np.random.Generator
 ) -> Trips:
     """One trip per rider in order of time; riders are shuffled, so that their place says nothing."""
     time = time.clip(0, WEEK - 1)

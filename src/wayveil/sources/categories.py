@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+
+from wayveil.arrays import Int32s
 
 
 def as_categories(column: pl.Series) -> pl.Series:
@@ -12,7 +13,7 @@ def as_categories(column: pl.Series) -> pl.Series:
     return column if column.dtype == pl.Categorical else column.cast(pl.String).cast(pl.Categorical)
 
 
-def distinct_values(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
+def distinct_values(column: pl.Series) -> tuple[pl.Series, Int32s]:
     """Return the distinct texts of a categorical column and, per row, the position of its text (-1 for none)."""
     distinct = column.drop_nulls().unique(maintain_order=True)
     codes = distinct.to_physical().to_numpy()

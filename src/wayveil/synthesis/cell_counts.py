@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.synthesis.estimates import HOURS, WEEKDAYS, Estimate, Key, Visits
 from wayveil.synthesis.following import Known, follow
 from wayveil.synthesis.noise_sums import half_width
@@ -32,10 +31,10 @@ class CellCounts:
     gaussian   whether the noise is Gaussian (the budget was in rho), and `scale` its variance
     """
 
-    keys: Mapping[Key, NDArray[np.int64]]
-    counts: NDArray[np.int64]
+    keys: Mapping[Key, Ints]
+    counts: Ints
     scale: float
-    told: NDArray[np.bool_] | None = None
+    told: Mask | None = None
     gaussian: bool = False
 
     @property
@@ -65,9 +64,9 @@ class EarlierCounts:
     gaussian   whether its noise is Gaussian
     """
 
-    counts: tuple[NDArray[np.int64], ...]
+    counts: tuple[Ints, ...]
     scales: tuple[Fraction, ...]
-    told: tuple[NDArray[np.bool_], ...]
+    told: tuple[Mask, ...]
     gaussian: bool = False
 
     @classmethod
@@ -83,13 +82,13 @@ class EarlierCounts:
         )
         return cls(tuple(picked), scales, tuple(place >= 0 for place in places), gaussian)
 
-    def cells(self, at: int, keys: Mapping[Key, NDArray[np.int64]]) -> CellCounts:
+    def cells(self, at: int, keys: Mapping[Key, Ints]) -> CellCounts:
         """One of the histograms."""
         return CellCounts(keys, self.counts[at], float(self.scales[at]), self.told[at], self.gaussian)
 
     @classmethod
     def whole(
-        cls, counts: tuple[NDArray[np.int64], ...], scales: tuple[Fraction, ...], *, gaussian: bool
+        cls, counts: tuple[Ints, ...], scales: tuple[Fraction, ...], *, gaussian: bool
     ) -> "EarlierCounts":
         """Histograms that have all of their cells."""
         return cls(counts, scales, tuple(np.ones(len(cells), bool) for cells in counts), gaussian)
@@ -160,14 +159,14 @@ def know_visits(histograms: Sequence[CellCounts], question: Visits, world: World
     return Known(value / sure, np.where(told, 1 / sure, np.inf), fourth / sure**4)
 
 
-def weekday_of_bins(bins: TimeBins) -> NDArray[np.int64] | None:
+def weekday_of_bins(bins: TimeBins) -> Ints | None:
     """The weekday of each time bin, from Monday, 0; None where bins do not tell it."""
     if bins.period != WEEK or np.any((bins.end - 1) // DAY != bins.start // DAY):
         return None
     return np.asarray(bins.start // DAY, np.int64)
 
 
-def hour_of_bins(bins: TimeBins) -> NDArray[np.int64] | None:
+def hour_of_bins(bins: TimeBins) -> Ints | None:
     """The hour of the day of each time bin; None where a bin is longer than an hour."""
     if np.any((bins.end - 1) // HOUR != bins.start // HOUR):
         return None

@@ -10,10 +10,11 @@ from typing import Literal
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Counts = NDArray[np.float64]
-Parents = NDArray[np.int64]
+from wayveil.arrays import Floats, Ints
+
+Counts = Floats
+Parents = Ints
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,7 @@ class Consistency:
     rule: Literal["weighted", "equal", "none", "noise"] = "weighted"
 
 
-def consistent_counts(
-    parents: Sequence[Parents], noisy: Sequence[NDArray[np.int64]], how: Consistency
-) -> list[Counts]:
+def consistent_counts(parents: Sequence[Parents], noisy: Sequence[Ints], how: Consistency) -> list[Counts]:
     """Repaired counts, level by level from the top. The root sets no limit: its true count is unknown."""
     counts = [np.maximum(level.astype(np.float64), 0.0) for level in noisy]
     if how.smoothing:
@@ -47,11 +46,7 @@ def consistent_counts(
 
 
 def settle_visits(
-    parents: Sequence[Parents],
-    noisy: Sequence[NDArray[np.int64]],
-    scales: Sequence[float],
-    width: int,
-    how: Consistency,
+    parents: Sequence[Parents], noisy: Sequence[Ints], scales: Sequence[float], width: int, how: Consistency
 ) -> list[Counts]:
     """Repaired counts of a tree whose visits take `width` levels: whatever enters a visit also leaves it.
 
@@ -96,11 +91,7 @@ def _children(
 
 
 def _settle_complete(
-    parents: Sequence[Parents],
-    counts: list[Counts],
-    noisy: Sequence[NDArray[np.int64]],
-    width: int,
-    how: Consistency,
+    parents: Sequence[Parents], counts: list[Counts], noisy: Sequence[Ints], width: int, how: Consistency
 ) -> None:
     """Settle complete visits against each other, and give every group what its visits have."""
     last = range(width - 1, len(counts), width)
@@ -132,7 +123,7 @@ def smooth_paths(parents: Sequence[Parents], counts: Sequence[Counts]) -> list[C
 
 
 @njit(cache=True)
-def _average_isotonic(parent: Parents, value: Counts, leaves: NDArray[np.int64], height: int) -> Counts:
+def _average_isotonic(parent: Parents, value: Counts, leaves: Ints, height: int) -> Counts:
     total = np.zeros(len(value))
     paths = np.zeros(len(value), np.int64)
     path = np.empty(height, np.int64)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.synthesis.ngram_model import NOT_ASKED, NgramModel, NgramTable, NoisyLengths
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.successors import Successors
@@ -52,13 +51,7 @@ class ContextLevel:
         return np.repeat(np.arange(len(self.total)), self.degree)
 
     def settle(
-        self,
-        asked: NDArray[np.bool_],
-        noisy: Ints,
-        scale: Floats,
-        spread: float,
-        back: NDArray[np.bool_],
-        turning: float,
+        self, asked: Mask, noisy: Ints, scale: Floats, spread: float, back: Mask, turning: float
     ) -> float:
         """Take in noisy counts of the asked cells: between what was expected and what was counted, by their errors.
 
@@ -211,7 +204,7 @@ class ContextTree:
         level.weight[back] *= self.turning
         return level
 
-    def _end_dead_ends(self, level: ContextLevel, back: NDArray[np.bool_]) -> None:
+    def _end_dead_ends(self, level: ContextLevel, back: Mask) -> None:
         """Where nothing is left but to go straight back, trips that do not turn end.
 
         Noise makes moves that nobody made, and from where they lead, the way back is often the only one that is known:
@@ -240,7 +233,7 @@ class ContextTree:
         rank = np.arange(len(level.weight)) - np.repeat(starts, level.degree)
         return self.successors.nth(level.symbols[level.row, -1], rank).astype(np.int64)
 
-    def leads_back(self, level: ContextLevel) -> NDArray[np.bool_]:
+    def leads_back(self, level: ContextLevel) -> Mask:
         """Cells of contexts of two symbols or more that go straight back to the symbol before the last."""
         came_from = level.symbols[level.row, -2]
         return np.asarray(

@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints, Ragged
+from wayveil.arrays import Floats, Int32s, Ints, Ragged
 from wayveil.synthesis.model import Model
 from wayveil.trips.trips import Trips
 from wayveil.world.reference_systems import DIRECTIONS, STEPS, ReferenceSystems
@@ -257,7 +256,7 @@ def _descend(tree: _FlatTree, node: Ints, symbols: int, chosen: int) -> None:
 @njit(cache=True)
 def _walk(
     begin: Ints, tree: _FlatTree, ground: _Ground, longest: int, window: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int32], Ints]:
+) -> tuple[Int32s, Ints]:
     keys, _, starts = tree
     inside, bounds = ground.inside
     visits, symbols = ground.visits, ground.symbols

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts, match_grams
 from wayveil.world.timebins import DAY, HOUR, TimeBins
 
-Floats = NDArray[np.float64]
 Interval = tuple[Floats, Floats]
 Key = Literal["stop", "route", "hour", "day", "weekday"]
 HOURS = 24
@@ -55,7 +54,7 @@ class Visits:
         """All that has to be known of a visit."""
         return set(self.per) | self.only.keys
 
-    def axis(self, key: Key, size: int | None) -> NDArray[np.int64]:
+    def axis(self, key: Key, size: int | None) -> Ints:
         """The values of one key that have rows, ascending: those asked for, or all of them."""
         asked = getattr(self.only, key)
         if asked is not None:
@@ -64,9 +63,7 @@ class Visits:
             raise ParameterError(f"say which {key}s are asked for")
         return np.arange(size, dtype=np.int64)
 
-    def rows(
-        self, known: Mapping[Key, NDArray[np.int64]], sizes: Mapping[Key, int]
-    ) -> tuple[NDArray[np.int64], int]:
+    def rows(self, known: Mapping[Key, Ints], sizes: Mapping[Key, int]) -> tuple[Ints, int]:
         """The row that each thing falls into by what is known of it (-1: none), and how many rows there are."""
         count = len(next(iter(known.values()))) if known else 0
         at, size = np.zeros(count, np.int64), 1
@@ -85,17 +82,17 @@ class Visits:
 class Runs:
     """Trips that have these stops in a row; one row of stops each."""
 
-    stops: NDArray[np.int32]
+    stops: Int32s
 
 
 @dataclass(frozen=True, eq=False)
 class Ends:
     """Trips from each origin to each destination; with `bins`, those that start in the given bin."""
 
-    origin: NDArray[np.int64]
-    destination: NDArray[np.int64]
+    origin: Ints
+    destination: Ints
     bins: TimeBins | None = None
-    bin: NDArray[np.int64] | None = None
+    bin: Ints | None = None
 
 
 Question = Visits | Runs | Ends
@@ -126,7 +123,7 @@ class Estimate:
         low, high = (None if end is None else end / sizes for end in (self.low, self.high))
         return Estimate(self.values / sizes, low, high)
 
-    def take(self, rows: NDArray[np.int64]) -> "Estimate":
+    def take(self, rows: Ints) -> "Estimate":
         """These rows of it."""
         parts = (self.low, self.high, self.variance, self.fourth, self.mean)
         return Estimate(self.values[rows], *(None if part is None else part[rows] for part in parts))
@@ -150,7 +147,7 @@ def count_visits(question: Visits, trips: Trips) -> Floats | None:
     """The visits of these trips; None where the trips do not tell, as of routes."""
     if "route" in question.keys:
         return None
-    known: dict[Key, NDArray[np.int64]] = {"stop": trips.location.astype(np.int64)}
+    known: dict[Key, Ints] = {"stop": trips.location.astype(np.int64)}
     if question.keys & {"hour", "day", "weekday"}:
         if trips.time is None:
             raise ParameterError(NO_TIMES)
@@ -160,7 +157,7 @@ def count_visits(question: Visits, trips: Trips) -> Floats | None:
     return np.bincount(at[at >= 0], minlength=size).astype(np.float64)
 
 
-def weekday_of(day: NDArray[np.int64]) -> NDArray[np.int64]:
+def weekday_of(day: Ints) -> Ints:
     """0 for Monday; day 0 of the timeline is a Thursday."""
     return (day + 3) % WEEKDAYS
 

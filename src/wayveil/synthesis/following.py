@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats
+from wayveil.arrays import Floats, Mask
 
 # Between which the filter chooses. Constants were set on simulated towns other than those it is judged on.
 DIFFERS = np.array([0.2, 0.5, 1.0, 2.0, 5.0])
@@ -47,7 +46,7 @@ class Known:
     fourth: Floats
 
     @property
-    def told(self) -> NDArray[np.bool_]:
+    def told(self) -> Mask:
         """The cells of which something is known."""
         return np.isfinite(self.variance)
 

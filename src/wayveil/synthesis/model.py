@@ -13,9 +13,8 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import Floats, Ints
 from wayveil.errors import InputError
 from wayveil.synthesis.estimates import Estimate, Question
 from wayveil.synthesis.packing import pack, unpack
@@ -207,7 +206,7 @@ class Nests(Protocol):
 class HoldsNgrams(Protocol):
     """Holds n-grams of places, which can be judged without drawing a trip."""
 
-    def ngrams(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    def ngrams(self, n: int) -> tuple[Ints, Floats] | None:
         """Those of n places in a row (no marks), one row each, and their counts; None: it has none of that length."""
 
 

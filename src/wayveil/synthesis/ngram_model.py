@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.synthesis.model import Model
 from wayveil.synthesis.projection import onto_total
 from wayveil.synthesis.tree import timed_trips
@@ -52,7 +52,7 @@ CLEAR = 3
 class LengthClasses:
     """Public classes of trips by their number of stops: class i has `least[i]` .. `least[i + 1]` - 1 of them."""
 
-    least: NDArray[np.int64]
+    least: Ints
 
     @classmethod
     def up_to(cls, longest: int) -> "LengthClasses":
@@ -65,7 +65,7 @@ class LengthClasses:
     def __len__(self) -> int:
         return len(self.least) - 1
 
-    def of(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    def of(self, lengths: AnyInts) -> Ints:
         """The class of each trip that has a stop."""
         visited = np.minimum(lengths[lengths > 0], self.least[-1] - 1)
         return np.searchsorted(self.least, visited, side="right") - 1
@@ -76,10 +76,10 @@ class NoisyLengths:
     """A noisy histogram of the classes."""
 
     classes: LengthClasses
-    noisy: NDArray[np.int64]
+    noisy: Ints
     scale: Fraction
 
-    def hazard(self, trips: float) -> NDArray[np.float64]:
+    def hazard(self, trips: float) -> Floats:
         """Of the trips that have made 0, 1, 2, ... stops, the share that ends there; NaN where noise hides it.
 
         Within a class the share is the same for all numbers of stops. It is known as long as those that go on are
@@ -109,9 +109,9 @@ class NgramTable:
     scale      noise scale of a count, threshold that a noisy count had to reach (None = all cells are here)
     """
 
-    symbols: NDArray[np.int64]
-    noisy: NDArray[np.int64]
-    count: NDArray[np.float64]
+    symbols: Ints
+    noisy: Ints
+    count: Floats
     scale: Fraction
     threshold: int | None = None
 
@@ -122,7 +122,7 @@ class NgramTable:
     def __len__(self) -> int:
         return len(self.noisy)
 
-    def of_places(self, locations: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def of_places(self, locations: int) -> tuple[Ints, Floats]:
         """The n-grams without marks, and their counts."""
         plain = (self.symbols < locations).all(axis=1)
         return self.symbols[plain], self.count[plain]
@@ -132,8 +132,8 @@ class NgramTable:
 class NoiseLeft:
     """Weights of begins, ends and other moves, and how much of each the law of the noise alone would have made."""
 
-    weight: NDArray[np.float64]
-    false: NDArray[np.float64]
+    weight: Floats
+    false: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +257,7 @@ class NgramModel(Model):
         """So many walks; None for as many as there are trips."""
         return (self if trips is None else replace(self, trips=float(trips))).generate(seed)
 
-    def ngrams(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    def ngrams(self, n: int) -> tuple[Ints, Floats] | None:
         """The n-grams of n places that were released."""
         return next((table.of_places(self.world.size) for table in self.tables if table.n == n), None)
 

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
+
 NORMAL_95 = 1.96
 
 
-def half_width(
-    variance: NDArray[np.floating], fourth: NDArray[np.floating] | None = None
-) -> NDArray[np.float64]:
+def half_width(variance: NDArray[np.floating], fourth: NDArray[np.floating] | None = None) -> Floats:
     """Half the width of a 95 % interval, rounded up to whole trips or taps.
 
     A noisy count has variance 2 b^2 and a fourth cumulant of 12 b^4, and both add up. One count alone has longer tails

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats
+from wayveil.arrays import AnyInts, Floats, Ints
 
 
-def onto_total(noisy: NDArray[np.integer] | NDArray[np.float64], total: float) -> NDArray[np.float64]:
+def onto_total(noisy: AnyInts | Floats, total: float) -> Floats:
     """The nearest non-negative table with this total: max(noisy - t, 0) for the t that makes it add up.
 
     Setting negative cells to zero alone would keep the positive half of the noise of every empty cell, which in a large
@@ -24,7 +23,7 @@ def onto_total(noisy: NDArray[np.integer] | NDArray[np.float64], total: float) -
     return np.maximum(values - shift[np.flatnonzero(descending > shift)[-1]], 0.0)
 
 
-def round_keeping_total(mass: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+def round_keeping_total(mass: Floats, rng: np.random.Generator) -> Ints:
     """Integers with these expectations whose sum is the total, up to one.
 
     One random shift is added to the running total and the crossings of whole numbers are counted (systematic
@@ -40,7 +39,7 @@ CLOSE = 1e-9
 class Sums(NamedTuple):
     """What some cells must add up to: the cells with `cell` i to `wanted[i]`."""
 
-    cell: NDArray[np.integer]
+    cell: AnyInts
     wanted: Floats
 
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.synthesis.estimates import HOURS, Key, Question, Runs, Visits
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR, TimeBins
@@ -104,7 +103,7 @@ def _runs(length: int) -> Callable[[Trips], Ints]:
 
 
 @njit(cache=True)
-def _first_runs(location: NDArray[np.int32], offsets: Ints, size: int, length: int) -> Ints:
+def _first_runs(location: Int32s, offsets: Ints, size: int, length: int) -> Ints:
     """The cell of every run of so many stops, once per trip: a trip that runs there twice is one trip."""
     cells = np.empty(len(location), np.int64)
     count = 0

@@ -7,9 +7,8 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.cell_counts import (
     CellCounts,
     EarlierCounts,
@@ -48,7 +47,7 @@ class TapModel(Model):
     """
 
     cells: TapCells
-    noisy: tuple[NDArray[np.int64], ...]
+    noisy: tuple[Ints, ...]
     scales: tuple[Fraction, ...]
     rules: RiderRules | None = None
     period: Period = "day"
@@ -61,7 +60,7 @@ class TapModel(Model):
         return self.cells.places
 
     @cached_property
-    def _sides(self) -> tuple[dict[Key, NDArray[np.int64]], ...]:
+    def _sides(self) -> tuple[dict[Key, Ints], ...]:
         """For each histogram, which stop, route and time its cells belong to, as far as they tell."""
         slot = np.arange(self.cells.slots)
         hour, day = slot % HOURS, self.cells.first + slot // HOURS
@@ -97,7 +96,7 @@ class TapModel(Model):
         """Return how many there are."""
         return self.total()
 
-    def days(self) -> NDArray[np.int64]:
+    def days(self) -> Ints:
         """The days that were counted, since 1970: a public period."""
         return self.cells.first + np.arange(self.cells.days)
 

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.cell_counts import (
     CellCounts,
     EarlierCounts,
@@ -40,10 +40,10 @@ class TapTable(Model):
 
     world: World
     bins: TimeBins
-    stops: NDArray[np.int64]
-    times: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    stops: Ints
+    times: Ints
+    keys: Ints
+    counts: Ints
     scales: tuple[Fraction, Fraction, Fraction]
     threshold: int | None = None
     earlier: tuple[EarlierCounts, ...] = ()
@@ -56,13 +56,13 @@ class TapTable(Model):
         assert known is not None  # the margins tell it
         return max(float(np.rint(known.values[0])), 0.0)
 
-    def margins(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def margins(self) -> tuple[Floats, Floats]:
         """Non-negative numbers per stop and per time bin that both add up to the total."""
         stops, times = (onto_total(margin, self.total) for margin, _ in self._merged)
         return stops, times
 
     @cached_property
-    def _merged(self) -> list[tuple[NDArray[np.float64], float]]:
+    def _merged(self) -> list[tuple[Floats, float]]:
         """Stops and time bins with the variance of a cell, up to a factor that is the same everywhere.
 
         Where all pairs are known, their sums say the same as a margin, with other noise: both views are averaged,
@@ -85,7 +85,7 @@ class TapTable(Model):
         return merged
 
     @cached_property
-    def _believed(self) -> list[tuple[NDArray[np.float64], float]]:
+    def _believed(self) -> list[tuple[Floats, float]]:
         """The cells of the three histograms, as far as earlier releases go along with them, and the mean variance."""
         return believe_cells([*self.earlier, self._own])
 
@@ -95,7 +95,7 @@ class TapTable(Model):
         counts = self.stops, self.times, self.counts
         return EarlierCounts.whole(counts, self.scales, gaussian=self.gaussian)
 
-    def consistent(self) -> NDArray[np.float64]:
+    def consistent(self) -> Floats:
         """Non-negative numbers per listed pair that agree with the margins, as far as the listed pairs can.
 
         The nearest table with the right total, then rows and columns scaled in turn (iterative proportional fitting).
@@ -132,10 +132,10 @@ class TapTable(Model):
         """The noisy histograms of which sums of all cells are known."""
         return self._histograms(self._own, self.keys)
 
-    def _histograms(self, week: EarlierCounts, pairs: NDArray[np.int64]) -> list[CellCounts]:
+    def _histograms(self, week: EarlierCounts, pairs: Ints) -> list[CellCounts]:
         hours = hour_of_bins(self.bins)
         stop, bin_ = np.divmod(pairs, self.bins.count)
-        sides: list[dict[Key, NDArray[np.int64]]] = [{"stop": np.arange(self.world.size)}, {}, {"stop": stop}]
+        sides: list[dict[Key, Ints]] = [{"stop": np.arange(self.world.size)}, {}, {"stop": stop}]
         if hours is not None:
             sides[1]["hour"], sides[2]["hour"] = hours, hours[bin_]
         weekdays = weekday_of_bins(self.bins)
@@ -173,12 +173,7 @@ class TapTable(Model):
         per_stop, per_time = self.margins()
         stop, bin_ = np.divmod(self.keys, self.bins.count)
 
-        def part(
-            stops: list[str | None],
-            times: list[str | None],
-            noisy: NDArray[np.int64],
-            fit: NDArray[np.float64],
-        ) -> pl.DataFrame:
+        def part(stops: list[str | None], times: list[str | None], noisy: Ints, fit: Floats) -> pl.DataFrame:
             return pl.DataFrame(
                 {
                     "stop_id": pl.Series(stops, dtype=pl.String),

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints
 from wayveil.synthesis.consistency import Consistency, consistent_counts, settle_visits
 from wayveil.synthesis.counted import KeptCounted
 from wayveil.synthesis.model import Model, PaidSize
@@ -25,9 +25,9 @@ FIRST_MONDAY = 4 * DAY
 class TreeLevel:
     """The kept nodes of one depth: their parents (index into the level above), symbols and noisy counts."""
 
-    parent: NDArray[np.int64]
-    symbol: NDArray[np.int32]
-    count: NDArray[np.int64]
+    parent: Ints
+    symbol: Int32s
+    count: Ints
     scale: Fraction
     threshold: int
 
@@ -78,7 +78,7 @@ class NoisyTree(Model):
         cells, values = level.symbol[order].astype(np.int64), level.count[order].astype(np.float64)
         return KeptCounted(cells, values, float(level.scale), level.threshold, every=place == 0)
 
-    def consistent(self) -> list[NDArray[np.float64]]:
+    def consistent(self) -> list[Floats]:
         """Non-negative counts in which no node has less than its children together, and none inside a visit more."""
         parents = [level.parent for level in self.levels]
         noisy = [level.count for level in self.levels]
@@ -98,11 +98,11 @@ class NoisyTree(Model):
         # Thinned trips are as many as were paid for, so the noisy counts are asked.
         return self._thinned([level.count.astype(np.float64) for level in self.levels[:1]])
 
-    def _thinned(self, counts: list[NDArray[np.float64]]) -> float:
+    def _thinned(self, counts: list[Floats]) -> float:
         first = float(counts[0].sum()) if counts else 0.0
         return 1.0 if self.size is None else min(self.size.trips / max(first, 1.0), 1.0)
 
-    def ending(self) -> list[NDArray[np.float64]]:
+    def ending(self) -> list[Floats]:
         """Return how many trips end at each node: what it has more than its children together."""
         counts = self.consistent()
         ending = [count.copy() for count in counts]
@@ -137,9 +137,7 @@ class NoisyTree(Model):
         """So many trips, or as many as the tree stands for."""
         return self.generate(seed, trips=trips)
 
-    def _paths(
-        self, depth: NDArray[np.int64], node: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _paths(self, depth: Ints, node: Ints) -> tuple[Int32s, Ints]:
         """The symbols on the way to the given nodes, one path each, written from their ends to their starts."""
         offsets = np.concatenate([[0], np.cumsum(depth + 1)]).astype(np.int64)
         symbol = np.empty(offsets[-1], np.int32)
@@ -150,13 +148,11 @@ class NoisyTree(Model):
         return symbol, offsets
 
     @abstractmethod
-    def decode(
-        self, symbol: NDArray[np.int32], offsets: NDArray[np.int64], rng: np.random.Generator
-    ) -> Trips:
+    def decode(self, symbol: Int32s, offsets: Ints, rng: np.random.Generator) -> Trips:
         """Trips from paths of symbols."""
 
     @abstractmethod
-    def symbol_columns(self, depth: int, symbol: NDArray[np.int32]) -> dict[str, pl.Series]:
+    def symbol_columns(self, depth: int, symbol: Int32s) -> dict[str, pl.Series]:
         """Return what the symbols of one level mean, as columns of the table."""
 
     def table(self) -> pl.DataFrame:
@@ -179,7 +175,7 @@ class NoisyTree(Model):
             )
         return pl.concat(rows)
 
-    def stop_ids(self, location: NDArray[np.int32]) -> pl.Series:
+    def stop_ids(self, location: Int32s) -> pl.Series:
         """Locations by the names that people use."""
         return pl.Series(self.world.ids[location].tolist(), dtype=pl.String)
 
@@ -188,18 +184,14 @@ class NoisyTree(Model):
 class PrefixTree(NoisyTree):
     """A tree over locations: sequences without times."""
 
-    def decode(
-        self, symbol: NDArray[np.int32], offsets: NDArray[np.int64], rng: np.random.Generator
-    ) -> Trips:
+    def decode(self, symbol: Int32s, offsets: Ints, rng: np.random.Generator) -> Trips:
         return Trips(symbol, offsets, self.world)
 
-    def symbol_columns(self, depth: int, symbol: NDArray[np.int32]) -> dict[str, pl.Series]:
+    def symbol_columns(self, depth: int, symbol: Int32s) -> dict[str, pl.Series]:
         return {"stop_id": self.stop_ids(symbol)}
 
 
-def times_within(
-    bins: TimeBins, bin_: NDArray[np.integer], offsets: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
+def times_within(bins: TimeBins, bin_: AnyInts, offsets: Ints, rng: np.random.Generator) -> Ints:
     """A moment inside each visit's bin, uniform, and in order within each trip."""
     start, end = bins.start[bin_], bins.end[bin_]
     moment = start + np.floor(rng.random(len(start)) * (end - start)).astype(np.int64)
@@ -210,12 +202,7 @@ def times_within(
 
 
 def timed_trips(
-    world: World,
-    bins: TimeBins,
-    location: NDArray[np.int32],
-    bin_: NDArray[np.integer],
-    offsets: NDArray[np.int64],
-    rng: np.random.Generator,
+    world: World, bins: TimeBins, location: Int32s, bin_: AnyInts, offsets: Ints, rng: np.random.Generator
 ) -> Trips:
     """Trips whose visits have a location and a time bin."""
     return Trips(location, offsets, world, time=times_within(bins, bin_, offsets, rng))
@@ -231,13 +218,11 @@ class TimedTree(NoisyTree):
     def first_stops(self) -> None:
         """A node stands for a stop at a time, and a stop for several nodes."""
 
-    def decode(
-        self, symbol: NDArray[np.int32], offsets: NDArray[np.int64], rng: np.random.Generator
-    ) -> Trips:
+    def decode(self, symbol: Int32s, offsets: Ints, rng: np.random.Generator) -> Trips:
         location, bin_ = np.divmod(symbol, self.bins.count)
         return timed_trips(self.world, self.bins, location, bin_, offsets, rng)
 
-    def symbol_columns(self, depth: int, symbol: NDArray[np.int32]) -> dict[str, pl.Series]:
+    def symbol_columns(self, depth: int, symbol: Int32s) -> dict[str, pl.Series]:
         location, bin_ = np.divmod(symbol, self.bins.count)
         labels = np.array(self.bins.labels)
         return {
@@ -266,14 +251,12 @@ class TaxonomyTree(NoisyTree):
     def width(self) -> int:
         return self.location_levels + 1 + self.time_levels + 1
 
-    def decode(
-        self, symbol: NDArray[np.int32], offsets: NDArray[np.int64], rng: np.random.Generator
-    ) -> Trips:
+    def decode(self, symbol: Int32s, offsets: Ints, rng: np.random.Generator) -> Trips:
         visits = symbol.reshape(-1, self.width)
         location, bin_ = visits[:, self.location_levels], visits[:, -1]
         return timed_trips(self.world, self.bins, location, bin_, offsets // self.width, rng)
 
-    def symbol_columns(self, depth: int, symbol: NDArray[np.int32]) -> dict[str, pl.Series]:
+    def symbol_columns(self, depth: int, symbol: Int32s) -> dict[str, pl.Series]:
         column = depth % self.width
         empty = pl.Series([None] * len(symbol), dtype=pl.String)
         if column == self.location_levels:
@@ -285,6 +268,6 @@ class TaxonomyTree(NoisyTree):
         return {"kind": kind(name, symbol), "stop_id": empty, "time_bin": empty}
 
 
-def kind(name: str, symbol: NDArray[np.int32]) -> pl.Series:
+def kind(name: str, symbol: Int32s) -> pl.Series:
     """Return the word for what every row is."""
     return pl.Series([name] * len(symbol), dtype=pl.String)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.errors import RefusedError
@@ -181,7 +180,7 @@ class Trie(Model):
             steps.append(WeightedSteps(symbols[first, : n - 2], symbols[first, n - 2], weight[first]))
         return steps
 
-    def ngrams(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    def ngrams(self, n: int) -> tuple[Ints, Floats] | None:
         """The n-grams of n places that were kept."""
         return self.grams.of_places(self.world.size) if n == self.grams.n else None
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Int32s, Ints, Mask
 from wayveil.synthesis.projection import round_keeping_total
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
@@ -49,7 +48,7 @@ class Walker:
     follow: Ints
     start: int
     end: int
-    back: NDArray[np.bool_]
+    back: Mask
 
     @classmethod
     def of(cls, steps: Sequence[WeightedSteps], start: Sequence[int], end: int) -> "Walker":
@@ -139,7 +138,7 @@ class Walker:
         hazard: Floats | None = None,
         *,
         budget: float | None = None,
-    ) -> tuple[NDArray[np.int32], Ints]:
+    ) -> tuple[Int32s, Ints]:
         """Symbols and offsets of about `trips` walks. First symbols are spread exactly by their weights.
 
         hazard   of the walks with 0, 1, 2, ... stops, the share that ends there: the end is then made more or less
@@ -159,7 +158,7 @@ class Walker:
         ending = _ending(self.first, self.symbol, total, self.end)
         stops = np.zeros(len(step), np.int64)
         walker = np.arange(len(step))
-        visits: list[tuple[Ints, NDArray[np.int32]]] = []
+        visits: list[tuple[Ints, Int32s]] = []
         for count in range(longest):
             goes_on = self.symbol[step] != self.end
             walker, step = walker[goes_on], step[goes_on]
@@ -207,7 +206,7 @@ def _positive(part: WeightedSteps) -> WeightedSteps:
     return WeightedSteps(part.context[keep], part.symbol[keep], part.weight[keep])
 
 
-def _back(part: WeightedSteps) -> NDArray[np.bool_]:
+def _back(part: WeightedSteps) -> Mask:
     if part.order < 2:
         return np.zeros(len(part.symbol), bool)
     return np.asarray((part.symbol == part.context[:, -2]) & (part.symbol != part.context[:, -1]))

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
@@ -30,7 +30,7 @@ SANITY_SHARE = 0.001
 DEFAULT_QUERIES = 40_000
 DEFAULT_MAX_LENGTH = 4
 
-Counts = NDArray[np.integer] | NDArray[np.float64]
+Counts = AnyInts | Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ class Workload:
     """Queries: row i asks for the first `lengths[i]` codes of `items[i]`; the rest of the row is -1."""
 
     name: str
-    items: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    items: Ints
+    lengths: Ints
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -75,7 +75,7 @@ def nonempty_workload(
     return Workload("non-empty", rows, lengths)
 
 
-def distinct_places(sizes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def distinct_places(sizes: Ints, count: int, rng: np.random.Generator) -> Ints:
     """For each size n, a uniform choice of `count` of 0..n-1, ascending (Floyd's method, one column per
     round).
     """
@@ -88,7 +88,7 @@ def distinct_places(sizes: NDArray[np.int64], count: int, rng: np.random.Generat
     return np.sort(chosen, axis=1)
 
 
-def relative_errors(true: Counts, private: Counts, sanity: float) -> NDArray[np.float64]:
+def relative_errors(true: Counts, private: Counts, sanity: float) -> Floats:
     """|private - true| / max(true, sanity), one per answer."""
     truth = np.asarray(true, np.float64)
     return np.asarray(np.abs(private - truth) / np.maximum(truth, sanity))
@@ -132,7 +132,7 @@ class CountQueryError(Figures):
         )
         self.true = self.answers(raw)
 
-    def answers(self, trips: Trips) -> list[NDArray[np.int64]]:
+    def answers(self, trips: Trips) -> list[Ints]:
         """The answers of one set of trips, one array per workload."""
         postings = Postings.of(trips, self.items)
         return [
@@ -208,7 +208,7 @@ class RangeCounts(Figures):
         self.during = hour < hours[:, None] if self.timed else np.ones((boxes, 1), bool)
         self.true = self.answers(raw)
 
-    def _boxes(self, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _boxes(self, count: int, rng: np.random.Generator) -> Mask:
         """Which stops each box holds."""
         inside = np.ones((count, self.network.size), bool)
         for axis in (self.network.lat, self.network.lon):
@@ -218,7 +218,7 @@ class RangeCounts(Figures):
             inside &= (axis >= start[:, None]) & (axis <= (start + width)[:, None])
         return inside
 
-    def answers(self, trips: Trips) -> NDArray[np.int64]:
+    def answers(self, trips: Trips) -> Ints:
         """The visits in every box."""
         counts = visits_per_stop_and_hour(trips, timed=self.timed)
         # Whole numbers far below 2^53, so that floating-point products are exact, and much faster.
@@ -235,7 +235,7 @@ class RangeCounts(Figures):
         return [Measure("range_error", label, float(errors.mean()))]
 
 
-def visits_per_stop_and_hour(trips: Trips, *, timed: bool) -> NDArray[np.int64]:
+def visits_per_stop_and_hour(trips: Trips, *, timed: bool) -> Ints:
     """Visits as a table of stops by hours of the day; one column if `timed` is false."""
     size = trips.world.size
     if not timed or trips.time is None:

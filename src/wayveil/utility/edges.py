@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Int32s, Ints
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import relative_errors, sanity_bound
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
@@ -19,22 +19,22 @@ _DENSE_PAIRS = 40_000_000  # 320 MB of counters; larger worlds are grouped inste
 class EdgeFlows:
     """Moves between consecutive visits, ascending by source and target: `count` > 0 trips made each."""
 
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    count: NDArray[np.int64]
+    source: Int32s
+    target: Int32s
+    count: Ints
     size: int
 
     @property
-    def keys(self) -> NDArray[np.int64]:
+    def keys(self) -> Ints:
         """One ascending number per pair."""
         return self.source * np.int64(self.size) + self.target
 
     @property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> Ints:
         """Where the pairs of every source begin, and one past the last: for `place_of`."""
         return np.searchsorted(self.source, np.arange(self.size + 1))
 
-    def at(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    def at(self, keys: Ints) -> Ints:
         """The counts of these pairs, 0 where nobody moved."""
         out = np.zeros(len(keys), np.int64)
         place = np.searchsorted(self.keys, keys)
@@ -56,7 +56,7 @@ def edge_flows(trips: Trips) -> EdgeFlows:
     return EdgeFlows((keys // size).astype(np.int32), (keys % size).astype(np.int32), count, size)
 
 
-def _group_moves(trips: Trips, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _group_moves(trips: Trips, size: int) -> tuple[Ints, Ints]:
     inside = np.ones(max(trips.visits - 1, 0), bool)
     last = trips.offsets[1:-1] - 1
     inside[last[(last >= 0) & (last < len(inside))]] = False
@@ -66,7 +66,7 @@ def _group_moves(trips: Trips, size: int) -> tuple[NDArray[np.int64], NDArray[np
 
 
 @njit(cache=True)
-def _count_moves(location: NDArray[np.int32], offsets: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _count_moves(location: Int32s, offsets: Ints, size: int) -> Ints:
     dense = np.zeros(size * size, np.int64)
     for trip in range(len(offsets) - 1):
         for visit in range(offsets[trip] + 1, offsets[trip + 1]):
@@ -75,7 +75,7 @@ def _count_moves(location: NDArray[np.int32], offsets: NDArray[np.int64], size: 
 
 
 @njit(cache=True)
-def place_of(first: NDArray[np.int64], target: NDArray[np.int32], here: int, there: int) -> int:
+def place_of(first: Ints, target: Int32s, here: int, there: int) -> int:
     """The position of a pair among ascending pairs, -1 if it is not there."""
     low, high = first[here], first[here + 1]
     beyond = high

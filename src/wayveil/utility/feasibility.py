@@ -2,8 +2,8 @@
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import EdgeFlows, edge_flows, place_of
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
@@ -31,7 +31,7 @@ def too_fast_share(flows: EdgeFlows, trips: Trips, network: Network) -> float:
     return float(fast / flows.count.sum())
 
 
-def fastest_seconds(flows: EdgeFlows, network: Network) -> NDArray[np.float64]:
+def fastest_seconds(flows: EdgeFlows, network: Network) -> Floats:
     """Least travel time of every pair of stops that has a flow; infinite where there is no way."""
     seconds = np.empty(len(flows.count))
     sources, first = np.unique(flows.source, return_index=True)
@@ -46,12 +46,7 @@ def fastest_seconds(flows: EdgeFlows, network: Network) -> NDArray[np.float64]:
 
 @njit(cache=True)
 def _count_fast(
-    location: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    time: NDArray[np.int64],
-    first: NDArray[np.int64],
-    target: NDArray[np.int32],
-    fastest: NDArray[np.float64],
+    location: Int32s, offsets: Ints, time: Ints, first: Ints, target: Int32s, fastest: Floats
 ) -> int:
     """Moves below the time of their pair; every move has one."""
     count = 0
@@ -89,7 +84,7 @@ class Feasibility(Figures):
         return measures
 
 
-def replayed(trips: Trips, model: EdgeFlows) -> NDArray[np.float64]:
+def replayed(trips: Trips, model: EdgeFlows) -> Floats:
     """Share of the moves that the model allows, for every trip that moves."""
     known = _known_moves(trips.location, trips.offsets, model.first, model.target)
     moving = trips.lengths > 1
@@ -97,12 +92,7 @@ def replayed(trips: Trips, model: EdgeFlows) -> NDArray[np.float64]:
 
 
 @njit(cache=True)
-def _known_moves(
-    location: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    first: NDArray[np.int64],
-    target: NDArray[np.int32],
-) -> NDArray[np.int64]:
+def _known_moves(location: Int32s, offsets: Ints, first: Ints, target: Int32s) -> Ints:
     known = np.zeros(len(offsets) - 1, np.int64)
     for trip in range(len(known)):
         for visit in range(offsets[trip] + 1, offsets[trip + 1]):

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.trips.tracks import Tracks, public_box
 from wayveil.trips.trips import Trips
@@ -62,7 +63,7 @@ class GpsFigures(Figures):
         self.spans = self._spans(self.seen)
         self.histograms = [buckets(own, own) for own in self.spans]
 
-    def _coverage(self, seen: "PlacedVisits") -> NDArray[np.int64]:
+    def _coverage(self, seen: "PlacedVisits") -> Ints:
         cells = COVERAGE.cells_at(seen.lat, seen.lon, self.seen.box)
         return np.bincount(cells[seen.location], minlength=COVERAGE.size)
 
@@ -70,7 +71,7 @@ class GpsFigures(Figures):
         cells = COARSE.cells_at(seen.lat, seen.lon, self.seen.box)
         return Trips(cells[seen.location], seen.offsets, COARSE.world()).merged()
 
-    def _spans(self, seen: "PlacedVisits") -> list[NDArray[np.float64]]:
+    def _spans(self, seen: "PlacedVisits") -> list[Floats]:
         """Diameters and lengths in metres, one per trip with a visit."""
         middle = self.seen.box
         origin = ((middle.south + middle.north) / 2, (middle.west + middle.east) / 2)
@@ -135,10 +136,10 @@ class GpsFigures(Figures):
 class PlacedVisits:
     """Trips or tracks alike: visit k is at `lat, lon[location[k]]`."""
 
-    lat: NDArray[np.float64]
-    lon: NDArray[np.float64]
-    location: NDArray[np.int32]
-    offsets: NDArray[np.int64]
+    lat: Floats
+    lon: Floats
+    location: Int32s
+    offsets: Ints
     box: BoundingBox
 
     @classmethod
@@ -155,9 +156,9 @@ class PlacedVisits:
 class Circles:
     """Circles on the globe, radii in metres."""
 
-    lat: NDArray[np.float64]
-    lon: NDArray[np.float64]
-    radius: NDArray[np.float64]
+    lat: Floats
+    lon: Floats
+    radius: Floats
 
     @classmethod
     def drawn(cls, box: BoundingBox, count: int, rng: np.random.Generator) -> "Circles":
@@ -166,7 +167,7 @@ class Circles:
         lat, lon = rng.uniform(box.south, box.north, count), rng.uniform(box.west, box.east, count)
         return cls(lat, lon, rng.uniform(0.02, 0.25, count) * diagonal)
 
-    def contain(self, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def contain(self, lat: Floats, lon: Floats) -> Mask:
         """Which points (columns) lie in which circles (rows)."""
         inside = np.empty((len(self.lat), len(lat)), bool)
         # As points on a ball of radius one: within a circle if the product with its centre is large enough.
@@ -177,23 +178,23 @@ class Circles:
         return inside
 
 
-def _on_ball(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.float64]:
+def _on_ball(lat: Floats, lon: Floats) -> Floats:
     up, east = np.radians(lat), np.radians(lon)
     flat = np.cos(up)
     return np.column_stack([flat * np.cos(east), flat * np.sin(east), np.sin(up)])
 
 
-def circles(network: Network, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def circles(network: Network, count: int, rng: np.random.Generator) -> Mask:
     """Which stops lie in each of `count` circles in the box of a network."""
     return Circles.drawn(public_box(network), count, rng).contain(network.lat, network.lon)
 
 
-def trips_through(trips: Trips, regions: NDArray[np.bool_]) -> NDArray[np.int64]:
+def trips_through(trips: Trips, regions: Mask) -> Ints:
     """Return how many trips have a visit in each region, given as which stops lie in it."""
     return trips_in_regions(PlacedVisits.of(trips), regions)
 
 
-def trips_in_regions(seen: PlacedVisits, regions: NDArray[np.bool_]) -> NDArray[np.int64]:
+def trips_in_regions(seen: PlacedVisits, regions: Mask) -> Ints:
     """Return the same of anything seen: a trip is the union of the bit sets of its places."""
     words, size = -(-len(regions) // 64), len(seen.lat)
     padded = np.zeros((words * 64, size), bool)
@@ -202,7 +203,7 @@ def trips_in_regions(seen: PlacedVisits, regions: NDArray[np.bool_]) -> NDArray[
     return _trips_in_sets(seen.location, seen.offsets, sets.view(np.uint64)[:, :, 0])[: len(regions)]
 
 
-def buckets(values: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np.int64]:
+def buckets(values: Floats, raw: Floats) -> Ints:
     """Twenty equal buckets from 0 to the largest raw value; what lies beyond it counts in the last."""
     top = max(float(raw.max(initial=0)), 1e-9)
     place = np.minimum(values / top * BUCKETS, BUCKETS - 1).astype(np.int64)
@@ -210,9 +211,7 @@ def buckets(values: NDArray[np.float64], raw: NDArray[np.float64]) -> NDArray[np
 
 
 @njit(cache=True)
-def _trips_in_sets(
-    location: NDArray[np.int32], offsets: NDArray[np.int64], sets: NDArray[np.uint64]
-) -> NDArray[np.int64]:
+def _trips_in_sets(location: Int32s, offsets: Ints, sets: NDArray[np.uint64]) -> Ints:
     words = sets.shape[1]
     counts = np.zeros(words * 64, np.int64)
     union = np.empty(words, np.uint64)
@@ -229,12 +228,7 @@ def _trips_in_sets(
 
 
 @njit(cache=True)
-def extents(
-    location: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    east: NDArray[np.float64],
-    north: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def extents(location: Int32s, offsets: Ints, east: Floats, north: Floats) -> tuple[Floats, Floats]:
     """Per trip, in the unit of the coordinates: the largest distance between two visits, and the way along."""
     count = len(offsets) - 1
     diameter, length = np.zeros(count), np.zeros(count)

@@ -7,9 +7,8 @@ a raw trip's n-grams it can replay, and what its nodes answer to count queries.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import GramCounts, gram_counts, match_grams, window_starts
 from wayveil.utility.count_queries import relative_errors
@@ -85,9 +84,9 @@ class ModelNgrams:
             judged += int(np.count_nonzero(sizes))
         return weight / max(judged, 1)
 
-    def score(self, grams: NDArray[np.integer]) -> ModelScore:
+    def score(self, grams: AnyInts) -> ModelScore:
         """Distinct n-grams, one row of n locations each, as a model holds them."""
-        own: NDArray[np.int32] = np.unique(np.asarray(grams, np.int32).reshape(-1, self.n), axis=0)
+        own: Int32s = np.unique(np.asarray(grams, np.int32).reshape(-1, self.n), axis=0)
         held = GramCounts(own, np.ones(len(own), np.int64))
         hit = match_grams(held, self.grams) > 0
         true = int(np.count_nonzero(hit))
@@ -111,7 +110,7 @@ class ModelNgrams:
 
 
 def trie_answers(
-    queries: SubsequenceError, grams: NDArray[np.integer], count: Floats, *, leaves_only: bool = False
+    queries: SubsequenceError, grams: AnyInts, count: Floats, *, leaves_only: bool = False
 ) -> list[Floats]:
     """Answer workloads from a trie of n-grams: the counts of all n-grams that begin with the query.
 
@@ -132,7 +131,7 @@ def trie_answers(
 
 def trie_errors(
     queries: SubsequenceError,
-    grams: NDArray[np.integer],
+    grams: AnyInts,
     count: Floats,
     *,
     leaves_only: bool = False,
@@ -154,7 +153,7 @@ def trie_errors(
     ]
 
 
-def _sums_at(prefixes: NDArray[np.integer], count: Floats, asked: Ints) -> Floats:
+def _sums_at(prefixes: AnyInts, count: Floats, asked: Ints) -> Floats:
     """The sum of the counts of the rows that equal each asked one."""
     known, place = np.unique(prefixes.astype(np.int32), axis=0, return_inverse=True)
     sums = np.bincount(place.ravel(), count, len(known))

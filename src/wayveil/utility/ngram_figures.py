@@ -14,8 +14,8 @@ answer other than 0; so queries drawn from raw trips stand beside the uniform on
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import GramCounts, align, gram_counts
@@ -89,7 +89,7 @@ def confusion(raw: GramCounts, private: GramCounts, universe: NgramUniverse) -> 
     )
 
 
-def total_variation(counts: NDArray[np.int64]) -> float:
+def total_variation(counts: Ints) -> float:
     """Half the L1 distance of two normalised columns of counts; 1 if only one of them is empty."""
     sums = counts.sum(axis=0)
     if np.any(sums == 0):
@@ -188,7 +188,7 @@ class SubsequenceError(Figures):
         self.trie = WindowTrie.of(np.concatenate(padded), np.concatenate([w.lengths for _, w in self.works]))
         self.true = self.answers(raw)
 
-    def answers(self, trips: Trips) -> list[NDArray[np.int64]]:
+    def answers(self, trips: Trips) -> list[Ints]:
         """The answers of one set of trips, one array per workload."""
         borders = np.cumsum([len(work) for _, work in self.works])[:-1]
         counted = self.trie.occurrences(trips) if self.occurrences else self.trie.trips_containing(trips)

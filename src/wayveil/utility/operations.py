@@ -9,8 +9,8 @@ release of trips gives up for answering everything at once.
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.noise import discrete_laplace
 from wayveil.trips.trips import Trips
@@ -29,7 +29,7 @@ PATTERNS = 100
 PLAIN_LENGTH = 20  # stops of a trip that the plain mechanism counts where a trip adds to many cells
 _HOURS = 24
 
-Answers = dict[str, NDArray[np.float64]]
+Answers = dict[str, Floats]
 
 
 class Operations(Figures):
@@ -61,7 +61,7 @@ class Operations(Figures):
         """One array of counts per question; of time, not a number where the trips carry none."""
         size = self.raw.world.size
         place = trips.location if self.taps else trips.origins()[trips.lengths > 0]
-        found: dict[str, NDArray[np.integer] | NDArray[np.float64]] = {
+        found: dict[str, AnyInts | Floats] = {
             "total": np.array([len(place)]),
             "stop": np.bincount(place, minlength=size),
         }
@@ -77,7 +77,7 @@ class Operations(Figures):
             found["route"] = route_flows(trips, self.network)
         return {key: np.asarray(values, np.float64) for key, values in found.items()}
 
-    def _hours(self, trips: Trips) -> NDArray[np.int64]:
+    def _hours(self, trips: Trips) -> Ints:
         bins = TimeBins.hour_of_day()
         if self.taps and trips.time is not None:
             return bins.bin_of(trips.time).astype(np.int64)
@@ -133,12 +133,12 @@ class Operations(Figures):
         return measures
 
 
-def _extreme(counts: NDArray[np.float64], side: str, top: int) -> NDArray[np.int64]:
+def _extreme(counts: Floats, side: str, top: int) -> Ints:
     """Positions of the largest or the smallest counts; ties go to the lower position. Zero is never `most`."""
     return busiest(counts, top) if side == "most" else np.argsort(counts, kind="stable")[:top]
 
 
-def route_flows(trips: Trips, network: Network) -> NDArray[np.float64]:
+def route_flows(trips: Trips, network: Network) -> Floats:
     """Moves on the edges of each route; an edge with several routes counts for each in equal parts."""
     flows = edge_flows(trips)
     edge = network.edge_index(flows.source, flows.target)

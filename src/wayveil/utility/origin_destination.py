@@ -9,8 +9,8 @@ without the optional package it refuses.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.progress import track
 from wayveil.trips.tracks import public_box
@@ -35,16 +35,14 @@ class DegreeGrid:
         """Number of cells."""
         return self.side * self.side
 
-    def cells(self, network: Network) -> NDArray[np.int32]:
+    def cells(self, network: Network) -> Int32s:
         """The cell of each stop; stops on the outer border belong to the outer cells."""
         return self.cells_at(network.lat, network.lon, public_box(network))
 
-    def cells_at(
-        self, lat: NDArray[np.float64], lon: NDArray[np.float64], box: BoundingBox
-    ) -> NDArray[np.int32]:
+    def cells_at(self, lat: Floats, lon: Floats, box: BoundingBox) -> Int32s:
         """The cell of each point of a box."""
 
-        def steps(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.int32]:
+        def steps(values: Floats, low: float, high: float) -> Int32s:
             return np.clip((values - low) / (high - low) * self.side, 0, self.side - 1).astype(np.int32)
 
         return steps(lat, box.south, box.north) * np.int32(self.side) + steps(lon, box.west, box.east)
@@ -62,7 +60,7 @@ MOST_PAIRS = 2_000
 ZONE_SIDE = 6
 
 
-def earth_movers_distance(left: Counts, right: Counts, cost: NDArray[np.float64]) -> float:
+def earth_movers_distance(left: Counts, right: Counts, cost: Floats) -> float:
     """The least mean cost of moving one histogram onto another; both are normalised."""
     try:
         import ot
@@ -77,13 +75,13 @@ def earth_movers_distance(left: Counts, right: Counts, cost: NDArray[np.float64]
     return float(value)
 
 
-def od_pairs(trips: Trips) -> NDArray[np.int64]:
+def od_pairs(trips: Trips) -> Ints:
     """One number per trip with a visit: origin x size + destination."""
     filled = trips.lengths > 0
     return (trips.origins() * np.int64(trips.world.size) + trips.destinations())[filled]
 
 
-def start_bins(trips: Trips, bins: TimeBins) -> NDArray[np.int32]:
+def start_bins(trips: Trips, bins: TimeBins) -> Int32s:
     """The bin in which each trip with a visit sets out; trips without times are refused."""
     if trips.time is None and trips.visits:
         raise ParameterError("these trips carry no times")
@@ -91,9 +89,7 @@ def start_bins(trips: Trips, bins: TimeBins) -> NDArray[np.int32]:
     return bins.bin_of(np.empty(0, np.int64) if trips.time is None else trips.time[first])
 
 
-def sample_pairs(
-    pairs: NDArray[np.int64], most: int, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def sample_pairs(pairs: Ints, most: int, seed: int) -> tuple[Ints, Ints]:
     """Distinct pairs and their counts; of a sample of `most` trips if there are more than that many."""
     distinct, count = np.unique(pairs, return_counts=True)
     if len(distinct) > most:
@@ -124,7 +120,7 @@ class OriginDestinationDistance(Figures):
             2 * float(haversine(corners.south, corners.west, corners.north, corners.east)) if corners else 0.0
         )
 
-    def distance(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[float, int]:
+    def distance(self, left: Ints, right: Ints) -> tuple[float, int]:
         """Metres between two sets of pairs, and the number of raw trips that stand for the left one."""
         a, weight_a = sample_pairs(left, self.most, self.seed)
         if len(right) == 0:
@@ -132,7 +128,7 @@ class OriginDestinationDistance(Figures):
         b, weight_b = sample_pairs(right, self.most, self.seed)
         return earth_movers_distance(weight_a, weight_b, self._cost(a, b)), int(weight_a.sum())
 
-    def _cost(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _cost(self, a: Ints, b: Ints) -> Floats:
         lat, lon = self.network.lat, self.network.lon
         ends = [np.divmod(side, self.network.size) for side in (a, b)]
         return np.asarray(
@@ -154,7 +150,7 @@ class OriginDestinationDistance(Figures):
             measures.append(Measure("od_emd_by_hour", label, mean))
         return measures
 
-    def _by_hour(self, private: Trips, pairs: NDArray[np.int64], own: NDArray[np.int32]) -> tuple[float, int]:
+    def _by_hour(self, private: Trips, pairs: Ints, own: Int32s) -> tuple[float, int]:
         timed = private.time is not None or private.visits == 0
         hours = start_bins(private, self.bins) if timed else np.zeros(len(pairs), np.int32)
         values, weights, used = [], [], 0
@@ -187,7 +183,7 @@ class ZonePairs(Figures):
         self.label = "locations" if network is None else f"zones of a {side} x {side} grid"
         self.pairs = self.zone_pairs(raw)
 
-    def zone_pairs(self, trips: Trips) -> NDArray[np.int64]:
+    def zone_pairs(self, trips: Trips) -> Ints:
         """One number per trip with a visit."""
         origin, destination = np.divmod(od_pairs(trips), trips.world.size)
         return self.zone[origin] * np.int64(self.raw.world.size) + self.zone[destination]
@@ -198,7 +194,7 @@ class ZonePairs(Figures):
         return [Measure("od_zone_jsd", f"Jensen-Shannon divergence of pairs of {self.label} (bits)", value)]
 
 
-def divergence_of_samples(left: NDArray[np.integer], right: NDArray[np.integer]) -> float:
+def divergence_of_samples(left: AnyInts, right: AnyInts) -> float:
     """Jensen-Shannon divergence of the values of two samples."""
     _, place = np.unique(np.concatenate([left, right]), return_inverse=True)
     size = int(place.max(initial=0)) + 1

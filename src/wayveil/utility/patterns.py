@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints, Mask
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts, window_starts
 from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
@@ -36,7 +37,7 @@ def top_contiguous_patterns(
     their pairs reach the support of the best `count` so far.
     """
     best: Ranked = []
-    frequent: NDArray[np.bool_] | None = None
+    frequent: Mask | None = None
     for length in range(min_length, max_length + 1):
         starts = window_starts(trips, length)
         if frequent is not None:
@@ -60,7 +61,7 @@ def ranked(patterns: Ranked, count: int) -> Ranked:
     return sorted(patterns, key=lambda one: (-one[1], len(one[0]), one[0]))[:count]
 
 
-def supports(trips: Trips, patterns: list[Pattern], *, gapped: bool) -> NDArray[np.int64]:
+def supports(trips: Trips, patterns: list[Pattern], *, gapped: bool) -> Ints:
     """Return how many trips have each pattern."""
     if not patterns:
         return np.empty(0, np.int64)
@@ -78,7 +79,7 @@ def f1_of_sets(true: list[Pattern], private: list[Pattern]) -> float:
     return 2 * len(set(true) & set(private)) / max(len(true) + len(private), 1)
 
 
-def support_error(true: NDArray[np.int64], private: NDArray[np.int64]) -> float:
+def support_error(true: Ints, private: Ints) -> float:
     """Mean of |private - true| / true over the true patterns, whose support is never 0."""
     return float(np.mean(np.abs(private - true) / true)) if len(true) else 0.0
 
@@ -158,7 +159,7 @@ def top_itemsets(
     return best
 
 
-def itemset_supports(trips: Trips, sets: list[tuple[int, ...]]) -> NDArray[np.int64]:
+def itemset_supports(trips: Trips, sets: list[tuple[int, ...]]) -> Ints:
     """Return how many trips have each set."""
     place, _, bits = _bit_rows(trips)
     row = {int(one): at for at, one in enumerate(place)}
@@ -169,7 +170,7 @@ def itemset_supports(trips: Trips, sets: list[tuple[int, ...]]) -> NDArray[np.in
     return found
 
 
-def _bit_rows(trips: Trips) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+def _bit_rows(trips: Trips) -> tuple[Ints, Ints, NDArray[np.uint64]]:
     """Visited places, most frequent first; the trips of each; and these trips as bits."""
     trip = trips.trip_of_visit()
     key = np.unique(trips.location.astype(np.int64) * max(len(trips), 1) + trip)
@@ -184,12 +185,7 @@ def _bit_rows(trips: Trips) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArr
 
 
 def _grow(
-    place: NDArray[np.int64],
-    support: NDArray[np.int64],
-    bits: NDArray[np.uint64],
-    count: int,
-    min_size: int,
-    max_size: int,
+    place: Ints, support: Ints, bits: NDArray[np.uint64], count: int, min_size: int, max_size: int
 ) -> Ranked:
     """Depth first, each set extended by places that come later; a set below the best `count` is not extended."""
     best: Ranked = [((int(one),), int(much)) for one, much in zip(place, support, strict=True)]

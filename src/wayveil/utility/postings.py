@@ -13,8 +13,8 @@ from os import cpu_count
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Ints
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import TimeBins
@@ -33,7 +33,7 @@ class Items:
         """Number of items."""
         return self.world.size * (1 if self.bins is None else self.bins.count)
 
-    def of(self, trips: Trips) -> NDArray[np.integer]:
+    def of(self, trips: Trips) -> AnyInts:
         """The item of every visit; -1 outside all bins (only bins that do not repeat leave a moment out)."""
         if self.bins is None:
             return trips.location
@@ -54,8 +54,8 @@ class Postings:
     shift`.
     """
 
-    keys: NDArray[np.integer]
-    starts: NDArray[np.int64]
+    keys: AnyInts
+    starts: Ints
     shift: int
 
     @classmethod
@@ -70,9 +70,7 @@ class Postings:
         _fill(codes, trips.offsets, starts[:-1].copy(), shift, keys)
         return cls(keys, starts, shift)
 
-    def trips_containing(
-        self, queries: NDArray[np.int64], lengths: NDArray[np.int64], *, unordered: bool = False
-    ) -> NDArray[np.int64]:
+    def trips_containing(self, queries: Ints, lengths: Ints, *, unordered: bool = False) -> Ints:
         """For each row (its first `lengths` items): the number of trips that contain it.
 
         Ordered: the items occur in this order, gaps allowed, each at a visit of its own, so that [a, a] needs
@@ -84,9 +82,7 @@ class Postings:
         lengths = (queries >= 0).sum(axis=1)
         return self._count(queries, lengths, unordered)[place.ravel()]
 
-    def _count(
-        self, queries: NDArray[np.int64], lengths: NDArray[np.int64], unordered: bool
-    ) -> NDArray[np.int64]:
+    def _count(self, queries: Ints, lengths: Ints, unordered: bool) -> Ints:
         out = np.zeros(len(queries), np.int64)
         steps = [slice(i, i + _QUERIES_PER_STEP) for i in range(0, len(queries), _QUERIES_PER_STEP)]
 
@@ -99,7 +95,7 @@ class Postings:
 
 
 @njit(cache=True)
-def _list_starts(codes: NDArray[np.integer], size: int) -> NDArray[np.int64]:
+def _list_starts(codes: AnyInts, size: int) -> Ints:
     starts = np.zeros(size + 1, np.int64)
     for code in codes:
         if code >= 0:
@@ -110,13 +106,7 @@ def _list_starts(codes: NDArray[np.integer], size: int) -> NDArray[np.int64]:
 
 
 @njit(cache=True)
-def _fill(
-    codes: NDArray[np.integer],
-    offsets: NDArray[np.int64],
-    free: NDArray[np.int64],
-    shift: int,
-    keys: NDArray[np.integer],
-) -> None:
+def _fill(codes: AnyInts, offsets: Ints, free: Ints, shift: int, keys: AnyInts) -> None:
     for trip in range(len(offsets) - 1):
         for visit in range(offsets[trip], offsets[trip + 1]):
             code = codes[visit]
@@ -126,7 +116,7 @@ def _fill(
 
 
 @njit(cache=True, nogil=True)
-def _seek(keys: NDArray[np.integer], low: int, end: int, target: int) -> int:
+def _seek(keys: AnyInts, low: int, end: int, target: int) -> int:
     """First position in low..end whose key is at least `target`, by steps that double and then halve."""
     if low >= end or keys[low] >= target:
         return low
@@ -147,13 +137,7 @@ def _seek(keys: NDArray[np.integer], low: int, end: int, target: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _answer(
-    keys: NDArray[np.integer],
-    starts: NDArray[np.int64],
-    shift: int,
-    queries: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    unordered: bool,
-    out: NDArray[np.int64],
+    keys: AnyInts, starts: Ints, shift: int, queries: Ints, lengths: Ints, unordered: bool, out: Ints
 ) -> None:
     width = queries.shape[1]
     at = np.empty(width, np.int64)
@@ -192,9 +176,7 @@ def _answer(
 
 
 @njit(cache=True, nogil=True)
-def _in_order(
-    keys: NDArray[np.integer], at: NDArray[np.int64], end: NDArray[np.int64], length: int, beyond: int
-) -> bool:
+def _in_order(keys: AnyInts, at: Ints, end: Ints, length: int, beyond: int) -> bool:
     """Tell whether a trip (its keys end before `beyond`) has the items in order: each takes its earliest visit."""
     last = -1
     for j in range(length):

@@ -15,8 +15,8 @@ from heapq import heappop, heappush, heappushpop
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Int32s, Ints
 from wayveil.trips.trips import Trips
 
 Pattern = tuple[int, ...]
@@ -26,8 +26,8 @@ Pattern = tuple[int, ...]
 class _Projection:
     """The visits at which the earliest match of a pattern ends, one per trip that has it."""
 
-    visit: NDArray[np.int64]
-    end: NDArray[np.int64]
+    visit: Ints
+    end: Ints
 
 
 def top_gapped_patterns(
@@ -74,7 +74,7 @@ def top_gapped_patterns(
 
 
 @njit(cache=True)
-def trips_per_stop(location: NDArray[np.int32], offsets: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def trips_per_stop(location: Int32s, offsets: Ints, size: int) -> Ints:
     """Return how many trips visit each stop at least once."""
     counts = np.zeros(size, np.int64)
     seen = np.full(size, -1, np.int64)
@@ -88,9 +88,7 @@ def trips_per_stop(location: NDArray[np.int32], offsets: NDArray[np.int64], size
 
 
 @njit(cache=True)
-def _extensions(
-    location: NDArray[np.int32], visit: NDArray[np.int64], end: NDArray[np.int64], size: int
-) -> NDArray[np.int64]:
+def _extensions(location: Int32s, visit: Ints, end: Ints, size: int) -> Ints:
     """For each stop: how many of the trips visit it after the match."""
     counts = np.zeros(size, np.int64)
     seen = np.full(size, -1, np.int64)
@@ -104,9 +102,7 @@ def _extensions(
 
 
 @njit(cache=True)
-def _project(
-    location: NDArray[np.int32], visit: NDArray[np.int64], end: NDArray[np.int64], stop: int, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _project(location: Int32s, visit: Ints, end: Ints, stop: int, count: int) -> tuple[Ints, Ints]:
     """The matches that go on to `stop`, at its earliest visit."""
     new_visit, new_end = np.empty(count, np.int64), np.empty(count, np.int64)
     found = 0
@@ -125,12 +121,12 @@ class WindowTrie:
     `symbol`; `end[i]` is the node of query i.
     """
 
-    first: NDArray[np.int64]
-    symbol: NDArray[np.int64]
-    end: NDArray[np.int64]
+    first: Ints
+    symbol: Ints
+    end: Ints
 
     @classmethod
-    def of(cls, items: NDArray[np.int64], lengths: NDArray[np.int64]) -> "WindowTrie":
+    def of(cls, items: Ints, lengths: Ints) -> "WindowTrie":
         """All queries: row i is the first `lengths[i]` symbols of `items[i]`."""
         width = int(lengths.max(initial=0))
         node = np.zeros(len(lengths), np.int64)
@@ -148,15 +144,15 @@ class WindowTrie:
         first = np.concatenate([[1], 1 + np.cumsum(children)]).astype(np.int64)
         return cls(first, np.concatenate(symbols), node)
 
-    def trips_containing(self, trips: Trips) -> NDArray[np.int64]:
+    def trips_containing(self, trips: Trips) -> Ints:
         """For each query: the number of trips that have its stops one right after the other."""
         return self._counted(trips, once=True)
 
-    def occurrences(self, trips: Trips) -> NDArray[np.int64]:
+    def occurrences(self, trips: Trips) -> Ints:
         """For each query: how often its stops come one right after the other, however often in one trip."""
         return self._counted(trips, once=False)
 
-    def _counted(self, trips: Trips, *, once: bool) -> NDArray[np.int64]:
+    def _counted(self, trips: Trips, *, once: bool) -> Ints:
         root = np.full(trips.world.size, -1, np.int64)
         tops = slice(self.first[0], self.first[1])
         known = self.symbol[tops] < trips.world.size
@@ -167,14 +163,7 @@ class WindowTrie:
 
 
 @njit(cache=True)
-def _walk(
-    location: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    first: NDArray[np.int64],
-    symbol: NDArray[np.int64],
-    root: NDArray[np.int64],
-    once: bool,
-) -> NDArray[np.int64]:
+def _walk(location: Int32s, offsets: Ints, first: Ints, symbol: Ints, root: Ints, once: bool) -> Ints:
     counts = np.zeros(len(symbol), np.int64)
     last_trip = np.full(len(symbol), -1, np.int64)
     for trip in range(len(offsets) - 1):

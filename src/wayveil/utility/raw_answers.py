@@ -17,6 +17,7 @@ from wayveil.answers.trip_periods import Period
 from wayveil.answers.trip_questions import count_cells
 from wayveil.answers.trip_tables import make_table
 from wayveil.answers.visit_counts import network_of, route_boardings
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.synthesis.estimates import Runs, Visits, count_runs, count_visits
 from wayveil.trips.trips import Trips
@@ -34,7 +35,7 @@ class RawAnswers:
     """
 
     raw: Trips
-    routes: NDArray[np.float64] | None = None
+    routes: Floats | None = None
     bits: Bits | None = None
 
     def __call__(self, release: JudgedRelease, asked: Asked, *, anyway: bool = False) -> Answer:
@@ -107,12 +108,12 @@ class RawAnswers:
             )
             place = np.arange(len(grams))
 
-            def count(trips: Trips) -> NDArray[np.float64]:
+            def count(trips: Trips) -> Floats:
                 return count_runs(Runs(grams), trips)
         else:
             place = _cells(shown, world.index_of(shown["stop_id"]) if "stop_id" in shown.columns else None)
 
-            def count(trips: Trips) -> NDArray[np.float64]:
+            def count(trips: Trips) -> Floats:
                 found = count_visits(Visits(GROUPED[question]), trips)
                 assert found is not None  # no question groups by route here
                 return found
@@ -139,7 +140,7 @@ class RawAnswers:
         return beside
 
 
-def _cells(shown: pl.DataFrame, stop: NDArray[np.int32] | None) -> NDArray[np.int64]:
+def _cells(shown: pl.DataFrame, stop: Int32s | None) -> Ints:
     """The cell of every row: stops first, then hours."""
     hour = shown["hour"].to_numpy() if "hour" in shown.columns else None
     if stop is None:

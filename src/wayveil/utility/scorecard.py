@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 import scipy
-from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
 from wayveil.progress import step, track
 from wayveil.showing import show
@@ -198,7 +198,7 @@ def _of_models(raw: Trips, models: Sequence[object], seed: int) -> list[Figure]:
 
     Ceiling: the n-grams of a resample. Floor: every n-gram that public moves allow. Empty: none.
     """
-    known: list[NDArray[np.int64]] = []
+    known: list[Ints] = []
     for model in models:
         if not isinstance(model, HoldsNgrams):
             return []

@@ -2,8 +2,8 @@
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import Counts, relative_errors, sanity_bound
@@ -13,18 +13,18 @@ from wayveil.world.timebins import TimeBins
 DEFAULT_TOP = 20
 
 
-def stop_counts(trips: Trips) -> NDArray[np.int64]:
+def stop_counts(trips: Trips) -> Ints:
     """Visits of every stop of the world."""
     return np.bincount(trips.location, minlength=trips.world.size).astype(np.int64)
 
 
-def origin_counts(trips: Trips) -> NDArray[np.int64]:
+def origin_counts(trips: Trips) -> Ints:
     """Trips that begin at every stop of the world."""
     first = trips.origins()
     return np.bincount(first[first >= 0], minlength=trips.world.size).astype(np.int64)
 
 
-def busiest(counts: Counts, top: int) -> NDArray[np.int64]:
+def busiest(counts: Counts, top: int) -> Ints:
     """Positions of the `top` largest counts, largest first; ties go to the lower position on every side, and
     a count of zero is never among the busiest, so that there may be fewer.
     """
@@ -32,23 +32,23 @@ def busiest(counts: Counts, top: int) -> NDArray[np.int64]:
     return order[counts[order] > 0]
 
 
-def kendall_tau_b(left: NDArray[np.integer], right: NDArray[np.integer]) -> float:
+def kendall_tau_b(left: AnyInts, right: AnyInts) -> float:
     """Rank agreement in -1..1, corrected for ties (tau-b); not a number when one side is all ties."""
     return float(scipy.stats.kendalltau(left, right, variant="b").statistic)
 
 
-def hit_rate(true: NDArray[np.integer], private: NDArray[np.integer], top: int) -> float:
+def hit_rate(true: AnyInts, private: AnyInts, top: int) -> float:
     """Share of the truly busiest `top` that a release also puts among its busiest `top`."""
     wanted = busiest(true, top)
     return len(np.intersect1d(wanted, busiest(private, top))) / len(wanted)
 
 
-def ndcg_loss(true: NDArray[np.integer], private: NDArray[np.integer], top: int) -> float:
+def ndcg_loss(true: AnyInts, private: AnyInts, top: int) -> float:
     """1 - NDCG@k: how much of the discounted gain is lost by following the private ranking. 0 is a ranking that
     is as good as the true one; the gain of a stop is its true count, at rank i divided by log2(i + 1).
     """
 
-    def gain(order: NDArray[np.int64]) -> float:
+    def gain(order: Ints) -> float:
         return float(np.sum(true[order] / np.log2(np.arange(2, len(order) + 2))))
 
     return 1 - gain(busiest(private, top)) / gain(busiest(true, top))
@@ -86,12 +86,12 @@ class StopFigures(Figures):
         ]
 
 
-def length_histogram(trips: Trips) -> NDArray[np.int64]:
+def length_histogram(trips: Trips) -> Ints:
     """Number of trips with 0, 1, 2, ... stops."""
     return np.bincount(trips.lengths, minlength=1).astype(np.int64)
 
 
-def jensen_shannon(left: NDArray[np.integer], right: NDArray[np.integer]) -> float:
+def jensen_shannon(left: AnyInts, right: AnyInts) -> float:
     """Jensen-Shannon divergence in bits (logarithms to base 2, no square root) of two histograms: 0 when they
     have the same shape, 1 when they share nothing. Missing cells at the end count as 0; a histogram without
     any mass shares nothing with another one.
@@ -105,7 +105,7 @@ def jensen_shannon(left: NDArray[np.integer], right: NDArray[np.integer]) -> flo
     return float(np.clip((_bits_from(p, middle) + _bits_from(q, middle)) / 2, 0.0, 1.0))
 
 
-def _bits_from(p: NDArray[np.float64], middle: NDArray[np.float64]) -> float:
+def _bits_from(p: Floats, middle: Floats) -> float:
     some = p > 0
     return float(np.sum(p[some] * np.log2(p[some] / middle[some])))
 
@@ -153,7 +153,7 @@ class LengthsByHour(Figures):
         return [Measure("trip_length_jsd_by_hour", label, float(np.average(values, weights=weights)))]
 
 
-def lengths_by_hour(trips: Trips) -> NDArray[np.int64]:
+def lengths_by_hour(trips: Trips) -> Ints:
     """Trips by the hour of the day of their first visit (rows) and their number of stops (columns)."""
     lengths = trips.lengths
     filled = lengths > 0

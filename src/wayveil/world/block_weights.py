@@ -6,9 +6,8 @@ squared numbers of parts per cell), so that what a walk adds has L2 norm one: 1 
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.world.walk_blocks import Block, Walks
 
 
@@ -19,14 +18,14 @@ def count_parts(block: Block, walks: Walks) -> Ints:
     return block.parts(walks)
 
 
-def measure_norms(block: Block, parts: Ints, cells: NDArray[np.integer]) -> NDArray[np.float64]:
+def measure_norms(block: Block, parts: Ints, cells: AnyInts) -> Floats:
     """The norm of each walk's numbers of parts per cell; a part weighs one over it. At least one."""
     if block.euclidean:
         return np.sqrt(_sum_squares(cells, parts, block.cells))
     return np.maximum(parts, 1).astype(np.float64)
 
 
-def whole_weights(block: Block, parts: Ints, cells: NDArray[np.integer], whole: int) -> Ints:
+def whole_weights(block: Block, parts: Ints, cells: AnyInts, whole: int) -> Ints:
     """Weights as whole parts of `whole`, rounded down: no walk's norm exceeds `whole`."""
     if not block.euclidean:
         return whole // np.maximum(parts, 1)

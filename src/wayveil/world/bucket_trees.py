@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s
 from wayveil.world.trees import Graph
 
 # The width of a bucket, as a share of the mean cost of an arc, and the most buckets. They decide on speed only.
@@ -26,19 +26,19 @@ class Buckets(NamedTuple):
     """
 
     per_unit: float
-    head: NDArray[np.int32]
-    after: NDArray[np.int32]
-    before: NDArray[np.int32]
+    head: Int32s
+    after: Int32s
+    before: Int32s
 
     @classmethod
-    def for_costs(cls, cost: NDArray[np.float64], nodes: int) -> "Buckets":
+    def for_costs(cls, cost: Floats, nodes: int) -> "Buckets":
         """Make empty buckets for a graph."""
         per_unit, count = size_buckets(cost)
         room = np.empty((2, nodes), np.int32)
         return cls(per_unit, np.full(count, _NONE, np.int32), room[0], room[1])
 
 
-def size_buckets(cost: NDArray[np.float64]) -> tuple[float, int]:
+def size_buckets(cost: Floats) -> tuple[float, int]:
     """Buckets per unit of cost, and how many are in use at once, a power of two: more than the dearest arc spans."""
     if len(cost) == 0:
         return 1.0, 2
@@ -51,10 +51,10 @@ def size_buckets(cost: NDArray[np.float64]) -> tuple[float, int]:
 def grow_tree_in_buckets(
     graph: Graph,
     root: int,
-    toward: NDArray[np.int32],
-    distance: NDArray[np.float64],
+    toward: Int32s,
+    distance: Floats,
     buckets: Buckets,
-    asked: NDArray[np.int32],
+    asked: Int32s,
     mark: int,
     missing: int,
 ) -> None:

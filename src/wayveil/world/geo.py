@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from wayveil.arrays import Floats
+from wayveil.arrays import Floats, Int32s, Mask
 from wayveil.errors import ParameterError
 
 EARTH_RADIUS_METRES = 6_371_008.8
@@ -29,7 +29,7 @@ def project(
     return (lon - lon0) * metres_per_degree * np.cos(np.radians(lat0)), (lat - lat0) * metres_per_degree
 
 
-def pairs_within(lat: ArrayLike, lon: ArrayLike, radius_metres: float) -> NDArray[np.int32]:
+def pairs_within(lat: ArrayLike, lon: ArrayLike, radius_metres: float) -> Int32s:
     """All index pairs (i < j) of points at most `radius_metres` apart, as rows, ascending.
 
     The search tree holds points of the unit sphere, so it is right at any latitude and across the date line.
@@ -37,9 +37,7 @@ def pairs_within(lat: ArrayLike, lon: ArrayLike, radius_metres: float) -> NDArra
     phi, lam = np.radians(np.asarray(lat, np.float64)), np.radians(np.asarray(lon, np.float64))
     points = np.column_stack([np.cos(phi) * np.cos(lam), np.cos(phi) * np.sin(lam), np.sin(phi)])
     chord = 2 * np.sin(min(radius_metres / (2 * EARTH_RADIUS_METRES), np.pi / 2))
-    pairs: NDArray[np.int32] = (
-        scipy.spatial.cKDTree(points).query_pairs(chord, output_type="ndarray").astype(np.int32)
-    )
+    pairs: Int32s = scipy.spatial.cKDTree(points).query_pairs(chord, output_type="ndarray").astype(np.int32)
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
@@ -82,7 +80,7 @@ class BoundingBox:
             return box
         return cls.parse(box) if isinstance(box, str) else cls(*box)
 
-    def contains(self, lat: ArrayLike, lon: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, lat: ArrayLike, lon: ArrayLike) -> Mask:
         """Which points lie inside."""
         lat, lon = np.asarray(lat), np.asarray(lon)
         return np.asarray((lat >= self.south) & (lat <= self.north) & (lon >= self.west) & (lon <= self.east))

@@ -10,8 +10,9 @@ from math import ceil, cos, log10, radians, sqrt
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from wayveil.arrays import Floats, Int32s, Ints, Mask
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.geo import EARTH_RADIUS_METRES, BoundingBox, haversine
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes, restored_parts
@@ -88,7 +89,7 @@ class Layout:
         middle = (self.box.south + self.box.north) / 2
         return METRES_PER_DEGREE * max(self.lat_step, self.lon_step * cos(radians(middle)))
 
-    def row_and_column(self, lat: ArrayLike, lon: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def row_and_column(self, lat: ArrayLike, lon: ArrayLike) -> tuple[Ints, Ints]:
         """The row and column of each point of the box; the border of the box belongs to it. -1 outside."""
         lat, lon = np.asarray(lat, np.float64), np.asarray(lon, np.float64)
         inside = self.box.contains(lat, lon)
@@ -113,7 +114,7 @@ class Grid(Network):
         self,
         layout: Layout,
         *,
-        mask: NDArray[np.bool_] | None = None,
+        mask: Mask | None = None,
         metres_per_second: float = METRES_PER_SECOND,
         name: str = "grid",
     ) -> None:
@@ -186,7 +187,7 @@ class Grid(Network):
             ) from error
         return cls(layout, mask=read_mask(mask_file, layout) if mask_file else None)
 
-    def cell_of(self, lat: ArrayLike, lon: ArrayLike) -> NDArray[np.int32]:
+    def cell_of(self, lat: ArrayLike, lon: ArrayLike) -> Int32s:
         """The location of each point, -1 outside the box or where the mask has no cell."""
         row, column = self.layout.row_and_column(lat, lon)
         found = self.numbers[np.maximum(row, 0) * self.layout.columns + np.maximum(column, 0)]
@@ -231,7 +232,7 @@ class Grid(Network):
         Network.__init__(grid, places, edges, routes, platforms, name=grid.name)
         return grid
 
-    def _moves(self, lat: NDArray[np.float64], lon: NDArray[np.float64]) -> Edges:
+    def _moves(self, lat: Floats, lon: Floats) -> Edges:
         rows, columns = self.layout.rows, self.layout.columns
         source, target = [], []
         for north, east in ((n, e) for n in (-1, 0, 1) for e in (-1, 0, 1) if (n, e) != (0, 0)):
@@ -272,7 +273,7 @@ def cell_metres_for(box: BoundingBox | str, trips: float, epsilon: float) -> flo
     return _rounded_up(sqrt(height * width / cells))
 
 
-def read_mask(path: str | Path, layout: Layout) -> NDArray[np.bool_]:
+def read_mask(path: str | Path, layout: Layout) -> Mask:
     """Which cells a public file leaves: GeoJSON areas (cells whose centre lies in one), or cell ids, one a line."""
     path = Path(path)
     try:
@@ -295,7 +296,7 @@ def read_mask(path: str | Path, layout: Layout) -> NDArray[np.bool_]:
     return mask
 
 
-def _cells_in_areas(path: Path, text: str, layout: Layout) -> NDArray[np.bool_]:
+def _cells_in_areas(path: Path, text: str, layout: Layout) -> Mask:
     from matplotlib.path import Path as Outline
 
     lat = layout.box.south + (np.arange(layout.rows) + 0.5) * layout.lat_step

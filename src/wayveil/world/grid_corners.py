@@ -2,12 +2,12 @@
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Int32s, Ints, Mask
 from wayveil.world.grid import Grid
 
 
-def find_corners(grid: Grid, location: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+def find_corners(grid: Grid, location: Int32s, offsets: Ints) -> Mask:
     """Which visits are corners: between two visits to cells that touch at a corner only, in a cell beside both.
 
     Whether a straight way from cell to cell clips the one or the other cell beside the corner is chance, and says

@@ -3,9 +3,8 @@
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import Int32s, Ints
 from wayveil.world.grid import Grid
 from wayveil.world.repeats import classify_lengths
 from wayveil.world.zones import Zones
@@ -26,7 +25,7 @@ class GridMoves:
         self.row, self.column = grid.row.astype(np.int64), grid.column.astype(np.int64)
 
     @cached_property
-    def neighbours(self) -> NDArray[np.int32]:
+    def neighbours(self) -> Int32s:
         """The cell that each move leads to, -1 for none: one row per cell."""
         found = np.full((self.grid.size, MOVES), -1, np.int32)
         source, target = self.grid.sources, self.grid.indices
@@ -78,7 +77,7 @@ LENGTH_BITS = 2
 TURN_CELLS = (TURNS * 2) << LENGTH_BITS
 
 
-def find_turns(grid: Grid, location: NDArray[np.int32], moves: Ints) -> Ints:
+def find_turns(grid: Grid, location: Int32s, moves: Ints) -> Ints:
     """The turn after each move but the last of every walk; `moves` are the positions of the first visits of moves."""
     row, column = grid.row[location].astype(np.int64), grid.column[location].astype(np.int64)
     north, east = row[moves + 1] - row[moves], column[moves + 1] - column[moves]
@@ -89,7 +88,7 @@ def find_turns(grid: Grid, location: NDArray[np.int32], moves: Ints) -> Ints:
     return np.where(near[follows] & near[follows + 1], apart, -1)
 
 
-def turn_cells(grid: Grid, location: NDArray[np.int32], moves: Ints, lengths: Ints) -> Ints:
+def turn_cells(grid: Grid, location: Int32s, moves: Ints, lengths: Ints) -> Ints:
     """The cell of each turn: class of the walk's length, whether the turn before was straight back, and the turn."""
     turns = find_turns(grid, location, moves)
     count = np.maximum(lengths - 2, 0)
@@ -109,7 +108,7 @@ FARTHER = np.array([0.2, 1.2, 2.2, 4.2, 8.2])
 EXTENTS = len(FARTHER) + 1
 
 
-def find_extents(grid: Grid, location: NDArray[np.int32], offsets: Ints) -> Ints:
+def find_extents(grid: Grid, location: Int32s, offsets: Ints) -> Ints:
     """The bin of each walk: the diagonal of its box less that of the box of its ends."""
     row, column = grid.row[location].astype(np.int64), grid.column[location].astype(np.int64)
     first, last = offsets[:-1], offsets[1:] - 1

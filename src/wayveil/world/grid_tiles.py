@@ -5,9 +5,8 @@ goes on, who turns, and who steps over a border and back.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import Int32s, Ints
 from wayveil.world.grid import Grid
 
 # A crossing goes to one of eight neighbours; the one before it came from any of them, or there was none.
@@ -25,13 +24,13 @@ class Tiles:
         self.columns = columns
         self.cells = rows * columns * WAYS * BEFORE
 
-    def count(self, location: NDArray[np.int32], offsets: Ints, moves: Ints) -> Ints:
+    def count(self, location: Int32s, offsets: Ints, moves: Ints) -> Ints:
         """Return how often each walk crosses; `moves` are the positions of the first visits of moves."""
         crosses = np.zeros(len(location) + 1, np.int64)
         crosses[1:][self._crossings(location, moves)] = 1
         return np.diff(np.cumsum(crosses)[offsets])
 
-    def find(self, location: NDArray[np.int32], offsets: Ints, moves: Ints) -> Ints:
+    def find(self, location: Int32s, offsets: Ints, moves: Ints) -> Ints:
         """The cell of each crossing: the tile that is left, the way, and the way of the crossing before.
 
         -1 where a move goes beyond the tiles around.
@@ -48,7 +47,7 @@ class Tiles:
         cell = ((self.row[one] * self.columns + self.column[one]) * WAYS + way) * BEFORE + before
         return np.where(near, cell, -1)
 
-    def _crossings(self, location: NDArray[np.int32], moves: Ints) -> Ints:
+    def _crossings(self, location: Int32s, moves: Ints) -> Ints:
         """The moves that lead into another tile."""
         one, other = location[moves], location[moves + 1]
         return moves[(self.row[one] != self.row[other]) | (self.column[one] != self.column[other])]

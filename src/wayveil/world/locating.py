@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 import scipy
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s
 from wayveil.errors import ParameterError
 from wayveil.world.geo import haversine, project
 from wayveil.world.grid import Grid
@@ -75,9 +75,7 @@ def reach_of(world: World) -> float:
     return 0.75 * world.layout.longer_side if isinstance(world, Grid) else REACH_METRES
 
 
-def locate(
-    world: World, lat: NDArray[np.float64], lon: NDArray[np.float64], reach: float | None = None
-) -> NDArray[np.int32]:
+def locate(world: World, lat: Floats, lon: Floats, reach: float | None = None) -> Int32s:
     """Return the place that coordinates lie in, or the nearest one within `reach` metres; -1 for none."""
     areas = getattr(world, "areas", None)
     if areas is not None:

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Ints
 from wayveil.errors import ParameterError
 from wayveil.world.successors import CompleteSuccessors, SparseSuccessors, Successors
 
@@ -73,12 +74,12 @@ class MarkedNgrams:
         """One trip with its marks, for small cases and tests."""
         return [*range(self.locations, self.end), *trip, self.end]
 
-    def rank(self, grams: NDArray[np.integer]) -> NDArray[np.int64]:
+    def rank(self, grams: AnyInts) -> Ints:
         """The rank of each row of n symbols, -1 for one that is not in the universe."""
         grams = np.ascontiguousarray(grams, np.int64).reshape(-1, self.n)
         return rank_rows(grams, self.locations, self.tables.packed)
 
-    def unrank(self, ranks: NDArray[np.integer]) -> NDArray[np.int64]:
+    def unrank(self, ranks: AnyInts) -> Ints:
         """The symbols of each rank, one row each."""
         return unrank_rows(np.ascontiguousarray(ranks, np.int64), self.n, self.locations, self.tables.packed)
 
@@ -93,7 +94,7 @@ class Tables:
 
     def __init__(self, *arrays: NDArray[Any]) -> None:
         self.packed = arrays
-        self.base: NDArray[np.int64] = arrays[1]
+        self.base: Ints = arrays[1]
 
 
 @njit(cache=True, nogil=True)

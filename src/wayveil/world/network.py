@@ -9,7 +9,7 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
-from wayveil.arrays import AnyInts
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints, Mask
 from wayveil.showing import show
 from wayveil.world.geo import BoundingBox
 from wayveil.world.successors import SparseSuccessors
@@ -22,8 +22,8 @@ class Places:
 
     ids: NDArray[np.str_]
     names: NDArray[np.str_]
-    lat: NDArray[np.float64]
-    lon: NDArray[np.float64]
+    lat: Floats
+    lon: Floats
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Edges:
     routes of edge e are `route[route_indptr[e]:route_indptr[e + 1]]`, ascending.
     """
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    seconds: NDArray[np.int32]
-    metres: NDArray[np.float64]
-    walk: NDArray[np.bool_]
-    runs: NDArray[np.int64]
-    route_indptr: NDArray[np.int64]
-    route: NDArray[np.int32]
+    indptr: Ints
+    indices: Int32s
+    seconds: Int32s
+    metres: Floats
+    walk: Mask
+    runs: Ints
+    route_indptr: Ints
+    route: Int32s
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Routes:
 
     ids: NDArray[np.str_]
     names: NDArray[np.str_]
-    types: NDArray[np.int32]
+    types: Int32s
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Platforms:
     """The stops of the feed, ascending by `stop_id`, and the location that each one became part of."""
 
     ids: NDArray[np.str_]
-    location: NDArray[np.int32]
+    location: Int32s
 
 
 Parts = tuple[Places, Edges, Routes, Platforms]
@@ -85,7 +85,7 @@ class Network(World):
         *,
         name: str = "network",
         warnings: Sequence[str] = (),
-        service: NDArray[np.int64] | None = None,
+        service: Ints | None = None,
     ) -> None:
         super().__init__(places.ids, successors=SparseSuccessors(edges.indptr, edges.indices))
         _check(places, edges, routes, platforms)
@@ -107,7 +107,7 @@ class Network(World):
         return len(self.indices)
 
     @property
-    def sources(self) -> NDArray[np.int32]:
+    def sources(self) -> Int32s:
         """The source of each edge, as `indices` are the targets."""
         return np.repeat(np.arange(self.size, dtype=np.int32), np.diff(self.indptr))
 
@@ -117,7 +117,7 @@ class Network(World):
         south, west, north, east = self.lat.min(), self.lon.min(), self.lat.max(), self.lon.max()
         return BoundingBox(*map(float, (south, west, north, east))) if south < north and west < east else None
 
-    def index_of(self, ids: Sequence[str] | NDArray[np.str_] | pl.Series) -> NDArray[np.int32]:
+    def index_of(self, ids: Sequence[str] | NDArray[np.str_] | pl.Series) -> Int32s:
         """The location of each id, -1 if unknown. The id of a platform gives the station it belongs to."""
         if self._lookup is None:
             named = pl.DataFrame({"id": self.ids.tolist(), "index": np.arange(self.size, dtype=np.int32)})
@@ -125,13 +125,13 @@ class Network(World):
             self._lookup = pl.concat([named, below]).unique("id", keep="first", maintain_order=True)
         return super().index_of(ids)
 
-    def edge_index(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def edge_index(self, source: AnyInts, target: AnyInts) -> Ints:
         """The position of each edge in the edge arrays, -1 where there is none."""
         source = np.asarray(source)
         rank = self.successors.rank(source, target)
         return np.where(rank >= 0, self.indptr[source] + rank, -1)
 
-    def routes_of(self, edge: int) -> NDArray[np.int32]:
+    def routes_of(self, edge: int) -> Int32s:
         """The routes that run on an edge, as positions in `route_ids`."""
         return self.route[self.route_indptr[edge] : self.route_indptr[edge + 1]]
 
@@ -139,7 +139,7 @@ class Network(World):
         """The adjacency matrix with one weight per edge."""
         return scipy.sparse.csr_array((weight, self.indices, self.indptr), shape=(self.size, self.size))
 
-    def components(self, connection: Literal["weak", "strong"] = "weak") -> tuple[int, NDArray[np.int32]]:
+    def components(self, connection: Literal["weak", "strong"] = "weak") -> tuple[int, Int32s]:
         """Return how many components there are and which one each location belongs to."""
         count, label = scipy.sparse.csgraph.connected_components(
             self.matrix(np.ones(self.edges)), directed=True, connection=connection

@@ -6,9 +6,8 @@ possible if a place in it may follow the location before, and a place if it may 
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import AnyInts, Ints
+from wayveil.arrays import AnyInts, Int32s, Ints
 from wayveil.world.successors import Successors
 from wayveil.world.taxonomy import Descent, Taxonomy
 
@@ -46,14 +45,7 @@ class PairDescent(Descent):
     """
 
     def __init__(
-        self,
-        above: AnyInts,
-        child: AnyInts,
-        memories: int,
-        bins: int,
-        *,
-        after: str,
-        ordered: bool = False,
+        self, above: AnyInts, child: AnyInts, memories: int, bins: int, *, after: str, ordered: bool = False
     ) -> None:
         super().__init__(above, child, memories, ordered=False, after=after)
         self.bins = bins
@@ -63,7 +55,7 @@ class PairDescent(Descent):
                 Descent(above, child, bins, ordered=True, after=after).earliest, memories // bins
             )
 
-    def follow(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def follow(self, source: AnyInts, target: AnyInts) -> Ints:
         to = np.asarray(target, np.int64)
         memory = np.asarray(source, np.int64) % self.memories
         if self.after == "node":
@@ -101,14 +93,14 @@ class PlaceOnward(PairDescent):
         location = (source - node * self.memories) // self.bins
         return _spans(self._rows, self._reach, self._starts, location, node)
 
-    def degree(self, source: AnyInts) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> Ints:
         first, end = self._span(source)
         return np.asarray(end - first)
 
-    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> Int32s:
         return self._item[self._reach[self._span(source)[0] + rank]].astype(np.int32)
 
-    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> Ints:
         first, end = self._span(source)
         to = np.asarray(target, np.int64)
         place = self._place[np.maximum(to, 0)]

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wayveil.arrays import Int32s, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.world.successors import CompleteSuccessors, SparseSuccessors, Successors
 from wayveil.world.world import World
@@ -24,9 +25,9 @@ class _Numbering(Protocol):
     size: int
     fits: bool
 
-    def rank(self, paths: NDArray[np.int64]) -> NDArray[np.int64]: ...
+    def rank(self, paths: Ints) -> Ints: ...
 
-    def unrank(self, numbers: NDArray[np.int64]) -> NDArray[np.int32]: ...
+    def unrank(self, numbers: Ints) -> Int32s: ...
 
 
 class NgramUniverse:
@@ -50,16 +51,16 @@ class NgramUniverse:
             raise ParameterError("n-grams need a world whose moves go between plain locations")
         self.size = self._numbering.size
 
-    def contains(self, grams: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, grams: ArrayLike) -> Mask:
         """Which rows (of n locations each) are paths of the world."""
         rows = self._rows(grams)
-        inside: NDArray[np.bool_] = np.all((rows >= 0) & (rows < self.successors.size), axis=1)
+        inside: Mask = np.all((rows >= 0) & (rows < self.successors.size), axis=1)
         for i in range(1, self.n):
             at = np.flatnonzero(inside)
             inside[at] = self.successors.contains(rows[at, i - 1], rows[at, i])
         return inside
 
-    def rank(self, grams: ArrayLike) -> NDArray[np.int64]:
+    def rank(self, grams: ArrayLike) -> Ints:
         """The number of each row, -1 for a row that is no path of the world."""
         self._check_numbers_fit()
         rows = self._rows(grams)
@@ -68,7 +69,7 @@ class NgramUniverse:
         out[inside] = self._numbering.rank(rows[inside])
         return out
 
-    def unrank(self, numbers: ArrayLike) -> NDArray[np.int32]:
+    def unrank(self, numbers: ArrayLike) -> Int32s:
         """The path with each number, one row of n locations each."""
         self._check_numbers_fit()
         asked = np.atleast_1d(np.asarray(numbers, np.int64))
@@ -76,12 +77,12 @@ class NgramUniverse:
             raise ParameterError(f"the {self.n}-grams are numbered from 0 to {self.size - 1}")
         return self._numbering.unrank(asked)
 
-    def enumerate(self, chunk: int = 1 << 20) -> Iterator[NDArray[np.int32]]:
+    def enumerate(self, chunk: int = 1 << 20) -> Iterator[Int32s]:
         """All paths in the order of their numbers, at most `chunk` at a time."""
         for start in range(0, self.size, chunk):
             yield self.unrank(np.arange(start, min(start + chunk, self.size)))
 
-    def _rows(self, grams: ArrayLike) -> NDArray[np.int64]:
+    def _rows(self, grams: ArrayLike) -> Ints:
         rows = np.asarray(grams, np.int64)
         if rows.ndim != 2 or rows.shape[1] != self.n:
             raise ParameterError(
@@ -129,13 +130,13 @@ class _Digits:
         self.size = locations**n
         self.fits = self.size <= _LARGEST_NUMBER
 
-    def rank(self, paths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rank(self, paths: Ints) -> Ints:
         number = np.zeros(len(paths), np.int64)
         for column in paths.T:
             number = number * self.locations + column
         return number
 
-    def unrank(self, numbers: NDArray[np.int64]) -> NDArray[np.int32]:
+    def unrank(self, numbers: Ints) -> Int32s:
         paths = np.empty((len(numbers), self.n), np.int32)
         for i in reversed(range(self.n)):
             numbers, paths[:, i] = np.divmod(numbers, self.locations)
@@ -166,7 +167,7 @@ class _WalkCounts:
             self._first = first.astype(np.int64)
             self._running = [table.astype(np.int64) for table in running]
 
-    def rank(self, paths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rank(self, paths: Ints) -> Ints:
         number = self._first[paths[:, 0]]
         for i in range(1, self.n):
             before, here = paths[:, i - 1], paths[:, i]
@@ -175,7 +176,7 @@ class _WalkCounts:
             number += running[row + self.successors.rank(before, here)] - running[row]
         return number
 
-    def unrank(self, numbers: NDArray[np.int64]) -> NDArray[np.int32]:
+    def unrank(self, numbers: Ints) -> Int32s:
         paths = np.empty((len(numbers), self.n), np.int32)
         paths[:, 0] = _falls_into(self._first, numbers)
         rest = numbers - self._first[paths[:, 0]]
@@ -192,6 +193,6 @@ def _sums_before(counts: NDArray[np.object_]) -> NDArray[np.object_]:
     return np.concatenate([np.zeros(1, object), np.cumsum(counts, dtype=object)])
 
 
-def _falls_into(ascending: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _falls_into(ascending: Ints, values: Ints) -> Ints:
     """The last position whose entry is at most the value; positions that count nothing are never it."""
     return np.searchsorted(ascending, values, side="right") - 1

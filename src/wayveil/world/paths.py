@@ -9,15 +9,14 @@ import scipy
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.progress import track
 from wayveil.world.network import Network
 from wayveil.world.trees import Cost, Graph, grow_trees, reversed_graph
 
 
-def is_reachable(
-    network: Network, source: NDArray[np.integer], target: NDArray[np.integer]
-) -> NDArray[np.bool_]:
+def is_reachable(network: Network, source: AnyInts, target: AnyInts) -> Mask:
     """Tell whether the network has any way from each source to the target beside it.
 
     Places that reach each other are taken together first; between such parts there are few ways, and no circle.
@@ -47,11 +46,11 @@ _DESTINATIONS_PER_BATCH = 64
 class Paths:
     """Path i is `location[offsets[i]:offsets[i + 1]]`, both ends included; it is empty where there is no way."""
 
-    location: NDArray[np.int32]
-    offsets: NDArray[np.int64]
+    location: Int32s
+    offsets: Ints
 
     @property
-    def reachable(self) -> NDArray[np.bool_]:
+    def reachable(self) -> Mask:
         """Which pairs have a path."""
         return np.diff(self.offsets) > 0
 
@@ -76,7 +75,7 @@ def shortest_paths(
     bounds = np.append(first, len(order)).astype(np.int64)
     starts = range(0, len(roots), _DESTINATIONS_PER_BATCH)
 
-    def batch(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def batch(start: int) -> tuple[Int32s, Ints]:
         chosen = roots[start : start + _DESTINATIONS_PER_BATCH]
         ends = bounds[start : start + len(chosen) + 1]
         return _walk_batch(graph, chosen, origin[order[ends[0] : ends[-1]]], ends - ends[0])
@@ -88,7 +87,7 @@ def shortest_paths(
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         location = np.empty(offsets[-1], np.int32)
 
-        def put(start: int, part: tuple[NDArray[np.int32], NDArray[np.int64]]) -> None:
+        def put(start: int, part: tuple[Int32s, Ints]) -> None:
             pair = order[bounds[start] : bounds[start] + len(part[1])]
             place_paths(*part, pair, offsets, location)
 
@@ -98,7 +97,7 @@ def shortest_paths(
 
 def along_paths(
     network: Network, location: ArrayLike, offsets: ArrayLike, weight: NDArray[np.generic]
-) -> NDArray[np.float64]:
+) -> Floats:
     """The sum of an edge weight (seconds, metres) from the start of its path to each visit.
 
     Every step must be an edge of the network.
@@ -119,16 +118,14 @@ def along_paths(
 
 
 @njit(cache=True, nogil=True)
-def sum_within(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> None:
+def sum_within(values: Floats, offsets: Ints) -> None:
     """Running sums in place that start anew with each path, so that rounding does not carry over."""
     for i in range(len(offsets) - 1):
         for k in range(offsets[i] + 1, offsets[i + 1]):
             values[k] += values[k - 1]
 
 
-def _pairs(
-    network: Network, origins: ArrayLike, destinations: ArrayLike
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _pairs(network: Network, origins: ArrayLike, destinations: ArrayLike) -> tuple[Int32s, Int32s]:
     origin, destination = np.asarray(origins, np.int32), np.asarray(destinations, np.int32)
     if origin.ndim != 1 or origin.shape != destination.shape:
         raise ParameterError("paths need as many origins as destinations")
@@ -138,9 +135,7 @@ def _pairs(
     return origin, destination
 
 
-def _walk_batch(
-    graph: Graph, roots: NDArray[np.int32], origin: NDArray[np.int32], bounds: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _walk_batch(graph: Graph, roots: Int32s, origin: Int32s, bounds: Ints) -> tuple[Int32s, Ints]:
     """Paths of the pairs of some destinations, one after the other, and their lengths."""
     shape = (len(roots), len(graph.indptr) - 1)
     toward, depth = np.empty(shape, np.int32), np.empty(shape, np.int32)
@@ -153,13 +148,7 @@ def _walk_batch(
 
 
 @njit(cache=True, nogil=True)
-def walk_trees(
-    toward: NDArray[np.int32],
-    tree: NDArray[np.int64],
-    origin: NDArray[np.int32],
-    lengths: NDArray[np.int64],
-    walked: NDArray[np.int32],
-) -> None:
+def walk_trees(toward: Int32s, tree: Ints, origin: Int32s, lengths: Ints, walked: Int32s) -> None:
     """Write the way from each origin to the root of its tree, one after the other."""
     end = 0
     for i in range(len(origin)):
@@ -171,13 +160,7 @@ def walk_trees(
 
 
 @njit(cache=True, nogil=True)
-def place_paths(
-    walked: NDArray[np.int32],
-    lengths: NDArray[np.int64],
-    pair: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    location: NDArray[np.int32],
-) -> None:
+def place_paths(walked: Int32s, lengths: Ints, pair: Ints, offsets: Ints, location: Int32s) -> None:
     """Copy paths to the places of their pairs."""
     start = 0
     for i in range(len(lengths)):

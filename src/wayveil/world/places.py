@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.world.areas import Areas
 from wayveil.world.grid import Grid
@@ -49,8 +50,8 @@ class PlaceList(World):
         self,
         ids: NDArray[np.str_],
         names: NDArray[np.str_],
-        lat: NDArray[np.float64] | None = None,
-        lon: NDArray[np.float64] | None = None,
+        lat: Floats | None = None,
+        lon: Floats | None = None,
     ) -> None:
         super().__init__(ids)
         if len(names) != len(self.ids):
@@ -107,7 +108,7 @@ class PlaceList(World):
             raise InputError("has no place in it", file=file)
         names = rows["name"].cast(pl.String).fill_null(ids) if "name" in rows.columns else ids
         order = np.argsort(np.asarray(ids.to_list(), np.str_))
-        parts: list[NDArray[np.float64] | None] = [None, None]
+        parts: list[Floats | None] = [None, None]
         if {"lat", "lon"} <= set(rows.columns):
             parts = [_degrees(rows[each], file, most)[order] for each, most in (("lat", 90), ("lon", 180))]
         one, other = (np.asarray(column.to_list(), np.str_)[order] for column in (ids, names))
@@ -226,7 +227,7 @@ def _separator(path: Path) -> str:
     return max(",;\t|", key=header.count)
 
 
-def _degrees(column: pl.Series, file: Path, most: int) -> NDArray[np.float64]:
+def _degrees(column: pl.Series, file: Path, most: int) -> Floats:
     degrees = column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     wrong = np.flatnonzero(~(np.abs(degrees) <= most))
     if len(wrong):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import AnyInts, Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.world.geo import project
 from wayveil.world.network import Network
@@ -98,7 +97,7 @@ class ReferenceSystems:
         inside = (row >= 0) & (row < high) & (column >= 0) & (column < wide)
         return np.where(inside, self.first[system] + row * wide + column, -1)
 
-    def natural(self, source: NDArray[np.integer], target: NDArray[np.integer], finest: int) -> Ints:
+    def natural(self, source: AnyInts, target: AnyInts, finest: int) -> Ints:
         """The finest system, from `finest` on, in which a move is one step; -1 if there is none."""
         found = np.full(len(source), -1, np.int64)
         for system in range(self.systems - 1, finest - 1, -1):
@@ -142,7 +141,7 @@ class ReferenceSystems:
         symbol[steps] = self._direction(walks.location, visit[steps], after[visit[steps]])
         return Events(self.place[stays, walks.location[visit]], symbol, walk[visit])
 
-    def _direction(self, location: NDArray[np.int32], visit: Ints, system: Ints) -> Ints:
+    def _direction(self, location: Int32s, visit: Ints, system: Ints) -> Ints:
         row, column = np.stack(self.row), np.stack(self.column)
         a, b = location[visit], location[visit + 1]
         down, right = row[system, b] - row[system, a], column[system, b] - column[system, a]

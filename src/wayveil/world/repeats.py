@@ -7,9 +7,8 @@ single moves cannot show; these few kinds of visits, each seen together with the
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import AnyInts, Int32s, Ints, Mask
 
 NEW, STAY, BACK, HOME, AGAIN, BEGIN = range(6)
 # Kinds of a visit after the first, and of what can be remembered.
@@ -21,7 +20,7 @@ CLASSES = np.array([1, 2, 3, 4, 5, 7, 10, 20], np.int64)
 CLASS_BITS = 3
 
 
-def classify_lengths(lengths: NDArray[np.integer], bits: int) -> Ints:
+def classify_lengths(lengths: AnyInts, bits: int) -> Ints:
     """Which of 2^bits classes of lengths each of these is in."""
     return (np.searchsorted(CLASSES, lengths, side="right") - 1) >> (CLASS_BITS - bits)
 
@@ -31,12 +30,12 @@ def count_contexts(memory: int) -> int:
     return int(REMEMBERED**memory)
 
 
-def classify_visits(location: NDArray[np.int32], offsets: Ints, places: int) -> Ints:
+def classify_visits(location: Int32s, offsets: Ints, places: int) -> Ints:
     """The kind of each visit; `BEGIN` for the first of a walk."""
     return _classify_visits(location, offsets, places)
 
 
-def find_contexts(kind: Ints, first: NDArray[np.bool_], memory: int) -> Ints:
+def find_contexts(kind: Ints, first: Mask, memory: int) -> Ints:
     """The context of each visit but the first of a walk, from the kinds of all; `first` marks first visits."""
     at = np.flatnonzero(~first)
     found = np.zeros(len(at), np.int64)

@@ -10,9 +10,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import AnyInts
+from wayveil.arrays import AnyInts, Int32s, Ints, Mask
 
 
 class Successors(ABC):
@@ -26,22 +25,22 @@ class Successors(ABC):
         """Successors of a location, on average over all locations."""
 
     @abstractmethod
-    def degree(self, source: AnyInts) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> Ints:
         """Return how many locations may follow each source."""
 
     @abstractmethod
-    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> Int32s:
         """The successor with the given rank (0-based, ascending) of each source."""
 
     @abstractmethod
-    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> Ints:
         """The rank of target among the successors of source, or -1 where the move is not allowed."""
 
-    def follow(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def follow(self, source: AnyInts, target: AnyInts) -> Ints:
         """The state after moving from source to target: the target, unless an alphabet remembers more."""
         return np.asarray(target).astype(np.int64)
 
-    def contains(self, source: AnyInts, target: AnyInts) -> NDArray[np.bool_]:
+    def contains(self, source: AnyInts, target: AnyInts) -> Mask:
         """Tell whether target may follow source."""
         return self.rank(source, target) >= 0
 
@@ -56,13 +55,13 @@ class CompleteSuccessors(Successors):
     def mean_degree(self) -> float:
         return float(self.size)
 
-    def degree(self, source: AnyInts) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> Ints:
         return np.full(np.shape(source), self.size, np.int64)
 
-    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> Int32s:
         return np.asarray(rank).astype(np.int32)
 
-    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> Ints:
         return np.asarray(target).astype(np.int64)
 
 
@@ -82,25 +81,20 @@ class SparseSuccessors(Successors):
     def mean_degree(self) -> float:
         return len(self.indices) / self.size
 
-    def degree(self, source: AnyInts) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> Ints:
         source = np.asarray(source)
         return self.indptr[source + 1] - self.indptr[source]
 
-    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> Int32s:
         return self.indices[self.indptr[np.asarray(source)] + np.asarray(rank)]
 
-    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> Ints:
         a, b = np.broadcast_arrays(np.asarray(source, np.int32), np.asarray(target, np.int32))
         return ranks_in_rows(self.indptr, self.indices, a.ravel(), b.ravel()).reshape(a.shape)
 
 
 @njit(cache=True, nogil=True)
-def ranks_in_rows(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-) -> NDArray[np.int64]:
+def ranks_in_rows(indptr: Ints, indices: Int32s, source: Int32s, target: Int32s) -> Ints:
     """Position of each target inside its source's row, -1 where it is absent (binary search)."""
     out = np.empty(len(source), np.int64)
     for i in range(len(source)):
@@ -128,20 +122,20 @@ class MarkedSuccessors(Successors):
     def mean_degree(self) -> float:
         return float(self.degree(np.arange(self.size)).mean())
 
-    def degree(self, source: AnyInts) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> Ints:
         source = np.asarray(source)
         inside = self.moves.degree(np.minimum(source, self.locations - 1)) + 1
         marks = np.where(source == self.begin, self.locations, 0)
         return np.where(source < self.locations, inside, marks).astype(np.int64)
 
-    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> Int32s:
         source, rank = np.broadcast_arrays(np.asarray(source), np.asarray(rank))
         out = np.where(source < self.locations, self.end, rank).astype(np.int32)
         inside = np.flatnonzero((source < self.locations) & (rank < self.degree(source) - 1))
         out[inside] = self.moves.nth(source[inside], rank[inside])
         return out
 
-    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> Ints:
         source, target = np.broadcast_arrays(np.asarray(source), np.asarray(target))
         out = np.full(source.shape, -1, np.int64)
         begin = np.flatnonzero((source == self.begin) & (target < self.locations))
@@ -168,7 +162,7 @@ class MarkedMoves:
         self._starts = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
         self.size = int(self._starts[-1])
 
-    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> Ints:
         """The rank of each move, -1 for one that is not in the universe; a negative symbol is in none."""
         source = np.asarray(source, np.int64)
         known = (source >= 0) & (source < self.end)
@@ -176,7 +170,7 @@ class MarkedMoves:
         rank = self.successors.rank(at, target)
         return np.where(known & (rank >= 0), self._starts[at] + rank, -1)
 
-    def unrank(self, ranks: AnyInts) -> NDArray[np.int64]:
+    def unrank(self, ranks: AnyInts) -> Ints:
         """Both symbols of each rank, one row each."""
         ranks = np.asarray(ranks, np.int64)
         source = np.searchsorted(self._starts, ranks, side="right") - 1

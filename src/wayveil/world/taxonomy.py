@@ -14,7 +14,7 @@ import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import AnyInts
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.geo import project
 from wayveil.world.network import Network
@@ -26,9 +26,9 @@ from wayveil.world.world import World
 class Taxonomy:
     """`groups[j][leaf]` is the general node above a leaf on level j (coarse to fine); each level refines the last."""
 
-    def __init__(self, leaves: int, groups: Sequence[NDArray[np.integer]] = ()) -> None:
+    def __init__(self, leaves: int, groups: Sequence[AnyInts] = ()) -> None:
         self.leaves = leaves
-        numbered: list[NDArray[np.int32]] = []
+        numbered: list[Int32s] = []
         above, nodes = np.zeros(leaves, np.int64), min(leaves, 1)
         for level in groups:
             # Numbered so that the nodes under one coarser node are consecutive.
@@ -43,7 +43,7 @@ class Taxonomy:
                 raise ParameterError(
                     "a taxonomy's finer level must refine the coarser one; a group has two parents"
                 )
-        self.groups: tuple[NDArray[np.int32], ...] = tuple(numbered)
+        self.groups: tuple[Int32s, ...] = tuple(numbered)
 
     @property
     def height(self) -> int:
@@ -119,7 +119,7 @@ class Taxonomy:
             groups.append(code)
         return cls(size, groups)
 
-    def ancestors(self, leaf: AnyInts) -> list[NDArray[np.int32]]:
+    def ancestors(self, leaf: AnyInts) -> list[Int32s]:
         """The general nodes above each leaf, from coarse to fine."""
         return [group[leaf] for group in self.groups]
 
@@ -164,7 +164,7 @@ class Descent(Successors):
             self._earliest = np.searchsorted(reach, np.arange(memories), side="left").astype(np.int64)
 
     @property
-    def earliest(self) -> NDArray[np.int64]:
+    def earliest(self) -> Ints:
         """By memory, the first place that is not in the past."""
         return self._earliest
 
@@ -172,26 +172,26 @@ class Descent(Successors):
     def mean_degree(self) -> float:
         return len(self._item) / (len(self._starts) - 1)
 
-    def _first(self, source: AnyInts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _first(self, source: AnyInts) -> tuple[Ints, Ints]:
         """First possible place under each source's node, and the place after the last."""
         source = np.asarray(source, np.int64)
         node = source // self.memories
         first = np.maximum(self._starts[node], self._earliest[source - node * self.memories])
         return first, self._starts[node + 1]
 
-    def degree(self, source: AnyInts) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> Ints:
         first, end = self._first(source)
         return np.maximum(end - first, 0)
 
-    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> Int32s:
         return self._item[self._first(source)[0] + rank].astype(np.int32)
 
-    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> Ints:
         return _descent_rank(
             self._starts, self._earliest, self._place, self.memories, np.asarray(source), np.asarray(target)
         )
 
-    def follow(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def follow(self, source: AnyInts, target: AnyInts) -> Ints:
         memory = np.asarray(source, np.int64) % self.memories
         if self.after == "node":
             return np.asarray(target, np.int64) * self.memories + memory
@@ -200,13 +200,8 @@ class Descent(Successors):
 
 @njit(cache=True)
 def _descent_rank(
-    starts: NDArray[np.int64],
-    earliest: NDArray[np.int64],
-    place: NDArray[np.int64],
-    memories: int,
-    source: AnyInts,
-    target: AnyInts,
-) -> NDArray[np.int64]:
+    starts: Ints, earliest: Ints, place: Ints, memories: int, source: AnyInts, target: AnyInts
+) -> Ints:
     out = np.full(len(target), -1, np.int64)
     for i in range(len(target)):
         if target[i] < 0:
@@ -219,7 +214,7 @@ def _descent_rank(
     return out
 
 
-def _halving_order(points: NDArray[np.float64]) -> NDArray[np.int64]:
+def _halving_order(points: Floats) -> Ints:
     """An order in which near points are near: split at the median of the wider side, then each half likewise."""
     order = np.arange(len(points))
     todo = [(0, len(points))]

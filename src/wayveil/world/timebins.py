@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from wayveil.arrays import AnyInts, Int32s, Ints
 from wayveil.errors import ParameterError
 
 HOUR: Final = 3_600
@@ -27,8 +28,8 @@ class TimeBins:
     24
     """
 
-    def __init__(self, edges: Sequence[int] | NDArray[np.integer], *, period: int | None = DAY) -> None:
-        self.edges: NDArray[np.int64] = np.asarray(edges, np.int64)
+    def __init__(self, edges: Sequence[int] | AnyInts, *, period: int | None = DAY) -> None:
+        self.edges: Ints = np.asarray(edges, np.int64)
         self.period = period
         if period not in (None, DAY, WEEK):
             raise ParameterError(
@@ -67,16 +68,16 @@ class TimeBins:
         return len(self.edges) - 1
 
     @property
-    def start(self) -> NDArray[np.int64]:
+    def start(self) -> Ints:
         """First second of each bin."""
         return self.edges[:-1]
 
     @property
-    def end(self) -> NDArray[np.int64]:
+    def end(self) -> Ints:
         """The second after the last one of each bin."""
         return self.edges[1:]
 
-    def bin_of(self, seconds: ArrayLike) -> NDArray[np.int32]:
+    def bin_of(self, seconds: ArrayLike) -> Int32s:
         """The bin of each moment; -1 outside all bins, which can only be when the bins do not repeat."""
         moment = np.asarray(seconds, np.int64)
         if self.period is not None:

@@ -8,9 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from wayveil.arrays import AnyInts
+from wayveil.arrays import AnyInts, Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.world.network import Network
 from wayveil.world.successors import Successors
@@ -35,13 +34,13 @@ class TimedAlphabet:
                 f"{world.size:,} locations x {bins.count} time bins are too many pairs; use fewer bins"
             )
 
-    def encode(self, location: NDArray[np.int32], time: NDArray[np.int64] | None) -> list[NDArray[np.int32]]:
+    def encode(self, location: Int32s, time: Ints | None) -> list[Int32s]:
         """The pair of each visit, as one column; -1 where the time lies outside all bins."""
         bin_ = bins_of(self.bins, time)
         return [np.where(bin_ >= 0, location * np.int32(self.bins.count) + bin_, np.int32(-1))]
 
 
-def bins_of(bins: TimeBins, time: NDArray[np.int64] | None) -> NDArray[np.int32]:
+def bins_of(bins: TimeBins, time: Ints | None) -> Int32s:
     """The bin of each visit's time; trips without times are refused in a sentence."""
     if time is None:
         raise ParameterError("this mechanism releases times, and these trips have none; bring a time column")
@@ -62,17 +61,17 @@ class Later(Successors):
         later = np.minimum(self.bins - 1 - np.arange(self.bins), self.span) + 1
         return float(self.moves.mean_degree * later.mean())
 
-    def degree(self, source: AnyInts) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> Ints:
         location, bin_ = split(source, self.bins)
         return self.moves.degree(location) * (np.minimum(self.bins - 1 - bin_, self.span) + 1)
 
-    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> Int32s:
         location, bin_ = split(source, self.bins)
         wait, move = np.divmod(rank, self.moves.degree(location))
         target = self.moves.nth(location, move).astype(np.int64)
         return (target * self.bins + bin_ + wait).astype(np.int32)
 
-    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> Ints:
         location, bin_ = split(source, self.bins)
         to, then = split(np.maximum(target, 0), self.bins)
         wait = then - bin_
@@ -87,7 +86,7 @@ class Reachable(Successors):
     `least_bins[a, b]` is the smallest difference of bins in which b can be reached from a; NEVER if it cannot.
     """
 
-    def __init__(self, least_bins: NDArray[np.int32], bins: int, span: int | None = None) -> None:
+    def __init__(self, least_bins: Int32s, bins: int, span: int | None = None) -> None:
         self.locations = len(least_bins)
         self.bins = bins
         self.span = bins - 1 if span is None else span
@@ -119,29 +118,29 @@ class Reachable(Successors):
         waits = np.minimum(self.bins - 1 - np.arange(self.bins), self.span)
         return float(self._before[:, waits + 1].mean())
 
-    def degree(self, source: AnyInts) -> NDArray[np.int64]:
+    def degree(self, source: AnyInts) -> Ints:
         location, bin_ = split(source, self.bins)
         return self._before[location, np.minimum(self.bins - 1 - bin_, self.span) + 1]
 
-    def nth(self, source: AnyInts, rank: AnyInts) -> NDArray[np.int32]:
+    def nth(self, source: AnyInts, rank: AnyInts) -> Int32s:
         location, bin_ = split(source, self.bins)
         return _reached(self._before, self._order, location, bin_, np.asarray(rank, np.int64), self.bins)
 
-    def rank(self, source: AnyInts, target: AnyInts) -> NDArray[np.int64]:
+    def rank(self, source: AnyInts, target: AnyInts) -> Ints:
         location, bin_ = split(source, self.bins)
         to = np.asarray(target, np.int64)
         return _reach_rank(self._before, self._least, self._place, location, bin_, to, self.bins, self.span)
 
 
-def split(pair: AnyInts, bins: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split(pair: AnyInts, bins: int) -> tuple[Ints, Ints]:
     """Location and time bin of each pair. (Dividing by one number is quicker than taking remainders.)"""
-    whole: NDArray[np.int64] = np.asarray(pair, np.int64)
-    location: NDArray[np.int64] = whole // bins
+    whole: Ints = np.asarray(pair, np.int64)
+    location: Ints = whole // bins
     return location, whole - location * bins
 
 
 @njit(cache=True)
-def _pairs_before(least: NDArray[np.int32], span: int) -> NDArray[np.int64]:
+def _pairs_before(least: Int32s, span: int) -> Ints:
     """Of each location: how many (wait, target) pairs have a wait below 0, 1, ..., span + 1."""
     before = np.zeros((len(least), span + 2), np.int64)
     for location in range(len(least)):
@@ -155,14 +154,7 @@ def _pairs_before(least: NDArray[np.int32], span: int) -> NDArray[np.int64]:
 
 
 @njit(cache=True)
-def _reached(
-    before: NDArray[np.int64],
-    order: NDArray[np.int32],
-    location: NDArray[np.int64],
-    bin_: NDArray[np.int64],
-    rank: NDArray[np.int64],
-    bins: int,
-) -> NDArray[np.int32]:
+def _reached(before: Ints, order: Int32s, location: Ints, bin_: Ints, rank: Ints, bins: int) -> Int32s:
     out = np.empty(len(rank), np.int32)
     for i in range(len(rank)):
         row = before[location[i]]
@@ -173,15 +165,8 @@ def _reached(
 
 @njit(cache=True)
 def _reach_rank(
-    before: NDArray[np.int64],
-    least: NDArray[np.int32],
-    place: NDArray[np.int32],
-    location: NDArray[np.int64],
-    bin_: NDArray[np.int64],
-    target: NDArray[np.int64],
-    bins: int,
-    span: int,
-) -> NDArray[np.int64]:
+    before: Ints, least: Int32s, place: Int32s, location: Ints, bin_: Ints, target: Ints, bins: int, span: int
+) -> Ints:
     out = np.full(len(target), -1, np.int64)
     for i in range(len(target)):
         if target[i] < 0:

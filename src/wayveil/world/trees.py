@@ -11,8 +11,9 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.world.network import Network
 
@@ -70,27 +71,27 @@ class Trees:
     no way); `distance[k, v]` is what that way costs (infinite where there is none).
     """
 
-    next_hop: NDArray[np.int32]
-    distance: NDArray[np.float64]
+    next_hop: Int32s
+    distance: Floats
 
 
 class Graph(NamedTuple):
     """Edges by row with a positive cost each, as the kernels want them."""
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    cost: NDArray[np.float64]
+    indptr: Ints
+    indices: Int32s
+    cost: Floats
 
 
 class Heap(NamedTuple):
     """A four-way heap of locations by `key`: `node` is who sits where, `place` where a location sits."""
 
-    key: NDArray[np.float64]
-    node: NDArray[np.int32]
-    place: NDArray[np.int32]
+    key: Floats
+    node: Int32s
+    place: Int32s
 
 
-def edge_cost(network: Network, cost: Cost) -> NDArray[np.float64]:
+def edge_cost(network: Network, cost: Cost) -> Floats:
     """Return what each edge costs under a way of counting."""
     if isinstance(cost, WeightedCost):
         weighed = cost.metres * network.metres + cost.seconds * network.seconds + cost.stops
@@ -116,20 +117,20 @@ def reverse_tree(network: Network, destinations: ArrayLike, cost: Cost = "metres
     return _trees(reversed_graph(network, cost), _locations(network, destinations))
 
 
-def travel_seconds(network: Network, sources: ArrayLike) -> NDArray[np.float64]:
+def travel_seconds(network: Network, sources: ArrayLike) -> Floats:
     """Rows of the minimum-travel-time matrix: seconds from each source to every location, infinite if unreachable."""
     graph = Graph(network.indptr, network.indices, edge_cost(network, "seconds"))
     return _trees(graph, _locations(network, sources)).distance
 
 
-def _locations(network: Network, values: ArrayLike) -> NDArray[np.int32]:
+def _locations(network: Network, values: ArrayLike) -> Int32s:
     locations = np.atleast_1d(np.asarray(values))
     if len(locations) and not (locations.min() >= 0 and locations.max() < network.size):
         raise ParameterError(f"locations are numbers from 0 to {network.size - 1}")
     return locations.astype(np.int32)
 
 
-def _trees(graph: Graph, roots: NDArray[np.int32]) -> Trees:
+def _trees(graph: Graph, roots: Int32s) -> Trees:
     shape = (len(roots), len(graph.indptr) - 1)
     trees = Trees(np.empty(shape, np.int32), np.empty(shape, np.float64))
     depth = np.empty((1, shape[1]), np.int32)
@@ -138,13 +139,7 @@ def _trees(graph: Graph, roots: NDArray[np.int32]) -> Trees:
 
 
 @njit(cache=True, nogil=True)
-def grow_trees(
-    graph: Graph,
-    roots: NDArray[np.int32],
-    toward: NDArray[np.int32],
-    distance: NDArray[np.float64],
-    depth: NDArray[np.int32],
-) -> None:
+def grow_trees(graph: Graph, roots: Int32s, toward: Int32s, distance: Floats, depth: Int32s) -> None:
     """Fill one row of each output per root; an output with a single row is scratch space for all roots."""
     size = len(graph.indptr) - 1
     heap = Heap(np.empty(size, np.float64), np.empty(size, np.int32), np.empty(size, np.int32))
@@ -155,14 +150,7 @@ def grow_trees(
 
 
 @njit(cache=True, nogil=True)
-def grow_tree(
-    graph: Graph,
-    root: int,
-    toward: NDArray[np.int32],
-    distance: NDArray[np.float64],
-    depth: NDArray[np.int32],
-    heap: Heap,
-) -> None:
+def grow_tree(graph: Graph, root: int, toward: Int32s, distance: Floats, depth: Int32s, heap: Heap) -> None:
     """Run Dijkstra from one root.
 
     `depth` is the number of locations on the way to the root, both ends included, and 0 where there is no way.

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import AnyInts, Floats, Int32s, Ints
 from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import EXTENTS, TURN_CELLS, find_extents, turn_cells
 from wayveil.world.grid_tiles import Tiles
@@ -32,19 +31,19 @@ LONGEST = 1_000
 class Walks:
     """Walks of at least one visit each; `bins` is the time bin in which each begins, where there are times."""
 
-    location: NDArray[np.int32]
+    location: Int32s
     offsets: Ints
-    bins: NDArray[np.integer] | None = None
+    bins: AnyInts | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @cached_property
-    def origin(self) -> NDArray[np.int32]:
+    def origin(self) -> Int32s:
         return self.location[self.offsets[:-1]]
 
     @cached_property
-    def destination(self) -> NDArray[np.int32]:
+    def destination(self) -> Int32s:
         return self.location[self.offsets[1:] - 1]
 
     @cached_property
@@ -130,7 +129,7 @@ def length_edges(growth: int) -> Ints:
     return np.array(edges, np.int64)
 
 
-def distance_edges(geography: Geography, count: int) -> NDArray[np.float64]:
+def distance_edges(geography: Geography, count: int) -> Floats:
     """Upper ends, in metres, of all distance bins but the last; near ones are narrower."""
     return geography.widest * (np.arange(1, count) / count) ** 1.5
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import Int32s
 from wayveil.errors import InputError, ParameterError
 from wayveil.world.successors import CompleteSuccessors, SparseSuccessors, Successors
 
@@ -107,7 +108,7 @@ class World:
         """Tell whether the world restricts which location may follow which."""
         return not isinstance(self.successors, CompleteSuccessors)
 
-    def index_of(self, ids: Sequence[str] | NDArray[np.str_] | pl.Series) -> NDArray[np.int32]:
+    def index_of(self, ids: Sequence[str] | NDArray[np.str_] | pl.Series) -> Int32s:
         """The index of each id, -1 for an id that this world does not have."""
         if self._lookup is None:
             self._lookup = pl.DataFrame(

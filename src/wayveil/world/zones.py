@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.world.geo import haversine, project
 from wayveil.world.network import Network
 from wayveil.world.world import World
@@ -25,7 +24,7 @@ class Zones:
     depth: int
 
     @classmethod
-    def of_points(cls, x: NDArray[np.float64], y: NDArray[np.float64]) -> "Zones":
+    def of_points(cls, x: Floats, y: Floats) -> "Zones":
         points = np.column_stack([x, y])
         if len(points) == 0:
             return cls(np.zeros(0, np.int64), 0)
@@ -46,7 +45,7 @@ class Zones:
             starts = np.unique(np.concatenate([starts, (starts + lower)[lower < sizes]]))
         return cls(code, depth)
 
-    def zone(self, places: NDArray[np.integer], bits: int) -> Ints:
+    def zone(self, places: AnyInts, bits: int) -> Ints:
         """The zone, one of 2^bits, of each place."""
         return self.code[places] >> max(self.depth - bits, 0)
 
@@ -60,7 +59,7 @@ class Zones:
         ordered = self.code[self.order]
         return np.searchsorted(ordered, start), np.searchsorted(ordered, end)
 
-    def pair(self, one: NDArray[np.integer], other: NDArray[np.integer]) -> Ints:
+    def pair(self, one: AnyInts, other: AnyInts) -> Ints:
         """A code for each pair of places, with the digits of both in turn: near pairs share its first digits."""
         return interleave(self.code[one], self.code[other], self.depth)
 
@@ -91,7 +90,7 @@ class Geography:
         self.network = world if isinstance(world, Network) else None
 
     @cached_property
-    def xy(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def xy(self) -> tuple[Floats, Floats]:
         """Metres east and north; without coordinates, places stand in one line in the order of their ids."""
         if self.network is None:
             return np.arange(self.world.size, dtype=np.float64), np.zeros(self.world.size)
@@ -124,7 +123,7 @@ class Geography:
         x, y = self.xy
         return float(max(np.hypot(np.ptp(x), np.ptp(y)), 1.0))
 
-    def metres(self, one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.float64]:
+    def metres(self, one: AnyInts, other: AnyInts) -> Floats:
         """Return metres as the crow flies; without coordinates, different places are all equally far apart."""
         if self.network is None:
             return np.where(np.asarray(one) == np.asarray(other), 0.0, self.widest)

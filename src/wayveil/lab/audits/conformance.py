@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, chi2, poisson
 
-from wayveil.arrays import Floats
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.likelihood import node_chances, noise_law
 from wayveil.lab.audits.recording import Subject, record
@@ -143,12 +143,12 @@ class NoiseCells:
 
     low: Floats
     jump: Floats
-    seen: NDArray[np.bool_]
-    counted: NDArray[np.bool_]
+    seen: Mask
+    counted: Mask
     passing: Floats
 
     @property
-    def rare(self) -> NDArray[np.bool_]:
+    def rare(self) -> Mask:
         return self.passing <= 0.01
 
     def uniforms(self, bits: Bits) -> Floats:
@@ -268,7 +268,7 @@ def _adjacent(values: Floats) -> Floats:
     return values[: len(values) // 2 * 2].reshape(-1, 2)
 
 
-def _drawn(exchange: Exchange) -> NDArray[np.int64]:
+def _drawn(exchange: Exchange) -> Ints:
     """The cells in the order in which their noise is drawn: with a threshold, those that somebody is in come first.
 
     So noise that is used again is found at the same place of two answers, whatever cells these are about.

@@ -7,10 +7,9 @@ from math import ceil, exp, log, log1p, pi, sqrt
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from wayveil.arrays import Floats, Ints
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.lab.audits.grey_box import moved_cells
 from wayveil.lab.audits.transcript import Exchange
 from wayveil.privacy.privtree import Leaves, decisions
@@ -132,7 +131,7 @@ def cell_log_ratios(
     return ratio
 
 
-def node_chances(exchange: Exchange, exact: SparseCounts) -> tuple[Ints, Floats, Floats, NDArray[np.bool_]]:
+def node_chances(exchange: Exchange, exact: SparseCounts) -> tuple[Ints, Floats, Floats, Mask]:
     """For every node that a partition asked about: its value, the chances of a split and of none, and its fate."""
     leaves = exchange.answer
     if not isinstance(leaves, Leaves):

@@ -16,9 +16,9 @@ from fractions import Fraction
 from math import inf, log
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import beta
 
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.lab.audits.grey_box import moved_cells
 from wayveil.lab.audits.likelihood import cell_log_ratios
 from wayveil.lab.audits.recording import Subject, listening_gate, record, replay
@@ -73,7 +73,7 @@ def accuracy_bound(right: int, guesses: int, alpha: float) -> float:
     return log(accuracy / (1 - accuracy))
 
 
-def canary_scores(subject: Subject, town: Town, transcript: Transcript) -> NDArray[np.float64]:
+def canary_scores(subject: Subject, town: Town, transcript: Transcript) -> Floats:
     """Log-likelihood ratio "in" against "out" of every canary, from the cells that it alone can move.
 
     Whose a cell is, replays tell: in the b-th one are the canaries whose number has bit b, so the replays that move a
@@ -83,7 +83,7 @@ def canary_scores(subject: Subject, town: Town, transcript: Transcript) -> NDArr
     number = np.arange(town.quarters)
     digits = max(1, (town.quarters - 1).bit_length())
 
-    def counts(is_in: NDArray[np.bool_]) -> Transcript:
+    def counts(is_in: Mask) -> Transcript:
         return replay(subject, town.trips(is_in), transcript)[0]
 
     without, within = counts(nobody), counts(everybody)
@@ -118,11 +118,11 @@ class OwnWeights:
     def __init__(self, canaries: int) -> None:
         self.total = np.zeros(canaries)
 
-    def parts(self, columns: tuple[NDArray[np.int64], ...]) -> list[Part]:
+    def parts(self, columns: tuple[Ints, ...]) -> list[Part]:
         (canary,) = columns
         return [EmbeddingRows(len(self.total), canary[:, None], np.ones((len(canary), 1, 1), np.float32))]
 
-    def update(self, gradients: list[NDArray[np.float64]]) -> None:
+    def update(self, gradients: list[Floats]) -> None:
         self.total += gradients[0].ravel()
 
 

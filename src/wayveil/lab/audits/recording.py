@@ -18,6 +18,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats
 from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.errors import RefusedError
@@ -155,7 +156,7 @@ class RecordingGate(AuditGate):
         self.note(question, exact, NoisyCounts(noisy.question, noisy.keys.copy(), noisy.counts.copy()))
         return noisy
 
-    def answer_selection(self, question: Question, utilities: NDArray[np.integer]) -> int:
+    def answer_selection(self, question: Question, utilities: AnyInts) -> int:
         with self.drawing():
             chosen = super().answer_selection(question, utilities)
         self.note(question, SparseCounts.dense(np.array(utilities)), chosen)
@@ -167,7 +168,7 @@ class RecordingGate(AuditGate):
         self.note(question, exact, leaves)
         return leaves
 
-    def answer_step(self, question: Question, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+    def answer_step(self, question: Question, exact: Floats) -> Floats:
         with self.drawing():
             noisy = super().answer_step(question, exact)
         whole = SparseCounts.dense(exact.astype(np.int64))
@@ -198,7 +199,7 @@ class ReplayGate(AuditGate):
             raise DivergedError(f"{question.label}: counts are asked for where something else was")
         return NoisyCounts(answer.question, answer.keys.copy(), answer.counts.copy())
 
-    def answer_selection(self, question: Question, utilities: NDArray[np.integer]) -> int:
+    def answer_selection(self, question: Question, utilities: AnyInts) -> int:
         answer = self._recorded_answer(question)
         self.note(question, SparseCounts.dense(np.array(utilities)), answer)
         if not isinstance(answer, int):
@@ -212,7 +213,7 @@ class ReplayGate(AuditGate):
             raise DivergedError(f"{question.label}: a tree is asked for where something else was")
         return answer
 
-    def answer_step(self, question: Question, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+    def answer_step(self, question: Question, exact: Floats) -> Floats:
         answer = cast("NoisyCounts", self._recorded_answer(question))
         self.note(question, SparseCounts.dense(exact.astype(np.int64)), answer)
         return answer.counts.astype(np.float64)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Mask
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.units import DAY, Points, Rider, RiderDay, Trip, Unit, Window
@@ -230,7 +230,7 @@ class Town:
     busy: int
     path: tuple[int, ...] = (0, 1, 2)
 
-    def trips(self, is_in: NDArray[np.bool_]) -> Trips:
+    def trips(self, is_in: Mask) -> Trips:
         """The town with the canaries of some quarters."""
         quarter = np.concatenate([np.repeat(np.arange(self.quarters), self.busy), np.flatnonzero(is_in)])
         location = QUARTER * quarter[:, None] + np.array(self.path)

@@ -23,10 +23,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wayveil.arrays import Ragged
+from wayveil.arrays import Floats, Ints, Mask, Ragged
 from wayveil.attacks.warping import INFINITE, warping
 from wayveil.lab.strap.profiles import Profiles, ReleasedMoves, ReleaseModel
-from wayveil.lab.strap.square_cells import DistinctSegments, Floats, Ints, Junctions, Segments, SquareCells
+from wayveil.lab.strap.square_cells import DistinctSegments, Junctions, Segments, SquareCells
 from wayveil.progress import share_out, track
 
 
@@ -104,8 +104,8 @@ class Expected(NamedTuple):
     """The expected distance of each raw segment in metres, and which of them were special."""
 
     metres: Floats
-    widened: NDArray[np.bool_]
-    weightless: NDArray[np.bool_]
+    widened: Mask
+    weightless: Mask
 
 
 class Groups(NamedTuple):
@@ -118,7 +118,7 @@ class Groups(NamedTuple):
     bounds: Ints
     ends: Ints
     metres: Floats
-    widened: NDArray[np.bool_]
+    widened: Mask
 
 
 class _RawSegments(NamedTuple):
@@ -183,7 +183,7 @@ def group_distances(
         cells.wide,
         cells.high,
     )
-    parts: dict[int, tuple[Ints, Ints, Floats, NDArray[np.bool_]]] = {}
+    parts: dict[int, tuple[Ints, Ints, Floats, Mask]] = {}
 
     def work(first: int, end: int) -> None:
         parts[first] = _grouped(first, end, raw, begin, grounds, junctions)
@@ -197,13 +197,8 @@ def group_distances(
 
 @njit(cache=True, nogil=True)
 def _grouped(
-    first: int,
-    end: int,
-    raw: Ragged,
-    begin: Ints,
-    grounds: _Grounds,
-    junctions: int,
-) -> tuple[Ints, Ints, Floats, NDArray[np.bool_]]:
+    first: int, end: int, raw: Ragged, begin: Ints, grounds: _Grounds, junctions: int
+) -> tuple[Ints, Ints, Floats, Mask]:
     there, bounds = grounds.paths
     by_cell, of_cell = grounds.of_cell
     target, wide, high = grounds.target, grounds.wide, grounds.high

@@ -11,13 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.attacks.targets import key_of, mixed, uniform, unit_of
 from wayveil.lab.strap.square_cells import (
     DistinctSegments,
-    Floats,
-    Ints,
     Junctions,
     Segments,
     SquareCells,
@@ -38,7 +36,7 @@ class Profiles(NamedTuple):
 
     move: Ints
     offsets: Ints
-    known_before: NDArray[np.bool_]
+    known_before: Mask
 
 
 class _RiderSegments(NamedTuple):
@@ -47,9 +45,9 @@ class _RiderSegments(NamedTuple):
     bounds: Ints
     source: Ints
     target: Ints
-    known_start: NDArray[np.bool_]
-    known_end: NDArray[np.bool_]
-    opens: NDArray[np.bool_]
+    known_start: Mask
+    known_end: Mask
+    opens: Mask
 
 
 class _PublicMoves(NamedTuple):
@@ -66,8 +64,8 @@ class _Guess(NamedTuple):
     """Junctions of all trips of one rider, one trip after the other: filled in so far, seen, first of a trip."""
 
     state: Ints
-    known: NDArray[np.bool_]
-    begins: NDArray[np.bool_]
+    known: Mask
+    begins: Mask
 
 
 def believed_moves(
@@ -133,7 +131,7 @@ def _weight(public: _PublicMoves, pairs: Ints, a: int, b: int) -> float:
 
 
 @njit(cache=True)
-def _draw(candidates: Ints, weights: NDArray[np.float64], lot: float, here: int) -> int:
+def _draw(candidates: Ints, weights: Floats, lot: float, here: int) -> int:
     """A candidate by weight; the place itself where there is none."""
     total = 0.0
     for i in range(len(candidates)):
@@ -276,7 +274,7 @@ class ReleaseModel:
     by_cell: Ints
     bounds: Ints
     target: Ints
-    outside: NDArray[np.bool_]
+    outside: Mask
 
     @classmethod
     def of(cls, released: Trips, cells: SquareCells, junctions: Junctions) -> "ReleaseModel":

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.attacks.metric_paths import coordinates, distinct_rows
 from wayveil.attacks.targets import people_of
 from wayveil.errors import ParameterError
@@ -13,8 +13,6 @@ from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 FEWEST_RIDERS, FEWEST_NEIGHBOURS = 2, 3
 # Worlds with more places than this are taken for fixes of a receiver, which snap to a fifth of a cell.
 MOST_STOPS = 20_000
@@ -120,7 +118,7 @@ class Segments:
     trip: Ints
     source: Ints
     target: Ints
-    outside: NDArray[np.bool_]
+    outside: Mask
 
     def __len__(self) -> int:
         return len(self.start)

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.attacks.assess import Released, RiskSettings, risk
 from wayveil.attacks.attack_findings import FurtherFigures, RiskReport
 from wayveil.attacks.metric_paths import check_same_world, distinct_rows, row_hashes
@@ -24,8 +24,6 @@ from wayveil.lab.strap.expected_distances import (
 )
 from wayveil.lab.strap.profiles import Profiles, ReleaseModel, believed_moves
 from wayveil.lab.strap.square_cells import (
-    Floats,
-    Ints,
     SquareCells,
     cut_at_junctions,
     distinct_segments,
@@ -182,12 +180,7 @@ class StrapStudy:
         return self._result(values, found.metres, found.widened, found.weightless, looked.standing)
 
     def _result(
-        self,
-        values: Floats,
-        metres: Floats,
-        widened: NDArray[np.bool_],
-        weightless: NDArray[np.bool_],
-        standing: int,
+        self, values: Floats, metres: Floats, widened: Mask, weightless: Mask, standing: int
     ) -> Strap:
         return Strap(
             self.settings,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.lab.studies.study import FIGURE, Exhibit, Setting, Study
 from wayveil.report.chart import Chart
 from wayveil.utility.scorecard import mean_and_interval
@@ -181,6 +181,6 @@ def summarise(values: Any) -> Value | None:
     return Value(mean, mean if low is None else low, mean if high is None else high, spread, len(values))
 
 
-def _deviation(values: NDArray[np.float64]) -> float:
+def _deviation(values: Floats) -> float:
     """The standard deviation; of equal values 0, where rounding of their mean would leave a trace."""
     return float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0

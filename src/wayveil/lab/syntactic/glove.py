@@ -21,6 +21,7 @@ from numba import njit
 from numpy.typing import NDArray
 from pydantic import Field
 
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.lab.syntactic.method import Lots, SyntacticMethod, check_crowd, need_times
 from wayveil.progress import step, track
@@ -28,8 +29,6 @@ from wayveil.trips.trips import Trips
 from wayveil.world.geo import project
 from wayveil.world.network import Network
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MOST_METRES, MOST_SECONDS = 20_000.0, 8 * 3_600.0
 MOST_RECORDS = 12_000
 WEST, EAST, SOUTH, NORTH, BEGIN, END = range(6)
@@ -245,7 +244,7 @@ def _fuse(longer: Floats, shorter: Floats, nl: int, ns: int) -> Floats:
 
 
 @njit(cache=True)
-def _nearest(effort: NDArray[np.float32], open_: NDArray[np.bool_], at: int) -> int:
+def _nearest(effort: NDArray[np.float32], open_: Mask, at: int) -> int:
     best = -1
     for other in range(len(open_)):
         if other != at and open_[other] and (best < 0 or effort[at, other] < effort[at, best]):

@@ -13,15 +13,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pydantic import Field
 
+from wayveil.arrays import Ints, Mask
 from wayveil.errors import ParameterError
 from wayveil.lab.syntactic.method import Lots, SyntacticMethod, check_crowd, need_times
 from wayveil.progress import step
 from wayveil.trips.trips import Trips
 
-Ints = NDArray[np.int64]
 LARGEST_KEY = 1 << 62
 
 
@@ -147,9 +146,7 @@ def _greedy_cover(violating: Ints, visits: Ints) -> Ints:
     return np.array(chosen, np.int64)
 
 
-def _in_violating_trips(
-    trip: Ints, pair: Ints, alive: NDArray[np.bool_], violating: Ints, visits: Ints
-) -> NDArray[np.bool_]:
+def _in_violating_trips(trip: Ints, pair: Ints, alive: Mask, violating: Ints, visits: Ints) -> Mask:
     """Visits to suppress: of every violating sequence the pair with the best score, in the trips that hold it."""
     hits = np.bincount(violating[violating >= 0], minlength=len(visits))
     score = np.append(hits / (1 + visits), -1.0)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import wayveil
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.errors import InputError, ParameterError
 from wayveil.privacy.bits import Bits, secure_bits
 from wayveil.privacy.without_guarantee import SENTENCE
@@ -91,10 +91,10 @@ class Lots:
     def __init__(self, bits: Bits) -> None:
         self.bits = bits
 
-    def draw(self, count: int) -> NDArray[np.float64]:
+    def draw(self, count: int) -> Floats:
         return (self.bits.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
-    def below(self, limit: NDArray[np.integer] | int, count: int) -> NDArray[np.int64]:
+    def below(self, limit: AnyInts | int, count: int) -> Ints:
         """Whole numbers from 0 to below the limit."""
         return np.minimum((self.draw(count) * limit).astype(np.int64), np.asarray(limit) - 1)
 
@@ -161,7 +161,7 @@ def check_crowd(k: int, records: int, what: str) -> None:
         raise ParameterError(f"nobody can hide among {k:,} {what}: there are {records:,}")
 
 
-def need_times(trips: Trips, method: str) -> NDArray[np.int64]:
+def need_times(trips: Trips, method: str) -> Ints:
     """The times of the visits, or a sentence."""
     if trips.time is None:
         raise ParameterError(f"{method} generalises places and times, and these trips carry no times")

@@ -16,18 +16,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 from numba import njit
-from numpy.typing import NDArray
 from pydantic import Field
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from wayveil.arrays import Ragged
+from wayveil.arrays import Floats, Ints, Ragged
 from wayveil.errors import ParameterError
 from wayveil.lab.syntactic.method import Lots, SyntacticMethod, check_crowd
 from wayveil.progress import step
 from wayveil.trips.trips import Trips
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MOST_PLACES = 6_000
 HOUR = 3_600
 SECONDS_PER_MOVE = 120

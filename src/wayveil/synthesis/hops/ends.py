@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.hops.walking import MoveChances, walks
 from wayveil.synthesis.projection import onto_total
 from wayveil.world.grid_moves import MOVES, GridMoves
 from wayveil.world.zones import take_apart
 
-Ints = NDArray[np.int64]
 HOURS = 24
 
 
@@ -90,7 +90,6 @@ def leaf_boxes(starts: Ints, ends: Ints, depth: int) -> tuple[tuple[Ints, Ints],
     return take_apart(starts, depth), size
 
 
-Floats = NDArray[np.float64]
 ROUNDS, FEWEST_WALKERS, MOST_WALKERS = 5, 4_000, 30_000
 # A round changes chances by this power of what was found, and never by more than a factor.
 STEP, MOST = 0.7, 4.0

@@ -16,11 +16,11 @@ import polars as pl
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Int32s, Ints
 from wayveil.privacy.gradients import EmbeddingRows, Outer, Part
 from wayveil.synthesis.hops.hop_tables import straight_on
 from wayveil.world.grid_moves import MOVES, SECTORS, GridMoves
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 HARMONICS = 4
 # One, direction in harmonics, distance three times, the hour; zones see the first few, streets are weighted by three.
@@ -150,7 +150,7 @@ class _Known(NamedTuple):
     by_zone: Floats
     streets: Floats
     shares: Floats
-    neighbours: NDArray[np.int32]
+    neighbours: Int32s
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})

@@ -5,11 +5,10 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.world.grid_moves import DISTANCES, MOVES, SECTORS, GridMoves
 
-Ints = NDArray[np.int64]
 # How strongly the table of a zone is drawn to that of the city: so many deviations of its noise.
 BACK_OFF = 2.0
 
@@ -52,13 +51,13 @@ class HopTables:
     """Noisy weights of both tables, in trips, and the standard deviations of their noise."""
 
     contexts: HopContexts
-    city: NDArray[np.float64]
-    zones: NDArray[np.float64]
+    city: Floats
+    zones: Floats
     city_noise: float
     zone_noise: float
 
     @cached_property
-    def _chances(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _chances(self) -> tuple[Floats, Floats, Floats]:
         """Chances of the city's table; weights of the zones' table; and the pull of the city on each row of it."""
         prior = straight_on(SECTORS)
         city = np.maximum(self.city.reshape(-1, MOVES), 0)
@@ -68,7 +67,7 @@ class HopTables:
         zones = np.maximum(self.zones.reshape(-1, MOVES), 0)
         return chances, zones, np.full(len(zones), BACK_OFF * self.zone_noise * np.sqrt(MOVES))
 
-    def chances(self, here: Ints, to: Ints, hour: Ints) -> NDArray[np.float64]:
+    def chances(self, here: Ints, to: Ints, hour: Ints) -> Floats:
         """Probabilities of the eight moves; the tables do not know of hours."""
         city, zones, pull = self._chances
         own = zones[self.contexts.zone_context(here, to)]
@@ -87,7 +86,7 @@ class HopTables:
         ]
 
 
-def straight_on(sectors: int) -> NDArray[np.float64]:
+def straight_on(sectors: int) -> Floats:
     """Return what public knowledge says of the next move: rather towards the destination than away from it."""
     from wayveil.world.grid_moves import DIRECTIONS
 

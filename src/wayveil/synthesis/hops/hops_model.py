@@ -7,8 +7,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.synthesis.hops.ends import Flows, NoisyEnds, followed
 from wayveil.synthesis.hops.hop_net import HopNet
 from wayveil.synthesis.hops.hop_tables import HopContexts, HopTables
@@ -18,13 +18,11 @@ from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import GridMoves
 
-Ints = NDArray[np.int64]
-
 
 class KnowsHops(Protocol):
     """Anything that gives the eight moves their probabilities."""
 
-    def chances(self, here: Ints, to: Ints, hour: Ints) -> NDArray[np.float64]: ...
+    def chances(self, here: Ints, to: Ints, hour: Ints) -> Floats: ...
 
     def rows(self) -> list[pl.DataFrame]: ...
 
@@ -45,7 +43,7 @@ class HopsModel(Model):
         """Return what is known of the next hop, but for single streets."""
 
     @cached_property
-    def streets(self) -> NDArray[np.float64]:
+    def streets(self) -> Floats:
         """Return how much likelier each move of each cell is than that: the streets that people follow."""
         return self.flows.learn(self.moves, self.ends, self.trips, self.knows.chances)
 
@@ -75,7 +73,7 @@ class HopsModel(Model):
             return Trips(location, offsets, self.world)
         return timed(self.moves, location, offsets, hour, rng)
 
-    def hops(self, here: Ints, to: Ints, hour: Ints) -> tuple[Ints, NDArray[np.float64]]:
+    def hops(self, here: Ints, to: Ints, hour: Ints) -> tuple[Ints, Floats]:
         """Candidates for the next place and their probabilities, for next-hop figures."""
         places = self.moves.neighbours[here].astype(np.int64)
         chance = np.where(places >= 0, self.chances(here, to, hour), 0.0)
@@ -93,8 +91,8 @@ class TableHopsModel(HopsModel):
     """Hops from two noisy tables, in trips; see `HopTables`."""
 
     zone_bits: int
-    city: NDArray[np.float64]
-    zones: NDArray[np.float64]
+    city: Floats
+    zones: Floats
     city_noise: float
     zone_noise: float
 
@@ -110,7 +108,7 @@ class NetHopsModel(HopsModel):
 
     zone_bits: int
     hidden: int
-    weights: tuple[NDArray[np.float64], ...]
+    weights: tuple[Floats, ...]
 
     @cached_property
     def knows(self) -> HopNet:

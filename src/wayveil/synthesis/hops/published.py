@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.privacy.gradients import EmbeddingRows, Outer, Part
 from wayveil.synthesis.hops.walking import LEAST_COST, MOST_COST, likeliest_ways, timed
 from wayveil.synthesis.model import Model
@@ -21,7 +22,6 @@ from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 from wayveil.world.grid_moves import GridMoves
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 HOURS = 24
 REACH = 5

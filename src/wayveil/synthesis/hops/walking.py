@@ -16,12 +16,12 @@ import scipy
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.world.grid_moves import GridMoves
 from wayveil.world.trees import Heap, sift_down, sift_up
 
-Ints = NDArray[np.int64]
 # What every hop of every cell costs on the way to a destination at an hour: one row per cell.
 HopCosts = Callable[[int, int], NDArray[np.float32]]
 
@@ -32,8 +32,8 @@ _UNSEEN, _SETTLED = -1, -2
 
 
 def likeliest_ways(
-    places: NDArray[np.int32], costs: HopCosts, origin: Ints, destination: Ints, hour: Ints
-) -> tuple[NDArray[np.int32], Ints]:
+    places: Int32s, costs: HopCosts, origin: Ints, destination: Ints, hour: Ints
+) -> tuple[Int32s, Ints]:
     """Visits of all ways, one after the other, and their offsets.
 
     `places` has the cell that each hop leads to, -1 for none, one row per cell. The hop that leads back has the same
@@ -55,7 +55,7 @@ def likeliest_ways(
     return np.concatenate(visits)[np.repeat(found, lengths) + inside], offsets
 
 
-def cost_of(chance: NDArray[np.float64]) -> NDArray[np.float32]:
+def cost_of(chance: Floats) -> NDArray[np.float32]:
     """Minus the logarithm of chances, between the least and the most that a hop costs."""
     with np.errstate(divide="ignore"):
         return np.clip(-np.log(chance), LEAST_COST, MOST_COST).astype(np.float32)
@@ -107,7 +107,7 @@ def _ways_back(places, cost, to, origin):  # type: ignore[no-untyped-def]
 
 
 # Weights of the eight moves, for cells, destinations and hours: probabilities, up to a factor.
-MoveChances = Callable[[Ints, Ints, Ints], NDArray[np.float64]]
+MoveChances = Callable[[Ints, Ints, Ints], Floats]
 
 # A walk may take so many times the fewest moves, and so many more.
 LONGEST_FACTOR, LONGEST_EXTRA = 1.6, 4
@@ -121,7 +121,7 @@ def walks(
     hour: Ints,
     chances: MoveChances,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.int32], Ints]:
+) -> tuple[Int32s, Ints]:
     """Visits of all walks, one after the other, and their offsets. A walk ends where it arrives.
 
     No walk goes straight back to where it came from, nor to a cell from which it could not arrive in time.
@@ -152,7 +152,7 @@ def walks(
 
 def best_ways(
     moves: GridMoves, origin: Ints, destination: Ints, hour: Ints, chances: MoveChances
-) -> tuple[NDArray[np.int32], Ints]:
+) -> tuple[Int32s, Ints]:
     """The likeliest way of each trip instead."""
     cells = np.arange(moves.grid.size)
 
@@ -164,9 +164,7 @@ def best_ways(
     return likeliest_ways(moves.neighbours, costs, origin, destination, hour)
 
 
-def timed(
-    moves: GridMoves, location: NDArray[np.int32], offsets: Ints, hour: Ints, rng: np.random.Generator
-) -> Trips:
+def timed(moves: GridMoves, location: Int32s, offsets: Ints, hour: Ints, rng: np.random.Generator) -> Trips:
     """Trips that begin at a random second of their hour and take as long as the grid says for the way."""
     grid = moves.grid
     start = hour * SECONDS_OF_AN_HOUR + rng.integers(0, SECONDS_OF_AN_HOUR, len(hour))
@@ -185,7 +183,7 @@ def timed(
 
 
 # Fewest moves between cells: rows and columns of a whole grid, or a table for one that is masked (else empty).
-_Fewest = tuple[Ints, Ints, NDArray[np.int32]]
+_Fewest = tuple[Ints, Ints, Int32s]
 
 
 def _fewest_moves(moves: GridMoves) -> _Fewest:

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints, Mask
 from wayveil.synthesis.riders.roles import RuleArrays
 from wayveil.synthesis.riders.waiting import (
     NOBODY,
@@ -39,11 +40,11 @@ class TapArrays(NamedTuple):
     `plan` (bit per weekday, Monday first) has, by role, the active days of the rider whom the tap makes if nobody fits.
     """
 
-    location: NDArray[np.int32]
-    time: NDArray[np.int64]
-    days: NDArray[np.int64]  # first tap of each day, and the number of taps
+    location: Int32s
+    time: Ints
+    days: Ints  # first tap of each day, and the number of taps
     plan: NDArray[np.uint8]
-    draw: NDArray[np.float64]  # three per tap, for purposes
+    draw: Floats  # three per tap, for purposes
 
 
 class Queues(NamedTuple):
@@ -52,9 +53,9 @@ class Queues(NamedTuple):
     All before `ahead[r]` have tapped today.
     """
 
-    starts: NDArray[np.int64]
-    queue: NDArray[np.int32]
-    ahead: NDArray[np.int64]
+    starts: Ints
+    queue: Int32s
+    ahead: Ints
 
 
 class TapInQuestion(NamedTuple):
@@ -62,7 +63,7 @@ class TapInQuestion(NamedTuple):
 
     here: int
     time: int
-    fresh: NDArray[np.int64]
+    fresh: Ints
 
 
 class Best(NamedTuple):
@@ -74,7 +75,7 @@ class Best(NamedTuple):
 
 
 @njit(cache=True)
-def fresh_purpose(rules: RuleArrays, role: int, weekday: int, second: int, draw: NDArray[np.float64]) -> int:
+def fresh_purpose(rules: RuleArrays, role: int, weekday: int, second: int, draw: Floats) -> int:
     """Return what a trip that continues nothing is for."""
     hour, hours = second // HOUR, rules.primary_hours[role]
     if weekday < WORKING_DAYS and hours[0] <= hour < hours[1] and draw[0] < rules.shares[2]:
@@ -85,9 +86,7 @@ def fresh_purpose(rules: RuleArrays, role: int, weekday: int, second: int, draw:
 
 
 @njit(cache=True)
-def next_role(
-    shares: NDArray[np.float64], made: NDArray[np.int64], rests: NDArray[np.bool_], weekday: int
-) -> int:
+def next_role(shares: Floats, made: Ints, rests: Mask, weekday: int) -> int:
     """The role that a new rider has: as seats go to parties by their votes (Sainte-Laguë), of those that travel today.
 
     Where no role travels on a weekend, somebody who taps then still has one.

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.errors import ParameterError
 from wayveil.progress import step
 from wayveil.synthesis.riders.assignment import TapArrays, assign
@@ -35,12 +36,12 @@ class Riders:
 
     taps: Taps
     rules: RiderRules
-    rider: NDArray[np.int32]
+    rider: Int32s
     purpose: NDArray[np.int8]
     scenario: NDArray[np.int8]
     role: NDArray[np.int8]
-    home: NDArray[np.int32]
-    primary: NDArray[np.int32]
+    home: Int32s
+    primary: Int32s
 
     @property
     def count(self) -> int:
@@ -130,7 +131,7 @@ def reconstruct_riders(
     )
 
 
-def _arrays(taps: Taps, rules: RiderRules, seed: int) -> tuple[NDArray[np.int64], TapArrays]:
+def _arrays(taps: Taps, rules: RiderRules, seed: int) -> tuple[Ints, TapArrays]:
     rng = np.random.default_rng(seed)
     order = np.lexsort((rng.random(len(taps)), taps.day)).astype(np.int64)
     day = taps.day[order]
@@ -143,9 +144,7 @@ def _arrays(taps: Taps, rules: RiderRules, seed: int) -> tuple[NDArray[np.int64]
     return order, TapArrays(taps.location[order], taps.time[order], days, plan, draw)
 
 
-def _plans(
-    role: Role, weekday: NDArray[np.int64], rank: NDArray[np.float64], rng: np.random.Generator
-) -> NDArray[np.uint8]:
+def _plans(role: Role, weekday: Ints, rank: Floats, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Active days as bits, Monday first: as many as the role draws, today among them where the role allows it."""
     least, most = role.active_days
     count = rng.integers(least, most + 1, len(weekday))

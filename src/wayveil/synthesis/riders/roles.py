@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.world.timebins import HOUR
 
 PURPOSES: Final = ("work", "study", "business", "personal", "shopping", "social", "airport")
@@ -169,7 +170,7 @@ class RiderRules(_Frozen):
         return self
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Role shares, in the order of the roles."""
         return np.array([role.share for role in self.roles])
 
@@ -223,19 +224,19 @@ class RiderRules(_Frozen):
 class RuleArrays(NamedTuple):
     """What the loop reads. Rows are roles; the columns of `low` and `high` (seconds) are transfer, return, new trip."""
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    most: NDArray[np.int64]  # taps a day by purpose
-    taps_a_day: NDArray[np.int64]
-    latest: NDArray[np.int64]  # second of the day
-    primary_hours: NDArray[np.int64]
-    purpose: NDArray[np.int64]
-    general: NDArray[np.float64]  # cumulated
-    metres: NDArray[np.float64]  # transfer, return, new trip, first
-    score: NDArray[np.float64]  # per second, per metre, bonus, metres for the bonus
+    low: Ints
+    high: Ints
+    most: Ints  # taps a day by purpose
+    taps_a_day: Ints
+    latest: Ints  # second of the day
+    primary_hours: Ints
+    purpose: Ints
+    general: Floats  # cumulated
+    metres: Floats  # transfer, return, new trip, first
+    score: Floats  # per second, per metre, bonus, metres for the bonus
     shares: NDArray[
         np.float64
     ]  # score of a first tap, share of general purposes, of primary ones, regularity
     patience: int
-    role_shares: NDArray[np.float64]
-    rests: NDArray[np.bool_]  # at weekends
+    role_shares: Floats
+    rests: Mask  # at weekends

@@ -7,6 +7,7 @@ import scipy
 from numba import njit
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.progress import track
 from wayveil.synthesis.riders.roles import RuleArrays
 from wayveil.world.geo import project
@@ -27,17 +28,17 @@ class Surroundings(NamedTuple):
     least time between any two stops of the network. Points are metres east and north.
     """
 
-    first: NDArray[np.int64]
-    near: NDArray[np.int32]
-    metres: NDArray[np.float64]
-    seconds: NDArray[np.int32]
-    around: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    zone: NDArray[np.int32]
-    zone_of: NDArray[np.int32]
+    first: Ints
+    near: Int32s
+    metres: Floats
+    seconds: Int32s
+    around: Ints
+    begin: Ints
+    zone: Int32s
+    zone_of: Int32s
     longest: int
-    east: NDArray[np.float64]
-    north: NDArray[np.float64]
+    east: Floats
+    north: Floats
 
 
 def surroundings(network: Network, reach_metres: float, walking: float) -> Surroundings:
@@ -85,7 +86,7 @@ def surroundings(network: Network, reach_metres: float, walking: float) -> Surro
     )
 
 
-def _zones(east: NDArray[np.float64], north: NDArray[np.float64]) -> NDArray[np.int32]:
+def _zones(east: Floats, north: Floats) -> Int32s:
     """Squares of a grid, numbered; those without a stop have no number."""
     column, row = (np.floor(axis / _ZONE_METRES).astype(np.int64) for axis in (east, north))
     return np.unique(column * (1 << 32) + row, return_inverse=True)[1].astype(np.int32)
@@ -103,15 +104,15 @@ class People(NamedTuple):
 
     role: NDArray[np.int8]
     plan: NDArray[np.uint8]
-    home: NDArray[np.int32]
-    primary: NDArray[np.int32]
-    last: NDArray[np.int32]
-    last_time: NDArray[np.int64]
+    home: Int32s
+    primary: Int32s
+    last: Int32s
+    last_time: Ints
     last_purpose: NDArray[np.int8]
-    today: NDArray[np.int64]
+    today: Ints
     taps_today: NDArray[np.int8]
     taps_for: NDArray[np.int8]
-    rider: NDArray[np.int32]
+    rider: Int32s
     purpose: NDArray[np.int8]
     scenario: NDArray[np.int8]
 
@@ -143,13 +144,13 @@ class Waiting(NamedTuple):
     wait apart (`kind & 1`), since only a new trip can suit them.
     """
 
-    head: NDArray[np.int32]
-    after: NDArray[np.int32]
-    before: NDArray[np.int32]
+    head: Int32s
+    after: Int32s
+    before: Int32s
     by_role: NDArray[np.uint64]
     by_stop: NDArray[np.uint64]  # the same bits for all roles together,
     by_zone: NDArray[np.uint64]  # and for all stops of a zone,
-    crowd: NDArray[np.int32]  # where this many riders wait in each slot
+    crowd: Int32s  # where this many riders wait in each slot
 
     @classmethod
     def nobody_yet(cls, taps: int, stops: int, zones: int, roles: int) -> "Waiting":
@@ -180,7 +181,7 @@ def kind_of(people: People, rules: RuleArrays, rider: int) -> int:
 
 
 @njit(cache=True)
-def put(lists: Waiting, people: People, rules: RuleArrays, zone_of: NDArray[np.int32], rider: int) -> None:
+def put(lists: Waiting, people: People, rules: RuleArrays, zone_of: Int32s, rider: int) -> None:
     kind, slot = kind_of(people, rules, rider), (people.last_time[rider] % DAY) // QUARTER
     stop = people.last[rider] * WAITING_KINDS + kind
     row, zone = (
@@ -199,7 +200,7 @@ def put(lists: Waiting, people: People, rules: RuleArrays, zone_of: NDArray[np.i
 
 
 @njit(cache=True)
-def pull(lists: Waiting, people: People, rules: RuleArrays, zone_of: NDArray[np.int32], rider: int) -> None:
+def pull(lists: Waiting, people: People, rules: RuleArrays, zone_of: Int32s, rider: int) -> None:
     kind, slot = kind_of(people, rules, rider), (people.last_time[rider] % DAY) // QUARTER
     stop, roles = people.last[rider] * WAITING_KINDS + kind, len(rules.taps_a_day)
     row, zone = stop * roles + people.role[rider], zone_of[people.last[rider]] * WAITING_KINDS + kind

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numba import njit
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints, Mask
 from wayveil.errors import InputError
 from wayveil.world.geo import haversine
 from wayveil.world.gtfs.feed_stops import Locations, lookup
@@ -25,12 +25,12 @@ class Calls:
     the stop_sequence, and `row` the row of stop_times.txt.
     """
 
-    trip: NDArray[np.int32]
-    location: NDArray[np.int32]
-    arrival: NDArray[np.int32]
-    departure: NDArray[np.int32]
-    sequence: NDArray[np.int64]
-    row: NDArray[np.int64]
+    trip: Int32s
+    location: Int32s
+    arrival: Int32s
+    departure: Int32s
+    sequence: Ints
+    row: Ints
 
 
 def read_calls(feed: Feed, trips: pl.DataFrame, locations: Locations, *, all_trips: bool = True) -> Calls:
@@ -78,9 +78,7 @@ def read_calls(feed: Feed, trips: pl.DataFrame, locations: Locations, *, all_tri
     return Calls(trip, location, arrival, departure, sequence, kept)
 
 
-def _count_unusable(
-    feed: Feed, table: pl.DataFrame, in_trips: NDArray[np.bool_], known: NDArray[np.bool_]
-) -> None:
+def _count_unusable(feed: Feed, table: pl.DataFrame, in_trips: Mask, known: Mask) -> None:
     flex = (table["stop_id"].is_null() | (table["stop_id"] == "")).to_numpy() & in_trips
     feed.warn(flex.sum(), "row", "of stop_times.txt had no stop_id (flexible service): left out.")
     lost = int(np.sum(in_trips & ~flex & ~known))
@@ -91,7 +89,7 @@ def _count_unusable(
     )
 
 
-def _sequence(feed: Feed, table: pl.DataFrame, row: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sequence(feed: Feed, table: pl.DataFrame, row: Ints) -> Ints:
     column = table["stop_sequence"].str.strip_chars().cast(pl.Int64, strict=False)
     if column.null_count():
         at = int(column.is_null().arg_true()[0])
@@ -103,7 +101,7 @@ def _sequence(feed: Feed, table: pl.DataFrame, row: NDArray[np.int64]) -> NDArra
     return column.to_numpy()
 
 
-def _times(feed: Feed, table: pl.DataFrame, column: str, row: NDArray[np.int64]) -> NDArray[np.int32]:
+def _times(feed: Feed, table: pl.DataFrame, column: str, row: Ints) -> Int32s:
     """Seconds of the service day, UNKNOWN where the field is blank."""
     distinct = pl.DataFrame({"text": table[column].unique()})
     parsed = distinct.with_columns(
@@ -123,7 +121,7 @@ def _times(feed: Feed, table: pl.DataFrame, column: str, row: NDArray[np.int64])
     return joined["seconds"].fill_null(UNKNOWN).to_numpy().astype(np.int32, copy=False)
 
 
-def _order(trip: NDArray[np.int32], sequence: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _order(trip: Int32s, sequence: Ints) -> Ints | None:
     """The stable order by trip and stop_sequence, or none where the file already has it within each trip."""
     changes = trip[1:] != trip[:-1]
     in_one_piece = 1 + int(changes.sum()) == np.count_nonzero(np.bincount(trip))
@@ -133,13 +131,8 @@ def _order(trip: NDArray[np.int32], sequence: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _fill(
-    feed: Feed,
-    trip: NDArray[np.int32],
-    location: NDArray[np.int32],
-    arrival: NDArray[np.int32],
-    departure: NDArray[np.int32],
-    locations: Locations,
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    feed: Feed, trip: Int32s, location: Int32s, arrival: Int32s, departure: Int32s, locations: Locations
+) -> tuple[Int32s, Int32s]:
     """One time of a call stands for both; calls without any get one by distance between timepoints."""
     arrival, departure = (
         np.where(arrival == UNKNOWN, departure, arrival),
@@ -158,12 +151,7 @@ def _fill(
 
 
 @njit(cache=True)
-def interpolate(
-    trip: NDArray[np.int32],
-    along: NDArray[np.float64],
-    arrival: NDArray[np.int32],
-    departure: NDArray[np.int32],
-) -> None:
+def interpolate(trip: Int32s, along: Floats, arrival: Int32s, departure: Int32s) -> None:
     """Fill unknown times in place, by the metres (or calls, if nothing moves) between the known ones."""
     last = -1
     for i in range(len(trip)):
@@ -180,9 +168,7 @@ def interpolate(
 HOURS = 24
 
 
-def service_by_hour(
-    feed: Feed, trips: pl.DataFrame, calls: Calls, keep: NDArray[np.int32], locations: int
-) -> NDArray[np.int64]:
+def service_by_hour(feed: Feed, trips: pl.DataFrame, calls: Calls, keep: Int32s, locations: int) -> Ints:
     """Departures per location in `keep` (ascending) and hour of the clock.
 
     A trip of frequencies.txt leaves as often as its headways say, in their hours; the times of its calls are only an

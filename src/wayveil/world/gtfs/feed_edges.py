@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints, Mask
 from wayveil.world.geo import haversine, pairs_within
 from wayveil.world.gtfs.calls import UNKNOWN, Calls
 from wayveil.world.gtfs.feed_stops import Locations
@@ -21,15 +21,15 @@ _PAIR = ["source", "target"]
 class Footpaths:
     """Walking links between locations, ascending by (source, target), and the seconds each takes."""
 
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    seconds: NDArray[np.int32]
+    source: Int32s
+    target: Int32s
+    seconds: Int32s
 
 
 def find_footpaths(
     feed: Feed,
     locations: Locations,
-    candidates: NDArray[np.int32],
+    candidates: Int32s,
     *,
     radius_metres: float | None,
     metres_per_second: float,
@@ -123,7 +123,7 @@ def _same_station(locations: Locations) -> pl.DataFrame:
     )
 
 
-def _within(locations: Locations, candidates: NDArray[np.int32], radius_metres: float | None) -> pl.DataFrame:
+def _within(locations: Locations, candidates: Int32s, radius_metres: float | None) -> pl.DataFrame:
     """Pairs of candidates at most the radius apart, in both directions."""
     if radius_metres is None:
         return pl.DataFrame(schema={"source": pl.Int32, "target": pl.Int32})
@@ -136,13 +136,7 @@ _FALLBACK_SPEED = 5.0  # metres per second, where a feed has no usable time at a
 
 
 def make_edges(
-    feed: Feed,
-    calls: Calls,
-    runs: NDArray[np.int64],
-    route: NDArray[np.int32],
-    walks: Footpaths,
-    locations: Locations,
-    keep: NDArray[np.int32],
+    feed: Feed, calls: Calls, runs: Ints, route: Int32s, walks: Footpaths, locations: Locations, keep: Int32s
 ) -> Edges:
     """Edges among the locations in `keep` (ascending); `runs` and `route` (-1: unknown) are per trip.
 
@@ -195,7 +189,7 @@ def make_edges(
     )
 
 
-def _median_seconds(times: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+def _median_seconds(times: pl.DataFrame) -> tuple[Ints, Int32s, Ints]:
     """The edges of a table (edge, seconds, runs), ascending, with the median seconds and the runs of each.
 
     It is the lower median, a time that some vehicle really takes; UNKNOWN only where nothing else is there.
@@ -213,7 +207,7 @@ def _median_seconds(times: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.
     return edge, seconds[at].astype(np.int32), total
 
 
-def _leg_seconds(feed: Feed, calls: Calls, leg: NDArray[np.int64]) -> NDArray[np.int32]:
+def _leg_seconds(feed: Feed, calls: Calls, leg: Ints) -> Int32s:
     """Departure to next arrival; UNKNOWN where a time is missing or would go backwards."""
     departure, arrival = calls.departure[leg], calls.arrival[leg + 1]
     timed = (departure != UNKNOWN) & (arrival != UNKNOWN)
@@ -222,9 +216,7 @@ def _leg_seconds(feed: Feed, calls: Calls, leg: NDArray[np.int64]) -> NDArray[np
     return np.where(timed & ~backwards, arrival - departure, UNKNOWN).astype(np.int32)
 
 
-def _complete_seconds(
-    feed: Feed, seconds: NDArray[np.int32], metres: NDArray[np.float64], is_walk: NDArray[np.bool_]
-) -> NDArray[np.int32]:
+def _complete_seconds(feed: Feed, seconds: Int32s, metres: Floats, is_walk: Mask) -> Int32s:
     """Give edges without a time, or of 0 seconds, the typical speed of the others; at least 1 second.
 
     Timetables in whole minutes show 0 seconds between near stops. Taken at their word, paths of such edges

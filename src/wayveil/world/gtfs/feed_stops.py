@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Int32s, Ints, Mask
 from wayveil.errors import InputError
 from wayveil.world.gtfs.feed_tables import Feed
 
@@ -22,19 +23,19 @@ class Locations:
 
     ids: NDArray[np.str_]
     names: NDArray[np.str_]
-    lat: NDArray[np.float64]
-    lon: NDArray[np.float64]
+    lat: Floats
+    lon: Floats
     stop_ids: pl.Series
-    location: NDArray[np.int32]
-    platform: NDArray[np.bool_]
-    station: NDArray[np.int64]
+    location: Int32s
+    platform: Mask
+    station: Ints
 
-    def of(self, stop_ids: pl.Series) -> NDArray[np.int32]:
+    def of(self, stop_ids: pl.Series) -> Int32s:
         """The location of each stop_id; -1 for null and for ids that are not in stops.txt."""
         return lookup(stop_ids, self.stop_ids, self.location)
 
 
-def lookup(values: pl.Series, keys: pl.Series, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+def lookup(values: pl.Series, keys: pl.Series, codes: Int32s) -> Int32s:
     """The code of each value, -1 where it is not among the keys."""
     # Columns repeat few values many times: look every value up once, and strip blanks only there.
     known = pl.DataFrame({"key": keys, "code": codes}).unique("key", keep="first")
@@ -103,7 +104,7 @@ def read_locations(feed: Feed, *, stations: bool) -> Locations:
     )
 
 
-def _coordinates(table: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _coordinates(table: pl.DataFrame) -> tuple[Floats, Floats]:
     """Latitude and longitude, NaN where absent, no number, off the globe, or the 0,0 of an empty form."""
     lat, lon = (
         table[name].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().copy()
@@ -115,7 +116,7 @@ def _coordinates(table: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.f
     return lat, lon
 
 
-def _with_missing_parents(table: pl.DataFrame) -> tuple[pl.Series, NDArray[np.int64], int]:
+def _with_missing_parents(table: pl.DataFrame) -> tuple[pl.Series, Ints, int]:
     """All ids (unlisted parents last), the row of each one's parent (-1: none), the number of unlisted."""
     ids, parents = table["stop_id"], table["parent_station"]
     missing = parents.drop_nulls().unique().sort()
@@ -125,7 +126,7 @@ def _with_missing_parents(table: pl.DataFrame) -> tuple[pl.Series, NDArray[np.in
     return everything, np.concatenate([row, np.full(len(missing), -1)]), len(missing)
 
 
-def _roots(parent: NDArray[np.int64], kind: NDArray[np.int32], *, stations: bool) -> NDArray[np.int64]:
+def _roots(parent: Ints, kind: Int32s, *, stations: bool) -> Ints:
     """The row that stands for each row: the top of its chain, or (no stations) a boarding area's platform."""
     itself = np.arange(len(parent))
     climbs = parent >= 0 if stations else (parent >= 0) & (kind == BOARDING_AREA)
@@ -136,12 +137,7 @@ def _roots(parent: NDArray[np.int64], kind: NDArray[np.int32], *, stations: bool
     return root
 
 
-def _borrow_coordinates(
-    lat: NDArray[np.float64],
-    lon: NDArray[np.float64],
-    station: NDArray[np.int64],
-    platform: NDArray[np.bool_],
-) -> None:
+def _borrow_coordinates(lat: Floats, lon: Floats, station: Ints, platform: Mask) -> None:
     """Give stations without coordinates the mean of their platforms', and platforms without any their station's."""
     lends = platform & ~np.isnan(lat)
     count = np.bincount(station[lends], minlength=len(station))

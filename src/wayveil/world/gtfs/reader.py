@@ -7,8 +7,8 @@ from zoneinfo import available_timezones
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Int32s
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.world.geo import BoundingBox
@@ -97,7 +97,7 @@ def _zone(feed: Feed) -> str | None:
     return str(zones[0]) if len(zones) and zones[0] in available_timezones() else None
 
 
-def _served(feed: Feed, calls: Calls, locations: Locations, box: BoundingBox | None) -> NDArray[np.int32]:
+def _served(feed: Feed, calls: Calls, locations: Locations, box: BoundingBox | None) -> Int32s:
     """The locations to keep: some trip calls there, and they are inside the box."""
     served = np.unique(calls.location)
     idle = len(np.unique(locations.location[locations.platform])) - len(served)
@@ -115,7 +115,7 @@ def _served(feed: Feed, calls: Calls, locations: Locations, box: BoundingBox | N
     return inside
 
 
-def _routes(feed: Feed, trips: pl.DataFrame) -> tuple[Routes, NDArray[np.int32]]:
+def _routes(feed: Feed, trips: pl.DataFrame) -> tuple[Routes, Int32s]:
     """The routes of the trips, ascending by id, and the route of each trip (-1: none)."""
     table = feed.read_small("routes", ["route_id"], ["route_short_name", "route_long_name", "route_type"])
     used = trips.select("route_id").unique().drop_nulls()
@@ -142,7 +142,7 @@ def _name(path: Path) -> str:
     return (path.resolve().parent.name or path.stem) if plain else path.stem
 
 
-def _platforms(locations: Locations, keep: NDArray[np.int32]) -> Platforms:
+def _platforms(locations: Locations, keep: Int32s) -> Platforms:
     """The stops that became part of a kept location."""
     index = np.full(len(locations.ids) + 1, -1, np.int32)  # the last entry stands for "no location"
     index[keep] = np.arange(len(keep), dtype=np.int32)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from wayveil.arrays import Ints
+from wayveil.arrays import Int32s, Ints, Mask
 from wayveil.errors import InputError, ParameterError
 from wayveil.progress import step
 from wayveil.world.gtfs.calls import Calls, frequent_runs, read_calls
@@ -34,7 +33,7 @@ class Timetable:
     calls: Calls
     stop_ids: pl.Series
     place: Ints
-    _running: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
+    _running: dict[int, Mask] = field(default_factory=dict)
 
     @cached_property
     def covered(self) -> tuple[str, str] | None:
@@ -45,7 +44,7 @@ class Timetable:
         """Tell whether the calendars tell what runs on a day (days since 1970)."""
         return self.covered is None or self.covered[0] <= str(_date(day)) <= self.covered[1]
 
-    def running(self, day: int) -> NDArray[np.bool_]:
+    def running(self, day: int) -> Mask:
         """Which trips run on a day; all of them where the calendars do not say."""
         if day not in self._running:
             if self.covered is None or not self.covers(day):
@@ -55,9 +54,7 @@ class Timetable:
                 self._running[day] = self.trips["service_id"].is_in(services.implode()).to_numpy()
         return self._running[day]
 
-    def next_calls(
-        self, day: int, place: Ints, second: Ints, *, leaving: bool
-    ) -> tuple[Ints, NDArray[np.bool_]]:
+    def next_calls(self, day: int, place: Ints, second: Ints, *, leaving: bool) -> tuple[Ints, Mask]:
         """The call of the first run that leaves (or reaches) each place at or after a second of the day.
 
         After the last run of the day it is that last one. Where none stops there on that day, it is one of another day,
@@ -78,7 +75,7 @@ class Timetable:
                 found[lost] = self._soonest(usable, at, place[lost], second[lost])
         return found, scheduled
 
-    def _soonest(self, usable: NDArray[np.bool_], at: NDArray[np.int32], place: Ints, second: Ints) -> Ints:
+    def _soonest(self, usable: Mask, at: Int32s, place: Ints, second: Ints) -> Ints:
         """Among some calls, the first at or after a second, or else the last one before it; -1 without any."""
         among = np.flatnonzero(usable)
         if len(among) == 0:

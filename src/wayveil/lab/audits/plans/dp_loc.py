@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.lab.audits.mutants import CHORUS, GREY, TOTAL, BrokenGate, Mutation, with_gate
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.plans.od_hops import UNIVERSE_FROM_DATA
@@ -19,8 +19,6 @@ from wayveil.privacy.questions import Question
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Rider, RiderDay, Trip
 from wayveil.synthesis.hops.hops_model import NetHopsModel
-
-Floats = NDArray[np.float64]
 
 
 class _Broken(BrokenGate):
@@ -77,7 +75,7 @@ class _NoNoise(_Broken):
 class _FixedSize(_Broken):
     """A fixed number of units, with replacement: one may come twice."""
 
-    def draw_units(self, examples: Examples, probability: Fraction) -> NDArray[np.int64]:
+    def draw_units(self, examples: Examples, probability: Fraction) -> Ints:
         size = max(round(float(probability) * examples.units), 1)
         unit = (self.bits.words(size) % np.uint64(max(examples.units, 1))).astype(np.int64)
         return examples.one_each(unit, self.bits)

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.mechanisms.time_axis import time_bins
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError, relative_errors
@@ -72,7 +72,7 @@ class Examined:
 
     raw: Trips
     asked: CountQueryError
-    stops: NDArray[np.int64]
+    stops: Ints
     patterns: list[tuple[int, ...]]
     peak_patterns: list[tuple[int, ...]]
     pairs: list[tuple[int, ...]]
@@ -108,7 +108,7 @@ class Examined:
         row[HOURS] = self._hours(made)
         return row
 
-    def _by_length(self, answers: list[NDArray[np.int64]], bound: float) -> dict[str, list[float]]:
+    def _by_length(self, answers: list[Ints], bound: float) -> dict[str, list[float]]:
         """Mean errors of the queries of every length, by workload; 0 where no trip is that long."""
         found: dict[str, list[float]] = {}
         for work, true, answer in zip(self.asked.workloads, self.asked.true, answers, strict=True):

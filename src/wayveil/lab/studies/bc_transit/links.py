@@ -11,7 +11,6 @@ of a release are still made by the scores.
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
@@ -146,7 +145,7 @@ def allowed_next(taps: Taps, rules: RiderRules, seed: int) -> float:
     if not isinstance(network, Network):
         return float("nan")
     east, north = project(network.lat, network.lon)
-    place: NDArray[np.float64] = np.stack([east, north], axis=1)[taps.location]
+    place: Floats = np.stack([east, north], axis=1)[taps.location]
     low = min(role.transfer_minutes[0] for role in rules.roles) * 60
     rng, found = np.random.default_rng(seed), []
     for tap in rng.choice(len(taps), min(_SAMPLE, len(taps)), replace=False):

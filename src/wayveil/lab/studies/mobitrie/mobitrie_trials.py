@@ -9,8 +9,8 @@ from math import nan
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.lab import Datasets
 from wayveil.lab.studies.mobitrie.mobitrie_datasets import CODE_SANITY, EPSILONS, LENGTHS, QUALITY
@@ -158,7 +158,7 @@ class MobiTrieTrials:
         return rows + error_rows(name, errors)
 
 
-def held_ngrams(model: Model, private: Trips) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def held_ngrams(model: Model, private: Trips) -> tuple[Ints, Floats]:
     """The 3-grams of a model without marks; those of its trips, where it has none of its own."""
     held = model.ngrams(N) if isinstance(model, HoldsNgrams) else None
     if held is not None:

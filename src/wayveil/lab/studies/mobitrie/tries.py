@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.mobitrie.mobitrie_datasets import EXAMPLE, SEED
 from wayveil.lab.studies.mobitrie.mobitrie_trials import (
@@ -68,18 +69,14 @@ class StaticCounter(LocalCounter):
         return SparseCounts(universe.size, rank[rank >= 0][order], counted.count[rank >= 0][order])
 
 
-def static_trie(trips: Trips, epsilon: str, seed: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def static_trie(trips: Trips, epsilon: str, seed: str) -> tuple[Ints, Floats]:
     """A private trie of static 3-grams: a trip counts for one, so its noise is a twentieth of that of rolling ones."""
     gate = Gate(Trip(), Budget(epsilon), SeededBits(seed))
     return MobiTrie(most=1).measure(StaticCounter(trips), gate).grams.of_places(trips.world.size)
 
 
 def picture(
-    grams: NDArray[np.integer],
-    count: Sequence[float] | NDArray[np.generic],
-    world: World,
-    name: str,
-    title: str,
+    grams: AnyInts, count: Sequence[float] | NDArray[np.generic], world: World, name: str, title: str
 ) -> Chart:
     """N-grams and their counts as a trie."""
     rows = [
@@ -116,7 +113,7 @@ class Tries:
         bench, name, epsilon = self.trials.bench(setting["data"]), setting["mechanism"], setting["epsilon"]
         raw = gram_counts(bench.raw, N)
         if name == BASELINE:
-            grams: NDArray[np.integer] = raw.grams
+            grams: AnyInts = raw.grams
             count: NDArray[np.generic] = raw.count
         else:
             model = self.trials.release(setting, repetition)
@@ -130,7 +127,7 @@ class Tries:
         return CellOutcome(figures(values), [picture(grams, count, bench.raw.world, slug, title)])
 
 
-def top_grams(grams: NDArray[np.integer], count: NDArray[np.generic]) -> list[list[int]]:
+def top_grams(grams: AnyInts, count: NDArray[np.generic]) -> list[list[int]]:
     """The most frequent ones."""
     order = np.argsort(-np.asarray(count, np.float64), kind="stable")[:TOP]
     found: list[list[int]] = grams[order].tolist()

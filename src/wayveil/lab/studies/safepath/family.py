@@ -6,8 +6,8 @@ Every station that a ride passes is a visit. Trees with times share the bins of 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Floats
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, Said, always_less, pairs
 from wayveil.lab.studies.lab import Datasets, Lab
@@ -45,7 +45,7 @@ HOURS, HALF_HOURS = "60", "30"
 class EqualAsPublished(PrefixTree):
     """Subtracts the same from every child, below zero if need be; what is negative in the end is left out."""
 
-    def consistent(self) -> list[NDArray[np.float64]]:
+    def consistent(self) -> list[Floats]:
         counts = [level.count.astype(np.float64) for level in self.levels]
         for depth in range(1, len(counts)):
             parent = self.levels[depth].parent

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wayveil.arrays import Int32s
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.lab.studies.lab import Datasets
@@ -41,7 +41,7 @@ from wayveil.world.timebins import TimeBins
 _BLOCK = 1_000_000
 
 
-def pairs(trips: Trips, bins: TimeBins, height: int) -> NDArray[np.int32]:
+def pairs(trips: Trips, bins: TimeBins, height: int) -> Int32s:
     """The first `height` (stop, bin) pairs of every trip, one row each, -1 after the end."""
     head = trips.cut(height)
     out = np.full((len(trips), height), -1, np.int32)
@@ -52,9 +52,7 @@ def pairs(trips: Trips, bins: TimeBins, height: int) -> NDArray[np.int32]:
     return out
 
 
-def exhaustive(
-    columns: NDArray[np.int32], size: int, bins: int, height: int, rng: np.random.Generator
-) -> int:
+def exhaustive(columns: Int32s, size: int, bins: int, height: int, rng: np.random.Generator) -> int:
     """Noise on every possible child of every kept node, with arrays. Returns how many nodes were kept.
 
     The published threshold at epsilon 1; later bins only.
