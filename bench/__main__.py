@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 SUITES = (
     "noise",
     "gtfs",
+    "files",
     "paths",
     "simulate",
     "city_laws",
