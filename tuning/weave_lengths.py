@@ -3,7 +3,7 @@
     python -m tuning.weave_lengths [sessions] [wandering] [streets] [pauses] [cairns-0] [cairns-200] ...
         [--epsilon 1] [--trips 8000] [--seeds 2] [--said]
 
-`pauses` (taxis of Shenzhen, a new trip after ten minutes without a point) and the feeds need files in WAYVEIL_DATA.
+`pauses` (taxis of Shenzhen, a new trip after two minutes without a point) and the feeds need files in WAYVEIL_DATA.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def read_world(name: str, trips: int, seed: int) -> Trips:
             header=False,
             repeated="first",
             no_fix="skip",
-            split=Split(gap_seconds=600),
+            split=Split(gap_seconds=120),
             riders="none",
         )[0]
     feed, _, metres = name.partition("-")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wayveil.mechanisms.weave import Weave
-from wayveil.mechanisms.weave.driven_support import _GridArrays, _wander, _Ways
+from wayveil.mechanisms.weave.driven_support import _GridArrays, _pick_points, _wander, _Ways
 from wayveil.mechanisms.weave.estimates import CellEstimates
 from wayveil.mechanisms.weave.lengths import LengthLaw, read_lengths
 from wayveil.mechanisms.weave.settings import LengthSettings
@@ -18,7 +18,7 @@ from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 from wayveil.world.gtfs import read_gtfs
-from wayveil.world.walk_blocks import length_edges
+from wayveil.world.walk_blocks import Walks, length_edges
 from weave_city import QUICK, measured
 
 WEAVE = Weave(generation=QUICK)
@@ -87,3 +87,11 @@ def test_walks_that_nobody_takes_are_not_made():
     assert raw.world.walk.any()
     assert walked(made) < walked(raw) + 0.02
     assert abs(made.visits / raw.visits - 1) < 0.05
+
+
+def test_routes_keep_their_ends_where_no_way_between_them_was_found():
+    walks = Walks(np.array([4, 5, 6], np.int32), np.array([0, 3, 3]))
+    ways = _Ways(np.array([4, 7]), np.array([6, 7]), np.array([3, 2]), np.ones(2))
+    points, first = _pick_points(walks, ways, np.arange(2), np.ones(2, np.int64))
+    assert points.tolist() == [4, 5, 6, 7, 7]
+    assert first.tolist() == [0, 3, 5]

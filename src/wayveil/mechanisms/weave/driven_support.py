@@ -108,11 +108,11 @@ class DrivenWays:
         free, cheap = np.flatnonzero(_VIA[kind] < 0), np.flatnonzero(_VIA[kind] >= 0)
         parts = [
             (free, select_walks(stops, bounds, free)),
-            *(
-                (some, _route(self.costs, *_pick_points(stops, bounds, some, _VIA[kind]), costs, rng))
-                for some, costs in ((cheap[at :: len(felt)], costs) for at, costs in enumerate(felt))
-            ),
         ]
+        for at, costs in enumerate(felt):
+            some = cheap[at :: len(felt)]
+            points = _pick_points(Walks(stops, bounds), ways, some, _VIA[kind])
+            parts.append((some, _route(self.costs, *points, costs, rng)))
         location = np.concatenate([part[0] for _, part in parts])
         lengths = np.concatenate([np.diff(part[1]) for _, part in parts])
         trip = np.concatenate([which for which, _ in parts])
@@ -160,14 +160,17 @@ class DrivenWays:
         return wanted - 2 * back, back, clips
 
 
-def _pick_points(location: NDArray[np.int32], offsets: Ints, some: Ints, via: Ints) -> tuple[Ints, Ints]:
-    """Return the ends of some ways, and so many visits between, at equal steps; and where each way begins."""
-    count = 2 + via[some]
-    first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-    place = np.arange(first[-1]) - np.repeat(first[:-1], count)
-    last = np.repeat(np.diff(offsets)[some] - 1, count)
-    at = np.repeat(offsets[some], count) + place * last // np.repeat(count - 1, count)
-    return location[at].astype(np.int64), first
+def _pick_points(walks: Walks, ways: _Ways, some: Ints, via: Ints) -> tuple[Ints, Ints]:
+    """Return the ends of some ways, a visit halfway between them where a way has one and goes `via` it; and where each
+    way begins.
+    """
+    there = (via[some] > 0) & (walks.lengths[some] > 2)
+    first = np.concatenate([[0], np.cumsum(2 + there)]).astype(np.int64)
+    points = np.empty(first[-1], np.int64)
+    points[first[:-1]], points[first[1:] - 1] = ways.origin[some], ways.destination[some]
+    middle = some[there]
+    points[first[:-1][there] + 1] = walks.location[walks.offsets[middle] + (walks.lengths[middle] - 1) // 2]
+    return points, first
 
 
 def learn_liked(
