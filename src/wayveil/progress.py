@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from wayveil.disclosures import PROGRESS, discloses
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 T = TypeVar("T")
 _display: ContextVar["Progress | None"] = ContextVar("wayveil_progress", default=None)
@@ -44,12 +44,21 @@ def shown(enabled: bool = True) -> Iterator[None]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=False) as bars:
+    console = Console(stderr=True)
+    # A log or a pipe cannot show bars: it gets a line when a stage begins.
+    with Progress(*columns, console=console, transient=False, disable=not console.is_terminal) as bars:
         token = _display.set(bars)
         try:
             yield
         finally:
             _display.reset(token)
+
+
+def _begin(bars: "Progress", label: str, total: int | None) -> "TaskID":
+    """Add a bar; where none can be drawn, say in a line what begins."""
+    if bars.disable:
+        bars.console.print(f"{label} ...", markup=False, highlight=False, soft_wrap=True)
+    return bars.add_task(label, total=total)
 
 
 def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
@@ -60,7 +69,7 @@ def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[
         return
     if total is None and isinstance(items, Sized):
         total = len(items)
-    task = bars.add_task(label, total=total)
+    task = _begin(bars, label, total=total)
     for item in items:
         yield item
         bars.advance(task)
@@ -74,7 +83,7 @@ def meter(label: str, total: int, unit: str = "rows") -> Iterator[Callable[[int]
     if bars is None:
         yield lambda done: None
         return
-    task, began, done_so_far = bars.add_task(label, total=total), monotonic(), 0
+    task, began, done_so_far = _begin(bars, label, total=total), monotonic(), 0
 
     def advance(done: int) -> None:
         nonlocal done_so_far
@@ -93,7 +102,7 @@ def step(label: str) -> Iterator[None]:
     if bars is None:
         yield
         return
-    task = bars.add_task(label, total=None)
+    task = _begin(bars, label, total=None)
     yield
     bars.update(task, total=1, completed=1)
 

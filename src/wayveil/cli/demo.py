@@ -1,6 +1,7 @@
 """`wayveil demo`: the whole job on a city of our own."""
 
 import shutil
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -67,8 +68,9 @@ def demo(
         inside = out / "report-internal.html"
         write_report(inside, raw=trips, release=private, scorecard=card, audience="internal")
         write_report(out / "report.html", release=private, audience="public")
+    sentence = str(private.datasheet["guarantee"]["sentence"])
     facts = {
-        "guarantee": private.datasheet["guarantee"]["sentence"],
+        "guarantee": sentence if as_json else textwrap.wrap(sentence, 78),
         "raw_trips": len(trips),
         "private_trips": len(private.trips),
         "plan": str(out / NAME),
