@@ -339,7 +339,7 @@ class Forecast:
 
 
 def _root(cells: int) -> Fraction:
-    """How much the noise of a sum of so many cells is larger than that of one."""
+    """Return how much the noise of a sum of so many cells is larger than that of one."""
     return Fraction(max(cells, 1) ** 0.5).limit_denominator(100)
 
 
@@ -395,7 +395,7 @@ NOISE_FROM = 0.5
 
 
 def tell_answers(told: Forecast, epsilon: float) -> list[Told]:
-    """What a release of these rides would give, question by question, by the law of the noise at its shares."""
+    """Return what a release of these rides would give, question by question, by the law of the noise at its shares."""
     scales = told.scales(epsilon)
     found = []
     for need in TOLD:
@@ -407,7 +407,7 @@ def tell_answers(told: Forecast, epsilon: float) -> list[Told]:
 
 
 def say_remedies(told: Forecast, epsilon: float) -> list[str]:
-    """What would work where the boardings of a plan would be noise; nothing where they would not."""
+    """Return what would work where the boardings of a plan would be noise; nothing where they would not."""
     answers = tell_answers(told, epsilon)
     lost = [each for each in answers if each.typical >= NOISE_FROM]
     if not lost:
