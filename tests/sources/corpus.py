@@ -422,6 +422,19 @@ CORPUS: dict[str, Entry] = {
     # layouts
     "Citi Bike": Entry(_text(_bikes), riders=False),
     "Citi Bike before 2020": Entry(_text(_old_bikes), riders=False, trip_ids=False),
+    "Bay Area bikes": Entry(
+        _text(
+            _pairs(
+                "%-m/%-d/%Y %H:%M:%S",
+                trip_id="trip_id",
+                start="start_date",
+                origin="start_station",
+                end="end_date",
+                destination="end_station",
+            )
+        ),
+        riders=False,
+    ),
     "Clipper": Entry(_text(_clipper), trip_ids=False),
     "Oyster": Entry(
         _text(

@@ -130,7 +130,7 @@ def _assign(profiles: dict[str, Profile], said: dict[str, str], world: World | N
     for name, profile in profiles.items():
         if name in said.values() or profile.filled == 0:
             continue
-        ours = name if name in _ALL else _by_values(column_for(name), profile, world)
+        ours = _by_values(name if name in _ALL else column_for(name), profile, world)
         if ours is not None:
             candidates.setdefault(ours, []).append(name)
     chosen = {
@@ -276,6 +276,8 @@ def _close_together(head: pl.DataFrame, chosen: dict[str, str]) -> bool:
 
     text = head[chosen["event_time"]].cast(pl.String)
     seconds = text.cast(pl.Int64, strict=False)
+    if "service_date" in chosen:
+        seconds = parse_moments(text, clock_alone=True)["second"]
     if seconds.null_count() == len(seconds):
         moments = max(
             (parse_moments(text, order) for order in ORDERS), key=lambda m: -m["second"].null_count()
