@@ -96,7 +96,7 @@ def _strength(sheet: Mapping[str, Any]) -> str:
     factor = (
         ""
         if epsilon is None
-        else f": nothing seen is more than {_factor(epsilon)} times as likely with or without that unit in the data"
+        else f": nothing seen is more than {_factor(epsilon)} times as likely with it as without it, or the reverse"
     )
     return f"{amount}{factor}{but}"
 
@@ -118,10 +118,12 @@ def _example(sheet: Mapping[str, Any]) -> str:
     epsilon = _epsilon(sheet["guarantee"])
     if epsilon is None or not sheet.get("private", False):
         return "none: no epsilon is claimed"
+    unit = str(sheet["guarantee"]["unit"])
+    about = "Ana" if unit == "rider" else f"one certain {unit} of Ana"
     sure, unsure = _after(0.5, epsilon), _after(0.01, epsilon)
     return (
-        "Somebody thinks it as likely as not (50 %) that Ana is in the data. After this release she can be "
-        f"{sure:.0%} sure at most, and {1 - sure:.0%} at least. From 1 % she can come to {unsure:.1%} at most"
+        f"Somebody thinks it as likely as not (50 %) that {about} is in the data. This release can make that "
+        f"{sure:.0%} at most and {1 - sure:.0%} at least; it can make 1 % become {unsure:.1%} at most"
     )
 
 
