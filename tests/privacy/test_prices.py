@@ -1,20 +1,24 @@
 """Sensitivities and scales by hand: what each unit pays for a count, a score and a tree, also after other steps."""
 
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from wayveil.counting.ngram_counts import _choose
 from wayveil.errors import ParameterError
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.choosing import keep_at_most, pair_codes
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
+from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.ledger.conversion import BookedUnit, Stated, steps
 from wayveil.privacy.quantiles import utility_contribution
 from wayveil.privacy.units import DAY, Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.trips.history import AS_READ, MERGED, PER_TRIP, Stability
+from wayveil.trips.point_rules import PointRules
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -152,3 +156,33 @@ def test_trips_without_an_id_are_left_out_or_alone_or_refused():
 def test_trips_that_lose_all_visits_are_not_counted():
     made = trips([[0], [1]], [[10], [20]], [0, 0])
     assert len(Window(seconds=60, max_visits=1).bound(made, SeededBits(1))) == 1
+
+
+# --- small numbers that nothing else holds
+
+
+def test_what_is_given_back_late_gives_nothing_back_in_the_period(tmp_path):
+    """A reservation that lies before the period is in no sum of the period, whatever becomes of it."""
+    now = [datetime(2026, 1, 1, tzinfo=UTC)]
+    ledger = open_ledger(tmp_path / "ledger", clock=lambda: now[0])
+    policy = Policy(100, per_period_epsilon=1, period_days=1, unit="trip")
+    ledger.set_policy("taps", policy, actor="ana")
+    old = ledger.reserve("taps", F(1, 2), actor="ana", mechanism="tree", unit=Trip())
+    now[0] += timedelta(days=2)
+    ledger.reserve("taps", F(9, 10), actor="ana", mechanism="tree", unit=Trip())
+    old.cancel("late")
+    assert ledger.remaining("taps") == F(1, 10)
+
+
+def test_kilometres_per_hour_are_metres_per_second():
+    rules, time = PointRules(fastest_kmh=36), np.array([0, 10])
+    assert not rules.fast(time, np.array([0.0, 99.0])).any()
+    assert rules.fast(time, np.array([0.0, 101.0])).tolist() == [False, True]
+
+
+def test_of_one_more_than_may_count_each_is_left_out_as_often():
+    keys, sizes = np.tile(np.arange(3), 3000), np.full(3000, 3)
+    words = SeededBits(1).words(3000)
+    times = np.bincount(_choose(keys, sizes, 2, words.copy()))
+    assert times.sum() == 6000
+    assert np.abs(times - 2000).max() < 150  # five standard deviations

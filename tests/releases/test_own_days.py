@@ -111,3 +111,13 @@ def test_the_ledger_itself_holds_days_against_the_rows_it_knows(ledger):
         TAPS, 1, actor="ana", mechanism="counts", unit=Event(), facts=LineFacts(content=rows, days=day(0))
     )
     assert ledger.verify().ok
+
+
+def test_days_that_cover_a_part_of_the_rows_are_refused(ledger):
+    with pytest.raises(LedgerError, match="said to be of"):
+        counted(
+            replace(taps_on(0, many=2), time=np.concatenate([taps_on(n, many=1).time for n in (0, 1)])),
+            ledger,
+            day(0),
+        )
+    assert ledger.spans(TAPS) == []

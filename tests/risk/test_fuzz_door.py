@@ -3,11 +3,14 @@
 `test_fuzz_readers` damages files and reads them; here `release` is called, as a user does, and the ledger is asked.
 """
 
+import gzip
 import io
 import os
 import random
+import sqlite3
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -115,26 +118,46 @@ ROWS = {
 }
 
 
-def examples_of(rows: Rows) -> dict[str, bytes]:
-    """Return the same rows in the formats that people use."""
-    parquet = io.BytesIO()
-    rows.table.write_parquet(parquet)
+@cache
+def examples_of(name: str) -> dict[str, bytes]:
+    """Return the rows of a kind in the formats that people use."""
+    table = ROWS[name].table
+    parquet, arrow, sheet = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    table.write_parquet(parquet)
+    table.write_ipc(arrow)
+    table.write_excel(sheet)
+    text = table.write_csv().encode()
     return {
-        "rows.csv": rows.table.write_csv().encode(),
-        "rows.tsv": rows.table.write_csv(separator="\t").encode(),
+        "rows.csv": text,
+        "rows.tsv": table.write_csv(separator="\t").encode(),
+        "rows.csv.gz": gzip.compress(text),
+        "rows.jsonl": table.write_ndjson().encode(),
         "rows.parquet": parquet.getvalue(),
+        "rows.arrow": arrow.getvalue(),
+        "rows.xlsx": sheet.getvalue(),
+        "rows.sqlite": _database(table),
     }
 
 
-def whole_header(rows: Rows, file: Path) -> bool:
+def _database(table: pl.DataFrame) -> bytes:
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute(f"CREATE TABLE rows ({', '.join(table.columns)})")
+        marks = ", ".join("?" * table.width)
+        connection.executemany(f"INSERT INTO rows VALUES ({marks})", table.rows())
+        connection.commit()
+        return connection.serialize()
+
+
+def whole_header(name: str, file: Path) -> bool:
     """Tell whether only rows of a text file are damaged: then whatever is refused hangs on rows."""
-    return file.suffix != ".parquet" and file.read_bytes().startswith(
-        examples_of(rows)[file.name].split(b"\n")[0] + b"\n"
+    return file.suffix in (".csv", ".tsv") and file.read_bytes().startswith(
+        examples_of(name)[file.name].split(b"\n")[0] + b"\n"
     )
 
 
-def knock(rows: Rows, file: Path, ledger: Ledger) -> bool:
+def knock(name: str, file: Path, ledger: Ledger) -> bool:
     """Release a file, and say whether it went: the ledger has one epsilon more then, and nothing more else."""
+    rows = ROWS[name]
     before, waiting, refusal = ledger.spent("rows"), len(ledger.open_reservations()), None
     try:
         release(file, world=rows.world, epsilon=1, ledger=ledger, dataset="rows", **rows.said)
@@ -142,7 +165,7 @@ def knock(rows: Rows, file: Path, ledger: Ledger) -> bool:
         refusal = error
     went = refusal is None
     listed = refusal is None or refusal.tells is not None
-    assert listed or not whole_header(rows, file), f"not in the table of refusals: {refusal}"
+    assert listed or not whole_header(name, file), f"not in the table of refusals: {refusal}"
     assert ledger.spent("rows") - before == Fraction(went), "spent without a release, or released for nothing"
     assert len(ledger.open_reservations()) - waiting == went  # open until it is saved
     return went
@@ -157,11 +180,11 @@ def new_ledger(place: Path, rows: Rows) -> Ledger:
 def fuzz(name: str, inputs: int, seed: int, place: Path) -> tuple[int, int]:
     """Bring damaged files of one kind of row; how many were released, and how many refused."""
     rows, chance, went = ROWS[name], random.Random(seed), 0
-    examples, desk = examples_of(rows), place / "desk"
+    examples, desk = examples_of(name), place / "desk"
     desk.mkdir(parents=True)
     for example, content in examples.items():
         (desk / example).write_bytes(content)
-        assert knock(rows, desk / example, new_ledger(place / f"{example}.ledger", rows)), (
+        assert knock(name, desk / example, new_ledger(place / f"{example}.ledger", rows)), (
             f"{name}: {example}"
         )
     for turn in range(inputs):
@@ -171,7 +194,7 @@ def fuzz(name: str, inputs: int, seed: int, place: Path) -> tuple[int, int]:
         content = damaged_file(examples[file.name], chance)
         file.write_bytes(content)
         try:
-            went += knock(rows, file, ledger)
+            went += knock(name, file, ledger)
         except Exception as error:
             kept = place / f"{seed}-{turn}-{file.name}"
             kept.write_bytes(content)
