@@ -387,7 +387,8 @@ def _boardings(head: pl.DataFrame, chosen: dict[str, str], profiles: dict[str, P
     """Return the values of `action` that are boardings, where others are not; names the column that has both."""
     free = [name for name in head.columns if name not in chosen.values() or chosen.get("action") == name]
     for name in free:
-        if not 2 <= profiles[name].distinct <= 12:
+        # Rows without the word would be dropped as no boardings: nearly all must have it.
+        if not 2 <= profiles[name].distinct <= 12 or profiles[name].filled < 0.95:
             continue
         values = head[name].cast(pl.String).drop_nulls().unique().sort().to_list()
         entering = [value for value in values if column_for(f"{value} stop") == "origin"]
