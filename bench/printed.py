@@ -1,23 +1,23 @@
 """Do intervals hold as they are printed: over all rows, in the top 20 and 50 by the number shown, and at the maximum?
 
     python -m bench.printed WORLD [RELEASES] [UNIT]
-    python -m bench.printed page
 
 One release after another of one world, by the default mechanism at epsilon 1, asked through the same door as users ask.
-Every release adds rows to docs/figures/printed.json, so that a run may be stopped; `page` shows the tables.
-No constant was set on these worlds; commuters of other towns were looked at once, when `EVEN_CAUTION` was set.
+Every release adds rows to docs/figures/printed.json, so that a run may be stopped.
+No constant was set on these worlds; riders of these kinds in other towns were looked at when `EVEN_CAUTION` and
+`LEAST_TOGETHER` were set.
 """
 
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from bench.coverage import town
+from bench.printed_page import STORE
 from bench.worlds import WORLDS, tube
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.errors import WayveilError
@@ -32,7 +32,6 @@ from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths, shortest_paths
 
-STORE = Path(__file__).parent.parent / "docs" / "figures" / "printed.json"
 TRIPS_OF_RIDER = 5
 KEYS = {"answer", "low", "high", "best_rank", "worst_rank", "seats", "per_seat"}
 
@@ -79,13 +78,13 @@ def commuters(network: Network, count: int, seed: int) -> Trips:
 
 
 JUDGED: dict[str, Callable[[], Trips]] = {
-    "default-10k": lambda: simulate_city(town(400, 401), 10_000, seed=401).trips,
-    "default-50k": lambda: simulate_city(town(500, 402), 50_000, seed=402).trips,
-    "habit-10k": lambda: simulate_habit(town(400, 403), 10_000, seed=403),
-    "habit-50k": lambda: simulate_habit(town(500, 404), 50_000, seed=404),
-    "commuters-10k": lambda: commuters(town(400, 405), 10_000, 405),
-    "commuters-50k": lambda: commuters(town(500, 406), 50_000, 406),
-    "study-50k": lambda: simulate_city(town(500, 407), 50_000, seed=407, hotspots=8).trips,
+    "default-10k": lambda: simulate_city(town(500, 501), 10_000, seed=501).trips,
+    "default-50k": lambda: simulate_city(town(500, 502), 50_000, seed=502).trips,
+    "habit-10k": lambda: simulate_habit(town(500, 503), 10_000, seed=503),
+    "habit-50k": lambda: simulate_habit(town(500, 504), 50_000, seed=504),
+    "commuters-10k": lambda: commuters(town(500, 505), 10_000, 505),
+    "commuters-50k": lambda: commuters(town(500, 506), 50_000, 506),
+    "study-50k": lambda: simulate_city(town(500, 507), 50_000, seed=507, hotspots=8).trips,
     "tube": lambda: tube(20_000),
     "oyster": WORLDS["oyster"],
     "buenos-aires": WORLDS["buenos-aires"],
@@ -178,40 +177,9 @@ def run(world: str, releases: int, unit: str) -> None:
         )
 
 
-def summary() -> pl.DataFrame:
-    """By question and unit: the share that held in each column, how many releases, and how many rows are useful."""
-    rows = []
-    found = json.loads(STORE.read_text())
-    for unit, question in dict.fromkeys((row["unit"], row["question"]) for row in found):
-        here = [row for row in found if (row["unit"], row["question"]) == (unit, question) and "all" in row]
-        shares = {
-            name: _share(sum(row[name][0] for row in here), sum(row[name][1] for row in here))
-            for name in ("all", "top20", "top50", "max")
-        }
-        large = [row["useful"][0] / max(row["useful"][1], 1) for row in here if row["world"].endswith("50k")]
-        rows.append(
-            {
-                "unit": unit,
-                "question": question,
-                "releases": len(here),
-                **shares,
-                "useful of 50 (50,000 trips)": round(50 * float(np.mean(large))) if large else None,
-            }
-        )
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _share(held: int, known: int) -> str:
-    return "–" if known == 0 else f"{100 * held / known:.1f}%"
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "page":
-        with pl.Config(tbl_rows=-1, tbl_cols=-1, fmt_str_lengths=40):
-            print(summary())
-    else:
-        run(
-            sys.argv[1],
-            int(sys.argv[2]) if len(sys.argv) > 2 else 1,
-            sys.argv[3] if len(sys.argv) > 3 else "trip",
-        )
+    run(
+        sys.argv[1],
+        int(sys.argv[2]) if len(sys.argv) > 2 else 1,
+        sys.argv[3] if len(sys.argv) > 3 else "trip",
+    )

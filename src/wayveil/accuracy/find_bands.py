@@ -23,6 +23,8 @@ MOST_GROUPS = 30
 EVEN = 25  # pairs of a group whose mean square is taken
 # The same as `CAUTION` for numbers that follow from whole trips: one replica of a model that is smoother than people.
 EVEN_CAUTION = 1.25
+# One replica is one draw of what all numbers have in common: it is never thought to be less than this share.
+LEAST_TOGETHER = 0.015
 LEAST_HALF = 0.5  # in roots of the number: no replica tells less
 FEWEST = 4  # below, nothing is said
 OUTSIDE = 0.025  # on either side of an interval
@@ -73,7 +75,7 @@ def find_even_bands(truth: Tally, replica: Tally) -> Bands | None:
         return None
     missed = true[~seen]
     unlisted = float(np.quantile(missed, 1 - OUTSIDE)) if len(missed) else None
-    together = abs(float(shown.sum()) / max(float(true.sum()), 1.0) - 1)
+    together = max(abs(float(shown.sum()) / max(float(true.sum()), 1.0) - 1), LEAST_TOGETHER)
     order = np.argsort(shown[seen], kind="stable")
     number, off = shown[seen][order], ((true - shown)[seen] / np.sqrt(shown[seen] + 1))[order]
     many = max(1, min(MOST_GROUPS, len(number) // EVEN))
@@ -101,7 +103,7 @@ def find_sum_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
     if not parts or len(truth.cells) < FEWEST:
         return None
     half = np.array([CAUTION * NORMAL_95 * sqrt(np.mean(parts) / (total + 1))])
-    return Bands(np.array([total]), -half, half, None)
+    return Bands(np.array([total]), -half, half, None, LEAST_TOGETHER)
 
 
 def _ends(off: Floats) -> tuple[float, float]:

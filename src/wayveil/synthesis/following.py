@@ -32,6 +32,8 @@ LEARNERS = 2_000  # cells that drift is learnt from, at most
 # Before anything is seen, levels drift by about so much a week and counts differ as those of independent people do;
 # that counts as much as so many cells.
 USUAL_DRIFT, USUAL_DIFFERS, USUAL_CELLS = 0.05, 1.0, 4.0
+# A cell is surprised by a count so many deviations away; where more than this share is, it was a shock.
+SURPRISING, MOST_SURPRISED = 2.0, 0.15
 FEWEST_SHARING = 12  # cells from which on a change that all share can be told from changes of each
 CLEARLY = 5.0  # standard deviations of noise by which a level must stand out to tell such a change
 SHARES_LESS = 0.5  # by how much of a change that all share a cell is thought to change otherwise
@@ -121,6 +123,23 @@ class _Step:
             weight = np.exp(likely - likely.max(axis=0))
         return weight / weight.sum(axis=0), of_level, of_level + often
 
+    def after_shock(self) -> _Expected:
+        """What was expected, with as much less trust as this week contradicts it, if too many cells do at once.
+
+        Then the weeks before tell little of any cell, also of those that noise hides, until levels are known again.
+        """
+        _, drift, often = _spread(self.expected, self.differs, self.drifts)
+        whole = self.week.variance + self.expected.variance + drift + often
+        both = self.week.told & np.isfinite(self.expected.variance)
+        clear = both & (np.maximum(self.expected.level, self.week.value) > CLEARLY * np.sqrt(whole))
+        if clear.sum() < FEWEST_SHARING:
+            return self.expected
+        off = (self.week.value - self.expected.level)[clear] ** 2 / whole[clear]
+        if np.mean(off > SURPRISING**2) <= MOST_SURPRISED:
+            return self.expected
+        wider = np.where(both, (np.mean(off) - 1) * whole, 0.0)
+        return replace(self.expected, variance=self.expected.variance + np.maximum(wider, 0.0))
+
     def count(self) -> Followed:
         """This week's counts."""
         week, (weight, _, of_count) = self.week, self.parts
@@ -158,6 +177,7 @@ def follow(weeks: Sequence[Known]) -> Followed:
         expected = expected.shared(week)
         seen = _see(expected, week)
         step = _Step(expected, week, *_weigh(seen))
+        step = replace(step, expected=step.after_shock())
         expected = step.next(seen)
     return step.count()
 
