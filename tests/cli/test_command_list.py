@@ -5,7 +5,7 @@ import re
 import pytest
 import typer
 
-from wayveil.answers.questions import QUESTIONS, TRIP_QUESTIONS
+from wayveil.answers.questions import QUESTIONS, TRIP_QUESTIONS, say_question
 from wayveil.cli import _register, app
 from wayveil.cli.moved import MOVED
 
@@ -58,8 +58,10 @@ def test_every_help_ends_with_an_example(lab):
 def test_the_help_of_ask_explains_each_question_in_one_line(wayveil, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     shown = wayveil("ask", "--help")[1]
-    for question, what in (TRIP_QUESTIONS | QUESTIONS).items():
-        assert re.search(rf"• {question}: {what.replace('tap-ins', 'visits')} +│", shown), question
+    for question, what in (
+        TRIP_QUESTIONS | {name: say_question(name, taps=False) for name in QUESTIONS}
+    ).items():
+        assert re.search(rf"• {question}: {what} +│", shown), question
 
 
 @pytest.mark.parametrize(("old", "new"), MOVED.items())

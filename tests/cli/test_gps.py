@@ -103,7 +103,7 @@ CASES = {
     "a map turned around": (
         GOOD,
         ["--map", "ts=datetime"],
-        ("no column 'ts' of ours", "there are trip_id, stop_id"),
+        ("unknown column 'ts'", "choose one of trip_id, stop_id"),
     ),
     "events": (GOOD, ["--mechanism", "dp-loc", "--unit", "event"], ("Use trip, rider or rider-day",)),
     "no delta": (GOOD, ["--mechanism", "dp-loc", "--delta", "0"], ("delta must be greater than 0",)),

@@ -89,7 +89,7 @@ def test_counts_of_taps_know_their_routes_without_a_word_on_the_world(tmp_path):
     back = Release.load(made.save(tmp_path / "taps"))
     assert back.world.fingerprint() == RING.fingerprint()
     for question in ("routes", "stop-hours", "most-used"):
-        assert back.ask(question).table.equals(made.ask(question).table)
+        assert back.ask(question, anyway=True).table.equals(made.ask(question, anyway=True).table)
     assert back.ask("boardings", route="line 1").table.equals(made.ask("boardings", route="line 1").table)
 
 

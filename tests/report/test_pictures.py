@@ -168,7 +168,7 @@ def test_a_ranking_asks_for_the_noise_of_what_it_shows_only():
     assert asked == [[1, 2]]
     assert [row.bar for row in rows] == ["10 – 20", "20 – 40"]
     table = ranking_table(rows, "stop")
-    assert table.columns == ["rank", "stop", "private", "low", "high"]
+    assert table.columns == ["rank", "stop", "private", "low", "high", "ranks"]
     assert "raw" in ranking_table(ranking(str, np.array([1]), np.array([2]), 1), "stop").columns
 
 
