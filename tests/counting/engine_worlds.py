@@ -20,8 +20,10 @@ WORLDS = {"network": small_network(2), "plain": plain_world(5), "grid": small_gr
 UNITS = {
     "trip": Trip(),
     "rider": Rider(max_trips=2, without_id="own"),
+    "rider-weighed": Rider(max_trips=2, without_id="own", bounding="weights"),
     "rider-drop": Rider(max_trips=1, without_id="drop"),
     "rider-day": RiderDay(max_trips=1, without_id="own"),
+    "rider-day-weighed": RiderDay(max_trips=1, without_id="own", bounding="weights"),
     "event": Event(),
     "points": Points(length=2),
     "window": Window(seconds=7200, max_visits=2, without_id="own"),
@@ -70,8 +72,10 @@ def every_count(counter, *, levels_deep=14):
     world, bins, found = counter.world, TimeBins.hour_of_day(), {}
 
     def note(name, counts):
-        found[name] = counts.universe, counts.keys.tolist(), counts.counts.tolist()
+        found[name] = counts.universe, counts.keys.tolist(), counts.counts.tolist(), counts.parts
 
+    if counter.weighted:
+        note("weight classes", counter.weight_classes(3))
     note("trips", counter.trips())
     note("lengths", counter.lengths(6))
     blocks = WalkBlocks(Geography(world), LOOK, np.array([0, 4, 8, 9, 10, 11, 12])).all().items()

@@ -69,9 +69,10 @@ def agree(folder, engine, seed, world, unit, rule, kind, **options):
 
 @java
 @spark
-def test_every_count_is_that_of_memory(tmp_path, session):
+@pytest.mark.parametrize("unit", ["rider", "rider-weighed"])
+def test_every_count_is_that_of_memory(tmp_path, session, unit):
     engine = SparkEngine(session=session, scratch=tmp_path)
-    assert agree(tmp_path, engine, 5, "network", "rider", "cut", "parquet", levels_deep=3)
+    assert agree(tmp_path, engine, 5, "network", unit, "cut", "parquet", levels_deep=3)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("wayveil")] == []
 
 

@@ -19,6 +19,7 @@ from wayveil.privacy import choosing
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.contributions import Contribution, Sensitivity
 from wayveil.privacy.units import DAY, Event, Points, Rider, RiderDay, Trip, Window
+from wayveil.privacy.weights import PARTS
 from wayveil.trips.trips import Trips
 from wayveil.world.world import World
 
@@ -97,15 +98,21 @@ def change(unit, pair, count):
     """L1 and L-infinity distance of the counts of two datasets."""
     difference: Counter = Counter()
     for records, sign in zip(pair, (1, -1), strict=True):
-        for trip in bounded(unit, records).to_lists():
+        trips = bounded(unit, records)
+        weights = [1] * len(trips) if trips.weight is None else trips.weight.tolist()
+        for trip, weight in zip(trips.to_lists(), weights, strict=True):
             for cell, amount in count(trip).items():
-                difference[cell] += sign * amount
+                difference[cell] += sign * amount * weight
     sizes = [abs(value) for value in difference.values()]
     return Sensitivity(sum(sizes), max(sizes, default=0))
 
 
+def in_parts(unit, contribution):
+    return contribution.times(PARTS) if unit.weighs else contribution
+
+
 def exceeds(unit, pair, count, contribution):
-    found, bound = change(unit, pair, count), unit.sensitivity(contribution)
+    found, bound = change(unit, pair, count), unit.sensitivity(in_parts(unit, contribution))
     return found.l1 > bound.l1 or found.linf > bound.linf or found.l2_squared > bound.l2_squared
 
 
@@ -202,8 +209,11 @@ def window_more(seconds):
 UNITS = {
     "trip": (Trip(), trip_more()),
     "rider": (Rider(max_trips=2, without_id="own"), rider_more()),
+    "rider-weighed": (Rider(max_trips=2, without_id="own", bounding="weights"), rider_more()),
     "rider-drop": (Rider(max_trips=2, without_id="drop"), rider_more()),
+    "rider-drop-weighed": (Rider(max_trips=2, without_id="drop", bounding="weights"), rider_more()),
     "rider-day": (RiderDay(max_trips=2, without_id="own"), rider_day_more()),
+    "rider-day-weighed": (RiderDay(max_trips=2, without_id="own", bounding="weights"), rider_day_more()),
     "rider-day-short": (RiderDay(max_trips=1, without_id="own"), rider_day_more(most=1)),
     "event": (Event(), points_more(1)),
     "points": (Points(length=3), points_more(3)),
@@ -223,7 +233,9 @@ def test_no_neighbour_moves_counts_or_scores_further_than_the_unit_says(name):
     def holds(pair):
         for count, contribution in [*COUNTS.values(), *([ALL_VISITS] if of_visits else [])]:
             assert not exceeds(unit, pair, count, contribution)
-        assert change(unit, pair, parity_of).linf <= unit.utility_sensitivity(Contribution(per_trip=1))
+        assert change(unit, pair, parity_of).linf <= unit.utility_sensitivity(
+            in_parts(unit, Contribution(per_trip=1))
+        )
 
     holds()
 
@@ -255,6 +267,41 @@ class CommonChoice(Rider):
         kept = np.zeros(len(trips), bool)
         kept[order[: self.max_trips * 2]] = True
         return trips.take(kept)
+
+
+class RoundedUp(Rider):
+    """Weights are rounded up, so that three trips count a little more than two whole ones."""
+
+    def bound(self, trips, bits):
+        weighed = super().bound(trips, bits)
+        return replace(weighed, weight=np.minimum(weighed.weight + 1, PARTS))
+
+
+class SquareRootWeights(Rider):
+    """Weights fall more slowly than a rider's trips grow."""
+
+    def bound(self, trips, bits):
+        weighed = super().bound(trips, bits)
+        return replace(weighed, weight=np.sqrt(weighed.weight * PARTS).astype(np.int64))
+
+
+class WeighedByOthers(Rider):
+    """All trips weigh what the mean number of trips of a rider makes of them."""
+
+    def bound(self, trips, bits):
+        weighed = super().bound(trips, bits)
+        return replace(
+            weighed, weight=np.full(len(weighed), int(weighed.weight.mean()) if len(weighed) else 0)
+        )
+
+
+class BoundFromRows(Rider):
+    """The bound is what the busiest rider of the file has."""
+
+    def bound(self, trips, bits):
+        known = trips.rider[trips.rider >= 0]
+        busiest = int(np.bincount(known).max()) if len(known) else 1
+        return Rider(max_trips=busiest, without_id=self.without_id, bounding="weights").bound(trips, bits)
 
 
 class BorrowedDay(RiderDay):
@@ -298,15 +345,47 @@ class OneVisit(Points):
 
 
 BROKEN = {
-    "rider not bounded": (UnboundedRider(max_trips=2, without_id="own"), rider_more(), COUNTS["lengths"]),
+    "rider not bounded": (
+        UnboundedRider(max_trips=2, without_id="own"),
+        rider_more(),
+        COUNTS["lengths"],
+    ),
     "rider-day not bounded": (
         UnboundedRiderDay(max_trips=2, without_id="own"),
         rider_day_more(),
         COUNTS["lengths"],
     ),
     "window not bounded": (UnboundedWindow(seconds=5 * HOUR), window_more(5 * HOUR), ALL_VISITS),
-    "choice among all": (CommonChoice(max_trips=1, without_id="own"), rider_more(), COUNTS["lengths"]),
-    "day borrowed": (BorrowedDay(max_trips=1, without_id="own"), rider_day_more(most=1), COUNTS["lengths"]),
+    "choice among all": (
+        CommonChoice(max_trips=1, without_id="own"),
+        rider_more(),
+        COUNTS["lengths"],
+    ),
+    "weights rounded up": (
+        RoundedUp(max_trips=2, without_id="own", bounding="weights"),
+        rider_more(),
+        COUNTS["lengths"],
+    ),
+    "weights that do not add up": (
+        SquareRootWeights(max_trips=2, without_id="own", bounding="weights"),
+        rider_more(),
+        COUNTS["lengths"],
+    ),
+    "weights from others": (
+        WeighedByOthers(max_trips=2, without_id="own", bounding="weights"),
+        rider_more(),
+        COUNTS["lengths"],
+    ),
+    "bound from the rows": (
+        BoundFromRows(max_trips=2, without_id="own", bounding="weights"),
+        rider_more(),
+        COUNTS["lengths"],
+    ),
+    "day borrowed": (
+        BorrowedDay(max_trips=1, without_id="own"),
+        rider_day_more(most=1),
+        COUNTS["lengths"],
+    ),
     "empty trips kept": (
         EmptyTripsKept(seconds=5 * HOUR, without_id="own"),
         window_more(5 * HOUR),

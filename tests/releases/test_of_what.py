@@ -8,7 +8,7 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Rider, Trip
 from wayveil.released.datasheet_page import datasheet_page
-from wayveil.released.released_trips import say_of_what
+from wayveil.released.released_trips import say_left_out, say_of_what
 from wayveil.run import make_release
 from wayveil.trips.trips import Trips
 
@@ -31,6 +31,18 @@ def test_an_answer_under_a_bound_says_that_it_is_not_of_all_rows():
     assert said in datasheet_page(bounded.datasheet)
     left = made(Rider(max_trips=2, without_id="drop"))
     assert "no row without a rider id" in left.ask("stops").note
+
+
+def test_an_answer_by_weights_is_of_all_rows_and_says_what_riders_with_many_do_to_it():
+    weighed = made(Rider(max_trips=2, bounding="weights"))
+    said = weighed.datasheet["of_what"]
+    assert said.startswith(
+        "These are numbers of all rows, of each trip its first 3 stops: every row of a rider"
+    )
+    assert "at most 32 of each rider" in said
+    assert "a place that only those with 3 to 4 rows use" in said
+    assert said in weighed.ask("stops").note
+    assert "together as at most 2 trips" in " ".join(say_left_out(weighed.datasheet))
 
 
 def test_an_answer_without_a_bound_is_of_all_rows():

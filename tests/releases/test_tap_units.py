@@ -32,7 +32,13 @@ def scales(made):
 def test_counts_with_routes_protect_riders_with_a_bound_on_their_taps():
     event = release_taps(MADE, "counts-first", epsilon=2, bits=SeededBits(1), **PERIOD)
     rider = release_taps(
-        MADE, "counts-first", epsilon=2, unit="rider", max_taps=4, bits=SeededBits(1), **PERIOD
+        MADE,
+        "counts-first",
+        epsilon=2,
+        unit="rider",
+        max_taps=4,
+        bits=SeededBits(1),
+        **PERIOD,
     )
     assert rider.datasheet["guarantee"]["unit"] == "rider"
     assert rider.datasheet["guarantee"]["bounds"]["max_trips"] == 4
@@ -40,10 +46,13 @@ def test_counts_with_routes_protect_riders_with_a_bound_on_their_taps():
     kept = np.minimum(np.bincount(MADE.card), 4).sum()
     held = []
     for seed in range(20):
-        bounded = release_taps(MADE, "counts", epsilon=2, unit="rider", max_taps=4, bits=SeededBits(seed))
-        row = bounded.ask("total").table.row(0, named=True)
-        held.append(row["low"] <= kept <= row["high"])
-    assert sum(held) >= 17
+        for bounding, truth in (("draw", kept), ("weights", len(MADE.location))):
+            bounded = release_taps(
+                MADE, "counts", epsilon=2, unit="rider", max_taps=4, bits=SeededBits(seed), bounding=bounding
+            )
+            row = bounded.ask("total").table.row(0, named=True)
+            held.append((bounding, row["low"] <= truth <= row["high"]))
+    assert min(sum(each == (bounding, True) for each in held) for bounding in ("draw", "weights")) >= 17
     answer = rider.ask("total")
     assert abs(answer.table["answer"][0] - kept) <= 1.5 * (
         answer.table["high"][0] - answer.table["answer"][0]
@@ -57,9 +66,8 @@ def test_every_unit_of_taps_pays_for_what_one_unit_can_move(way):
     period = PERIOD if way == "counts-first" else {}
 
     def first(unit, **bounds):
-        return scales(release_taps(MADE, way, epsilon=2, unit=unit, bits=SeededBits(1), **bounds, **period))[
-            0
-        ]
+        made = release_taps(MADE, way, epsilon=2, unit=unit, bits=SeededBits(1), **bounds, **period)
+        return scales(made)[0]
 
     one = first("event")
     assert first("rider-day", max_taps=3) == pytest.approx(3 * one)
@@ -78,6 +86,12 @@ def test_what_a_unit_has_no_use_for_is_refused_before_anything_is_spent():
     bare = Taps(MADE.location, MADE.time, CITY, route=MADE.route, history=AS_READ)
     refusals = [
         (MADE, "counts", {"unit": "rider"}, "--max-taps"),
+        (
+            MADE,
+            "counts",
+            {"unit": "window", "window_hours": 3, "max_taps": 2, "bounding": "weights"},
+            "bounding has no",
+        ),
         (MADE, "counts", {"unit": "event", "max_taps": 3}, "--max-taps has no meaning for the unit 'event'"),
         (MADE, "counts", {"unit": "window", "max_taps": 3}, "window_hours="),
         (

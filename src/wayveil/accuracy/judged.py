@@ -1,6 +1,6 @@
 """`JudgedRelease`: released trips with an interval for every number and a verdict on every kind of question."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
@@ -13,6 +13,7 @@ from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Estimate, Interval, Question, Visits, count_in_trips
 from wayveil.synthesis.model import Estimates, ExpectedError
+from wayveil.synthesis.noise_sums import NORMAL_95
 from wayveil.synthesis.tallies import VISIT_KINDS, kind_of
 
 # A count stands out of its noise from so many scales of it on. Set on two simulated cities (bench/needs.py).
@@ -49,14 +50,27 @@ class JudgedRelease(ReleasedTrips):
             return self.whole.estimate(question)
         found = self.model.estimate(question, self.trips) if isinstance(self.model, Estimates) else None
         if found is not None:
-            return found
+            return self.widened(found)
         values = count_in_trips(question, self.trips)
         if values is None:
             return None
         values = values * self.each_stands_for
         kind = kind_of(question)
         bands = None if kind is None else self.accuracy.bands.get(kind)
-        return Estimate(values) if bands is None else Estimate(values, *bands.ends(values))
+        return Estimate(values) if bands is None else self.widened(Estimate(values, *bands.ends(values)))
+
+    def widened(self, found: Estimate) -> Estimate:
+        """Ends that also hold how sure the number of all rows is that counts were scaled to."""
+        believed = found if self.size_error == 0 else believe_estimate(found)
+        if self.size_error == 0 or believed.interval is None:
+            return found
+        low, high = widen(found.values, believed.interval, self.size_error)
+        return replace(believed, low=low, high=high, variance=None, fourth=None)
+
+    @property
+    def size_error(self) -> float:
+        """Standard deviation of the factor that scales counts to all rows, as a share; 0: they were not scaled."""
+        return float((self.datasheet.get("size") or {}).get("relative_error", 0.0))
 
     def sharpen(self, kind: str, cells: Ints, values: Floats) -> Floats:
         """Noisy counts in place of what the trips show, in cells whose count stands out of its noise.
@@ -84,16 +98,18 @@ class JudgedRelease(ReleasedTrips):
         believed = self.posterior(kind)
         if believed is not None:
             low, high = believed.at(cells)
-            return np.minimum(low, values), np.maximum(high, values)
+            ends = np.minimum(low, values), np.maximum(high, values)
+            return ends if getattr(counted, "of_rows", False) else widen(values, ends, self.size_error)
         if counted is not None:
             low, high = counted.ends(cells)
-            return np.minimum(low, values), np.maximum(high, values)
+            ends = np.minimum(low, values), np.maximum(high, values)
+            return ends if getattr(counted, "of_rows", False) else widen(values, ends, self.size_error)
         known = self._counted_visits(kind)
         if known is not None:
             low, high = (end[cells] for end in known)
-            return np.minimum(low, values), np.maximum(high, values)
+            return widen(values, (np.minimum(low, values), np.maximum(high, values)), self.size_error)
         bands = self.accuracy.bands.get(kind)
-        return None if bands is None else bands.ends(values)
+        return None if bands is None else widen(values, bands.ends(values), self.size_error)
 
     @cached_property
     def _believed(self) -> dict[str, Posterior | None]:
@@ -115,3 +131,12 @@ class JudgedRelease(ReleasedTrips):
             return None
         found = self.model.estimate(Visits(keys), self.trips)
         return None if found is None else believe_estimate(found).interval
+
+
+def widen(values: Floats, ends: Interval, error: float) -> Interval:
+    """Both ends, farther from the values by an independent error that is proportional to them."""
+    if error == 0:
+        return ends
+    more = NORMAL_95 * error * values
+    low, high = values - np.hypot(values - ends[0], more), values + np.hypot(ends[1] - values, more)
+    return np.maximum(low, 0.0), high

@@ -9,6 +9,7 @@ what is released, so it is free, and it is signed with the release.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import hypot, pi, sqrt
 
 import numpy as np
 
@@ -60,6 +61,8 @@ MOST_PUBLIC = 20_000
 FEW_PUBLIC, FEW_ENDS = 1_000, 250
 # Kinds that count trips and not their visits.
 OF_ENDS = frozenset({"total", "boardings", "alightings", "journeys", "journey-hours"})
+# Mean of the absolute error in standard deviations, for the normal law.
+MEAN_ERROR = sqrt(2 / pi)
 NOTHING_KNOWN = Accuracy({}, (), None)
 
 
@@ -68,7 +71,14 @@ def judge(release: ReleasedTrips, holds: Collection[str] | None = None) -> Accur
 
     Intervals are made for the kinds of question that the mechanism can hold, or for others (`holds`), to measure them.
     """
-    release = release.whole
+    found = _judge(release.whole, holds)
+    size = float((release.datasheet.get("size") or {}).get("relative_error", 0.0))
+    # All counts were scaled by one factor, and are off together where that is.
+    scaled = (replace(verdict, error=hypot(verdict.error, MEAN_ERROR * size)) for verdict in found.verdicts)
+    return found if size == 0 else replace(found, verdicts=tuple(scaled))
+
+
+def _judge(release: ReleasedTrips, holds: Collection[str] | None) -> Accuracy:
     if "rewritten_by" in release.datasheet or mechanism_of(release.datasheet).trained:
         return NOTHING_KNOWN  # made twice: nobody knows; trained: once more would take too long
     if release.each_stands_for != 1:

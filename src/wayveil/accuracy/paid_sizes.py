@@ -1,7 +1,7 @@
 """Numbers that a mechanism asked for by themselves: the law of their noise tells how far off they are."""
 
 from collections.abc import Sequence
-from math import sqrt
+from math import hypot, sqrt
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Estimate
 from wayveil.synthesis.model import ExpectedError, KnowsSize
+from wayveil.synthesis.noise_sums import NORMAL_95
 
 
 def paid_size(release: ReleasedTrips) -> Sized | None:
@@ -31,6 +32,11 @@ def paid_size(release: ReleasedTrips) -> Sized | None:
 
 def _paid_half(release: ReleasedTrips, label: str) -> float | None:
     """Half of the 95 % interval of a number that was asked for by itself; None if it was not."""
+    size = release.datasheet.get("size")
+    if size and label == "number of trips" and isinstance(release.model, CountsCells):
+        counted = release.model.counted("total")
+        if getattr(counted, "of_rows", False):
+            return float(size["rows_95"])
     for spend in release.datasheet["spends"]:
         if spend["label"] == label and "error_95" in spend:
             return float(spend["error_95"]) + 1
@@ -43,16 +49,22 @@ def paid_numbers(release: ReleasedTrips) -> dict[str, Estimate]:
     model = release.model
     if "rewritten_by" in release.datasheet:
         return found
+    scaled = float((release.datasheet.get("size") or {}).get("relative_error", 0.0))
     size = model.size if isinstance(model, KnowsSize) else None
     if size is not None:
         for kind, what, value in (("total", "trips", size.trips), ("visits", "visits", size.visits)):
             half = _paid_half(release, f"number of {what}")
             if half is not None:
+                # All counts were scaled by one factor, which has an error of its own.
+                half = hypot(half, NORMAL_95 * scaled * value)
                 found[kind] = Estimate.within(np.array([value]), np.array([half]))
     counted = model.counted("total") if isinstance(model, CountsCells) else None
     if isinstance(counted, AllCounted) and "total" not in found:
-        ends = counted.ends(np.zeros(1, np.int64))
-        found["total"] = Estimate(np.maximum(counted.values[:1], 0.0), *ends)
+        low, high = counted.ends(np.zeros(1, np.int64))
+        more = 0.0 if counted.of_rows else NORMAL_95 * scaled * float(counted.values[0])
+        found["total"] = Estimate(
+            np.maximum(counted.values[:1], 0.0), np.maximum(low - more, 0.0), high + more
+        )
     return found
 
 

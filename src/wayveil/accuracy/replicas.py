@@ -6,12 +6,14 @@ truth, for every mechanism in the same way.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from typing import ClassVar
 
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError, RefusedError
+from wayveil.mechanisms.all_rows import SIZE_SHARE
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import SeededBits
@@ -30,11 +32,15 @@ _UNITS: dict[str, type[Unit]] = {kind.name: kind for kind in (Trip, Rider, Rider
 
 @dataclass(frozen=True)
 class AlreadyBounded(Unit):
-    """The unit of a release over trips that were cut to its bounds before: the same noise, nothing left to cut."""
+    """The unit of a release over trips that were cut to its bounds before: the same noise, nothing left to cut.
+
+    factor  what the counts of the release were multiplied by, and their noise with them
+    """
 
     name: ClassVar[str] = "already bounded"
     chooses: ClassVar[bool] = False
     unit: Unit
+    factor: Fraction = Fraction(1)
 
     @property
     def neighbours(self) -> str:
@@ -47,10 +53,13 @@ class AlreadyBounded(Unit):
         return trips
 
     def sensitivity(self, contribution: Contribution) -> Sensitivity:
-        return self.unit.sensitivity(contribution)
+        whole = self.unit.sensitivity(contribution)
+        return replace(
+            whole, distance=ceil(whole.distance * self.factor), linf=ceil(whole.linf * self.factor)
+        )
 
     def utility_sensitivity(self, contribution: Contribution) -> int:
-        return self.unit.utility_sensitivity(contribution)
+        return ceil(self.unit.utility_sensitivity(contribution) * self.factor)
 
 
 def draw_replicas(release: ReleasedTrips, count: int, *, seed: int = 0) -> Iterator[Replica]:
@@ -66,7 +75,9 @@ def _draw(release: ReleasedTrips, seed: int) -> Replica:
     if isinstance(release.model, Replicates):
         return release.model.replicate(release.trips, seed)
     chosen, world = mechanism_of(release.datasheet), release.world
-    unit = AlreadyBounded(unit_of(release.datasheet).after(chosen.rule(world).stability(world)))
+    size = release.datasheet.get("size") or {"rows_per_weight": 1}
+    bounded = unit_of(release.datasheet).after(chosen.rule(world).stability(world))
+    unit = AlreadyBounded(bounded, Fraction(size["rows_per_weight"]))
     gate = Gate(unit, budget_of(release.datasheet), SeededBits(seed))
     model = chosen.measure(LocalCounter(release.trips), gate)
     return Replica(model, model.generate(seed))
@@ -79,11 +90,13 @@ def mechanism_of(datasheet: Datasheet) -> Mechanism:
 
 
 def budget_of(datasheet: Datasheet) -> Budget:
-    """Budget that the release had, in its own currency."""
+    """Budget that the model of a release had, in its own currency."""
     guarantee = datasheet["guarantee"]
+    # What bought the number of all rows did not go into the model.
+    left = 1 - SIZE_SHARE if datasheet.get("size") else Fraction(1)
     if "rho" in guarantee:
-        return Budget(Fraction(guarantee["rho"]), currency="rho", delta=Fraction(guarantee["delta"]))
-    return Budget(Fraction(guarantee["epsilon"]))
+        return Budget(left * Fraction(guarantee["rho"]), currency="rho", delta=Fraction(guarantee["delta"]))
+    return Budget(left * Fraction(guarantee["epsilon"]))
 
 
 def unit_of(datasheet: Datasheet) -> Unit:

@@ -154,6 +154,7 @@ def _answer(release: JudgedRelease, question: str, *, anyway: bool) -> pl.DataFr
     table = _as_numbers(answer_question(alone, Asked(question), anyway=anyway).table)
     per: tuple[Key, ...] = ("route",) if question == "routes" else GROUPED[question]
     known = alone.model.estimate(Visits(per), alone.trips) if isinstance(alone.model, Estimates) else None
+    known = None if known is None else alone.widened(known)
     if known is None or known.low is None or known.high is None:
         return table
     # Answers are in whole taps and not negative; changes need the numbers as they are.

@@ -29,6 +29,7 @@ THINNED: Final = (
     " At the sensitive stops taps were counted with a chance of {chance:.3g}: numbers there are of those."
 )
 BOUNDED: Final = "Counted are {bound}. Others are missing."
+WEIGHED: Final = "Intervals hold where riders with many taps travel as others do."
 CUT: Final = (
     "Counted are the first {visits} taps of a trip, and as many trips of a rider as the bound allows."
 )
@@ -126,7 +127,7 @@ def estimate_of(release: JudgedRelease, asked: Visits) -> Estimate | None:
     if isinstance(release.model, Estimates):
         found = release.model.estimate(asked, release.trips)
         if found is not None:
-            return found
+            return release.widened(found)
     if "weekday" in asked.keys:
         require_weekdays(release.trips)
     if "day" in asked.keys:
@@ -172,6 +173,8 @@ def counted_note(release: JudgedRelease) -> str:
     visits = release.datasheet["mechanism"]["parameters"].get("max_visits")
     hidden = release.datasheet.get("sensitive_stops", {}).get("chance")
     thinned = "" if hidden is None else THINNED.format(chance=hidden)
+    if release.datasheet.get("size"):
+        return WEIGHED + thinned
     if visits in (None, 1):
         bound = taps_of_unit(release.datasheet.get("guarantee", {}))
         return ("" if bound is None else BOUNDED.format(bound=bound)) + thinned

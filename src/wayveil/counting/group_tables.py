@@ -16,7 +16,7 @@ from wayveil.counting.levels import Prefixes
 from wayveil.counting.like_trips import group_alike
 from wayveil.counting.prefixes import AHEAD, PrefixWalk
 from wayveil.counting.protocol import Frontier
-from wayveil.counting.tally import WORKERS
+from wayveil.counting.tally import WORKERS, of_one_weight
 from wayveil.privacy.questions import SparseCounts
 from wayveil.trips.trips import Trips
 
@@ -27,8 +27,14 @@ MOST_GROUPS = 8_000_000
 class GroupedLevels:
     """A prefix tree, counted level by level."""
 
-    def __init__(self, start: Prefixes, pieces: Callable[[], Iterable[Trips]], folder: Path) -> None:
-        self._start, self._pieces, self._folder = start, pieces, folder
+    def __init__(
+        self,
+        start: Prefixes,
+        pieces: Callable[[], Iterable[Trips]],
+        folder: Path,
+        parts: int | None = None,
+    ) -> None:
+        self._start, self._pieces, self._folder, self._parts = start, pieces, folder, parts
         self._above: list[tuple[Frontier, NDArray[np.int64]]] = []
         self._frontier: Frontier | None = None
         self._tables: list[_Table] = []
@@ -42,7 +48,7 @@ class GroupedLevels:
         found = [table.count(frontier) for table in self._tables]
         keys = np.concatenate([np.zeros(0, np.int64), *(part.keys for part in found)])
         times = np.concatenate([np.zeros(0, np.int64), *(part.counts for part in found)])
-        return SparseCounts.of_keys(frontier.universe, keys, times)
+        return SparseCounts.of_keys(frontier.universe, keys, times, self._parts)
 
     def descend(self, kept: NDArray[np.int64]) -> None:
         if self._frontier is not None:
@@ -69,6 +75,12 @@ class GroupedLevels:
         self._symbols_left = AHEAD if self._start.encoding is None else self._start.encoding.width
 
     def _grouped(self, trips: Trips) -> PrefixWalk:
+        if trips.weight is None:
+            return self._walked(trips)
+        parts = [self._walked(alike).weighing(weight) for weight, alike in of_one_weight(trips)]
+        return merge_groups(parts) if parts else self._walked(trips)
+
+    def _walked(self, trips: Trips) -> PrefixWalk:
         walk = self._start.walk(trips)
         for frontier, kept in self._above:
             walk.count(frontier)
@@ -126,6 +138,6 @@ def merge_groups(walks: list[PrefixWalk]) -> PrefixWalk:
     width = symbols.shape[1]
     begin = np.arange(len(node), dtype=np.int64) * width
     group, first, _ = group_alike(node, symbols.ravel(), begin, begin + width, width)
-    # Weighted sums are floats, exact below 2^53: no dataset has so many trips.
+    # Weighted sums are floats, exact below 2^53: no dataset has 2^33 trips, in parts of 2^20.
     together = np.bincount(group, size, len(first)).astype(np.int64)
     return PrefixWalk.of_groups(node[first], symbols[first], together)

@@ -1,7 +1,7 @@
 """Trees counted level by level, as a pure function of a piece of trips and of what was kept on the levels above."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Protocol
 
@@ -12,6 +12,8 @@ from wayveil.arrays import Ints
 from wayveil.counting.prefixes import PrefixWalk
 from wayveil.counting.protocol import Alphabet, Encoding, Frontier, LevelCounter
 from wayveil.counting.runs import RunWalk
+from wayveil.privacy.questions import SparseCounts
+from wayveil.privacy.weights import PARTS
 from wayveil.trips.trips import Trips
 
 
@@ -52,6 +54,21 @@ class Suffixes:
     def shares(self, trips: Trips, count: int) -> list[RunWalk]:
         bounds = np.linspace(0, len(trips), count + 1).astype(np.int64).tolist()
         return [self.walk(trips.part(*ends)) for ends in pairwise(bounds)]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedWalk:
+    """Trips of one weight on a tree: each adds its weight in place of one."""
+
+    walk: LevelCounter
+    weight: int
+
+    def count(self, frontier: Frontier) -> SparseCounts:
+        found = self.walk.count(frontier)
+        return replace(found, counts=found.counts * self.weight, parts=PARTS)
+
+    def descend(self, kept: Ints) -> None:
+        self.walk.descend(kept)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from wayveil.counting.counter import EngineCounter
 from wayveil.counting.hops import end_examples, hop_examples
-from wayveil.counting.levels import Start
+from wayveil.counting.levels import Start, WeightedWalk
 from wayveil.counting.protocol import Frontier, LevelCounter
-from wayveil.counting.tally import WORKERS, Count, total
+from wayveil.counting.tally import WORKERS, Count, of_one_weight, total
 from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.training import Examples
 from wayveil.privacy.units import Unit
+from wayveil.privacy.weights import PARTS
 from wayveil.trips.trips import Trips
 
 # Visits counted at a time.
@@ -32,6 +33,7 @@ class LocalCounter(EngineCounter):
     def __init__(self, trips: Trips) -> None:
         self.world = trips.world
         self.timed = trips.time is not None
+        self.weighted = trips.weight is not None
         self._trips = trips
 
     def total(self, count: Count) -> SparseCounts:
@@ -42,7 +44,14 @@ class LocalCounter(EngineCounter):
 
     def levels(self, start: Start) -> "LocalLevels":
         threads = max(1, min(WORKERS, len(self._trips) // TRIPS_PER_THREAD))
-        return LocalLevels(start.shares(self._trips, threads))
+        if not self.weighted:
+            return LocalLevels(start.shares(self._trips, threads), threads)
+        walks = [
+            WeightedWalk(walk, weight)
+            for weight, alike in of_one_weight(self._trips)
+            for walk in start.shares(alike, threads)
+        ]
+        return LocalLevels(walks, threads, PARTS)
 
     def hop_examples(self, unit: Unit) -> Examples:
         return hop_examples(self._trips, unit)
@@ -54,16 +63,17 @@ class LocalCounter(EngineCounter):
 class LocalLevels:
     """A tree walked by the trips of each core."""
 
-    def __init__(self, walks: Sequence[LevelCounter]) -> None:
-        self._walks = walks
-        self._pool = ThreadPoolExecutor(len(walks))
+    def __init__(self, walks: Sequence[LevelCounter], threads: int, parts: int | None = None) -> None:
+        self._walks, self._parts = walks, parts
+        self._pool = ThreadPoolExecutor(threads)
 
     def count(self, frontier: Frontier) -> SparseCounts:
         found = self._all(lambda walk: walk.count(frontier))
         if len(found) == 1:
             return found[0]
-        keys = np.concatenate([part.keys for part in found])
-        return SparseCounts.of_keys(frontier.universe, keys, np.concatenate([part.counts for part in found]))
+        keys = np.concatenate([np.zeros(0, np.int64), *(part.keys for part in found)])
+        times = np.concatenate([np.zeros(0, np.int64), *(part.counts for part in found)])
+        return SparseCounts.of_keys(frontier.universe, keys, times, self._parts)
 
     def descend(self, kept: NDArray[np.int64]) -> None:
         self._all(lambda walk: walk.descend(kept))

@@ -49,6 +49,11 @@ class PrefixWalk:
         walk._symbols = [np.ascontiguousarray(column) for column in symbols.T[::-1]]
         return walk
 
+    def weighing(self, weight: int) -> "PrefixWalk":
+        """The same groups, in which each trip counts so many times."""
+        self._size = self._size * weight
+        return self
+
     def groups(self) -> "PrefixWalk":
         """The walk's groups alone, newly made. Those of several pieces can be merged; they walk until symbols end."""
         self._group_trips()

@@ -29,8 +29,8 @@ class PreparedTrips:
     Places take two bytes where the world is small. A piece of trips that were cut away entirely is not written.
     """
 
-    def __init__(self, folder: Path, world: World, *, timed: bool) -> None:
-        self.world, self.timed = world, timed
+    def __init__(self, folder: Path, world: World, *, timed: bool, weighted: bool = False) -> None:
+        self.world, self.timed, self.weighted = world, timed, weighted
         self._kinds: dict[str, np.dtype[np.generic]] = {
             "location": np.dtype(np.uint16 if world.size <= 1 << 16 else np.int32),
             "length": np.dtype(np.int32),
@@ -38,6 +38,8 @@ class PreparedTrips:
         }
         if timed:
             self._kinds["time"] = np.dtype(np.int64)
+        if weighted:
+            self._kinds["weight"] = np.dtype(np.int32)
         self._paths = {name: folder / f"{name}.column" for name in self._kinds}
         self._files = {name: path.open("wb", buffering=0) for name, path in self._paths.items()}
         self._pieces: list[_Piece] = []
@@ -47,7 +49,7 @@ class PreparedTrips:
     @staticmethod
     def bytes_for(rows: int, timed: bool) -> int:
         """At most so many bytes for so many visits."""
-        return rows * (4 + 8 * timed + 12)
+        return rows * (4 + 8 * timed + 16)
 
     def add(self, trips: Trips) -> None:
         """Write a piece behind the others."""
@@ -58,6 +60,8 @@ class PreparedTrips:
         }
         if self.timed and trips.time is not None:
             columns["time"] = trips.time
+        if self.weighted and trips.weight is not None:
+            columns["weight"] = trips.weight
         packed = {name: column.astype(self._kinds[name]) for name, column in columns.items()}
         with self._lock:
             for name, column in packed.items():
@@ -93,6 +97,9 @@ class PreparedTrips:
             self.world,
             self._column("time", first.first_visit, visits) if self.timed else None,
             name=self._column("name", first.first_trip, trips),
+            weight=self._column("weight", first.first_trip, trips).astype(np.int64)
+            if self.weighted
+            else None,
         )
 
     def _column(self, name: str, first: int, count: int) -> NDArray[Any]:

@@ -119,6 +119,9 @@ class Counter(Protocol):
     def normalised_moves(self, universe: "MarkedMoves", whole: int, encoding: Alphabet) -> SparseCounts:
         """Weight of each marked move between encoded visits, when every trip spreads at most `whole` evenly."""
 
+    def weight_classes(self, classes: int) -> SparseCounts:
+        """Trips by the class of their unit, where trips are weighed (see `tally.CountWeightClasses`)."""
+
     def trips(self) -> SparseCounts:
         """Return how many trips there are that visit anything: a histogram of one cell."""
 

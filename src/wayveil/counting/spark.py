@@ -79,14 +79,15 @@ class SparkEngine:
             seen.require()
             gate.pay_for(steps.stability(seen, trips.world))
             world, timed = steps.world(trips.world), rows.form is not None
-            yield Opened(lambda: SparkCounter(pieces, world, timed=timed), seen.content)
+            weighted = gate.unit.weighs
+            yield Opened(lambda: SparkCounter(pieces, world, timed=timed, weighted=weighted), seen.content)
 
 
 class SparkCounter(EngineCounter):
     """Exact counts of pieces of trips in a table of Spark."""
 
-    def __init__(self, pieces: Any, world: World, *, timed: bool) -> None:
-        self.world, self.timed = world, timed
+    def __init__(self, pieces: Any, world: World, *, timed: bool, weighted: bool = False) -> None:
+        self.world, self.timed, self.weighted = world, timed, weighted
         self._pieces = pieces
 
     def total(self, count: Count) -> SparseCounts:

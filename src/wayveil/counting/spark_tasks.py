@@ -24,7 +24,7 @@ FILE = "file of the row"
 ROWS = 1 << 19
 # A piece of bounded trips, its columns as bytes, or a problem: what is wrong, and in which row of which file.
 PIECES = (
-    "location binary, length binary, time binary, name binary, seen binary, "
+    "location binary, length binary, time binary, name binary, weight binary, seen binary, "
     "problem string, file string, row bigint, what string"
 )
 
@@ -64,6 +64,7 @@ class PreparePieces:
             length=bounded.lengths.tobytes(),
             time=None if bounded.time is None else bounded.time.tobytes(),
             name=bounded.names().tobytes(),
+            weight=None if bounded.weight is None else bounded.weight.tobytes(),
             seen=pickle.dumps(self.work.steps.look(trips, self.work.prints)),
         )
 
@@ -95,6 +96,7 @@ class CountPieces:
                     self.world,
                     np.frombuffer(piece["time"], np.int64) if self.timed else None,
                     name=np.frombuffer(piece["name"], np.uint64),
+                    weight=None if piece["weight"] is None else np.frombuffer(piece["weight"], np.int64),
                 )
 
 

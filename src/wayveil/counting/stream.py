@@ -40,6 +40,7 @@ from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger.fingerprint import Fingerprinter
 from wayveil.privacy.questions import SparseCounts
 from wayveil.privacy.units import Rider, Unit, Window
+from wayveil.privacy.weights import PARTS
 from wayveil.progress import meter
 from wayveil.trips.identity import Words
 from wayveil.trips.trip_files import TripFiles
@@ -91,7 +92,7 @@ class StreamCounter(EngineCounter):
     """Exact counts of trips in scratch."""
 
     def __init__(self, trips: PreparedTrips, folder: Path) -> None:
-        self.world, self.timed = trips.world, trips.timed
+        self.world, self.timed, self.weighted = trips.world, trips.timed, trips.weighted
         self._trips, self._folder = trips, folder
 
     def total(self, count: Count) -> SparseCounts:
@@ -99,7 +100,8 @@ class StreamCounter(EngineCounter):
 
     def levels(self, start: Start) -> LevelCounter:
         if isinstance(start, Prefixes):
-            return GroupedLevels(start, lambda: self._trips.pieces(WALKING), self._folder)
+            parts = PARTS if self.weighted else None
+            return GroupedLevels(start, lambda: self._trips.pieces(WALKING), self._folder, parts)
         return RecountedLevels(start, self)
 
 
@@ -113,7 +115,7 @@ class RecountedLevels:
 
     def count(self, frontier: Frontier) -> SparseCounts:
         self._frontier = frontier
-        return self._counter.total(CountLevel(self._start, frontier, self._above))
+        return self._counter.exact(CountLevel(self._start, frontier, self._above))
 
     def descend(self, kept: Ints) -> None:
         if self._frontier is not None:
@@ -148,7 +150,8 @@ def unit_column(files: TripFiles, unit: Unit) -> str:
 def _prepare(rows: VisitFiles, work: PieceWork, folder: Path) -> tuple[PreparedTrips, RawFacts]:
     folder.mkdir(mode=0o700)
     form, files, steps = rows.form, rows.files, work.steps
-    prepared = PreparedTrips(folder, steps.world(files.world), timed=form is not None)
+    world, weighted = steps.world(files.world), work.unit.weighs
+    prepared = PreparedTrips(folder, world, timed=form is not None, weighted=weighted)
 
     def take(table: pl.DataFrame) -> tuple[int, RawFacts]:
         trips = check_piece(table, rows, form)

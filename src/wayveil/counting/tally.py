@@ -5,8 +5,10 @@ how the trips were cut into pieces, nor on the order in which the pieces come: a
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock
 from typing import Protocol
 
@@ -15,6 +17,7 @@ from numba import njit
 
 from wayveil.arrays import Ints
 from wayveil.privacy.questions import SparseCounts
+from wayveil.privacy.weights import PARTS, weight_class
 from wayveil.trips.trips import Trips
 
 # The largest universe that is counted in a table of all its cells.
@@ -37,6 +40,66 @@ class Count(Protocol):
         """Return what a piece adds: cells in any order, repeats allowed, and a whole number for each, or one for
         all.
         """
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A count to which every trip adds what it would by itself, times its weight and rounded down.
+
+    A count that spreads a large whole over a trip keeps its resolution: its amounts become smaller. All others are
+    counted in parts of one (`parts`). Trips of one weight are counted together.
+    """
+
+    count: Count
+
+    @property
+    def universe(self) -> int:
+        return self.count.universe
+
+    @property
+    def parts(self) -> int:
+        """What a weight of one counts where a whole trip adds one."""
+        return 1 if getattr(self.count, "whole", 1) >= PARTS else PARTS
+
+    def of(self, trips: Trips) -> tuple[Ints, Ints]:
+        keys, amounts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for weight, alike in of_one_weight(trips):
+            cells, each = self.count.of(alike)
+            keys.append(cells)
+            each = each * weight if self.parts > 1 else each * weight // PARTS
+            amounts.append(np.broadcast_to(each, len(cells)))
+        return np.concatenate(keys), np.concatenate(amounts)
+
+
+@dataclass(frozen=True)
+class CountWeightClasses:
+    """Trips by the class of their unit (see `weight_class`): one of class c adds 1 / 2^c of a trip, but never more than
+    its weight. So a unit adds no more than its weights in all, and 2^c times a cell is the number of its trips.
+    """
+
+    universe: int
+
+    def of(self, trips: Trips) -> tuple[Ints, Ints]:
+        added = np.zeros(self.universe, np.int64)
+        for weight, alike in of_one_weight(trips):
+            place = weight_class(weight, self.universe)
+            added[place] += len(alike) * min(weight, PARTS >> place)
+        return np.arange(self.universe), added
+
+
+def of_one_weight(trips: Trips) -> Iterator[tuple[int, Trips]]:
+    """The trips in parts that weigh the same, with what each weighs."""
+    weight = trips.weight
+    if weight is None:
+        raise ValueError("these trips have no weights")
+    if np.any(weight[1:] > weight[:-1]):
+        trips = trips.take(np.argsort(-weight, kind="stable"))
+        weight = trips.weight
+        assert weight is not None
+    cuts = [0, *(np.flatnonzero(weight[1:] != weight[:-1]) + 1).tolist(), len(trips)]
+    for first, last in pairwise(cuts):
+        if last > first:
+            yield int(weight[first]), trips.part(first, last)
 
 
 def total(count: Count, pieces: Iterable[Trips], visits: int, workers: int = WORKERS) -> SparseCounts:

@@ -53,6 +53,8 @@ class DpLoc(Mechanism):
     )
     makes: ClassVar[type[Model]] = NetHopsModel
     trained: ClassVar[bool] = True
+    # A step learns from one trip of a unit, whatever the others weigh.
+    weighs: ClassVar[bool] = False
 
     preset: Literal["default", "published"] = Field(
         "default",

@@ -69,7 +69,7 @@ class DPT(Mechanism):
     def measure(self, counter: Counter, gate: Gate) -> DptModel:
         """Choose the finest system, find where trips begin, and grow the trees level by level."""
         systems = ReferenceSystems(counter.world, self.metres, self.systems)
-        total = gate.budget.total
+        total = gate.budget.remaining
         number = gate.histogram(
             "number of trips", counter.trips(), ONE_TRIP, total * self.trips_share
         ).counts[0]
@@ -106,7 +106,8 @@ class DPT(Mechanism):
             return walks.lengths - 1
 
         moves = counter.block(Block("natural systems", systems.systems, of, parts), self.parts)
-        return gate.select("finest system", self._scores(moves, gate, systems, price), self._spread, price)
+        scores = self._scores(moves, gate, systems, price)
+        return gate.select("finest system", scores, self._spread, price, parts=moves.parts)
 
     def _scores(self, moves: SparseCounts, gate: Gate, systems: ReferenceSystems, price: Fraction) -> Ints:
         """Weight of the moves that each system and the coarser ones hold, less what thresholds may take from it.
@@ -118,6 +119,7 @@ class DPT(Mechanism):
         held[moves.keys] = moves.counts
         level = (gate.budget.total - price) / (self.height + 1)
         lost = self._threshold(gate, self._spread, level, systems.symbols)
+        lost = int(lost * (moves.parts or 1) / gate.factor)
         cells = np.array([len(np.unique(place)) for place in systems.place], np.int64)
         return np.cumsum(held[::-1])[::-1] - lost * cells
 

@@ -118,13 +118,13 @@ class Markov(Mechanism):
         )
         # The noise of a total grows with the root of its cells; that of a bought number with one over its share.
         bought = universes[0].size > min(self.dense_cells, float(1 / self.trips_share) ** 2)
-        number = None
+        number, total = None, gate.budget.remaining
         if bought:
-            price = gate.budget.total * self.trips_share
+            price = total * self.trips_share
             number = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price).counts[0]
         lengths = None
         if self.lengths_share > 0:
-            lengths = noisy_lengths(counter, gate, self.longest, gate.budget.total * self.lengths_share)
+            lengths = noisy_lengths(counter, gate, self.longest, total * self.lengths_share)
         answers = []
         for universe, price in zip(universes, gate.budget.split([1] * self.order), strict=True):
             exact = self._counts(counter, universe, symbols)
@@ -203,6 +203,6 @@ def noisy_lengths(counter: Counter, gate: Gate, longest: int, price: Fraction) -
     classes = LengthClasses.up_to(longest)
     lengths = counter.lengths(longest)
     some = lengths.keys > 0
-    exact = SparseCounts.of_keys(len(classes), classes.of(lengths.keys), lengths.counts[some])
+    exact = SparseCounts.of_keys(len(classes), classes.of(lengths.keys), lengths.counts[some], lengths.parts)
     answer = gate.histogram("trips by length", exact, ONE_TRIP, price)
     return NoisyLengths(classes, answer.counts, answer.question.scale)

@@ -60,6 +60,8 @@ class Mechanism(BaseModel):
     steps: ClassVar[bool] = True
     # Whether it is trained through the gate, which costs (epsilon, delta) instead of pure epsilon.
     trained: ClassVar[bool] = False
+    # Whether it can count trips by weights.
+    weighs: ClassVar[bool] = True
     # Whether it uses the models of earlier releases; see `following`.
     follows: ClassVar[bool] = False
     # Parameters that a release it follows must share, as they decide what is counted.

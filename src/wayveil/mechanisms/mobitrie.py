@@ -80,7 +80,7 @@ class _Tries(Mechanism):
     def _number(self, counter: Counter, gate: Gate) -> float | None:
         if self.trips_share == 0:
             return None
-        price = gate.budget.total * self.trips_share
+        price = gate.budget.remaining * self.trips_share
         return float(gate.histogram("number of trips", counter.trips(), ONE_TRIP, price).counts[0])
 
     def _trie(
@@ -156,6 +156,8 @@ class MobiTrieSearch(_Tries):
     summary: ClassVar[str] = (
         "noisy n-grams above a random threshold, drawn until their noisy F1 is high enough"
     )
+    # The F1 counts which n-grams occur at all: all trips of a unit would have a say in it, whatever they weigh.
+    weighs: ClassVar[bool] = False
 
     quality: Fraction = Field(
         Fraction(13, 20),
@@ -191,7 +193,9 @@ class MobiTrieSearch(_Tries):
         """Search. A trie that is not `accepted` means that nothing was found; its epsilon is spent all the same."""
         rounds = rounds_needed(self.gamma, self.slack) if self.slack else None
         stopping = Stopping(self.gamma, rounds, self.slack)
-        stopping.draw_price(gate.budget.total * (1 - self.trips_share))  # refuses before anything is spent
+        stopping.draw_price(
+            gate.budget.remaining * (1 - self.trips_share)
+        )  # refuses before anything is spent
         universe, exact = self._count(counter, gate)
         above = _above(exact, self.unseen)
         number = self._number(counter, gate)

@@ -57,7 +57,7 @@ class NgramQuestions:
             place[wanted] = np.arange(len(wanted))
             found = place[self._exact.keys]
             inside = found >= 0
-            exact = SparseCounts(len(wanted), found[inside], self._exact.counts[inside])
+            exact = SparseCounts(len(wanted), found[inside], self._exact.counts[inside], self._exact.parts)
             noisy[wanted] = self._histogram(length, exact, each).counts
         return noisy
 
@@ -78,8 +78,9 @@ class NgramQuestions:
         begin, keys = int(frontier.starts[-2]), self._exact.keys
         limit = noise_aware_threshold(begin, false_moves * (len(frontier.states) - 1), scale)
         inside = keys < begin
-        moves = SparseCounts(begin, keys[inside], self._exact.counts[inside])
-        starts = SparseCounts(frontier.universe - begin, keys[~inside] - begin, self._exact.counts[~inside])
+        counts, parts = self._exact.counts, self._exact.parts
+        moves = SparseCounts(begin, keys[inside], counts[inside], parts)
+        starts = SparseCounts(frontier.universe - begin, keys[~inside] - begin, counts[~inside], parts)
         over = self._histogram(length, moves, units, limit)
         first = self._histogram(length, starts, units, beginning=True)
         cells = np.concatenate([over.keys, begin + first.keys])
@@ -90,9 +91,10 @@ class NgramQuestions:
         self._exact = self._runs.count(frontier)
         size = len(frontier.states)  # the begin mark, which nothing comes to, gives its number to the end
         arrivals = frontier.children(self._exact.keys)[1].astype(np.int64)
-        return self._histogram(
-            1, SparseCounts.of_keys(size, np.minimum(arrivals, size - 1), self._exact.counts), units
-        ).counts
+        exact = SparseCounts.of_keys(
+            size, np.minimum(arrivals, size - 1), self._exact.counts, self._exact.parts
+        )
+        return self._histogram(1, exact, units).counts
 
     def _histogram(
         self,

@@ -133,4 +133,5 @@ class NoisyPrefixTree(Mechanism):
             contribution=Contribution(per_trip=1),
             price=gate.budget.remaining * self.height_share,
             times=lengths.counts,
+            parts=lengths.parts,
         )

@@ -84,7 +84,7 @@ class OdHops(Mechanism):
     def measure(self, counter: Counter, gate: Gate) -> TableHopsModel:
         """Buy the number of trips, then ends, hours, streets and both tables of hops."""
         moves = GridMoves(grid_of(counter.world, self.name))
-        total = gate.budget.total
+        total = gate.budget.remaining
         number = buy_trips(self.name, counter, gate, total * self.trips_share, self.weakest)
         ends = buy_ends(
             counter,
@@ -158,7 +158,8 @@ def buy_ends(
     pairs = counter.pairs(moves.zones)
     found = gate.tree("partition of origin-destination pairs", pairs, ONE, tree)
     place = np.searchsorted(found.starts, pairs.keys, side="right") - 1
-    exact = SparseCounts.dense(np.bincount(place, pairs.counts, len(found.starts)).astype(np.int64))
+    leaves_of = np.bincount(place, pairs.counts, len(found.starts)).astype(np.int64)
+    exact = SparseCounts.dense(leaves_of, pairs.parts)
     counts = gate.histogram("trips by leaf", exact, ONE, leaves)
     if not counter.timed:
         return NoisyEnds(found.starts, counts.counts, None, 0)

@@ -60,6 +60,8 @@ class PrivateChoice(Mechanism):
 
     name: ClassVar[str] = "private-choice"
     summary: ClassVar[str] = "a search among mechanisms by the distance of moves, paid for"
+    # The distance is that of the released trips from those that were counted: they are as many.
+    weighs: ClassVar[bool] = False
 
     candidates: tuple[SerializeAsAny[Mechanism], ...] = Field(
         min_length=1,

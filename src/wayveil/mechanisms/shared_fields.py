@@ -126,7 +126,7 @@ def buy_size(counter: Counter, gate: Gate, share: Fraction, height: int) -> Paid
     price, most = gate.budget.remaining * share / 2, max(MOST_VISITS, MOST_HEIGHTS * height)
     trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price)
     lengths = counter.lengths(most)
-    exact = SparseCounts.dense(np.array([lengths.keys @ lengths.counts]))
+    exact = SparseCounts.dense(np.array([lengths.keys @ lengths.counts]), lengths.parts)
     visits = gate.histogram("number of visits", exact, Contribution(per_trip=most, per_visit=1), price)
     number = max(float(trips.counts[0]), 1.0)
     # Every trip has a visit.

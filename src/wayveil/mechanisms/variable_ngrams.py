@@ -134,7 +134,7 @@ class VariableNgrams(Mechanism):
                 f"spread plays no part here: {first.universe:,} possible 2-grams are too many to count each, and what "
                 "stands out of the noise is taken as it is. Leave it out, or use fewer stops or time bins"
             )
-        total = gate.budget.total
+        total = gate.budget.remaining
         price = total * self.trips_share
         trips = gate.histogram("number of trips", counter.trips(), ONE_TRIP, price).counts[0]
         lengths = noisy_lengths(counter, gate, self.longest, total * self.lengths_share)
@@ -220,4 +220,5 @@ class VariableNgrams(Mechanism):
             ONE_TRIP,
             price,
             times=lengths.counts,
+            parts=lengths.parts,
         )

@@ -33,7 +33,15 @@ from wayveil.world.world import World
 def order_rows(plan: Plan, rows: Trips | TripFiles | Taps, days: Days | None = None) -> Order:
     """Order what a plan wants of these rows; `days` are theirs."""
     said = plan.protection
-    unit = UnitChoice(said.unit, said.max_trips, said.max_taps, said.window_hours, said.no_rider)
+    unit = UnitChoice(
+        said.unit,
+        said.max_trips,
+        said.max_taps,
+        said.window_hours,
+        said.no_rider,
+        said.bounding,
+        said.most_rows,
+    )
     if isinstance(rows, Taps):
         return order_taps(rows, plan_mechanism(plan), unit, _treatment(plan, rows, days), price_of(plan))
     kind = RowKind(plan.source.rows, plan.source.ways)

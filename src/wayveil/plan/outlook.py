@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats, Ints
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import RefusedError
+from wayveil.mechanisms.all_rows import SIZE_SHARE, expect_size, measure
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.shared_fields import visit_contribution
 from wayveil.mechanisms.tap_counts import TapCounts
@@ -27,7 +28,8 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.units import Event, Unit
+from wayveil.privacy.units import Event, Rider, Unit
+from wayveil.privacy.weights import Size
 from wayveil.progress import step
 from wayveil.simulate.city import draw_departures
 from wayveil.simulate.riders import simulate_riders
@@ -238,18 +240,29 @@ class Forecast:
     def scales(self, epsilon: float) -> dict[str, float]:
         """Laplace scale of the noise of each question that is counted cell by cell, in counted rides."""
         price = Fraction(epsilon).limit_denominator(10_000)
-        found = (
-            self._tap_prices(price) if not isinstance(self.mechanism, Weave) else self._woven_prices(price)
-        )
+        size = self._size(epsilon)
+        price *= 1 if size is None else 1 - SIZE_SHARE
+        woven = isinstance(self.mechanism, Weave)
+        found = self._woven_prices(price) if woven else self._tap_prices(price)
         taps = isinstance(self.mechanism, TapCounts | TapMargins)
         bound = None if isinstance(self.unit, Event) else 1
         each = visit_contribution(self.mechanism.name, self.unit, bound) if taps else ONE
         reach = float(self.unit.sensitivity(each).l1)
-        return {name: reach / float(price) for name, price in found.items() if price > 0}
+        scales = {name: reach / float(price) for name, price in found.items() if price > 0}
+        if woven and size is not None:  # its total is the number of all rides
+            scales["total"] = (size.rows_variance / 2) ** 0.5 / self.stands_for
+        return scales
+
+    def _size(self, epsilon: float) -> Size | None:
+        """The number of all rides as it would be bought, where rides are weighed."""
+        if not isinstance(self.unit, Rider) or not self.unit.weighs:
+            return None
+        rides = float(self.crowd.rides)
+        return expect_size(self.unit, rides, rides / self.stands_for, epsilon)
 
     def _woven_prices(self, price: Fraction) -> dict[str, Fraction]:
         assert isinstance(self.mechanism, Weave)
-        first = price * self.mechanism.shares.needed.get("trips", Fraction(4, 100))
+        first = price * self.mechanism.shares.needed.get("trips", Fraction(4, 100)) * int(self.draws)
         counted = max(int(self.crowd.rides / self.stands_for), 10)
         gate = Gate(self.unit, Budget(price - first))
         prices, _ = self.mechanism.plan_questions(gate, self._geography, HOURS * self.timed, counted)
@@ -290,6 +303,9 @@ class Forecast:
         noise = self.stands_for * np.rint(rng.laplace(0.0, scale, (TRIES, len(truth))))
         if self.draws:
             noise += np.sqrt(truth * max(self.stands_for - 1, 0.0)) * rng.standard_normal(noise.shape)
+        size = self._size(epsilon)
+        if size is not None and not (need.question == "total" and isinstance(self.mechanism, Weave)):
+            noise += truth * size.relative_error * rng.standard_normal((TRIES, 1))
         return _judge(need, epsilon, truth, np.maximum(truth + noise, 0.0))
 
     def _woven(self, need: Need, epsilon: float) -> Outlook:
@@ -325,7 +341,7 @@ class Forecast:
             with step(f"simulating a release at epsilon {epsilon:g}"):
                 bounded = gate.bound(self.crowd.trips, self.mechanism.rule(self.world))
                 try:
-                    self._made[key] = self.mechanism.measure(LocalCounter(bounded), gate).generate(1)
+                    self._made[key] = measure(self.mechanism, LocalCounter(bounded), gate).generate(1)
                 except RefusedError:
                     self._made[key] = None
         return self._made[key]

@@ -266,6 +266,16 @@ class Protection(Part):
     max_taps: int | None = Field(
         None, ge=1, description="Taps of one rider, rider-day or window that count, where taps are counted."
     )
+    bounding: Literal["draw", "weights"] | None = Field(
+        None,
+        description="`draw` (default): `max_trips` of a rider's trips count. `weights`: all of them count, together as "
+        "`max_trips` (then 2 unless said), and numbers are of all trips.",
+    )
+    most_rows: int | None = Field(
+        None,
+        ge=1,
+        description="Trips of one rider that are in the number of all trips, with weights. Default: 32.",
+    )
     window_hours: int | None = Field(None, ge=1, description="Hours of the unit window.")
     no_rider: Literal["refuse", "drop", "own"] = Field(
         "refuse", description="Rows without a rider: refuse, drop, or take each for a rider of its own."

@@ -23,8 +23,9 @@ from wayveil.plan.plan import Plan
 from wayveil.plan.reading import open_plan_world
 from wayveil.privacy.budget import release_epsilon
 from wayveil.privacy.units import Event, Rider, Trip, Unit
+from wayveil.privacy.weights import MOST_ROWS
 from wayveil.releases.accounts import default_place, ledger_in_reach
-from wayveil.releases.order import default_mechanism
+from wayveil.releases.order import DEFAULT_TRIPS_PER_RIDER, default_mechanism
 from wayveil.trips.legs import counted_world
 from wayveil.world.world import World
 
@@ -184,8 +185,12 @@ def forecast(plan: Plan, world: World) -> Forecast:
     by_rider = said.unit not in ("trip", "event") and not (
         taps and said.unit is None and plan.method.way != "cards"
     )
-    bound = (said.max_taps if taps else said.max_trips) or rides_of(rides / riders)
-    unit: Unit = Rider(max_trips=bound) if by_rider else (Event() if taps else Trip())
+    bounding = said.bounding or "draw"
+    usual = DEFAULT_TRIPS_PER_RIDER if bounding == "weights" else rides_of(rides / riders)
+    bound = (said.max_taps if taps else said.max_trips) or usual
+    unit: Unit = Event() if taps else Trip()
+    if by_rider:
+        unit = Rider(max_trips=bound, bounding=bounding, most_rows=said.most_rows or MOST_ROWS)
     parts = parts_of(plan.needs, size_of_world(world))
     crowd = Crowd.simulate(world, rides, riders)
     mechanism: Mechanism = _tap_mechanism(plan).serving(parts)
@@ -276,7 +281,7 @@ def _fits(question: str, *, taps: bool) -> bool:
 
 def _fingerprint(plan: Plan, most: float) -> str:
     """All that the promise follows from: the public world and what the plan says of needs, size and protection."""
-    world = plan.world_of()
+    world, unit = plan.world_of(), plan.protection
     place = Path(plan.beside(world.place))
     digest = hashlib.sha256()
     files = sorted(place.rglob("*")) if place.is_dir() else [place] if place.is_file() else []
@@ -289,7 +294,7 @@ def _fingerprint(plan: Plan, most: float) -> str:
         "world": str(world),
         "needs": [str(need) for need in plan.needs],
         "expected": str(plan.expected),
-        "protection": str([plan.protection.unit, plan.protection.max_trips, plan.protection.max_taps]),
+        "protection": str([unit.unit, unit.max_trips, unit.max_taps, unit.bounding, unit.most_rows]),
         "epsilon": str(plan.protection.epsilon),
         "rows": [plan.source.rows, plan.source.ways, str(plan.source.days), plan.method.way],
         "most": most,

@@ -36,6 +36,17 @@ class Contribution:
         if min(bounds, default=1) < 1:
             raise ParameterError("a contribution without a bound of at least 1 has no sensitivity")
 
+    def times(self, parts: int) -> "Contribution":
+        """What a trip contributes to counts in which a whole one is so many parts."""
+        if parts == 1:
+            return self
+        return replace(
+            self,
+            per_trip=None if self.per_trip is None else self.per_trip * parts,
+            per_visit=None if self.per_visit is None else self.per_visit * parts,
+            per_cell=self.per_cell * parts,
+        )
+
     def after(self, stability: Stability) -> "Contribution":
         """Return what a trip or visit of the input contributes, where this is what one of the step's output does."""
         if stability == UNMOVED:

@@ -9,7 +9,9 @@ checks exactly these two conditions.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ from wayveil.privacy.selection import permute_and_flip
 from wayveil.privacy.survivors import most_survivors, survivors
 from wayveil.privacy.training import Examples, Trainings, check_trainable
 from wayveil.privacy.units import Unit
+from wayveil.privacy.weights import Size
 from wayveil.privacy.zcdp import pure_epsilon
 from wayveil.trips.history import Stability
 from wayveil.trips.identity import Words
@@ -64,6 +67,13 @@ class Gate:
         self.budget = budget
         self.bits = secure_bits() if bits is None else bits
         self.before_first_answer = before_first_answer
+        # How many rows the counted weights stand for, once that is bought.
+        self.size: Size | None = None
+
+    @property
+    def factor(self) -> Fraction:
+        """Rows that a weight of one stands for: what answers and their scales are multiplied by."""
+        return Fraction(1) if self.size is None else self.size.factor
 
     @property
     def private(self) -> bool:
@@ -90,10 +100,11 @@ class Gate:
         self.unit = self.unit.after(steps)
 
     def scale(self, contribution: Contribution, price: Fraction) -> Fraction:
-        """The noise that such a question needs: Laplace scale for epsilon, Gaussian variance for rho."""
+        """The noise that such a question needs, in rows: Laplace scale for epsilon, Gaussian variance for rho."""
         sensitivity, price = self.unit.sensitivity(contribution), exact(price, self.budget.currency)
-        rho = self.budget.currency == "rho"
-        return sensitivity.l2_squared / (2 * price) if rho else sensitivity.l1 / price
+        if self.budget.currency == "rho":
+            return sensitivity.l2_squared * self.factor**2 / (2 * price)
+        return sensitivity.l1 * self.factor / price
 
     def selection_scale(self, contribution: Contribution, price: Fraction) -> Fraction:
         """The gap in utility that makes a candidate e times less likely."""
@@ -105,7 +116,7 @@ class Gate:
         """The noise scale of a node of a private partition (see `privtree`)."""
         price = exact(price, self.budget.currency)
         epsilon = pure_epsilon(price) if self.budget.currency == "rho" else price
-        return COST * self.unit.sensitivity(contribution).l1 / epsilon
+        return COST * self.unit.sensitivity(contribution).l1 * self.factor / epsilon
 
     def histogram(
         self,
@@ -128,17 +139,44 @@ class Gate:
             raise ParameterError(f"{label}: {exact.universe:,} cells are too many without a threshold")
         if threshold is not None and self.budget.currency == "rho":
             raise ParameterError(f"{label}: thresholded histograms are counted in epsilon, not in rho")
-        question = Question(
+        parts, factor = self._parts(label, exact.parts), self.factor
+        asked = Question(
             label, exact.universe, contribution, price, self.scale(contribution, price), threshold, group
         )
-        self._require_room(question)
+        self._require_room(asked)
         sensitivity = self.unit.sensitivity(contribution)
         booked = sensitivity.l2_squared if self.budget.currency == "rho" else sensitivity.l1
-        self.budget.spend(Spend(label, price, booked, question.scale, group))
+        self.budget.spend(Spend(label, price, booked, asked.scale, group))
         self.open()
-        answer = self.answer(question, exact)
+        if parts == 1 == factor:
+            answer = self.answer(asked, exact)
+        else:
+            noisy = self.answer(self._in_parts(asked, parts), exact)
+            in_rows = np.rint(noisy.counts * float(factor / parts)).astype(np.int64)
+            answer = NoisyCounts(asked, noisy.keys, in_rows)
         self._kept += 0 if threshold is None else len(answer.keys)
         return answer
+
+    def _in_parts(self, asked: Question, parts: int) -> Question:
+        """The question as it is answered: about weights in parts, not about rows."""
+        counted = asked.contribution.times(parts)
+        squared = self.budget.currency == "rho" and asked.kind == "counts"
+        ratio = parts / self.factor
+        return replace(
+            asked,
+            contribution=counted,
+            scale=asked.scale * (ratio**2 if squared else ratio),
+            threshold=None if asked.threshold is None else ceil(asked.threshold * ratio),
+        )
+
+    def _parts(self, label: str, parts: int | None) -> int:
+        """What a weight of one counts; refuses weighted counts of which nobody says it."""
+        if parts is None and self.unit.weighs:
+            raise ParameterError(
+                f"{label}: trips are weighed here, and these counts do not say in which parts (SparseCounts.parts). "
+                'Nothing was spent on them; `bounding = "draw"` counts whole trips'
+            )
+        return parts or 1
 
     @staticmethod
     def most_kept(universe: int, scale: Fraction, threshold: int) -> int:
@@ -173,10 +211,15 @@ class Gate:
         price: Fraction,
         *,
         group: str | None = None,
+        parts: int | None = None,
     ) -> int:
-        """The index of a public candidate with a high utility; one trip moves any by at most `per_cell`."""
+        """The index of a public candidate with a high utility; one trip moves any by at most `per_cell`.
+
+        Utilities that are made of weighted counts are in the same `parts`.
+        """
         if len(utilities) == 0:
             raise ParameterError(f"{label}: there is no candidate to select")
+        contribution = contribution.times(self._parts(label, parts))
         scale = self.selection_scale(contribution, price)
         question = Question(label, len(utilities), contribution, price, scale, None, group, "selection")
         sensitivity = self.unit.utility_sensitivity(contribution)
@@ -195,14 +238,15 @@ class Gate:
         price: Fraction,
         *,
         times: NDArray[np.integer] | None = None,
+        parts: int | None = None,
     ) -> int:
         """A number of the public range low..high near the q-quantile of the values.
 
         `contribution` says how far one trip moves the histogram of the values. With `times`, the i-th value stands for
-        so many of them.
+        so many of them, in `parts` where trips are weighed.
         """
         utilities = quantile_utilities(values, q, low, high, times)
-        return low + self.select(label, utilities, utility_contribution(contribution, q), price)
+        return low + self.select(label, utilities, utility_contribution(contribution, q), price, parts=parts)
 
     def tree(self, label: str, exact: SparseCounts, contribution: Contribution, price: Fraction) -> Leaves:
         """A partition of 4^depth public cells that is fine where counts are high; no count comes with it."""
@@ -212,7 +256,7 @@ class Gate:
         sensitivity = self.unit.sensitivity(contribution).l1
         self.budget.spend(Spend(label, price, sensitivity, scale, kind="tree"))
         self.open()
-        return self.answer_tree(question, exact)
+        return self.answer_tree(self._in_parts(question, self._parts(label, exact.parts)), exact)
 
     def search(
         self,
@@ -272,6 +316,10 @@ class Gate:
         order = np.argsort(keys, kind="stable")
         return NoisyCounts(question, keys[order], np.concatenate([noisy[over], value])[order])
 
+    def deviation(self, question: Question) -> float:
+        """Standard deviation of the noise of a count, in rows."""
+        return sqrt(question.scale) if self.budget.currency == "rho" else sqrt(2) * float(question.scale)
+
     def answer_selection(self, question: Question, utilities: NDArray[np.integer]) -> int:
         """Choose. Audits replace this step, like `answer`."""
         sensitivity = self.unit.utility_sensitivity(question.contribution)
@@ -300,7 +348,9 @@ class Gate:
 
     def inner(self, budget: Budget) -> "Gate":
         """A gate for one draw of a search. Audits replace it by one of their own kind."""
-        return Gate(self.unit, budget, self.bits, memory=self.memory)
+        gate = Gate(self.unit, budget, self.bits, memory=self.memory)
+        gate.size = self.size
+        return gate
 
     def flip(self, probability: Fraction) -> bool:
         """The coin of a search. Audits replace it, like `answer`."""

@@ -12,20 +12,28 @@ from wayveil.privacy.contributions import Contribution
 
 @dataclass(frozen=True, eq=False)
 class SparseCounts:
-    """Exact counts over public cells 0..universe-1: `counts` at the ascending `keys`, zero elsewhere."""
+    """Exact counts over public cells 0..universe-1: `counts` at the ascending `keys`, zero elsewhere.
+
+    parts  what a weight of one counts, where trips are weighed; None: nobody weighed them
+    """
 
     universe: int
     keys: NDArray[np.int64]
     counts: NDArray[np.int64]
+    parts: int | None = None
 
     @classmethod
-    def dense(cls, counts: NDArray[np.integer]) -> "SparseCounts":
+    def dense(cls, counts: NDArray[np.integer], parts: int | None = None) -> "SparseCounts":
         """All cells, one after the other."""
-        return cls(len(counts), np.arange(len(counts)), np.asarray(counts, np.int64))
+        return cls(len(counts), np.arange(len(counts)), np.asarray(counts, np.int64), parts)
 
     @classmethod
     def of_keys(
-        cls, universe: int, keys: NDArray[np.int64], times: NDArray[np.int64] | None = None
+        cls,
+        universe: int,
+        keys: NDArray[np.int64],
+        times: NDArray[np.int64] | None = None,
+        parts: int | None = None,
     ) -> "SparseCounts":
         """Return how often each key occurs, when the i-th entry stands for `times[i]` occurrences (None: for one)."""
         # A table of all cells is quickest while it is not much larger than the data.
@@ -33,10 +41,10 @@ class SparseCounts:
             found, place = np.arange(universe), keys
         else:
             found, place = np.unique(keys, return_inverse=True)
-        # Weighted sums are floats, exact below 2^53: no dataset has so many visits.
+        # Weighted sums are floats, exact below 2^53: no cell has 2^33 visits, in parts of 2^20.
         counts = np.bincount(place, times, len(found)).astype(np.int64)
         present = np.flatnonzero(counts)
-        return cls(universe, found[present].astype(np.int64), counts[present])
+        return cls(universe, found[present].astype(np.int64), counts[present], parts)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from wayveil.errors import ParameterError
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.choosing import keep_at_most, pair_codes, words_of_trips, words_within
 from wayveil.privacy.contributions import Contribution, Sensitivity
+from wayveil.privacy.weights import MOST_ROWS, weigh
 from wayveil.trips.history import UNMOVED, Stability
 from wayveil.trips.identity import Words
 from wayveil.trips.legality import LegalityRule
@@ -35,6 +36,8 @@ from wayveil.trips.trips import Trips
 
 DAY = 86_400
 
+# How the trips of a rider are bounded: some are drawn, or all of them weigh less.
+Bounding = Literal["draw", "weights"]
 # What becomes of trips without a rider id.
 WithoutId = Literal["refuse", "drop", "own"]
 _WITHOUT_ID = {
@@ -55,6 +58,11 @@ class Unit(ABC):
     # Whether some of a unit's contributions are chosen, which takes a key.
     chooses: ClassVar[bool] = True
     stability: Stability = field(default=UNMOVED, kw_only=True, repr=False)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether each trip counts with a weight in whole parts, so that counts are in parts too."""
+        return False
 
     @property
     @abstractmethod
@@ -109,7 +117,8 @@ class Unit(ABC):
 
     def describe(self) -> dict[str, object]:
         """For the datasheet."""
-        bounds = {name: value for name, value in vars(self).items() if name != "stability"}
+        unsaid = {"stability"} if self.weighs else {"stability", "bounding", "most_rows"}
+        bounds = {name: value for name, value in vars(self).items() if name not in unsaid}
         return {"unit": self.name, "neighbours": self.neighbours, "bounds": bounds}
 
 
@@ -162,7 +171,11 @@ class Trip(_TripsUnit):
 
 @dataclass(frozen=True)
 class Rider(_TripsUnit):
-    """Everything that one rider did, of which at most `max_trips` trips, chosen at random, are counted.
+    """Everything that one rider did, which counts as at most `max_trips` trips.
+
+    With `bounding="draw"`, max_trips of them are counted, chosen at random. With `"weights"` each of m trips counts as
+    min(1, max_trips / m) of one (see `weights`); the number of all trips is then bought too, in which a rider is at
+    most `most_rows`. Either way a rider moves a histogram by at most what max_trips whole trips do.
 
     Trips without a rider id are refused (`without_id="refuse"`), left out (`"drop"`), or each a rider of its own
     (`"own"`). A person behind several of the latter has no protection as a person, and the datasheet says so.
@@ -174,10 +187,20 @@ class Rider(_TripsUnit):
     name = "rider"
     max_trips: int = 1
     without_id: WithoutId = "refuse"
+    bounding: Bounding = "draw"
+    most_rows: int = MOST_ROWS
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_without_id(self.without_id)
+        if self.bounding not in get_args(Bounding):
+            raise ParameterError(f"bounding must be 'draw' or 'weights', not {self.bounding!r}")
+        if self.most_rows < 1:
+            raise ParameterError(f"most_rows must be at least 1, not {self.most_rows}")
+
+    @property
+    def weighs(self) -> bool:
+        return self.bounding == "weights"
 
     @property
     def neighbours(self) -> str:
@@ -203,6 +226,22 @@ class Rider(_TripsUnit):
         return self
 
     def cut(self, trips: Trips, key: Words) -> Trips:
+        return self._weighed(trips) if self.weighs else self._drawn(trips, key)
+
+    def _weighed(self, trips: Trips) -> Trips:
+        """Trips with their weights, the heaviest first, so that trips of one weight stand together."""
+        groups = self.groups(trips)
+        stay = trips.lengths > 0
+        if self.without_id == "drop":
+            stay &= groups >= 0
+        if not stay.all():
+            trips, groups = trips.take(stay), groups[stay]
+        weight = weigh(groups, self.max_trips)
+        order = np.argsort(-weight, kind="stable")
+        trips = trips if np.all(order[1:] > order[:-1]) else trips.take(order)
+        return replace(trips, weight=weight[order])
+
+    def _drawn(self, trips: Trips, key: Words) -> Trips:
         groups = self.groups(trips)
         kept = keep_at_most(groups, self.max_trips, words_of_trips(trips, key))
         if self.without_id == "drop":

@@ -102,6 +102,7 @@ def make_datasheet(
             "deployment": _deployment(name, stated, measured, ledger),
             "mechanism": mechanism.describe(),
             "visits": measured.visits,
+            **({} if gate.size is None else {"size": gate.size.describe()}),
             "spends": spends_with_error_bars(gate),
             "public_inputs": public_inputs(measured),
             "noise": {

@@ -81,6 +81,8 @@ def _size(sheet: Mapping[str, Any], trips: int | None) -> str:
 
 
 def _bounds(bounds: Mapping[str, Any]) -> str:
+    if bounds.get("bounding") == "weights":
+        return f"; all trips of each are counted, together as at most {bounds['max_trips']}"
     said = [words.format(bounds[key]) for key, words in _BOUNDS.items() if bounds.get(key) is not None]
     return "".join(f"; {words}" for words in said)
 

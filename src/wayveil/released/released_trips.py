@@ -9,6 +9,7 @@ is computed from raw trips. `datasheet_making` writes it.
 
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -65,6 +66,8 @@ def say_of_what(datasheet: Datasheet) -> str:
     guarantee: dict[str, Any] = datasheet.get("guarantee") or {}
     if not guarantee:
         return ""
+    if datasheet.get("size"):
+        return _say_all_rows(datasheet)
     bounds = guarantee.get("bounds") or {}
     most = (
         bounds.get("max_trips")
@@ -78,6 +81,26 @@ def say_of_what(datasheet: Datasheet) -> str:
     if not counted:
         return "These are numbers of all rows that could be read."
     return f"These are numbers of what was counted, not of all rows: {', and '.join(counted)}."
+
+
+def _say_all_rows(datasheet: Datasheet) -> str:
+    """Say that numbers were scaled to all rows, how sure that is, and what riders with many of them do to it."""
+    size, bounds = datasheet["size"], datasheet["guarantee"]["bounds"]
+    whose, (visits, single) = datasheet["guarantee"]["unit"], _stops_of_a_trip(datasheet)
+    left = " with a rider id" if bounds.get("without_id") == "drop" else ""
+    first = "" if visits is None or single else f", of each trip its first {visits:,} stops"
+    said = (
+        f"These are numbers of all rows{left}{first}: every row of a {whose} counts by weight, and weights stand for "
+        f"about {size['rows']:,} rows (+-{size['rows_95']:,}), at most {bounds['most_rows']:,} of each {whose}."
+    )
+    heavy = size["heaviest"]
+    if heavy is None:
+        return said
+    return (
+        f"{said} A {whose} with many rows weighs less: a place that only those with {heavy['from']:,} to "
+        f"{heavy['to']:,} rows use shows about {heavy['shown']:.0%} of its rows, one that only those with up to "
+        f"{bounds['max_trips']:,} use {float(Fraction(size['rows_per_weight'])):.0%}."
+    )
 
 
 def _stops_of_a_trip(datasheet: Datasheet) -> tuple[int | None, bool]:
@@ -97,7 +120,12 @@ def say_left_out(datasheet: Datasheet) -> list[str]:
     if guarantee.get("unit") in ("rider", "rider-day") and "max_trips" in bounds:
         whose = "rider" if guarantee["unit"] == "rider" else "rider and day"
         count = int(bounds["max_trips"])
-        said.append(f"At most {count:,} {thing}{'s' * (count != 1)} of a {whose} count, chosen at random.")
+        counted = f"{count:,} {thing}{'s' * (count != 1)}"
+        said.append(
+            f"All {thing}s of a {whose} count, together as at most {counted}."
+            if bounds.get("bounding") == "weights"
+            else f"At most {counted} of a {whose} count, chosen at random."
+        )
     if bounds.get("without_id") in _WITHOUT_ID:
         said.append(
             _WITHOUT_ID[bounds["without_id"]].replace("trip", thing).replace("Trip", thing.capitalize())

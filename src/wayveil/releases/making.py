@@ -9,6 +9,7 @@ from wayveil.counting.counter import TRAINED
 from wayveil.counting.engines import Engine, engine_for, read_files
 from wayveil.disclosures import MOVING_DAYS
 from wayveil.errors import ParameterError
+from wayveil.mechanisms.all_rows import measure
 from wayveil.privacy.bits import Bits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import MEMORY_LIMIT, Gate
@@ -29,6 +30,11 @@ from wayveil.trips.history import MARKS, SIMULATED
 from wayveil.trips.legs import describe_rows
 from wayveil.trips.trip_files import TripFiles
 from wayveil.trips.trips import Trips
+
+CANNOT_WEIGH = (
+    "{name} cannot count trips by weights, it needs whole ones: omit `bounding`, and trips of a rider are drawn at "
+    "random. Nothing was spent"
+)
 
 
 def write_sheet(
@@ -146,7 +152,7 @@ def carry_out(order: Order, price: Price, booking: Booking, stated: Statement, m
         read = reading.enter_context(engine.open(order.rows, order.steps, gate, prints))
         rows = order.known_by or (order.rows if isinstance(order.rows, Trips) else read.content)
         with hold.reserved(rows):
-            model = order.mechanism.measure(read.counter(), gate)
+            model = measure(order.mechanism, read.counter(), gate)
             reading.close()  # no raw row is left when trips are drawn
             sheet = write_sheet(order, stated, gate, model, hold, priors, wanted.in_part(model))
             if means.keep is not None:
@@ -160,6 +166,8 @@ def _ready(order: Order, means: Means) -> tuple[Order, Engine]:
     engine = engine_for(order.rows, means.engine)
     if isinstance(order.rows, TripFiles) and engine.name == "memory":
         order = replace(order, rows=read_files(order.rows))
+    if order.unit.weighs and not order.mechanism.weighs:
+        raise ParameterError(CANNOT_WEIGH.format(name=order.mechanism.name))
     order.check()
     if order.mechanism.trained:
         check_trainable(order.unit.after(order.rows.history.stability))

@@ -17,7 +17,8 @@ from wayveil.mechanisms.mechanism import DEFAULT_PARTS, Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.registry import mechanism as find_mechanism
 from wayveil.mechanisms.weave import Weave
-from wayveil.privacy.units import Event, Rider, RiderDay, Trip, Unit, Window, WithoutId
+from wayveil.privacy.units import Bounding, Event, Rider, RiderDay, Trip, Unit, Window, WithoutId
+from wayveil.privacy.weights import MOST_ROWS
 from wayveil.releases.hidden_stops import Hidden
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind, Ways, counted_world, default_ways, require_words
@@ -28,7 +29,8 @@ from wayveil.world.network import Network
 from wayveil.world.timebins import HOUR
 from wayveil.world.world import World
 
-# There and back: only where nobody has more than one trip, so that the bound decides nothing but the noise.
+# There and back: only where nobody has more than one trip, so that the bound decides nothing but the noise, or where
+# all trips of a rider count by weights.
 DEFAULT_TRIPS_PER_RIDER = 2
 UNITS = ("rider", "rider-day", "trip", "event")
 TAP_UNITS = ("event", "rider", "rider-day", "window", "trip")
@@ -50,6 +52,8 @@ class UnitChoice:
     max_taps      taps of one rider, rider-day or window that are counted, where taps are counted one by one
     window_hours  length of the unit `window`
     no_rider      rows without a rider: refused, left out (`drop`), or each a rider of its own (`own`)
+    bounding      `draw`: some trips of a rider count, chosen at random (default); `weights`: all, each less than whole
+    most_rows     rows of one rider that are in the number of all rows, where they count by weights
     """
 
     unit: Unit | str | None = None
@@ -57,6 +61,13 @@ class UnitChoice:
     max_taps: int | None = None
     window_hours: int | None = None
     no_rider: WithoutId = "refuse"
+    bounding: Bounding | None = None
+    most_rows: int | None = None
+
+    @property
+    def weighs(self) -> bool:
+        """Whether all trips of a rider count by weights."""
+        return self.bounding == "weights"
 
     def refuse_unused(self, name: str, *used: str) -> None:
         """Refuse bounds that the unit has no use for."""
@@ -70,6 +81,21 @@ class UnitChoice:
             raise ParameterError(
                 f"--no-rider has no meaning for the unit {name!r}, which does not look at riders"
             )
+        said = {"bounding": self.bounding, "most_rows": self.most_rows}
+        for key in (key for key, value in said.items() if value is not None):
+            if name not in ("rider", "rider-day"):
+                raise ParameterError(f"{key} has no meaning for the unit {name!r}; omit it")
+            if key == "most_rows" and not self.weighs:
+                raise ParameterError(
+                    "most_rows has no meaning where trips are drawn; say bounding=weights or omit it"
+                )
+
+    def of_riders(self, name: str, most: int) -> Rider:
+        """Make the unit rider or rider-day, whose trips count as at most so many."""
+        bounds: dict[str, Any] = {"max_trips": most, "without_id": self.no_rider}
+        if self.weighs:
+            bounds |= {"bounding": "weights", "most_rows": self.most_rows or MOST_ROWS}
+        return Rider(**bounds) if name == "rider" else RiderDay(**bounds)
 
 
 def default_mechanism(world: World, parts: Mapping[str, Fraction] | None = None) -> Mechanism:
@@ -96,7 +122,7 @@ def choose_mechanism(given: Mechanism | str | None, world: World) -> Mechanism:
 def choose_unit(choice: UnitChoice, trips: Trips | TripFiles) -> Unit:
     """Choose the unit of trips: by default a rider where the data knows riders, else a trip.
 
-    How many trips of a rider count has no default where a rider has several: every choice loses trips or adds noise.
+    How many trips are drawn of a rider has no default where one has several: every choice loses trips or adds noise.
     """
     if choice.unit is not None and not isinstance(choice.unit, str):
         return choice.unit
@@ -112,13 +138,12 @@ def choose_unit(choice: UnitChoice, trips: Trips | TripFiles) -> Unit:
     if bound is None:
         _refuse_several(name, choice, trips)
         bound = DEFAULT_TRIPS_PER_RIDER
-    riders: dict[str, Any] = {"max_trips": bound, "without_id": choice.no_rider}
-    return Rider(**riders) if name == "rider" else RiderDay(**riders)
+    return choice.of_riders(name, bound)
 
 
 def _refuse_several(name: str, choice: UnitChoice, trips: Trips | TripFiles) -> None:
     """Refuse a rider without a bound, where riders have several trips or nobody knows yet."""
-    if name != "rider":
+    if name != "rider" or choice.weighs:
         return
     if isinstance(trips, TripFiles):
         raise ParameterError(f"in files that are counted in pieces, {SAY_TRIPS.format(of='trips')}")
@@ -158,10 +183,10 @@ def choose_tap_unit(way: str, choice: UnitChoice) -> Unit:
     choice.refuse_unused(name, "max_trips")
     if name == "rider-day":
         most = 1 if choice.max_trips is None else choice.max_trips
-        return RiderDay(max_trips=most, without_id=choice.no_rider)
-    if choice.max_trips is None:
+        return choice.of_riders(name, most)
+    if choice.max_trips is None and not choice.weighs:
         raise ParameterError(SAY_TRIPS.format(of="days or weeks of taps"))
-    return Rider(max_trips=choice.max_trips, without_id=choice.no_rider)
+    return choice.of_riders(name, choice.max_trips or DEFAULT_TRIPS_PER_RIDER)
 
 
 def _unit_of_single_taps(name: str, choice: UnitChoice) -> Unit:
@@ -176,7 +201,7 @@ def _unit_of_single_taps(name: str, choice: UnitChoice) -> Unit:
             raise ParameterError("say with --with window_hours=24 how long a window is")
     else:
         choice.refuse_unused(name, "max_taps")
-    most = choice.max_taps
+    most = DEFAULT_TRIPS_PER_RIDER if choice.weighs and choice.max_taps is None else choice.max_taps
     if most is None:
         raise ParameterError(
             f"say with --max-taps how many taps count of each {name}: fewer lose taps, more add noise. `wayveil lab "
@@ -184,8 +209,7 @@ def _unit_of_single_taps(name: str, choice: UnitChoice) -> Unit:
         )
     if name == "window":
         return Window(seconds=(choice.window_hours or 0) * HOUR, max_visits=most, without_id=choice.no_rider)
-    kind = Rider if name == "rider" else RiderDay
-    return kind(max_trips=most, without_id=choice.no_rider)
+    return choice.of_riders(name, most)
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,8 @@ def _cost_of(plan: Plan, unit: str) -> UnitCost:
     present = min(plan.allowance.days_per_rider, number * days)  # days of the year on which this rider taps
     releases = min(number, present)
     in_one = min(days, present)
-    bounds = {"max_trips": plan.protection.max_trips or plan.protection.max_taps or 1}
+    said = plan.protection
+    bounds = {"max_trips": said.max_trips or said.max_taps or 1, "bounding": said.bounding or "draw"}
     taps = plan.allowance.daily_taps
     booked, stated = BookedUnit(unit, bounds), Stated(visits_per_day=taps)
     # How many steps of the unit one tap, one day and one release's worth of days of this rider are.

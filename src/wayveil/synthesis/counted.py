@@ -43,6 +43,8 @@ class AllCounted:
     values: Floats
     variance: float
     fourth: float
+    # Whether this is the number of all rows itself, and not a count that was scaled to it.
+    of_rows: bool = False
 
     def ends(self, cells: Ints) -> Interval:
         """Return the 95 % noise interval, clipped at 0."""

@@ -37,6 +37,7 @@ class Trips(ShownRows):
               trips of which nobody does count as if one row more could change all of a trip
     name      uint64, one per trip: how a file calls it, wherever it stands; without it, trips are called by rider and
               visits (see `identity`)
+    weight    int64, one per trip, in whole parts of one: what it counts where units are bounded by weights
     source    the GPS points that trips were made of, where they were: for fingerprints, never for output. Of all rows
               that were read, whatever was taken of the trips since
 
@@ -54,6 +55,7 @@ class Trips(ShownRows):
     rider_ids: pl.Series | None = None
     name: NDArray[np.uint64] | None = None
     source: "SourcePoints | None" = None
+    weight: NDArray[np.int64] | None = None
     # The trips that a piece was taken from, and where it begins in them.
     _whole: ClassVar["tuple[Trips, int] | None"] = None
 
@@ -76,6 +78,8 @@ class Trips(ShownRows):
                 raise ValueError("rider needs one value per trip")
         if self.name is not None and len(self.name) != len(self):
             raise ValueError("name needs one value per trip")
+        if self.weight is not None and len(self.weight) != len(self):
+            raise ValueError("weight needs one value per trip")
 
     @classmethod
     def of_lists(cls, lists: list[list[int]], world: World, **columns: Any) -> "Trips":
@@ -134,7 +138,10 @@ class Trips(ShownRows):
                 time[visits] = self.time[source]
         rider = None if self.rider is None else self.rider[index]
         name = None if self.name is None else self.name[index]
-        return replace(self, location=location, offsets=offsets, time=time, rider=rider, name=name)
+        weight = None if self.weight is None else self.weight[index]
+        return replace(
+            self, location=location, offsets=offsets, time=time, rider=rider, name=name, weight=weight
+        )
 
     def part(self, first: int, last: int) -> "Trips":
         """The trips first .. last - 1, as a view: a piece that is counted by itself."""
@@ -145,6 +152,7 @@ class Trips(ShownRows):
             "time": None if self.time is None else self.time[visits],
             "rider": None if self.rider is None else self.rider[first:last],
             "name": None if self.name is None else self.name[first:last],
+            "weight": None if self.weight is None else self.weight[first:last],
             # Names are made for the whole, and only where something is chosen by them.
             "_whole": (self, first),
         }

@@ -1,6 +1,6 @@
 """What Weave bought: noisy counts of blocks, and the public facts that say what they count."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from typing import Self
 
@@ -116,7 +116,7 @@ class NoisyBlocks(Model):
         follow from it.
         """
         if kind == "total":
-            return self._with_noise(np.array([float(self.total)]), self.variance)
+            return replace(self._with_noise(np.array([float(self.total)]), self.variance), of_rows=True)
         block = self.noisy.get(COUNTED_BY.get(kind, ""))
         if block is None:
             return None

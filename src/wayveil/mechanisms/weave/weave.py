@@ -175,8 +175,11 @@ class Weave(Mechanism):
         gaussian = gate.budget.currency == "rho"
         before = require_same_looks(self._earlier, counter.world, times=times, gaussian=gaussian)
         first, scale = self._price_number(gate, geography, times), _find_noise(gate, gate.budget.total)
-        number = _buy(gate, "number of trips", counter.trips(), first)
-        total = int(number.counts[0])
+        if gate.size is None:
+            number = _buy(gate, "number of trips", counter.trips(), first)
+            total, variance = int(number.counts[0]), number.variance
+        else:
+            total, variance = round(gate.size.rows), gate.size.rows_variance
         trips = max(total, self.generation.fewest_trips)
         self._refuse_noise(trips / scale, geography)
         if before:
@@ -191,7 +194,7 @@ class Weave(Mechanism):
         noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves), prices)
         earlier = blocks_alike(before, look, leaves)
         return Measurements(
-            counter.world, look, total, scale, leaves, noisy, self.generation, number.variance, earlier
+            counter.world, look, total, scale, leaves, noisy, self.generation, variance, earlier
         )
 
     def plan_questions(

@@ -17,7 +17,7 @@ rider-day rider              2                 take the rider out, put the rider
 rider-day trip               trips_per_rider   no day has more trips than all days
 rider-day event points window visits_per_rider
 trip     trip                1
-trip     rider, rider-day    1 if m >= 2 else 2   see below
+trip     rider, rider-day    1 if m >= 2 else 2   see below; 2 where trips count by weights
 trip     event points window visits_per_rider  a trip is taken out visit by visit
 event    event points window 1                 one visit is a step of each of them
 event    trip                2                 take the trip out, put the changed trip in
@@ -30,6 +30,11 @@ that had to go. Counts move by at most 2 trips, and the noise covers m. The gate
 counts move by no more than what is booked, so with m >= 2 the release costs e, not 2e. A changed visit changes one
 trip: again one goes and one comes. With rider-days the changed trip may begin on another day; then this happens on
 two days, each of which is a step of 2 trips.
+
+Weights (`bounding`). One trip more changes the weights of all trips of its rider. That moves a histogram by no more
+than m, but it can move the rider to another class of the histogram that buys the number of all trips, which loses m
+there and gains about m / 2. So the rider is taken out and put in again: k = 2 for a trip and a visit, 4 for a visit
+where units are rider-days, whatever m is.
 
 Trained releases (`trained`; see `privacy.training`). In a step the rider is drawn with probability q and adds one
 gradient of norm at most the clip C, whatever m is, and the noise covers C, not m C. One trip more, or one visit
@@ -143,9 +148,9 @@ def steps(
     most_days, most_trips, most_visits = stated.within(days)
     _, trips_a_day, visits_a_day = stated.within(1)
     source = "visits" if release.name in _OF_VISITS else release.name
-    most = (
-        1 if trained else int(release.bounds.get("max_trips", 1))
-    )  # of so many trips the noise covers a change
+    drawn = not trained and release.bounds.get("bounding", "draw") == "draw"
+    # Of so many trips the noise covers a change.
+    most = int(release.bounds.get("max_trips", 1)) if drawn else 1
     swap = 1 if most >= 2 else 2
     known: dict[tuple[str, str], int | None] = {
         ("rider", "rider"): 1,

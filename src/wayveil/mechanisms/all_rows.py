@@ -1,0 +1,82 @@
+"""Buy how many rows the counted weights stand for, so that every answer is a number of all rows.
+
+Guarantee
+    epsilon-differential privacy for units that are bounded by weights, for the share that it spends.
+    Reason: both questions are histograms to which a trip adds no more than its weight (see `privacy.weights`), so that
+    a unit moves each by at most its bound k, and noise of scale k / price pays for it. What leaves the gate afterwards
+    is multiplied by their quotient: post-processing.
+    Attacked by tests/privacy/test_weights.py and the broken bounds in tests/privacy/test_units.py; no game of the lab
+    plays against it yet.
+"""
+
+from contextlib import suppress
+from fractions import Fraction
+
+from wayveil.counting.protocol import Counter
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.units import Rider
+from wayveil.privacy.weights import Size, count_classes
+from wayveil.synthesis.model import Model
+
+ONE_TRIP = Contribution(per_trip=1)
+# Share of the budget that buys the size, and of that share the part for rows: a unit has more rows than weights.
+SIZE_SHARE, ROWS_PART = Fraction(1, 10), Fraction(3, 4)
+
+
+class _ReadyToAnswerError(Exception):
+    """A mechanism has asked its first question."""
+
+
+def measure(mechanism: Mechanism, counter: Counter, gate: Gate) -> Model:
+    """Let a mechanism measure; where trips are weighed, buy first how many rows the weights stand for.
+
+    A mechanism that refuses before its first question does so before anything is bought.
+    """
+    if gate.unit.weighs:
+        _refuse_before_buying(mechanism, counter, gate)
+        scale_to_all_rows(counter, gate)
+    return mechanism.measure(counter, gate)
+
+
+def _refuse_before_buying(mechanism: Mechanism, counter: Counter, gate: Gate) -> None:
+    """Go as far as the first question, on a gate that answers none."""
+
+    def stop() -> None:
+        raise _ReadyToAnswerError
+
+    rest = gate.budget.remaining * (1 - SIZE_SHARE)
+    budget = Budget(rest, currency=gate.budget.currency, delta=gate.budget.delta or None)
+    probe = Gate(gate.unit, budget, before_first_answer=stop, memory=gate.memory)
+    with suppress(_ReadyToAnswerError):
+        mechanism.measure(counter, probe)
+
+
+def scale_to_all_rows(counter: Counter, gate: Gate, share: Fraction = SIZE_SHARE) -> None:
+    """Let the gate answer in numbers of all rows from here on; buys nothing where trips are not weighed."""
+    unit = gate.unit
+    if not isinstance(unit, Rider) or not unit.weighs or share == 0:
+        return
+    price = gate.budget.remaining * share
+    classes = counter.weight_classes(count_classes(unit.max_trips, unit.most_rows))
+    rows = gate.histogram("trips by how many their unit has", classes, ONE_TRIP, price * ROWS_PART)
+    weights = gate.histogram("weights of all trips", counter.trips(), ONE_TRIP, price * (1 - ROWS_PART))
+    gate.size = Size.of(
+        rows.counts.tolist(),
+        gate.deviation(rows.question),
+        int(weights.counts[0]),
+        gate.deviation(weights.question),
+        unit.max_trips,
+    )
+
+
+def expect_size(unit: Rider, rows: float, weights: float, epsilon: float) -> Size:
+    """The size as it would be bought of so many rows and weights: what its noise makes of them, without any data."""
+    price = epsilon * float(SIZE_SHARE)
+    classes = count_classes(unit.max_trips, unit.most_rows)
+    each = 2 * (unit.max_trips / (price * float(ROWS_PART))) ** 2
+    variance = each * sum(4.0**place for place in range(classes))
+    weighed = 2 * (unit.max_trips / (price * float(1 - ROWS_PART))) ** 2
+    return Size(rows, variance, weights, weighed, (), unit.max_trips)

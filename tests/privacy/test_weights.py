@@ -1,0 +1,143 @@
+"""Weights of a unit never add up to more than its bound, and numbers that leave the gate are numbers of all trips."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wayveil as wv
+from wayveil.counting.local import LocalCounter
+from wayveil.errors import ParameterError
+from wayveil.mechanisms.all_rows import scale_to_all_rows
+from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget
+from wayveil.privacy.contributions import Contribution
+from wayveil.privacy.gate import Gate
+from wayveil.privacy.questions import SparseCounts
+from wayveil.privacy.units import Rider, RiderDay
+from wayveil.privacy.weights import PARTS, Size, count_classes, weigh, weight_class
+from wayveil.trips.trips import Trips
+from wayveil.world.world import World
+
+WORLD = World.of_symbols(["a", "b", "c"])
+
+
+def boardings(per_rider, seed=0):
+    rng = np.random.default_rng(seed)
+    rider = np.repeat(np.arange(len(per_rider)), per_rider)
+    trips = Trips.of_lists([[int(place)] for place in rng.integers(0, 3, len(rider))], WORLD, rider=rider)
+    return replace(trips, time=rng.integers(0, 86_400, len(rider)))
+
+
+@given(st.lists(st.integers(-1, 4), max_size=60), st.integers(1, 9))
+def test_weights_of_a_unit_add_up_to_no_more_than_its_bound(groups, most):
+    groups = np.array(groups, np.int64)
+    weights = weigh(groups, most)
+    assert np.all((weights >= 0) & (weights <= PARTS))
+    for unit in range(5):
+        own, trips = int(weights[groups == unit].sum()), int(np.sum(groups == unit))
+        assert own <= most * PARTS
+        # Rounding takes less than a part of each trip; a unit below its bound loses nothing.
+        assert own > min(trips, most) * PARTS - max(trips, 1)
+    assert np.all(weights[groups == -1] == PARTS)
+
+
+@given(st.integers(1, 5_000_000), st.integers(1, 9), st.integers(1, 64))
+def test_a_class_adds_no_more_than_the_weights_and_tells_how_many_trips_there_are(trips, most, most_rows):
+    weight = PARTS * most // max(trips, most)
+    classes = count_classes(most, most_rows)
+    place = weight_class(weight, classes)
+    added = trips * min(weight, PARTS >> place)
+    assert added <= most * PARTS
+    assert most * 2 ** (classes - 1) >= most_rows
+    if trips <= most * 2**place:
+        assert added * 2**place == trips * PARTS  # exact where the class reaches
+    else:
+        assert place == classes - 1
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_numbers_that_leave_the_gate_are_numbers_of_all_trips(most):
+    per_rider = 1 + np.random.default_rng(1).integers(0, 20, 3_000)
+    trips = boardings(per_rider)
+    gate = Gate(Rider(max_trips=most, bounding="weights"), Budget(100), SeededBits(1))
+    counter = LocalCounter(gate.bound(trips))
+    scale_to_all_rows(counter, gate)
+    assert gate.size.rows == pytest.approx(len(trips), rel=0.01)
+    assert gate.size.weights == pytest.approx(np.minimum(per_rider, most).sum(), rel=0.01)
+    price = gate.budget.remaining
+    answer = gate.histogram("all", counter.trips(), Contribution(per_trip=1), price)
+    assert answer.counts[0] == pytest.approx(len(trips), rel=0.01)
+    assert answer.question.scale == most * gate.factor / price
+    assert gate.budget.spent == 100
+
+
+def test_rows_beyond_the_public_most_are_not_in_the_total():
+    gate = Gate(Rider(max_trips=2, most_rows=32, bounding="weights"), Budget(1_000), SeededBits(1))
+    scale_to_all_rows(LocalCounter(gate.bound(boardings([200] * 500))), gate)
+    assert gate.size.rows == pytest.approx(32 * 500, rel=0.02)
+
+
+def test_counts_that_do_not_say_their_parts_are_refused_before_they_cost_anything():
+    gate = Gate(Rider(max_trips=2, bounding="weights"), Budget(1), SeededBits(1))
+    with pytest.raises(ParameterError, match="parts"):
+        gate.histogram("x", SparseCounts.dense(np.ones(3, int)), Contribution(per_trip=1), Fraction(1))
+    assert gate.budget.spent == 0
+
+
+def test_the_verdict_says_what_riders_with_many_trips_do_to_a_place_of_their_own():
+    size = Size.of([1_000, 500, 0, 400], 10.0, 3_000, 10.0, 1)
+    assert size.rows == 1_000 + 1_000 + 3_200
+    low, high, shown = size.heaviest()
+    assert (low, high) == (5, 8)
+    assert shown == pytest.approx(float(size.factor) / 6)
+    assert Size.of([1_000, 3, 0, 1], 10.0, 1_000, 10.0, 1).heaviest() is None
+
+
+def test_a_weighed_release_of_riders_needs_no_bound_and_speaks_of_all_rows():
+    trips = boardings(1 + np.random.default_rng(2).integers(0, 12, 2_000))
+    made = wv.release(trips, TapCounts(max_visits=1), epsilon=4, bounding="weights", ledger=None, seed=1)
+    sheet = made.datasheet
+    assert sheet["guarantee"]["bounds"] == {
+        "max_trips": 2,
+        "without_id": "refuse",
+        "bounding": "weights",
+        "most_rows": 32,
+    }
+    assert sum(Fraction(spend["price"]) for spend in sheet["spends"]) == 4
+    assert made.released_trips == pytest.approx(len(trips), rel=0.1)
+    low, high = made.interval("total", np.array([0]), np.array([float(made.released_trips)])) or (0, 0)
+    assert not low or low[0] < len(trips) < high[0]
+
+
+def test_trips_are_drawn_unless_weights_are_asked_for():
+    trips = boardings([3] * 500)
+    drawn = wv.release(trips, TapCounts(max_visits=1), epsilon=4, max_trips=1, ledger=None)
+    assert drawn.datasheet["guarantee"]["bounds"] == {"max_trips": 1, "without_id": "refuse"}
+    assert "size" not in drawn.datasheet
+    assert drawn.released_trips < 700
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "said", "words"),
+    [
+        ("mobitrie-lt", {"bounding": "weights"}, "mobitrie-lt cannot count trips by weights"),
+        ("mobitrie-lt", {"unit": Rider(bounding="weights")}, "mobitrie-lt cannot count trips by weights"),
+        ("markov", {"unit": "trip", "bounding": "weights"}, "bounding has no meaning for the unit 'trip'"),
+        ("markov", {"max_trips": 2, "most_rows": 8}, "most_rows has no meaning where trips are drawn"),
+    ],
+)
+def test_weights_are_refused_where_nothing_can_weigh(mechanism, said, words):
+    with pytest.raises(ParameterError, match=words):
+        wv.release(boardings([3] * 5), mechanism, epsilon=1, ledger=None, **said)
+
+
+def test_a_day_of_a_rider_weighs_by_itself():
+    trips = boardings([6])
+    trips = replace(trips, time=np.array([0, 0, 0, 86_400, 86_400, 2 * 86_400]))
+    weighed = RiderDay(max_trips=1, bounding="weights").bound(trips, SeededBits(1))
+    assert weighed.weight.tolist() == [PARTS, PARTS // 2, PARTS // 2, *[PARTS // 3] * 3]
