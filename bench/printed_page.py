@@ -11,8 +11,9 @@ HEAD = """## What is useful, and what holds as it is printed
 Asked through `ask` of releases of the default mechanism at epsilon 1, beside the raw trips: the share of rows whose
 interval holds the raw number, over all rows, in the 20 and 50 rows that show the largest numbers, and in the largest.
 *Useful*: of the 50 largest rows in cities of 50,000 trips, how many have an interval narrower than 30 % of their number
-(of lists that have fewer rows, the same share of 50). A dash: no interval is printed. Worlds are invented cities whose
-riders no constant was set on: {worlds}. Made by `python -m bench.printed`; {few}
+(of lists that have fewer rows, the same share of 50). A dash: no interval is printed. Worlds are invented
+cities drawn after all constants were set (riders of these kinds had been looked at in other cities): {worlds}.
+Made by `python -m bench.printed`; {few}
 """
 
 

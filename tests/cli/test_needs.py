@@ -20,6 +20,7 @@ from wayveil.plan.files import plan_text, read_plan
 from wayveil.plan.needs import Need, Size, parts_of, read_needs
 from wayveil.plan.plan import Plan
 from wayveil.plan.promise import say_percent
+from wayveil.released.reached import StatedNeed, reached_needs
 from wayveil.simulate.feed import write_city
 from wayveil.simulate.riders import simulate_riders
 from wayveil.world.gtfs import read_gtfs
@@ -285,3 +286,17 @@ def test_the_datasheet_sets_what_is_reached_beside_what_was_promised(city, capsy
     assert 0.5 * promised < reached < 2 * promised
     assert load["reached"] == "answered by whole trips: see the verdict"
     assert "Needs: what was promised and what is reached" in Path("release/datasheet.html").read_text()
+
+
+def test_a_need_about_a_part_says_that_it_is_planned_as_the_whole(city, capsys):
+    said = plan_needs(capsys, "--need", "load of route 14, 7 to 9, within 60 %", "--with", "rides=8000")[1]
+    assert "planned as the load of all lines at all hours" in said
+
+
+def test_what_a_need_about_a_part_reached_is_not_told_by_whole_cells():
+    stated = StatedNeed("boardings per stop, 7 to 9", "boardings", None, 0.1, None, part=True)
+    [row] = reached_needs([stated], model=None)
+    assert (row["reached"], row["met"]) == (
+        "asks for a part of the cells: see the interval of the answer",
+        None,
+    )

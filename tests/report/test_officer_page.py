@@ -25,7 +25,7 @@ STATED = {
     "region": "Ring County",
     "contact": "privacy@ring.example",
 }
-# Chromium prints 3,000 characters of such a table on one A4 page with room for the signatures.
+# A stand-in for one A4 page, which only a browser's print can show.
 MOST_CHARACTERS = 2_200
 
 

@@ -89,7 +89,15 @@ def statement_of(plan: Plan) -> Statement:
         contact=plan.contact,
         bad_rows=say_rules(plan.source.bad_rows),
         needs=tuple(
-            StatedNeed(str(need), need.question, need.top, need.within, need.promised) for need in plan.needs
+            StatedNeed(
+                str(need),
+                need.question,
+                need.top,
+                need.within,
+                need.promised,
+                part=need.route is not None or need.hours is not None,
+            )
+            for need in plan.needs
         ),
     )
 

@@ -66,6 +66,15 @@ class Promise:
     cheaper: list[tuple[str, float | None]]
     dearer: list[tuple[str, float | None]]
 
+    @property
+    def broader(self) -> list[str]:
+        """Say which needs are planned as something broader than they ask."""
+        part = (need for need in self.plan.needs if need.question == "edges" and (need.route or need.hours))
+        return [
+            f"{need}: planned as the load of all lines at all hours; a part of it is less exact."
+            for need in part
+        ]
+
     def promised(self, epsilon: float) -> list[Need]:
         """The needs, each with the typical error that is promised at this epsilon."""
         rows = min(self.rows.items(), key=lambda row: abs(row[0] - epsilon))[1]
@@ -91,6 +100,7 @@ class Promise:
             f"Cheaper: {words} takes epsilon {_amount(each, self.most)}." for words, each in self.cheaper
         ]
         said += [f"Also {words}: epsilon {_amount(each, self.most)} in all." for words, each in self.dearer]
+        said += self.broader
         if self.given_up:
             said.append(f"Given up, as nobody needs it: {'; '.join(self.given_up)}.")
         return said
@@ -110,6 +120,7 @@ class Promise:
             "meaning": meaning,
             "releases": None if self.epsilon is None else int(self.most / self.epsilon),
             "given_up": self.given_up,
+            "broader": self.broader,
             "cheaper": [{"way": words, "epsilon": each} for words, each in self.cheaper],
             "dearer": [{"need": words, "epsilon": each} for words, each in self.dearer],
         }

@@ -24,30 +24,35 @@ _TAPS_BY: Final[dict[str, tuple[Key, ...]]] = {
     "route-hours": ("route", "hour"),
 }
 UNKNOWN: Final = "answered by whole trips: see the verdict"
+PART: Final = "asks for a part of the cells: see the interval of the answer"
 
 
 @dataclass(frozen=True)
 class StatedNeed:
-    """A need as a datasheet states it: its words, what it asks, how exact it must be, and what was promised."""
+    """A need as a datasheet states it: its words, what it asks, how exact it must be, and what was promised.
+
+    `part`: it asks for some hours or for one route of what is counted, which the noise of whole cells does not tell.
+    """
 
     words: str
     question: str
     top: int | None
     within: float
     promised: float | None
+    part: bool = False
 
 
 def reached_needs(needs: Sequence[StatedNeed], model: Model) -> list[dict[str, Any]]:
     """Rows of a table: the typical error that was needed, promised and reached, of each need."""
     rows = []
     for need in needs:
-        error = typical_error(need, model)
+        error = None if need.part else typical_error(need, model)
         rows.append(
             {
                 "need": need.words,
                 "needed": f"{need.within:.1%}",
                 "promised": "not asked for" if need.promised is None else f"{need.promised:.1%}",
-                "reached": UNKNOWN if error is None else f"{error:.1%}",
+                "reached": PART if need.part else UNKNOWN if error is None else f"{error:.1%}",
                 "met": None if error is None else error <= need.within,
             }
         )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
@@ -24,12 +24,12 @@ class LookingRules(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    lengths: tuple[tuple[int, int], ...] = Field(
+    lengths: tuple[tuple[PositiveInt, PositiveInt], ...] = Field(
         ((1, 100), (2, 60), (3, 40), (4, 25), (5, 18), (6, 12), (8, 8), (10, 5), (12, 3), (16, 1)),
         min_length=1,
         description="bins of distance, and growth of bins of length in percent, from coarse to fine; on a network",
     )
-    lengths_on_list: tuple[tuple[int, int], ...] = Field(
+    lengths_on_list: tuple[tuple[PositiveInt, PositiveInt], ...] = Field(
         ((1, 100), (2, 60), (2, 40), (2, 25), (2, 17)),
         min_length=1,
         description="the same without a network, where distance only tells trips that return from others",
