@@ -185,3 +185,14 @@ def test_addresses_of_databases():
     assert (made.place, made.table) == ("postgresql://me@host/city?sslmode=require", "a.taps")
     assert database_address("sqlite:////data/city.db?table=x").place == "/data/city.db"
     assert database_address("sqlite:///city.db?table=x").place == "city.db"
+
+
+def test_pairs_with_one_time_of_two_are_said_to_have_none(city):
+    folder, _ = city
+    stops = open_world("city.zip").ids[:2]
+    rows = [f"K{i};{stops[i % 2]};{stops[1 - i % 2]};17.11.2026 08:{i:02d}" for i in range(30)]
+    (folder / "fahrten.csv").write_text("\n".join(["Karte;Einstieg;Ausstieg;Einstiegszeit", *rows]))
+    checked = Guess("fahrten.csv", "city.zip", ledger="none").look()
+    assert any(
+        "NO TIMES: `Einstiegszeit` is the start of rides" in note for note in map(str, checked.lines())
+    )

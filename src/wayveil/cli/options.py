@@ -164,7 +164,7 @@ def present_release(
         "written_to": str(folder),
         **(more or {}),
         "booked_in": booked_in,
-        "verdict": f"{made.accuracy.words} {say_of_what(made.datasheet)}",
+        "verdict": [*made.accuracy.words, say_of_what(made.datasheet)],
     }
     present(facts, as_json=as_json)
 

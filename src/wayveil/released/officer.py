@@ -12,9 +12,9 @@ from wayveil.released.released_trips import NOT_STATED
 # Kinds of questions named on the page; the annex and the report have all of them.
 MOST_NAMED = 4
 _BOUNDS = {
-    "max_trips": "at most {} trips of each are counted",
-    "max_taps": "at most {} taps of each are counted",
-    "max_visits": "at most {} visits of each are counted",
+    "max_trips": "trips of each that count: at most {}",
+    "max_taps": "taps of each that count: at most {}",
+    "max_visits": "visits of each that count: at most {}",
     "seconds": "within any {} seconds",
     "length": "any {} visits in a row",
 }

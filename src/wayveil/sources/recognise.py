@@ -108,6 +108,7 @@ def recognise(
     kind, why = (rows, "you said so") if rows else _kind(chosen, head, profiles)
     if kind is None:
         return Recognised(table.reading, missing=_missing(chosen), why=why, unread=tuple(head.columns))
+    lone = _lone_time(kind, chosen)
     chosen = _only_used(kind, chosen, profiles)
     places = _called(chosen, profiles)
     times, doubts = _times(table, chosen, profiles, profiler)
@@ -121,7 +122,7 @@ def recognise(
         ColumnGuess(our, their, _reason(our, profiles[their], times, world)) for our, their in chosen.items()
     )
     unread = tuple(name for name in head.columns if name not in chosen.values() and name != "wayveil_marks")
-    return Recognised(reading, kind, why, columns, tuple(notes), doubts, boardings, unread=unread)
+    return Recognised(reading, kind, why, columns, (*lone, *notes), doubts, boardings, unread=unread)
 
 
 def _assign(profiles: dict[str, Profile], said: dict[str, str], world: World | None) -> dict[str, str]:
@@ -314,6 +315,18 @@ def _only_used(kind: Kind, chosen: dict[str, str], profiles: dict[str, Profile])
         for each in ("start", "end", "start_date", "end_date"):
             used.pop(each, None)
     return used
+
+
+def _lone_time(kind: Kind, chosen: dict[str, str]) -> list[str]:
+    """Say that pairs with one time of two are read without any."""
+    found = [ours for ours in ("start", "end") if ours in chosen]
+    if kind != "pairs" or len(found) != 1:
+        return []
+    other = "end" if found == ["start"] else "start"
+    return [
+        f"NO TIMES: `{chosen[found[0]]}` is the {found[0]} of rides, and no column is their {other}. Pairs are read "
+        f"with both or with neither, so nothing can be asked by hour; name the other with --map {other}=COLUMN"
+    ]
 
 
 def _missing(chosen: dict[str, str]) -> dict[str, list[str]]:
