@@ -50,7 +50,7 @@ class PrefixWalk:
         return walk
 
     def weighing(self, weight: int) -> "PrefixWalk":
-        """The same groups, in which each trip counts so many times."""
+        """Return the groups with each trip counted so many times."""
         self._size = self._size * weight
         return self
 

@@ -58,7 +58,7 @@ class Weighted:
 
     @property
     def parts(self) -> int:
-        """What a weight of one counts where a whole trip adds one."""
+        """Return how much a weight of one counts where a whole trip adds one."""
         return 1 if getattr(self.count, "whole", 1) >= PARTS else PARTS
 
     def of(self, trips: Trips) -> tuple[Ints, Ints]:

@@ -37,7 +37,7 @@ class Contribution:
             raise ParameterError("a contribution without a bound of at least 1 has no sensitivity")
 
     def times(self, parts: int) -> "Contribution":
-        """What a trip contributes to counts in which a whole one is so many parts."""
+        """Return the contribution of a trip to counts in which a whole one is so many parts."""
         if parts == 1:
             return self
         return replace(

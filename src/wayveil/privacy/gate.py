@@ -170,7 +170,7 @@ class Gate:
         )
 
     def _parts(self, label: str, parts: int | None) -> int:
-        """What a weight of one counts; refuses weighted counts of which nobody says it."""
+        """Return how much a weight of one counts; refuse weighted counts of which nobody says it."""
         if parts is None and self.unit.weighs:
             raise ParameterError(
                 f"{label}: trips are weighed here, and these counts do not say in which parts (SparseCounts.parts). "

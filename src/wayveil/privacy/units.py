@@ -61,7 +61,7 @@ class Unit(ABC):
 
     @property
     def weighs(self) -> bool:
-        """Whether each trip counts with a weight in whole parts, so that counts are in parts too."""
+        """Tell whether each trip counts with a weight in whole parts, so that counts are in parts too."""
         return False
 
     @property

@@ -66,7 +66,7 @@ class UnitChoice:
 
     @property
     def weighs(self) -> bool:
-        """Whether all trips of a rider count by weights."""
+        """Tell whether all trips of a rider count by weights."""
         return self.bounding == "weights"
 
     def refuse_unused(self, name: str, *used: str) -> None:

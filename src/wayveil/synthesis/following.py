@@ -124,7 +124,7 @@ class _Step:
         return weight / weight.sum(axis=0), of_level, of_level + often
 
     def after_shock(self) -> _Expected:
-        """What was expected, with as much less trust as this week contradicts it, if too many cells do at once.
+        """Return what was expected, with as much less trust as this week contradicts it, if too many cells do at once.
 
         Then the weeks before tell little of any cell, also of those that noise hides, until levels are known again.
         """
