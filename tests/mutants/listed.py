@@ -37,8 +37,8 @@ NOISE = [
     *_of(
         "privacy/gate.py",
         "privacy/test_prices.py privacy/test_gate.py",
-        ("else sensitivity.l1 / price", "else sensitivity.linf / price"),
-        ("sensitivity.l2_squared / (2 * price)", "sensitivity.l2_squared / (4 * price)"),
+        ("return sensitivity.l1 * self.factor / price", "return sensitivity.linf * self.factor / price"),
+        ("self.factor**2 / (2 * price)", "self.factor**2 / (4 * price)"),
         (
             "return 2 * self.unit.utility_sensitivity(contribution)",
             "return self.unit.utility_sensitivity(contribution)",
@@ -51,7 +51,7 @@ NOISE = [
     *_of(
         "privacy/gate.py",
         "privacy/test_release_faults.py privacy/test_repeat.py privacy/test_training.py",
-        ("        self.open()\n        answer = self.answer(", "        answer = self.answer("),
+        ("        self.open()\n        if parts == 1 == factor", "        if parts == 1 == factor"),
         ("Gate(self.unit, budget, self.bits, memory", "Gate(self.unit, Budget(10**6), self.bits, memory"),
         ("delta=self.budget.delta - self.budget.spent_delta", "delta=Fraction(0)"),
     ),
@@ -234,7 +234,7 @@ LEDGER = [
     *_of(
         "privacy/ledger/conversion.py",
         "privacy/test_prices.py privacy/test_ledger_units.py privacy/test_ledger_trained.py",
-        ("1 if trained else int(", "1 if False else int("),
+        ("drawn = not trained and ", "drawn = "),
         ('("rider", "rider-day"): 2', '("rider", "rider-day"): 1'),
         ("1 if most >= 4 else 2 * swap", "swap"),
         ("swap = 1 if most >= 2 else 2", "swap = 1"),

@@ -47,19 +47,19 @@ def subject(threshold=None, gate=Gate, currency="epsilon"):
 
 
 class Scaled(Gate):
-    factor = Fraction(1)
+    times = Fraction(1)
 
     def answer(self, question, exact):
-        noisy = super().answer(replace(question, scale=question.scale * self.factor), exact)
+        noisy = super().answer(replace(question, scale=question.scale * self.times), exact)
         return NoisyCounts(question, noisy.keys, noisy.counts)
 
 
 class TooSmall(Scaled):
-    factor = Fraction(19, 20)
+    times = Fraction(19, 20)
 
 
 class TooLarge(Scaled):
-    factor = Fraction(21, 20)
+    times = Fraction(21, 20)
 
 
 @pytest.mark.parametrize("threshold", [None, 1, 4, 12])
