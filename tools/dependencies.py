@@ -11,12 +11,11 @@ from uuid import NAMESPACE_URL, uuid5
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-# Licences that put no condition on whoever uses or ships Wayveil, and those that do so for their own files only.
+# Licences that put no condition on whoever uses or ships Wayveil.
 PERMISSIVE = re.compile(
     r"MIT|BSD|Apache|PSF|Python Software Foundation|ISC|HPND|Zlib|Unlicense|0BSD|CC0|MPL-2|Mozilla|Public Domain",
     re.I,
 )
-OWN_FILES_ONLY = re.compile(r"LGPL|Lesser General Public", re.I)
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,7 @@ class Dependency:
 
     @property
     def verdict(self) -> str:
-        """Say what the licence asks: permissive, own files only, or not allowed."""
-        if OWN_FILES_ONLY.search(self.licence):
-            return "own files only"
+        """Say whether the licence is permissive or not allowed."""
         return "permissive" if PERMISSIVE.search(self.licence) else "not allowed"
 
     @property

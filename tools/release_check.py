@@ -119,11 +119,6 @@ def licence_problems(out: Path) -> Iterator[str]:
     bill = out / f"wayveil-{wayveil.__version__}.cdx.json"
     bill.write_text(bill_of_materials(wayveil.__version__, parts, when), encoding="utf-8")
     yield from (f"{part.name}: {part.licence}" for part in parts if part.verdict == "not allowed")
-    yield from (
-        f"{part.name} asks more than a permissive licence and everybody gets it: {part.licence}"
-        for part in parts
-        if part.verdict == "own files only" and not part.extra
-    )
     yield from (f"{name} is not installed here, so its licence was not read" for name in missing)
 
 

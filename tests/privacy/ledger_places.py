@@ -19,7 +19,8 @@ def clock() -> FakeClock:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The address of a real server, started once; skipped with a clear word where there is none."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'wayveil[postgres]'")
+    pytest.importorskip("adbc_driver_postgresql", reason="no driver: pip install 'wayveil[postgres]'")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'wayveil[dev]'")
     with ExitStack() as stack:
         try:
             url = stack.enter_context(running_server())

@@ -19,7 +19,7 @@ pytest_plugins = ["privacy.ledger_places"]
 
 # The fork server imports the ledger once; each process is then cheap, and no thread of the test run is forked.
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["wayveil.privacy.ledger", "psycopg"])
+processes.set_forkserver_preload(["wayveil.privacy.ledger", "adbc_driver_postgresql.dbapi"])
 
 
 def run_together(target: Callable[..., None], count: int, *arguments: Any) -> list[Any]:

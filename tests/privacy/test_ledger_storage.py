@@ -212,14 +212,14 @@ def test_a_failed_step_leaves_no_trace(place: str) -> None:
     assert ledger.verify().ok
 
 
-def test_postgres_without_psycopg_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
+def test_postgres_without_its_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
     with pytest.raises(LedgerError, match=r"pip install 'wayveil\[postgres\]'"):
         open_ledger("postgresql://localhost/ledger")
 
 
 def test_a_server_that_does_not_answer_is_a_sentence_without_the_password(tmp_path: Path) -> None:
-    pytest.importorskip("psycopg")
+    pytest.importorskip("adbc_driver_postgresql")
     with pytest.raises(WayveilError) as caught:
         open_ledger(f"postgresql://ana:secret@/ledger?host={tmp_path}")
     assert "postgresql:///ledger" in str(caught.value)
@@ -235,7 +235,7 @@ def test_a_postgres_commit_waits_for_the_disk_even_where_the_server_does_not(pos
         connection.execute(f"ALTER DATABASE {database} SET synchronous_commit = off")
         try:
             with ledger._storage.transaction(write=True) as session:
-                setting = session._execute("SHOW synchronous_commit", ()).fetchone()
+                setting = session._execute("SELECT current_setting('synchronous_commit')", ()).fetchone()
             assert setting == ("on",)
         finally:
             connection.execute(f"ALTER DATABASE {database} RESET synchronous_commit")
@@ -258,3 +258,20 @@ def test_a_spender_with_few_rights_can_spend_but_not_rewrite(postgres_place: str
     assert ledger.verify().ok
     with psycopg.connect(theirs) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("DELETE FROM wayveil_ledger_lines")
+
+
+def test_a_connection_that_is_cut_before_the_commit_writes_nothing(postgres_place: str) -> None:
+    import psycopg
+
+    ledger = open_ledger(postgres_place)
+
+    def lose_the_server() -> None:
+        with ledger._storage.transaction(write=True) as session:
+            session.append(1, "half", "written")
+            (mine,) = session._execute("SELECT pg_backend_pid()", ()).fetchone()
+            with psycopg.connect(postgres_place) as other:
+                other.execute("SELECT pg_terminate_backend(%s, 5000)", (mine,))
+
+    with pytest.raises(LedgerError, match="Nothing may be drawn"):
+        lose_the_server()
+    assert ledger.head().count == 0

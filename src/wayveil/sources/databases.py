@@ -6,9 +6,10 @@ postgresql://host/city?table=public.taps
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import polars as pl
@@ -156,50 +157,36 @@ def _duckdb(address: DatabaseAddress) -> tuple[list[str], Pieces]:
 
 def _postgresql(address: DatabaseAddress) -> tuple[list[str], Pieces]:
     try:
-        import psycopg
+        from adbc_driver_postgresql import dbapi
     except ImportError as error:
         raise ParameterError("PostgreSQL is read with: pip install 'wayveil[postgres]'") from error
-    try:
-        with psycopg.connect(address.place) as connection:
-            shown = connection.execute(
-                "SELECT format('%s.%s', table_schema, table_name) FROM information_schema.tables "
-                "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
-            ).fetchall()
-            source = address.source([row[0] for row in shown])
-            cursor = connection.execute(f"SELECT * FROM {source} LIMIT 0")
-            columns = [each.name for each in cursor.description or ()]
-    except psycopg.Error as error:
-        raise _refused(address, error) from error
 
-    def pieces(names: list[str]) -> Iterator[pl.DataFrame]:
-        chosen = ", ".join(quoted(name) for name in names)
-        statement = f"COPY (SELECT {chosen} FROM {source}) TO STDOUT (FORMAT csv, NULL '', FORCE_QUOTE *)"
+    @contextmanager
+    def reading() -> Iterator[Any]:
         try:
-            with psycopg.connect(address.place) as connection, connection.cursor() as cursor:
-                connection.read_only = True
-                with cursor.copy(statement) as copy:
-                    yield from _copied(copy, names)
-        except psycopg.Error as error:
+            with dbapi.connect(address.place) as connection, connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION READ ONLY")
+                yield cursor
+        except dbapi.Error as error:
             raise _refused(address, error) from error
 
+    with reading() as cursor:
+        cursor.execute(
+            "SELECT format('%s.%s', table_schema, table_name) FROM information_schema.tables "
+            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+        )
+        source = address.source([row[0] for row in cursor.fetchall()])
+        cursor.execute(f"SELECT * FROM {source} LIMIT 0")
+        columns = [each[0] for each in cursor.description]
+
+    def pieces(names: list[str]) -> Iterator[pl.DataFrame]:
+        chosen = ", ".join(f"CAST({quoted(name)} AS text) AS {quoted(name)}" for name in names)
+        with reading() as cursor:
+            cursor.execute(f"SELECT {chosen} FROM {source}")
+            for batch in cursor.fetch_record_batch():
+                yield pl.DataFrame(batch)
+
     return columns, pieces
-
-
-def _copied(rows: object, names: list[str]) -> Iterator[pl.DataFrame]:
-    """Give the rows of a COPY, each of which comes whole, in pieces."""
-    held, size = BytesIO(), 0
-    for row in rows:  # type: ignore[attr-defined]
-        held.write(row)
-        size += 1
-        if size == ROWS:
-            yield _csv_piece(held, names)
-            held, size = BytesIO(), 0
-    if size:
-        yield _csv_piece(held, names)
-
-
-def _csv_piece(held: BytesIO, names: list[str]) -> pl.DataFrame:
-    return pl.read_csv(held.getvalue(), has_header=False, new_columns=names, infer_schema=False)
 
 
 def _fetched(

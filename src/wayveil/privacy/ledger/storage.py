@@ -6,10 +6,12 @@ file at rest is one file without companions.
 """
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -28,12 +30,12 @@ BEGIN SELECT RAISE(ABORT, 'ledger lines are never changed'); END;
 CREATE TRIGGER wayveil_ledger_no_delete BEFORE DELETE ON wayveil_ledger_lines
 BEGIN SELECT RAISE(ABORT, 'ledger lines are never deleted'); END;
 """
-APPEND_ONLY_POSTGRES = """
-CREATE FUNCTION wayveil_ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN RAISE EXCEPTION 'ledger lines are never changed or deleted'; END $$;
-CREATE TRIGGER wayveil_ledger_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON wayveil_ledger_lines
-FOR EACH STATEMENT EXECUTE FUNCTION wayveil_ledger_refuse();
-"""
+APPEND_ONLY_POSTGRES = (
+    """CREATE FUNCTION wayveil_ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'ledger lines are never changed or deleted'; END $$""",
+    """CREATE TRIGGER wayveil_ledger_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON wayveil_ledger_lines
+    FOR EACH STATEMENT EXECUTE FUNCTION wayveil_ledger_refuse()""",
+)
 POSTGRES_LOCK = 0x77617976_65696C  # "wayveil"
 
 Execute = Callable[[str, Sequence[object]], Any]
@@ -162,67 +164,76 @@ class PostgresStorage:
 
     def __init__(self, url: str) -> None:
         try:
-            import psycopg
+            from adbc_driver_postgresql import dbapi
         except ImportError as error:
             raise LedgerError(
-                "a ledger in PostgreSQL needs psycopg: install it with `pip install 'wayveil[postgres]'`"
+                "a ledger in PostgreSQL needs a driver: install it with `pip install 'wayveil[postgres]'`"
             ) from error
-        self._psycopg = psycopg
-        self._url = url
+        self._driver = dbapi
         parts = urlsplit(url)
+        self._url = f"{url}{'&' if parts.query else '?'}connect_timeout={WAIT_SECONDS}"
         self.name = f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
     def exists(self) -> bool:
-        with self._connect() as connection:
-            return self._has_tables(connection)
+        with self._connect() as cursor:
+            return self._has_tables(cursor)
 
     def create(self, facts: dict[str, str]) -> None:
-        with self._connect() as connection:
-            self._lock(connection)
-            if self._has_tables(connection):
+        with self._connect() as cursor:
+            self._lock(cursor)
+            if self._has_tables(cursor):
                 return
-            connection.execute(CREATE + APPEND_ONLY_POSTGRES)
+            for statement in (*_statements(CREATE), *APPEND_ONLY_POSTGRES):
+                cursor.execute(statement)
             for name, value in facts.items():
-                self._session(connection).add_fact(name, value)
+                self._session(cursor).add_fact(name, value)
 
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[Session]:
-        with self._connect() as connection:
+        with self._connect() as cursor:
             if write:
-                self._lock(connection)
+                self._lock(cursor)
             else:
-                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield self._session(connection)
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield self._session(cursor)
 
     @contextmanager
     def _connect(self) -> Iterator[Any]:
-        """A connection in a transaction: committed at the end, rolled back by an error."""
+        """Give a cursor in a transaction: committed at the end, rolled back by an error."""
         try:
-            with self._psycopg.connect(self._url, connect_timeout=WAIT_SECONDS) as connection:
-                yield connection
-        except self._psycopg.Error as error:
+            with self._driver.connect(self._url) as connection, connection.cursor() as cursor:
+                yield cursor
+                connection.commit()
+        except self._driver.Error as error:
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
             raise LedgerError(f"{self.name}: {reason}. Nothing may be drawn against this step") from error
 
     @staticmethod
-    def _lock(connection: Any) -> None:
+    def _lock(cursor: Any) -> None:
         """One writer at a time, until the transaction ends; what follows sees all earlier commits."""
-        connection.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+        cursor.execute(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
         # A server that acknowledges commits before they are on disk forgets reservations in a power cut.
-        connection.execute(
+        cursor.execute(
             "SELECT set_config('synchronous_commit', 'on', true) "
             "WHERE current_setting('synchronous_commit') = 'off'"
         )
-        connection.execute(f"SELECT pg_advisory_xact_lock({POSTGRES_LOCK})")
+        cursor.fetchall()
+        cursor.execute(f"SELECT pg_advisory_xact_lock({POSTGRES_LOCK})")
+        cursor.fetchall()
 
     @staticmethod
-    def _has_tables(connection: Any) -> bool:
-        found = connection.execute("SELECT to_regclass('wayveil_ledger_lines') IS NOT NULL").fetchone()
-        return bool(found[0])
+    def _has_tables(cursor: Any) -> bool:
+        cursor.execute("SELECT to_regclass('wayveil_ledger_lines') IS NOT NULL")
+        return bool(cursor.fetchone()[0])
 
     @staticmethod
-    def _session(connection: Any) -> Session:
-        return Session(lambda sql, values: connection.execute(sql.replace("?", "%s"), values))
+    def _session(cursor: Any) -> Session:
+        def execute(sql: str, values: Sequence[object]) -> Any:
+            numbers = count(1)
+            cursor.execute(re.sub(r"\?", lambda _: f"${next(numbers)}", sql), values or None)
+            return cursor
+
+        return Session(execute)
 
 
 def _statements(script: str) -> Iterator[str]:
