@@ -3,9 +3,12 @@
     PYTHONPATH=tests python -m mutants               # all of them; about a quarter of an hour
     PYTHONPATH=tests python -m mutants taps ledger   # those in files whose names hold one of these words
 
+Each test is timed once, without a mistake; with one, quick tests come first and the first that fails ends the run.
+
 The exit code is 1 if a mistake survives that is not explained in the list, or if the tests fail without any.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -27,12 +30,31 @@ LOADED = (hypothesis, numba, polars, scipy)  # once, and not for every mistake
 LONGEST = 1800  # seconds; tests that hang have noticed
 
 
+class QuickestFirst:
+    """Notes how long each test takes the first time, and sorts tests by it from then on."""
+
+    def __init__(self, notes: Path) -> None:
+        self.notes = notes
+        self.seconds: dict[str, float] = json.loads(notes.read_text()) if notes.exists() else {}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items.sort(key=lambda item: self.seconds.get(item.nodeid, 0.0))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        if not self.notes.exists():
+            self.notes.write_text(json.dumps(self.seconds))
+
+
 def run_tests(source: Path, tests: tuple[str, ...]) -> int:
     """Run some tests on the package in a folder, in a fork; pytest's exit code, 1 where they hang."""
     child = os.fork()
     if child == 0:
         code = 3
         try:
+            sys.dont_write_bytecode = True  # two mistakes of one length within a second look alike to it
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
@@ -52,7 +74,8 @@ def run_tests(source: Path, tests: tuple[str, ...]) -> int:
                 "-p",
                 "no:cacheprovider",
             ]
-            code = int(pytest.main([*options, *(str(TESTS / test) for test in tests)]))
+            arguments = [*options, *(str(TESTS / test) for test in tests)]
+            code = int(pytest.main(arguments, plugins=[QuickestFirst(source / "seconds.json")]))
         finally:
             os._exit(code)
     end = time.monotonic() + LONGEST
@@ -69,12 +92,13 @@ def run_tests(source: Path, tests: tuple[str, ...]) -> int:
 def survives(mutant: Mutant, source: Path) -> bool:
     """Tell whether all tests pass with the mistake in place. An error that is no failed test is no answer."""
     file = source / "wayveil" / mutant.file
-    sound = file.read_text()
+    sound, when = file.read_text(), file.stat()
     try:
         file.write_text(mutant.broken(sound))
         code = run_tests(source, mutant.tests)
     finally:
         file.write_text(sound)
+        os.utime(file, ns=(when.st_atime_ns, when.st_mtime_ns))  # what is compiled stays good
     if code not in (0, 1):
         raise RuntimeError(f"{mutant.file}: pytest ended with {code} on {mutant.new!r}")
     return code == 0

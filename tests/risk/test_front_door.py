@@ -18,6 +18,7 @@ from wayveil.lab.audits.door_audit import (
 )
 from wayveil.lab.audits.door_files import PairWriter, every_unit
 from wayveil.lab.audits.door_variants import SOUND, TREE, VARIANTS
+from wayveil.lab.audits.door_weights import SOUND_WEIGHTS, WEIGHT_VARIANTS
 from wayveil.lab.audits.run_audits import EFFORTS, jobs_at_the_door, run_audits, run_job
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.privacy.gate import Gate
@@ -31,14 +32,14 @@ def found(variant, pair):
     return run_job(JOBS[variant, pair], effort=EFFORTS["fast"], seed=1)
 
 
-@pytest.mark.parametrize("name", [variant.name for variant in (*VARIANTS, *ROW_VARIANTS)])
+@pytest.mark.parametrize("name", [variant.name for variant in (*VARIANTS, *ROW_VARIANTS, *WEIGHT_VARIANTS)])
 def test_a_mistake_around_a_sound_mechanism_is_caught(name):
     row = found(name, name)
     assert row.raised, row
     assert "error" not in row.detail
 
 
-@pytest.mark.parametrize("name", [variant.name for variant in (*SOUND, *SOUND_ROWS)])
+@pytest.mark.parametrize("name", [variant.name for variant in (*SOUND, *SOUND_ROWS, *SOUND_WEIGHTS)])
 def test_the_way_from_a_file_to_a_release_holds(name):
     row = found("as built", name)
     assert not row.raised, row.detail
@@ -53,7 +54,7 @@ def test_the_way_over_spark_holds_and_its_mistake_is_caught():
 
 
 def test_every_kind_of_row_is_released_as_built():
-    for variant in SOUND_ROWS:
+    for variant in (*SOUND_ROWS, *SOUND_WEIGHTS):
         row = found("as built", variant.name)
         assert " 0 questions" not in f" {row.detail}", "a pair that is refused shows nothing"
 

@@ -5,8 +5,8 @@ Guarantee
     Reason: both questions are histograms to which a trip adds no more than its weight (see `privacy.weights`), so that
     a unit moves each by at most its bound k, and noise of scale k / price pays for it. What leaves the gate afterwards
     is multiplied by their quotient: post-processing.
-    Attacked by tests/privacy/test_weights.py and the broken bounds in tests/privacy/test_units.py; no game of the lab
-    plays against it yet.
+    Attacked by tests/privacy/test_weights.py, broken bounds in tests/privacy/test_units.py, and `lab audit` of every
+    mechanism that weighs and of `release` (lab/audits/door_weights.py).
 """
 
 from contextlib import suppress

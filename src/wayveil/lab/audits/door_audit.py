@@ -27,6 +27,7 @@ from wayveil.lab.audits.door_rows import (
     visit_without_id,
 )
 from wayveil.lab.audits.door_variants import EPSILON, SOUND, VARIANTS, VISITS, DoorVariant, changed_reading
+from wayveil.lab.audits.door_weights import SOUND_WEIGHTS, WEIGHT_VARIANTS
 from wayveil.lab.audits.grey_box import Examination
 from wayveil.lab.audits.plan_registry import AuditPlan
 from wayveil.lab.audits.tiny_worlds import small_network
@@ -165,12 +166,12 @@ def variant_at_the_door(name: str, bits: Bits) -> tuple[Examination, Fraction, s
 
 def sound_releases() -> tuple[DoorVariant, ...]:
     """List what must hold as built, for every kind of row; on Spark where it is installed."""
-    return (*SOUND, *SOUND_ROWS, *(SOUND_ON_SPARK if spark_is_there() else ()))
+    return (*SOUND, *SOUND_ROWS, *SOUND_WEIGHTS, *(SOUND_ON_SPARK if spark_is_there() else ()))
 
 
 def broken_releases() -> tuple[DoorVariant, ...]:
     """The mistakes, each of which must be caught."""
-    return (*VARIANTS, *ROW_VARIANTS, *(SPARK_VARIANTS if spark_is_there() else ()))
+    return (*VARIANTS, *ROW_VARIANTS, *WEIGHT_VARIANTS, *(SPARK_VARIANTS if spark_is_there() else ()))
 
 
 def spark_is_there() -> bool:

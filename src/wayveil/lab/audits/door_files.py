@@ -108,6 +108,9 @@ def every_unit(writer: PairWriter) -> list[FilePair]:
         writer.trips("a rider with twenty trips", Rider(max_trips=2), [[0, 1, 2]] * 20),
         writer.trips("a rider with twenty long trips", Rider(max_trips=3), [ring] * 20),
         writer.trips(
+            "twenty long trips that are weighed", Rider(max_trips=3, bounding="weights"), [ring] * 20
+        ),
+        writer.trips(
             "a day of twenty trips of the last rider",
             RiderDay(max_trips=2),
             [[0, 1, 2]] * 20,

@@ -25,7 +25,9 @@ UNITS: tuple[Unit, ...] = (
     Trip(),
     Rider(max_trips=2, without_id="own"),
     Rider(max_trips=1, without_id="drop"),
+    Rider(max_trips=2, without_id="own", bounding="weights"),
     RiderDay(max_trips=2, without_id="own"),
+    RiderDay(max_trips=1, without_id="drop", bounding="weights", most_rows=4),
     Event(),
     Points(length=3),
     Window(seconds=3600, max_visits=2, without_id="own"),
@@ -43,7 +45,7 @@ class AuditPlan:
     whole       epsilon of the attacks on a release as a whole (black box, one run): a claim
                 beyond their reach would make an audit that cannot fail. None: `epsilon`
     worlds      tiny worlds that it can work on; the last one is where the distinguishing game is played
-    units       units that it supports
+    units       units that it supports; weighed ones are left out where it cannot weigh
     unfit       the other units that the command line offers, each with the words in which `release` refuses it
     currencies  budgets that it can be run on; the grey box looks at all of them
     canaries    names and trips of canaries beside those that every mechanism meets
@@ -73,6 +75,10 @@ class AuditPlan:
     lawful: int = 150
     largest: int = 8_000
     delta: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if not self.mechanism.weighs:
+            object.__setattr__(self, "units", tuple(unit for unit in self.units if not unit.weighs))
 
     @property
     def name(self) -> str:

@@ -23,6 +23,8 @@ from wayveil.counting.local import LocalCounter
 from wayveil.counting.protocol import Counter
 from wayveil.errors import RefusedError
 from wayveil.lab.audits.transcript import Draw, Exchange, Flip, Search, Transcript
+from wayveil.mechanisms.all_rows import measure
+from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.bits import Bits, SeededBits
 from wayveil.privacy.budget import Budget, Spend
 from wayveil.privacy.gate import Gate
@@ -290,7 +292,7 @@ def replay(subject: Subject, trips: Trips, recorded: Transcript, choices: int = 
 def _measured(subject: Subject, trips: Trips, gate: Gate) -> Any:
     """The model, or the words of a refusal, which is an answer too: the same answers must lead to the same one."""
     try:
-        return subject.mechanism.measure(subject.counter(gate.bound(trips)), gate)
+        return measure(cast("Mechanism", subject.mechanism), subject.counter(gate.bound(trips)), gate)
     except RefusedError as refusal:
         return type(refusal), str(refusal)
 
