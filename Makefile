@@ -48,6 +48,10 @@ pythons:  ## the tests on every supported Python that is on this machine, each i
 docs: $(VENV)/installed-docs  ## the site, offline: docs/_build/index.html; warnings are errors, notebooks are run
 	$(RUN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
+records: dev  ## run every study anew, and write all pages about them and the results page: an hour, DATA=folder
+	$(VENV)/bin/python -m wayveil.lab.studies.docs docs --remake $(or $(SCALE),quick) $(if $(DATA),--data $(DATA))
+	$(VENV)/bin/python -m pages.results
+
 release-check: dev  ## ready for a tag: version, changelog, wheel, sdist, metadata, licences, bill of materials
 	$(RUN)/python -m tools.release_check --out dist
 

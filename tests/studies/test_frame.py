@@ -8,9 +8,10 @@ import pytest
 from wayveil.errors import ParameterError, WayveilError
 from wayveil.lab.studies import run_study as run
 from wayveil.lab.studies import study_page as page
-from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, falls, grows, judge, reaches
+from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, compare, falls, grows, judge
 from wayveil.lab.studies.lab import Lab, StudySource
 from wayveil.lab.studies.run_study import find_study, run_study, studies
+from wayveil.lab.studies.sources import changed, digest_text, noted, sources_of
 from wayveil.lab.studies.study import CellOutcome, Claim, Exhibit, Study, StudyPart, figures
 from wayveil.lab.studies.study_page import study_page
 from wayveil.lab.studies.study_results import Results, summarise
@@ -129,30 +130,33 @@ def test_another_setting_in_the_same_folder_is_refused(lab):
 def test_verdicts_are_counted_and_give_their_reason(lab):
     study, results = run_study("toy", lab, workers=1)
     table, lines, claim, gone, refused = judge(study, results)
-    # Ours at epsilon 2 is 2.5 on average. Two runs have an interval that holds 0.25, and it does not count.
-    assert (table.status, table.reached, table.judged) == ("not reached", 1, 2)
+    # Two runs have an interval that holds anything: nothing can be told from them.
+    assert (table.status, table.reached, table.judged, table.unsure) == ("cannot tell", 0, 2, 2)
     assert (claim.status, claim.words) == ("reached", "Holds: error grows (2.5 at 2).")
     assert (gone.status, gone.words) == ("not reproducible", "The data is not public.")
-    assert lines.status == "not reached"
+    assert lines.status == "cannot tell"
     assert (refused.status, refused.judged) == ("not reproducible", 0)
     assert refused.words == "Not measured, 2 of its settings: these trips carry no times."
+    exact = replace(study, exhibits=(replace(study.exhibits[0], exact=True),))
     one_run = Results.of([cell for cell in results.cells if cell["repetition"] == 0])
-    table = judge(study, one_run)[0]
-    assert (table.status, table.reached) == ("not reached", 1)
+    (table,) = judge(exact, one_run)
+    assert (table.status, table.reached, table.unsure) == ("not reached", 1, 0)
+    assert "1 of 2 printed values reached, 1 of them better, 1 worse." in table.words
     assert "error at epsilon 2 is 2 here, 0.25 in the study (+700 %). Because it is 0.5." in table.words
 
 
-def test_reaching_knows_directions_tolerance_and_chance():
+def test_spread_never_helps_a_verdict():
     assert summarise([0.94] * 5).deviation == 0, "not what rounding of the mean leaves"
-    ours = summarise([1.0, 1.0])
-    assert reaches(ours, 0.5, "higher", 0)
-    assert not reaches(ours, 0.5, "lower", 0)
-    assert not reaches(ours, 0.9, "same", 0.05)
-    assert reaches(ours, 0.98, "same", 0.05)
-    assert reaches(summarise([0.0, 2.0, 0.0, 2.0, 1.0]), 0.5, "lower", 0)
-    assert not reaches(summarise([0.0, 2.0]), 0.5, "lower", 0), (
-        "two runs have an interval that holds anything"
-    )
+    steady, wide = summarise([0.3, 0.31, 0.29, 0.3, 0.3]), summarise([0.1, 0.5, 0.3, 0.0, 0.6])
+    assert compare(steady, 0.4, "higher") == "worse"
+    assert compare(wide, 0.4, "higher") == "cannot tell"
+    assert compare(steady, 0.4, "lower") == "better"
+    assert compare(wide, 0.4, "lower") == "cannot tell"
+    assert compare(steady, 0.31, "same") == "same"
+    assert compare(steady, 0.4, "same") == "worse"
+    assert compare(steady, 0.2, "same") == "worse"
+    assert compare(summarise([0.3]), 0.4, "lower") == "cannot tell"
+    assert compare(summarise([0.3]), 0.4, "lower", exact=True) == "better"
 
 
 def test_the_page_has_everything(lab, monkeypatch):
@@ -200,3 +204,48 @@ def test_studies_are_found_by_their_folders():
 def test_an_exhibit_without_its_part_is_refused():
     with pytest.raises(ParameterError, match="shows parts that are not there"):
         Study("toy", "A toy", "x", (), (Exhibit("Table 1", "errors", "runs"),))
+
+
+MODULE = """import os
+LIMIT = 3
+
+class Tree:
+    height: int = 2
+
+    def grow(self):
+        return LIMIT
+
+def unused():
+    return 1
+"""
+
+
+def test_a_digest_changes_with_what_changes_figures_and_with_nothing_else():
+    before = digest_text(MODULE, ("Tree.grow",))
+    words = MODULE.replace("import os", "import sys  # why").replace(
+        "class Tree:", 'class Tree:\n    """A tree."""'
+    )
+    assert digest_text(words.replace("return 1", "return 2"), ("Tree.grow",)) == before
+    for old, new in (("LIMIT = 3", "LIMIT = 4"), ("int = 2", "int = 3"), ("return LIMIT", "return 3")):
+        assert digest_text(MODULE.replace(old, new), ("Tree.grow",)) != before
+    assert digest_text(MODULE.replace("return 1", "return 2"), ("*",)) != digest_text(MODULE, ("*",))
+
+
+def test_sources_are_what_was_called(tmp_path):
+    with noted() as codes:
+        summarise([1.0, 2.0])
+    code = sources_of(codes, tmp_path)
+    own = code["lab/studies/study_results.py"]
+    assert {"summarise", "_deviation"} <= set(own["functions"])
+    assert "Results.of" not in own["functions"]
+    assert changed(code) == []
+    assert changed({**code, "gone.py": {"functions": ["f"], "digest": "0"}}) == ["gone.py"]
+    assert changed(None) == ["all"]
+
+
+def test_cells_of_older_code_are_not_mixed_with_new_ones(lab, monkeypatch):
+    monkeypatch.setattr(run, "code_of", lambda name: {"files.py": {"functions": ["*"], "digest": "0"}})
+    quick = replace(lab, scale="quick")
+    run_study("toy", quick, workers=1)
+    with pytest.raises(ParameterError, match=r"made with older code \(since then changed: files.py\)"):
+        run_study("toy", quick, workers=1)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from wayveil.lab.studies import sources
 from wayveil.lab.studies.docs import records, studies_page, written
 from wayveil.lab.studies.dp_loc.dp_loc_trials import FOUND, TABLE_1, TABLE_4, TABLE_5
-from wayveil.lab.studies.figure_verdicts import number
+from wayveil.lab.studies.figure_verdicts import STATUSES, number
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.run_study import find_study, studies
+from wayveil.lab.studies.sources import digest
 from wayveil.lab.studies.strap.strap_exhibits import monotone
 from wayveil.lab.studies.strap.strap_trials import DENSE, KNOWN, STRAP
 from wayveil.lab.studies.study_page import study_page
@@ -99,7 +101,7 @@ def test_the_page_about_studies_tells_every_figure(dp_loc, strap):
     assert text.index("## dp-loc") < text.index("## strap")
     for record in both:
         for one in record["figures"]:
-            scale = "tiny" if one["judged"] else ""
+            scale = "tiny, older code" if one["judged"] else ""  # a tiny run does not keep its code
             assert f"| {one['label']}: {one['title']} | {scale} | {one['status']} |" in text
 
 
@@ -111,23 +113,48 @@ def test_what_has_values_to_miss_has_a_reason(name):
     assert not any(one.printed for one in study.exhibits if one.label in bare - WITHOUT)
 
 
-def test_a_figure_is_that_of_the_largest_run_that_measured_it():
-    def run(scale, *figures):
-        keys = "label", "title", "status", "reached", "judged", "words"
-        made = [dict(zip(keys, (one[0], "what", *one[1:]), strict=True)) for one in figures]
-        about = {"study": "toy", "title": "A toy", "source": "x", "scale": scale, "data": ["y"], "extent": ""}
-        return {**about, "stand_in": "", "seconds": 7, "figures": made}
+TODAY = {"files.py": {"functions": ["*"], "digest": digest("files.py", ("*",))}}
+OLD = {"files.py": {"functions": ["*"], "digest": "0"}}
 
-    large = run(
-        "full", ("T 1", "reached", 1, 1, "Large."), ("T 2", "not reproducible", 0, 0, "Not measured.")
-    )
-    small = run("quick", ("T 1", "not reached", 0, 1, "Small."), ("T 2", "not reached", 0, 1, "Also small."))
-    text = studies_page([small, large])
-    assert "| [toy](#toy) | full, quick | 1 | 1 | 0 |" in text
+
+def toy_run(scale, code, *figures):
+    keys = "label", "title", "status", "reached", "judged", "unsure", "words"
+    made = [dict(zip(keys, (one[0], "what", *one[1:]), strict=True)) for one in figures]
+    about = {"study": "toy", "title": "A toy", "source": "x", "scale": scale, "data": ["y"], "extent": ""}
+    return {**about, "stand_in": "", "seconds": 7, "figures": made, "code": code}
+
+
+def test_a_figure_is_that_of_the_largest_run_that_measured_it():
+    large = (("T 1", "reached", 1, 1, 0, "Large."), ("T 2", "not reproducible", 0, 0, 0, "Not measured."))
+    small = (("T 1", "not reached", 0, 1, 0, "Small."), ("T 2", "cannot tell", 0, 1, 1, "Also small."))
+    text = studies_page([toy_run("quick", TODAY, *small), toy_run("full", TODAY, *large)])
+    assert "| [toy](#toy) | full, quick | 1 | 0 | 1 | 0 |" in text
     assert "| T 1: what | full | reached | 1 of 1 | Large. |" in text
-    assert "| T 2: what | quick | not reached | 0 of 1 | Also small. |" in text
+    assert "| T 2: what | quick | cannot tell | 0 of 1 | Also small. |" in text
     assert "| Small." not in text
     assert "Its cells took 7 processor seconds." in text
+
+
+def test_a_run_with_older_code_is_marked_and_stands_beside_that_of_today():
+    old = toy_run("full", OLD, ("T 1", "reached", 1, 1, 0, "Large."))
+    text = studies_page([toy_run("quick", TODAY, ("T 1", "not reached", 0, 1, 0, "Small.")), old])
+    assert "| [toy](#toy) | full, older code, quick | 0 | 1 | 0 | 0 |" in text
+    assert "| T 1: what | quick | not reached | 0 of 1 | reached | Small. |" in text
+    assert text.count("**Made with older code.**") == 1
+    alone = studies_page([old])
+    assert "| T 1: what | full, older code | reached | 1 of 1 | Large. |" in alone
+
+
+def test_a_planted_change_makes_a_page_without_the_mark_fail(tmp_path, monkeypatch):
+    (tmp_path / "figures").mkdir()
+    record = toy_run("quick", TODAY, ("T 1", "reached", 1, 1, 0, "Small."))
+    (tmp_path / "figures" / "study-toy-quick.json").write_text(json.dumps(record))
+    page = written(tmp_path)[tmp_path / "studies.md"]
+    assert "**Made with older code.**" not in page
+    monkeypatch.setattr(sources, "digest", lambda file, names: "planted")
+    marked = written(tmp_path)[tmp_path / "studies.md"]
+    assert marked != page, "the test of the pages below compares these two"
+    assert "**Made with older code.**" in marked
 
 
 def test_the_pages_in_the_docs_are_made_of_their_records():
@@ -143,6 +170,5 @@ def test_the_pages_in_the_docs_are_made_of_their_records():
         for picture in re.findall(r"\(figures/(study-[^)]+)\)", text):
             assert (path.parent / "figures" / picture).exists()
     for record in kept:
-        states = {one["status"] for one in record["figures"]}
-        assert states <= {"reached", "not reached", "not reproducible"}
+        assert {one["status"] for one in record["figures"]} <= set(STATUSES)
         assert not any(re.search(r"\bnan\b", one["words"]) for one in record["figures"])

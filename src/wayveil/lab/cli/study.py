@@ -75,7 +75,7 @@ def study(options: StudyOptions, spoken: Spoken) -> None:
     """Repeat a published study: its tables and figures, ours beside what it printed, and where and why ours differ.
 
     The folder gets one page (`index.html`), every figure as svg and csv, `results.csv` with every run, and
-    `figures.json`: reached, not reached, or not reproducible, for every published table and figure.
+    `figures.json`: reached, not reached, cannot tell, or not reproducible, for every published table and figure.
 
         wayveil lab study mobitrie --quick --out page/
 

@@ -12,18 +12,28 @@ alone.
 
 python -m wayveil.lab.studies.docs docs/ page/ ...     takes in the records and charts of finished pages first
 python -m wayveil.lab.studies.docs docs/               writes all pages from the records that the docs keep
+python -m wayveil.lab.studies.docs docs/ --remake quick [--data FOLDER]    runs every study first
+
+A record knows the code that it was made with. Where that has changed since, every page that shows the record says so.
 """
 
 import json
 import re
 import shutil
 import sys
-from collections.abc import Iterable
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from wayveil.errors import InputError
 from wayveil.lab.studies.exhibits import SCALES
+from wayveil.lab.studies.figure_verdicts import MARGIN, STATUSES
+from wayveil.lab.studies.lab import Lab, Scale
+from wayveil.lab.studies.run_study import studies
+from wayveil.lab.studies.sources import changed
+from wayveil.lab.studies.study_page import study_page
 
 END = "<!-- end of study -->"
 _BETWEEN = re.compile(
@@ -71,6 +81,7 @@ def study_markdown(record: dict[str, Any], *, tables_only: bool = False) -> str:
     labels = {exhibit["label"] for exhibit in shown}
     extent = f" {record['extent']}" if record["extent"] else ""
     lines = [
+        *([f"**{OLDER}.**", ""] if is_older(record) else []),
         f"`wayveil lab study {record['study']}`, {SCALES[record['scale']]}.{extent} Source: {record['source']}.",
         f"Data: {'; '.join(record['data'])}. {record['stand_in']}",
         "",
@@ -106,12 +117,14 @@ def _exhibit(study: str, exhibit: dict[str, Any]) -> list[str]:
 
 
 PAGE_SCALES = ("full", "quick", "tiny")  # the largest first
-HEAD = """# Studies, repeated
+OLDER = "Made with older code"
+HEAD = f"""# Studies, repeated
 
 Every published table and figure of the studies whose mechanisms are here: reached, not reached with a number and the
-reason, or not reproducible. Made by `python -m wayveil.lab.studies.docs docs/ page/` from what `wayveil lab study NAME
---out page/` leaves in `page/figures.json` (kept in `figures/study-*.json`); every sentence is computed from the figures
-of the run that its section names.
+reason, not to be told from this run, or not reproducible. Made by `python -m wayveil.lab.studies.docs docs/ page/` from
+what `wayveil lab study NAME --out page/` leaves in `page/figures.json` (kept in `figures/study-*.json`); every sentence
+is computed from the figures of the run that its section names. `make records` runs every study anew and writes all
+pages.
 
 ```text
 wayveil lab study list
@@ -123,11 +136,19 @@ wayveil lab study mobitrie --world city.zip --out page/              # on your o
 
 `--data` is a folder with `msnbc/msnbc990928.zip` (UCI), `berlin/gtfs.zip` (VBB), `victoria/gtfs.zip` and the like; a
 file that is missing is replaced by simulated data, and the page says so. Every section says on which data it was run,
-and which parts were run less often than the study did. A value counts as reached if it is as good as the printed one,
-up to chance (95 %, where there are five runs or more) and to the tolerance of its table (5 %, facts about data 10 to
-25 %); a figure without values is judged by what the study says in words. `dp-loc` needs `wayveil[accounting,metrics]`,
-the others no extra.
+and which parts were run less often than the study did.
+
+A value is *reached* if the whole 95 % interval of our mean lies within {MARGIN:.0%} of the printed one or on its better
+side, *not reached* if all of it lies beyond; otherwise the run *cannot tell*, so that spread never helps. A figure
+without values is judged by what the study says in words. A run whose code has changed since is marked *older code*: its
+figures are not those of today. A table row shows the largest run with the code of today that measured the figure, and
+beside it what a larger, older run said. `dp-loc` needs `wayveil[accounting,metrics]`, the others no extra.
 """
+
+
+def is_older(record: dict[str, Any]) -> bool:
+    """Tell whether code that the record was made with has changed since."""
+    return bool(changed(record.get("code")))
 
 
 def studies_page(records: Iterable[dict[str, Any]]) -> str:
@@ -135,24 +156,28 @@ def studies_page(records: Iterable[dict[str, Any]]) -> str:
     runs: dict[str, list[dict[str, Any]]] = {}
     for record in sorted(records, key=lambda one: (one["study"], PAGE_SCALES.index(one["scale"]))):
         runs.setdefault(record["study"], []).append(record)
-    head = "| study | scale of the runs | reached | not reached | not reproducible |\n|---|---|---|---|---|"
+    head = f"| study | runs | {' | '.join(STATUSES)} |\n|---|---|{'---|' * len(STATUSES)}"
     rows = []
     for study, own in runs.items():
         states = [figure["status"] for _, figure in best_figures(own)]
-        counts = [states.count(state) for state in ("reached", "not reached", "not reproducible")]
-        scales = ", ".join(record["scale"] for record in own)
-        rows.append(f"| [{study}](#{study}) | {scales} | {' | '.join(map(str, counts))} |")
+        counts = [states.count(state) for state in STATUSES]
+        rows.append(f"| [{study}](#{study}) | {', '.join(map(_run, own))} | {' | '.join(map(str, counts))} |")
     return "\n".join([HEAD, "\n".join([head, *rows]) + "\n", *map(_section, runs.values())])
 
 
+def _run(record: dict[str, Any]) -> str:
+    """The name of a run in a table."""
+    return record["scale"] + (", older code" if is_older(record) else "")
+
+
 def best_figures(runs: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """(scale, figure): of the largest run that has measured it, in the order of the study."""
+    """(run, figure): of the largest run with the code of today that has measured it, else of the largest older one."""
     found: dict[str, tuple[str, dict[str, Any]]] = {}
-    for record in runs:
+    for record in sorted(runs, key=is_older):
         for figure in record["figures"]:
             known = found.get(figure["label"])
             if known is None or (not known[1]["judged"] and figure["judged"]):
-                found[figure["label"]] = record["scale"], figure
+                found[figure["label"]] = _run(record), figure
     return list(found.values())
 
 
@@ -162,13 +187,27 @@ def _section(runs: list[dict[str, Any]]) -> str:
     for record in runs:
         data = "; ".join(record["data"])
         took = f"Its cells took {record['seconds']:,} processor seconds."
-        words = [f"The run `{record['scale']}` is on {data}.", record["extent"], took, record["stand_in"]]
+        older = f"**{OLDER}.**" if is_older(record) else ""
+        words = [
+            f"The run `{record['scale']}` is on {data}.",
+            record["extent"],
+            took,
+            older,
+            record["stand_in"],
+        ]
         lines.append(" ".join(filter(None, words)))
-    lines += ["", "| published | run | status | held | where ours differ, and why |", "|---|---|---|---|---|"]
-    for scale, one in best_figures(runs):
+    larger = [record for record in runs[:1] if len(runs) > 1 and is_older(record)]
+    beside = {one["label"]: f"{one['status']}" for record in larger for one in record["figures"]}
+    head = f"{_run(larger[0])} | " if larger else ""
+    lines += ["", f"| published | run | status | held | {head}where ours differ, and why |"]
+    lines.append("|---" * (6 if larger else 5) + "|")
+    for run, one in best_figures(runs):
         held = f"{one['reached']} of {one['judged']}" if one["judged"] else ""
-        words, run = one["words"].replace("|", "\\|"), scale if one["judged"] else ""
-        lines.append(f"| {one['label']}: {one['title']} | {run} | {one['status']} | {held} | {words} |")
+        words, run = one["words"].replace("|", "\\|"), run if one["judged"] else ""
+        other = f"{beside.get(one['label'], '')} | " if larger else ""
+        lines.append(
+            f"| {one['label']}: {one['title']} | {run} | {one['status']} | {held} | {other}{words} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -204,12 +243,26 @@ def _pages(docs: Path) -> dict[Path, str]:
     return {path: text for path, text in texts.items() if marks(text)}
 
 
+def remake(docs: Path, scale: Scale, data: Path | None = None) -> Iterator[str]:
+    """Run every study anew and take in its record; gives the names of the records."""
+    for name in studies():
+        with TemporaryDirectory() as folder:
+            study_page(name, Lab(scale=scale, data=data, out=Path(folder)))
+            yield take_in(Path(folder), docs)
+
+
 def main(arguments: list[str]) -> None:
-    """Take in finished pages, write the pages of the docs, and say which."""
-    docs, *pages = map(Path, arguments)
-    for page in pages:
-        print(f"{take_in(page, docs)} from {page}")
-    for path, text in written(docs).items():
+    """Take in finished pages or run every study, write the pages of the docs, and say which."""
+    parser = ArgumentParser(prog="python -m wayveil.lab.studies.docs")
+    parser.add_argument("docs", type=Path)
+    parser.add_argument("pages", type=Path, nargs="*")
+    parser.add_argument("--remake", choices=("quick", "full"))
+    parser.add_argument("--data", type=Path)
+    said = parser.parse_args(arguments)
+    taken = [take_in(page, said.docs) for page in said.pages]
+    for name in [*taken, *(remake(said.docs, said.remake, said.data) if said.remake else ())]:
+        print(name)
+    for path, text in written(said.docs).items():
         path.write_text(text, encoding="utf-8")
         print(path)
 

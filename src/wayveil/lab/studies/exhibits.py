@@ -179,6 +179,7 @@ def study_record(
         "figures": [asdict(verdict) for verdict in verdicts],
         "exhibits": [_exhibit(study, one, results, charts[one.label]) for one in study.exhibits],
         "gaps": results.gaps(),
+        "code": results.code,
     }
 
 

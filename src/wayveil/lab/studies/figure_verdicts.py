@@ -6,6 +6,7 @@ A curve is a mean by place, ascending (`Results.curve`). What tests a claim give
 number.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,8 +15,8 @@ from wayveil.lab.studies.study import Better, Exhibit, Study
 from wayveil.lab.studies.study_results import Results, Value
 
 Curve = Mapping[float, float]
-Said = tuple[bool, str]
-NOT_MEASURED: Said = (False, "not measured")
+Said = tuple[bool | None, str]  # None: these results cannot tell
+NOT_MEASURED: Said = (None, "not measured")
 
 
 def falls(curve: Curve) -> Said:
@@ -65,19 +66,27 @@ def span(values: Collection[float]) -> str:
     return f"{min(values):.3g} to {max(values):.3g}"
 
 
-FEWEST = 5  # runs whose interval counts
-Status = Literal["reached", "not reached", "not reproducible"]
+MARGIN = 0.10  # of the study's value: what is nearer to it counts as the same
+Judgement = Literal["better", "same", "worse", "cannot tell"]
+Status = Literal["reached", "not reached", "cannot tell", "not reproducible"]
+STATUSES: tuple[Status, ...] = ("reached", "not reached", "cannot tell", "not reproducible")
 
 
 @dataclass(frozen=True)
 class FigureVerdict:
-    """One published table or figure: how many of its values and claims hold, and a sentence with numbers."""
+    """One published table or figure: how many of its values and claims hold, and a sentence with numbers.
+
+    reached   values that are the study's or better, and claims that hold
+    judged    all of them
+    unsure    those that this run cannot tell: too few repetitions for how far they are apart
+    """
 
     label: str
     title: str
     status: Status
     reached: int
     judged: int
+    unsure: int
     words: str
 
 
@@ -89,7 +98,7 @@ class ComparedValue:
     across: str
     theirs: float
     ours: Value
-    reached: bool
+    judgement: Judgement
 
     @property
     def gap(self) -> float:
@@ -116,43 +125,53 @@ def hold(exhibit: Exhibit, results: Results) -> list[ComparedValue]:
     for (down, across), theirs in exhibit.printed.items():
         ours = places.get((down, across, exhibit.ours))
         if ours is not None:
-            reached = reaches(ours, theirs, exhibit.direction(across), exhibit.tolerance)
-            held.append(ComparedValue(down, across, theirs, ours, reached))
+            told = compare(ours, theirs, exhibit.direction(across), exact=exhibit.exact)
+            held.append(ComparedValue(down, across, theirs, ours, told))
     return held
 
 
-def reaches(ours: Value, theirs: float, better: Better, tolerance: float) -> bool:
-    """Test whether ours is as good as theirs, up to the tolerance and to chance (its 95 % interval).
+def compare(ours: Value, theirs: float, better: Better, *, exact: bool = False) -> Judgement:
+    """Judge ours beside theirs: the whole 95 % interval of our mean must lie on one side of the margin.
 
-    The interval of fewer than `FEWEST` runs is so wide that it would reach anything: then the mean is held.
+    Spread makes the interval wider, so it can only take a verdict away, never give one. One run has no interval and
+    tells nothing, unless there is no chance in it (`exact`).
     """
-    slack = tolerance * abs(theirs)
-    low, high = (ours.low, ours.high) if ours.runs >= FEWEST else (ours.mean, ours.mean)
-    not_above, not_below = low <= theirs + slack, high >= theirs - slack
-    if better == "lower":
-        return not_above
-    if better == "higher":
-        return not_below
-    return not_above and not_below
+    if ours.runs < 2 and not exact:
+        return "cannot tell"
+    margin = MARGIN * abs(theirs)
+    sign = -1 if better == "higher" else 1
+    low, high = sorted((sign * (ours.low - theirs), sign * (ours.high - theirs)))
+    if low > margin:
+        return "worse"
+    if high < -margin:
+        return "worse" if better == "same" else "better"
+    # The side that does not matter may be left open.
+    inside = high <= margin and (better != "same" or low >= -margin)
+    return "same" if inside else "cannot tell"
 
 
 def _judge(study: Study, exhibit: Exhibit, results: Results) -> FigureVerdict:
     unmeasured = "" if exhibit.missing else _unmeasured(study, exhibit, results)
     if exhibit.missing or unmeasured:
         words = exhibit.missing or unmeasured
-        return FigureVerdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, words)
+        return FigureVerdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, 0, words)
     held = hold(exhibit, results)
     claims = [(claim.words, *claim.test(results)) for claim in exhibit.claims]
-    judged = len(held) + len(claims)
-    reached = sum(one.reached for one in held) + sum(holds for _, holds, _ in claims)
-    sentences = [*_about_values(exhibit, held), *_about_claims(claims)]
-    if judged == 0:
+    told = [_said(one.judgement) for one in held] + [holds for _, holds, _ in claims]
+    if not told:
         words = "Not measured: this run has none of the printed places."
-        return FigureVerdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, words)
-    if reached < judged and exhibit.why is not None:
+        return FigureVerdict(exhibit.label, exhibit.title, "not reproducible", 0, 0, 0, words)
+    reached, unsure = told.count(True), told.count(None)
+    sentences = [*_about_values(exhibit, held), *_about_claims(claims)]
+    if reached < len(told) and exhibit.why is not None:
         sentences.append(exhibit.why(results))
-    status: Status = "reached" if reached == judged else "not reached"
-    return FigureVerdict(exhibit.label, exhibit.title, status, reached, judged, " ".join(sentences))
+    status: Status = "reached" if reached == len(told) else "not reached" if False in told else "cannot tell"
+    words = " ".join(sentences)
+    return FigureVerdict(exhibit.label, exhibit.title, status, reached, len(told), unsure, words)
+
+
+def _said(judgement: Judgement) -> bool | None:
+    return None if judgement == "cannot tell" else judgement != "worse"
 
 
 def _unmeasured(study: Study, exhibit: Exhibit, results: Results) -> str:
@@ -172,9 +191,12 @@ def _unmeasured(study: Study, exhibit: Exhibit, results: Results) -> str:
 def _about_values(exhibit: Exhibit, held: Sequence[ComparedValue]) -> list[str]:
     if not held:
         return []
-    reached = sum(one.reached for one in held)
-    words = [f"{reached} of {len(held)} printed values reached."]
-    short = [one for one in held if not one.reached]
+    count: Counter[str] = Counter(one.judgement for one in held)
+    reached = count["same"] + count["better"]
+    others = {"better": "of them better", "worse": "worse", "cannot tell": "cannot be told"}
+    parts = [f"{count[what]} {words}" for what, words in others.items() if count[what]]
+    words = [f"{reached} of {len(held)} printed values reached{''.join(f', {part}' for part in parts)}."]
+    short = [one for one in held if one.judgement == "worse"]
     if short:
         worst = max(short, key=lambda one: abs(one.gap))
         words.append(
@@ -191,8 +213,9 @@ def _apart(one: ComparedValue) -> str:
     return f"{100 * one.gap:+.0f} %" if one.theirs else f"{number(one.ours.mean)} more"
 
 
-def _about_claims(claims: Sequence[tuple[str, bool, str]]) -> list[str]:
-    return [f"{'Holds' if holds else 'Does not hold'}: {words} ({found})." for words, holds, found in claims]
+def _about_claims(claims: Sequence[tuple[str, bool | None, str]]) -> list[str]:
+    said = {True: "Holds", False: "Does not hold", None: "Cannot be told"}
+    return [f"{said[holds]}: {words} ({found})." for words, holds, found in claims]
 
 
 def number(value: float) -> str:

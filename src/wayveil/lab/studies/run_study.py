@@ -15,20 +15,18 @@ from importlib import import_module
 from importlib.resources import files
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from wayveil import __version__
 from wayveil.errors import InputError, ParameterError, WayveilError
 from wayveil.files import write_whole
 from wayveil.lab.cell_pool import examined
 from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.sources import ROOT, Sources, changed, noted, sources_of
 from wayveil.lab.studies.study import Setting, Study
 from wayveil.lab.studies.study_results import Results
 from wayveil.progress import track
-
-if TYPE_CHECKING:
-    from wayveil.lab.studies.lab import Lab
-    from wayveil.lab.studies.study import Study
 
 ROOM = "wayveil.lab.studies"
 
@@ -43,7 +41,7 @@ def studies() -> list[str]:
     return sorted(folder.name.replace("_", "-") for folder in rooms)
 
 
-def find_study(name: str, lab: "Lab") -> "Study":
+def find_study(name: str, lab: Lab) -> Study:
     """The study of this name, planned for a lab; an error says which there are."""
     if name not in studies():
         raise ParameterError(f"unknown study {name!r}; choose one of {', '.join(studies())}")
@@ -116,7 +114,16 @@ def run_study(
     for cell, found in track(results, f"cells of {name}", total=len(todo)):
         store.save(cell, found)
         done[cell.key] = found
-    return study, Results.of([done[cell.key] for cell in cells if cell.key in done])
+    return study, Results.of([done[cell.key] for cell in cells if cell.key in done], store.code)
+
+
+def code_of(name: str) -> Sources:
+    """Return the code that a study uses, as a tiny run of it shows."""
+    with TemporaryDirectory() as folder, noted() as codes:
+        study = find_study(name, Lab(scale="tiny", out=Path(folder)))
+        for cell in plan(study, 1):
+            examine(study, cell)
+    return sources_of(codes, ROOT / "lab" / "studies" / name.replace("-", "_"))
 
 
 def examine(study: Study, cell: StudyCell) -> dict[str, Any]:
@@ -150,7 +157,7 @@ def _examiner(study: Study | str, lab: Lab) -> Callable[[StudyCell], dict[str, A
 
 
 class Store:
-    """The finished cells of one study, scale and data in a folder."""
+    """The finished cells of one study, scale, data and code in a folder; `code` is that of its first run."""
 
     def __init__(self, folder: Path, study: Study, lab: Lab) -> None:
         self.cells = folder / "cells"
@@ -158,7 +165,9 @@ class Store:
         about = {"study": study.name, "wayveil": __version__, **lab.describe()}
         note = folder / "study.json"
         if not note.exists():
-            write_whole(note, json.dumps(about, indent=2))
+            # Tiny runs say nothing, and what they say is never kept.
+            self.code = {} if lab.scale == "tiny" else code_of(study.name)
+            write_whole(note, json.dumps({**about, "code": self.code}, indent=1))
             return
         try:
             before = json.loads(note.read_text())
@@ -170,6 +179,12 @@ class Store:
                     f"{folder} holds a study with another {part} ({_short(before.get(part))}, not {_short(now)}); "
                     "choose another folder"
                 )
+        self.code = before.get("code", {})
+        if lab.scale != "tiny" and (others := changed(self.code)):
+            raise ParameterError(
+                f"{folder} holds cells made with older code (since then changed: {_short(others)}); choose another "
+                "folder"
+            )
 
     def load(self, cell: StudyCell) -> dict[str, Any] | None:
         """A finished cell, or None; one that failed is not finished."""
@@ -185,5 +200,5 @@ class Store:
 
 
 def _short(value: object) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, dict) else str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, dict | list) else str(value)
     return text if len(text) < 80 else text[:77] + "..."

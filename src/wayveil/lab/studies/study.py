@@ -92,13 +92,15 @@ class StudyPart:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the study says in words. `test` gives whether it holds in ours, and a sentence with a number."""
+    """Something that the study says in words. `test` gives whether it holds in ours (None: these results cannot tell),
+    and a sentence with a number.
+    """
 
     words: str
-    test: Callable[["Results"], tuple[bool, str]]
+    test: Callable[["Results"], tuple[bool | None, str]]
 
     @classmethod
-    def of(cls, words: str, test: Callable[..., tuple[bool, str]], *about: str) -> "Claim":
+    def of(cls, words: str, test: Callable[..., tuple[bool | None, str]], *about: str) -> "Claim":
         """A claim whose test asks the results about something more: a dataset, a mechanism."""
         return cls(words, lambda results: test(results, *about))
 
@@ -117,7 +119,8 @@ class Exhibit:
     printed     what the study prints: (down, across) -> value
     spread      the standard deviations that it prints, the same way
     ours        the series that is held against the study; None: the exhibit shows, and is not judged by numbers
-    better      which side of a printed value counts as reached; `same`: within `tolerance` of it
+    better      which side of a printed value counts as reached; `same`: within the margin of it
+    exact       ours follow from the data without any chance, so that one run tells them
     claims      what the study says in words about this table or figure
     why         the reason of a difference, computed from the results; asked only where something was not reached
     published   false for what stands beside the study's own exhibits, and is not judged
@@ -138,7 +141,7 @@ class Exhibit:
     spread: Mapping[Place, float] = field(default_factory=dict)
     ours: str | None = None
     better: Better | Mapping[str, Better] = "same"
-    tolerance: float = 0.05
+    exact: bool = False
     claims: tuple[Claim, ...] = ()
     why: Callable[["Results"], str] | None = None
     missing: str = ""

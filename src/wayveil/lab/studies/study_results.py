@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from wayveil.arrays import Floats
+from wayveil.lab.studies.sources import Sources
 from wayveil.lab.studies.study import FIGURE, Exhibit, Setting, Study
 from wayveil.report.chart import Chart
 from wayveil.utility.scorecard import mean_and_interval
@@ -31,13 +32,14 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """A row per cell and figure: `part`, coordinates as text, `repetition`, `figure`, `value`."""
+    """A row per cell and figure: `part`, coordinates as text, `repetition`, `figure`, `value`; and what made them."""
 
     table: pl.DataFrame
     cells: Sequence[Mapping[str, Any]]
+    code: Sources
 
     @classmethod
-    def of(cls, cells: Sequence[Mapping[str, Any]]) -> "Results":
+    def of(cls, cells: Sequence[Mapping[str, Any]], code: Sources | None = None) -> "Results":
         """Put the cells together; one that was refused or failed is a row with its message."""
         rows: list[dict[str, Any]] = []
         for cell in cells:
@@ -54,7 +56,7 @@ class Results:
         table = pl.DataFrame(rows, schema=schema, infer_schema_length=None).with_columns(
             pl.col("value").fill_nan(None)
         )
-        return cls(table, cells)
+        return cls(table, cells, code or {})
 
     @cached_property
     def seconds(self) -> float:

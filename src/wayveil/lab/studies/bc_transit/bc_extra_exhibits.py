@@ -35,6 +35,7 @@ def about_data() -> tuple[Exhibit, ...]:
                 ("tap file", name): value for name, value in {"taps": float(TAPS), **STUDY_GAPS}.items()
             },
             ours="ours",
+            exact=True,
             why=claims.taps_of_the_scale,
             note="1,833 of 312,659 rows had neither route nor stop, 1,010 of them no vehicle either; the campus is "
             "ours: the study says that the university is the largest driver, not how large.",
@@ -47,6 +48,7 @@ def about_data() -> tuple[Exhibit, ...]:
             columns=(SHARE,),
             printed={(role, SHARE): float(share) for role, share in ROLE_SHARES.items()},
             ours="ours",
+            exact=True,
             claims=(Claim("full-time riders travel on working days", claims.days_are_kept),),
         ),
         Exhibit(

@@ -1,16 +1,19 @@
 """What the BC Transit study prints, and what it asks of a release of weekly trips."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
+from wayveil.answers.asked import Asked
 from wayveil.arrays import Ints
 from wayveil.mechanisms.time_axis import time_bins
+from wayveil.privacy.bits import Bits
 from wayveil.trips.trips import Trips
-from wayveil.utility.count_queries import CountQueryError, relative_errors
+from wayveil.utility.count_queries import CountQueryError, relative_errors, sanity_bound
 from wayveil.utility.prefixspan import top_gapped_patterns
+from wayveil.utility.raw_answers import RawAnswers
 from wayveil.utility.stop_figures import hit_rate, stop_counts
 from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
@@ -156,9 +159,26 @@ class Examined:
         return 100 * float(relative_errors(true, mine, 0.001 * self.raw.visits).mean())
 
 
-def relative_error(true: Any, answer: pl.Series, bound: float) -> float:
-    """The mean over all numbers of an answer."""
-    return float(relative_errors(true, answer.to_numpy(), bound).mean())
+def answer_errors(
+    name: str, raw: Trips, made: JudgedRelease, question: str, bits: Bits
+) -> dict[str, float | None]:
+    """Mean relative error of a question in %, of plain Laplace noise beside it, and the share of bars that hold.
+
+    Numbers that were printed without bars are not judged by them; without any there is no share.
+    """
+    table, bound = RawAnswers(raw, bits=bits)(made, Asked(question), anyway=True).table, sanity_bound(raw)
+    true, low, high = (table[column].to_numpy() for column in ("raw", "low", "high"))
+    barred = np.isfinite(low) & np.isfinite(high)
+    held = (low <= true) & (true <= high)
+    answers = {f"{name}, %": table["answer"], f"{name}, plain Laplace, %": table["plain_laplace"]}
+    errors = {
+        key: 100 * float(relative_errors(true, answer.to_numpy(), bound).mean())
+        for key, answer in answers.items()
+    }
+    return {
+        **errors,
+        f"{name}, bars that hold, %": 100 * float(held[barred].mean()) if barred.any() else None,
+    }
 
 
 def top_patterns(trips: Trips, count: int, least: int = 1, most: int = 4) -> list[tuple[int, ...]]:

@@ -5,7 +5,6 @@ Noise follows from the setting and the repetition; releases never leave the proc
 
 import numpy as np
 
-from wayveil.answers.asked import Asked
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.studies.bc_transit.bc_datasets import PERIOD, SEED, BcTransitDatasets, crowded
 from wayveil.lab.studies.bc_transit.bc_questions import (
@@ -23,7 +22,7 @@ from wayveil.lab.studies.bc_transit.bc_questions import (
     STUDY_HEIGHT,
     TAPS,
     Examined,
-    relative_error,
+    answer_errors,
 )
 from wayveil.lab.studies.bc_transit.links import judge_links
 from wayveil.lab.studies.observed_gate import ObservedOnlyGate
@@ -41,8 +40,7 @@ from wayveil.synthesis.public_knowledge import empty
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.taps.chains import sequences
 from wayveil.trips.trips import Trips
-from wayveil.utility.count_queries import relative_errors, sanity_bound
-from wayveil.utility.raw_answers import RawAnswers
+from wayveil.utility.count_queries import relative_errors
 
 UNPLACED, NAMELESS = "rows without route and stop, %", "rows without vehicle too, %"
 NOTHING, LAPLACE = "nothing released", "plain Laplace per stop"
@@ -168,6 +166,7 @@ class BcTransitTrials:
         taps = self.data.taps()
         way, _, tree = setting["way"].partition(", ")
         chosen = {"NPT": NoisyPrefixTree(height=2), "PPDP": ppdp.PPDP(height=2)}.get(tree)
+        bits = SeededBits(f"{sorted(setting.items())} {repetition}")
         made = make_release(
             taps if way == "cards" else self.data.anonymous(),
             chosen,
@@ -176,20 +175,13 @@ class BcTransitTrials:
             max_trips=5 if way in ("cards", "study") else None,
             days=PERIOD if way == "counts-first" else None,
             seed=repetition + 1,
+            bits=bits,
         )
         raw = sequences(taps, taps.card, "day")  # type: ignore[arg-type]
         values: dict[str, float | None] = {}
         for question in ("total", "stops", "hours", "stop-hours"):
-            if question.endswith("hours") and made.trips.time is None:
-                continue
-            table, bound = RawAnswers(raw)(made, Asked(question), anyway=True).table, sanity_bound(raw)
-            true = table["raw"].to_numpy()
-            values[f"{question}, %"] = 100 * relative_error(true, table["answer"], bound)
-            values[f"{question}, plain Laplace, %"] = 100 * relative_error(
-                true, table["plain_laplace"], bound
-            )
-            inside = (table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy())
-            values[f"{question}, bars that hold, %"] = 100 * float(inside.mean())
+            if not question.endswith("hours") or made.trips.time is not None:
+                values |= answer_errors(question, raw, made, question, bits)
         return CellOutcome(figures(values, protects=str(made.datasheet["guarantee"]["unit"])))
 
     def thin(self, setting: Setting, repetition: int) -> CellOutcome:

@@ -2,22 +2,20 @@
 
 from pathlib import Path
 
-from wayveil.answers.asked import Asked
 from wayveil.errors import ParameterError
-from wayveil.lab.studies.bc_transit.bc_questions import relative_error
+from wayveil.lab.studies.bc_transit.bc_questions import answer_errors
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import CellOutcome, Exhibit, Setting, StudyPart, crossed, figures
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
 from wayveil.mechanisms.ppdp import PPDP
 from wayveil.mechanisms.tap_counts import TapCounts
+from wayveil.privacy.bits import SeededBits
 from wayveil.run import make_release
 from wayveil.taps.chains import sequences
 from wayveil.taps.read import read_taps
 from wayveil.taps.taps import Taps
 from wayveil.trips.trips import Trips
-from wayveil.utility.count_queries import sanity_bound
-from wayveil.utility.raw_answers import RawAnswers
 from wayveil.utility.stop_figures import hit_rate, stop_counts
 from wayveil.world.grid import Grid
 
@@ -88,15 +86,12 @@ class Cards:
         taps = self.taps()
         raw: Trips = sequences(taps, taps.card, "day")  # type: ignore[arg-type]
         mechanism = subjects()[setting["mechanism"]]
-        made = make_release(
-            taps, mechanism, way="cards", epsilon=setting["epsilon"], max_trips=1, seed=repetition
-        )
+        bits = SeededBits(f"{sorted(setting.items())} {repetition}")
+        asked = {"way": "cards", "epsilon": setting["epsilon"], "max_trips": 1}
+        made = make_release(taps, mechanism, **asked, seed=repetition, bits=bits)
         values: dict[str, float | None] = {
             FOUND: 100 * hit_rate(stop_counts(raw), stop_counts(made.trips), 20),
         }
         for question, name in (("total", "total"), ("stops", "per cell")):
-            table, bound = RawAnswers(raw)(made, Asked(question), anyway=True).table, sanity_bound(raw)
-            true = table["raw"].to_numpy()
-            values[f"{name}, %"] = 100 * relative_error(true, table["answer"], bound)
-            values[f"{name}, plain Laplace, %"] = 100 * relative_error(true, table["plain_laplace"], bound)
+            values |= answer_errors(name, raw, made, question, bits)
         return CellOutcome(figures(values))

@@ -61,7 +61,7 @@ def _data() -> Exhibit:
         columns=DATA_FACTS,
         printed=tabled(DATA_FACTS, TABLE_1),
         ours="ours",
-        tolerance=0.1,
+        exact=True,
         why=lambda results: (
             f"The study's taxis are not public; {results.mean('data', 'trips', grid=FINE):,.0f} simulated trips in the "
             "same box stand for them."

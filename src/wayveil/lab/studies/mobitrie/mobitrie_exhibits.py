@@ -3,7 +3,7 @@
 from functools import partial
 from math import isnan
 
-from wayveil.lab.studies.figure_verdicts import Said, falls, number, reaches
+from wayveil.lab.studies.figure_verdicts import Said, compare, falls, number
 from wayveil.lab.studies.mobitrie.mobitrie_datasets import (
     BETTER,
     CELLS,
@@ -64,7 +64,7 @@ def _data() -> Exhibit:
         columns=DATA_FACTS,
         printed=tabled(DATA_FACTS, TABLE_7_1),
         ours="ours",
-        tolerance=0.1,
+        exact=True,
         why=why_data,
     )
 
@@ -208,7 +208,8 @@ def leak_words(results: Results, data: str) -> str:
             found = results.value("leak", figure, data=data, mechanism=LEAK, epsilon=epsilon)
             if found is not None:
                 share = found_share(data, epsilon)
-                held.append(reaches(found, metrics(data)[epsilon, figure] / share, "higher", 0.05))
+                told = compare(found, metrics(data)[epsilon, figure] / share, "higher")
+                held.append(told in ("same", "better"))
     if not held:
         return ""
     return (

@@ -54,16 +54,18 @@ def subjects(data: str) -> dict[str, Mechanism]:
 
 
 class ChosenOnce(LocalCounter):
-    """Chooses each trip's n-grams the first time it is asked, and then stays with that choice."""
+    """Chooses each trip's n-grams by bits of its own, and stays with that choice whoever asks first."""
 
-    def __init__(self, trips: Trips) -> None:
+    def __init__(self, trips: Trips, seed: str = "") -> None:
         super().__init__(trips)
-        self._chosen: dict[tuple[int, int], SparseCounts] = {}
+        self._seed = seed
+        self._chosen: dict[tuple[int, int, int], SparseCounts] = {}
 
     def capped_ngrams(self, universe: MarkedNgrams, most: int, bits: Bits) -> SparseCounts:
-        key = universe.n, most
+        key = universe.n, universe.size, most
         if key not in self._chosen:
-            self._chosen[key] = super().capped_ngrams(universe, most, bits)
+            own = SeededBits(f"{self._seed} {key}")
+            self._chosen[key] = super().capped_ngrams(universe, most, own)
         return self._chosen[key]
 
 
@@ -82,7 +84,7 @@ class Bench:
     def counter(self, repetition: int) -> ChosenOnce:
         """The counter of a repetition; only the last one is kept."""
         if repetition != self._repetition:
-            self._counter, self._repetition = ChosenOnce(self.raw), repetition
+            self._counter, self._repetition = ChosenOnce(self.raw, f"choice {repetition}"), repetition
         return self._counter
 
 

@@ -1,0 +1,129 @@
+"""The code that the figures of a study came from, so that a record can tell whether it is still the code of today.
+
+What a study uses is found by running it at its smallest and noting which functions of this package are called; its own
+modules count as a whole, and so do modules with compiled functions, which no tracer sees. Of every module the digest
+holds those functions and everything outside of functions (constants, fields of classes), without imports, comments,
+docstrings and blanks: what changes no figure makes no record old.
+"""
+
+import ast
+import hashlib
+import inspect
+import io
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import wayveil
+
+ROOT = Path(wayveil.__file__).parent
+ALL = "*"  # in place of the names of functions: the whole module
+Sources = dict[str, dict[str, Any]]
+
+
+def sources_of(codes: Iterable[CodeType], own: Path) -> Sources:
+    """Return what was called by module (its path in the package): `functions`, and the `digest` of today.
+
+    own   folder of the study, which counts as a whole
+    """
+    used: dict[str, set[str]] = {}
+    for code in codes:
+        path = Path(code.co_filename)
+        # Bodies of modules and classes, which are run when they are imported, have no fast locals.
+        if code.co_flags & inspect.CO_OPTIMIZED and path.is_relative_to(ROOT):
+            function = code.co_qualname.partition(".<")[0]
+            used.setdefault(str(path.relative_to(ROOT)), set()).add(function)
+    used |= {str(file.relative_to(ROOT)): {ALL} for file in own.glob("*.py")}
+    compiled = {file for file in used if "njit" in (ROOT / file).read_text(encoding="utf-8")}
+    made: Sources = {}
+    for file in sorted(used):
+        functions = [ALL] if file in compiled else sorted(used[file])
+        made[file] = {"functions": functions, "digest": digest(file, tuple(functions))}
+    return made
+
+
+def changed(sources: Sources | None) -> list[str]:
+    """List the modules whose code is no longer what a record was made with; all of them where it does not say."""
+    if not sources:
+        return ["all"]
+    return [file for file, was in sources.items() if digest(file, tuple(was["functions"])) != was["digest"]]
+
+
+@cache
+def digest(file: str, functions: tuple[str, ...]) -> str:
+    """Digest of these functions of a module and of all that is outside of functions; empty where it is gone."""
+    path = ROOT / file
+    return digest_text(path.read_text(encoding="utf-8"), functions) if path.exists() else ""
+
+
+def digest_text(text: str, functions: tuple[str, ...]) -> str:
+    """Digest of a module's text.
+
+    >>> one = digest_text("def f():\\n    return 1  # one", ("f",))
+    >>> one == digest_text("def f():\\n    'Count.'\\n    return 1", ("f",))
+    True
+    """
+    lines = _without_comments(text)
+    inside: set[int] = set()
+    chosen: list[str] = []
+    for name, node in _functions(ast.parse(text), ""):
+        rows = _rows(node)
+        inside |= set(rows)
+        if name in functions or ALL in functions:
+            chosen += [lines[row] for row in rows]
+    outside = [line for row, line in enumerate(lines) if row not in inside]
+    whole = "".join("".join(outside + chosen).split())
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]
+
+
+def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Functions and methods of a module with their names; not those inside of functions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + child.name, child
+        elif isinstance(child, ast.ClassDef | ast.If):
+            name = f"{child.name}." if isinstance(child, ast.ClassDef) else ""
+            yield from _functions(child, prefix + name)
+
+
+def _rows(node: Any) -> range:
+    decorators = [one.lineno for one in getattr(node, "decorator_list", ())]
+    return range(min([node.lineno, *decorators]) - 1, node.end_lineno)
+
+
+def _without_comments(text: str) -> list[str]:
+    """The lines of a module without comments, docstrings and imports."""
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(text)):
+        gone: list[Any] = [node] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            gone += node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
+        for one in gone:
+            for row in _rows(one):
+                lines[row] = ""
+    return lines
+
+
+@contextmanager
+def noted() -> Iterator[set[CodeType]]:
+    """Note every Python function that is called, once; a tracer that was there comes back."""
+    codes: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        codes.add(frame.f_code)
+
+    before = sys.gettrace()
+    sys.settrace(note)
+    try:
+        yield codes
+    finally:
+        sys.settrace(before)
