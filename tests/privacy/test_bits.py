@@ -142,6 +142,14 @@ def test_secure_bits_are_private_and_cannot_be_seeded():
         SecureBits(7)
 
 
+def test_kept_bits_refuse_another_process(monkeypatch):
+    bits = KeptBits(KeptBits.new_key())
+    bits.words(1)
+    monkeypatch.setattr(module.os, "getpid", lambda: -1)
+    with pytest.raises(EntropyError, match="belongs to one process"):
+        bits.words(1)
+
+
 @pytest.mark.parametrize("count", [5, 40, 129, 1000])
 def test_kept_bits_go_on_with_fresh_words_when_a_stream_is_used_up(monkeypatch, count):
     monkeypatch.setattr(module, "BYTES_PER_KEY", 8 * 64)

@@ -66,6 +66,14 @@ def test_a_refusal_says_what_was_requested_what_remains_and_what_is_missing_and_
     assert budget.spent == F(3, 4)
 
 
+def test_deltas_add_up_to_the_delta_of_the_budget():
+    budget = Budget(2, delta=F(1, 100))
+    budget.spend(Spend("first", F(1), 1, F(1), delta=F(3, 400)))
+    with pytest.raises(BudgetExceededError, match="needs delta"):
+        budget.spend(Spend("second", F(1), 1, F(1), delta=F(1, 200)))
+    assert (budget.spent, budget.spent_delta) == (1, F(3, 400))
+
+
 def test_a_budget_in_rho_refuses_in_rho():
     with pytest.raises(BudgetExceededError, match="needs rho 2"):
         Budget(1, currency="rho").spend(spend("x", F(2)))

@@ -84,6 +84,8 @@ def test_nothing_is_settled_before_the_start_or_for_nothing_or_for_more_than_was
         reservation.settle(Fraction(3, 4), "more")
     with pytest.raises(ParameterError, match="greater than 0"):
         reservation.settle(Fraction(0), "nothing")
+    with pytest.raises(LedgerError, match="more than 0"):  # a line that somebody else wrote
+        ledger._append("settle", "ana", reservation=reservation.id, epsilon=Fraction(-1, 2), payload={})
     assert ledger.spent(TAPS) == Fraction(1, 2)
 
 

@@ -243,3 +243,11 @@ def test_no_draws_are_an_empty_array():
         for scale in (2, 10**8):
             assert draw(0, scale).shape == (0,)
             assert draw(0, scale).dtype == np.int64
+
+
+def test_large_scales_choose_their_sign_by_the_exact_law(monkeypatch):
+    monkeypatch.setattr(noise, "_DIRECT_SCALE", 2)  # the way of large scales, where its coin is far from fair
+    draws, scale = discrete_laplace(200_000, 3, SeededBits("signs")), 3
+    a = np.exp(-1 / scale)
+    assert np.mean(draws < 0) == pytest.approx(a / (1 + a), abs=0.006)
+    assert np.mean(draws == 0) == pytest.approx((1 - a) / (1 + a), abs=0.006)

@@ -60,3 +60,10 @@ def test_what_is_no_way_is_named(tmp_path):
     ]
     with pytest.raises(InputError, match="names nodes"):
         read_matched(write(tmp_path, [["a", "b"]]), GRID)
+
+
+def test_bytes_that_are_no_text_are_said(tmp_path):
+    path = tmp_path / "ways.jsonl"
+    path.write_bytes(b'[11, "\xec"]')
+    with pytest.raises(InputError, match="is not text in UTF-8"):
+        read_trips(path, NODES)

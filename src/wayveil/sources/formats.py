@@ -9,6 +9,7 @@ import polars as pl
 
 from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError, WayveilError
+from wayveil.sources.arrow_files import require_lengths
 from wayveil.sources.databases import DATABASES, database_address, open_database
 from wayveil.sources.nested import NESTED, read_nested
 from wayveil.sources.reading import Reading
@@ -112,6 +113,8 @@ def _columnar(path: Path) -> Part:
         return pl.scan_parquet(path) if format_of(path) == ".parquet" else pl.scan_ipc(path)
 
     with readable(path, format_of(path)[1:]):
+        if format_of(path) != ".parquet":
+            require_lengths(path)
         columns = scan().collect_schema().names()
 
     def read(names: list[str]) -> pl.DataFrame:

@@ -88,7 +88,10 @@ def is_matched(path: Path) -> bool:
 
 def _records(path: Path) -> list[Any]:
     require_file(path)
-    text = path.read_text(encoding="utf-8-sig").strip()
+    try:
+        text = path.read_text(encoding="utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not text in UTF-8 (byte {error.start:,})", file=path, tells=DAMAGED) from error
     try:
         whole = json.loads(text)
     except json.JSONDecodeError:
