@@ -8,7 +8,6 @@ import numpy as np
 import opendp.prelude as dp
 
 from wayveil.privacy.noise import discrete_gaussian, discrete_laplace
-from wayveil.privacy.sampling import sample_per_group
 from wayveil.privacy.survivors import survivors
 
 DRAWS = 10_000_000
@@ -47,16 +46,6 @@ def noise_every_cell() -> int:
     for _ in range(0, CELLS, DRAWS):
         kept += np.count_nonzero(discrete_laplace(DRAWS, 20) >= THRESHOLD)
     return kept
-
-
-def sort_random_keys(sizes: np.ndarray, most: int) -> np.ndarray:
-    """The plain way to keep a few items of each group: random keys, a sort, and ranks within groups."""
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.lexsort((np.random.default_rng(1).random(len(groups)), groups))
-    rank = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    mask = np.empty(len(groups), bool)
-    mask[order] = rank < most
-    return mask
 
 
 def row(figure: str, unit: str, value: float, baseline: str, base: float, faster: float) -> dict:
@@ -109,11 +98,6 @@ def run() -> list[dict]:
             dense,
             dense / ours,
         )
-    )
-    sizes = rng.integers(1, 20, 500_000)
-    ours, sort = best(lambda: sample_per_group(sizes, 4)), best(lambda: sort_random_keys(sizes, 4), 1)
-    rows.append(
-        row("4 trips each of 500,000 riders", "seconds", ours, "numpy, sort random keys", sort, sort / ours)
     )
     return rows
 

@@ -30,7 +30,6 @@ from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError, RangeCounts
 from wayveil.utility.edges import EdgeFigures
-from wayveil.utility.feasibility import Feasibility, ReplayFitness
 from wayveil.utility.figures import Figures
 from wayveil.utility.gps_figures import GpsFigures
 from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError
@@ -39,6 +38,7 @@ from wayveil.utility.origin_destination import MOST_PAIRS, OriginDestinationDist
 from wayveil.utility.patterns import FrequentPatterns, top_contiguous_patterns
 from wayveil.utility.prefixspan import top_gapped_patterns
 from wayveil.utility.stop_figures import LengthDivergence, LengthsByHour, StopFigures
+from wayveil.utility.suite import Feasibility, ReplayFitness
 from wayveil.world.geo import haversine
 from wayveil.world.network import Edges, Network, Places, Platforms, Routes
 

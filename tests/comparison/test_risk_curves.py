@@ -10,7 +10,7 @@ from utility.utility_worlds import square_city, walks
 from wayveil.attacks.assess import RiskSettings
 from wayveil.cli import _register, app
 from wayveil.errors import ParameterError
-from wayveil.lab.cli.candidates import parse_crowds
+from wayveil.lab.cli.compare import parse_crowds
 from wayveil.lab.comparison.comparison_charts import save_risk_chart
 from wayveil.lab.comparison.risk_curves import LINES, RiskComparison, compare_risk
 from wayveil.lab.syntactic.glove import Glove

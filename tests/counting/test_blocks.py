@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wayveil.counting.blocks import walks_of
+from wayveil.counting.counter import walks_of
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.audits.grey_box import distances
 from wayveil.lab.audits.tiny_worlds import plain_world, small_network
 from wayveil.trips.trips import Trips
-from wayveil.world.block_weights import whole_weights
 from wayveil.world.timebins import TimeBins
-from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
+from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks, whole_weights
 from wayveil.world.zones import Geography
 
 WHOLE = 1 << 20

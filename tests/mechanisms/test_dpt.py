@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import wayveil as wv
 from utility.utility_worlds import ABCD, square_city, walks
-from wayveil.counting.blocks import walks_of
+from wayveil.counting.counter import walks_of
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.dpt import DPT

@@ -13,7 +13,7 @@ from outside_mechanism import FirstStops
 from wayveil.errors import ParameterError
 from wayveil.lab.audits.plan_registry import audit_plan, audit_plans, without_audit
 from wayveil.lab.audits.run_audits import run_audits
-from wayveil.lab.cli.candidates import parse_candidates
+from wayveil.lab.cli.compare import parse_candidates
 from wayveil.lab.cli.methods import mechanisms as list_mechanisms
 from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.comparison_cells import grid

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from wayveil.counting.blocks import walks_of
+from wayveil.counting.counter import walks_of
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.demand import GridDemand, NetworkDemand, _find_slots, _sharpen
 from wayveil.mechanisms.weave.driven_support import DRIVE_CHOICES, DriveChoice, DrivenWays

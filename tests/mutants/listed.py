@@ -78,7 +78,7 @@ NOISE = [
         ("mean + 10 * math.sqrt(mean)", "mean"),
     ),
     *_of(
-        "privacy/quantiles.py",
+        "privacy/selection.py",
         "privacy/test_prices.py privacy/test_quantiles.py",
         ("step = max(a, b - a)", "step = min(a, b - a)"),
         ("per_cell=per_trip or 0", "per_cell=step"),
@@ -89,9 +89,8 @@ NOISE = [
         ("price / (2 * sensitivity)", "price / sensitivity"),
     ),
     *_of(
-        "privacy/sampling.py",
+        "privacy/selection.py",
         "privacy/test_secure_sampling.py",
-        ("draw < np.uint64(places)", "draw <= np.uint64(places)"),
         ("np.flatnonzero(words > last)", "np.flatnonzero(words < 0)"),
     ),
     *_of(
@@ -297,7 +296,7 @@ LEDGER = [
 
 COUNTS = [
     *_of(
-        "counting/counts.py",
+        "counting/counter.py",
         "counting/test_alike.py counting/test_local.py mechanisms/test_markov.py",
         ("np.array([np.count_nonzero(trips.lengths)])", "np.array([len(trips)])"),
         ("trips if self.most is None else trips.cut(self.most)", "trips"),
@@ -316,7 +315,7 @@ COUNTS = [
         ("place = first + i + np.int64(product", "place = first + np.int64(product"),
     ),
     *_of(
-        "counting/blocks.py",
+        "counting/counter.py",
         "counting/test_blocks.py",
         ("return cells[inside], ONE * self.whole", "return cells[inside], ONE"),
     ),
@@ -453,7 +452,7 @@ MUTANTS = [*NOISE, *UNITS, *LEDGER, *COUNTS, *READERS]
 EXPLAINED: dict[tuple[str, str], str] = {
     ("privacy/zcdp.py", "_UP.create_decimal(rho * (1 + _MARGIN))"): "rho moves by one part in 10^15",
     (
-        "counting/blocks.py",
+        "counting/counter.py",
         "return cells[inside], ONE",
     ): "every block that trips do not spread over has a whole of 1",
 }

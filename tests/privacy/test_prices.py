@@ -15,7 +15,7 @@ from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.ledger.conversion import BookedUnit, Stated, steps
-from wayveil.privacy.quantiles import utility_contribution
+from wayveil.privacy.selection import utility_contribution
 from wayveil.privacy.units import DAY, Event, Points, Rider, RiderDay, Trip, Window
 from wayveil.trips.history import AS_READ, MERGED, PER_TRIP, Stability
 from wayveil.trips.point_rules import PointRules

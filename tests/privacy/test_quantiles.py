@@ -12,7 +12,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
-from wayveil.privacy.quantiles import quantile_utilities, utility_contribution
+from wayveil.privacy.selection import quantile_utilities, utility_contribution
 from wayveil.privacy.units import Points, Rider, Trip
 
 F = Fraction

@@ -20,8 +20,7 @@ from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.released.verification import ANY_KEY, verify_release
 from wayveil.releases import release as release_folder
-from wayveil.releases.release import Release
-from wayveil.releases.store import load_datasheet
+from wayveil.releases.release import Release, load_datasheet
 from wayveil.run import make_release as release
 
 

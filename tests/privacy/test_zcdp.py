@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wayveil.errors import ParameterError
-from wayveil.privacy.budget import Spend, exact
-from wayveil.privacy.zcdp import epsilon_of, pld_epsilon, pure_epsilon, rho_for
+from wayveil.privacy.zcdp import epsilon_of, pure_epsilon, rho_for
 
 F = Fraction
 
@@ -79,32 +78,3 @@ def test_the_pure_epsilon_of_rho_costs_at_most_rho(rho):
 def test_a_rho_that_buys_nothing_is_refused():
     with pytest.raises(ParameterError, match="too little"):
         pure_epsilon(F(1, 10**60))
-
-
-def spends(price, times, group=None):
-    return [Spend(f"part {i}", exact(price), 1, 1 / exact(price), group) for i in range(times)]
-
-
-def test_many_small_spends_amount_to_less_than_their_sum_at_a_delta():
-    figure = pld_epsilon(spends(0.1, 50), "epsilon", 1e-6)
-    assert 3.1 < figure < 3.25  # advanced composition for 50 x 0.1; the plain sum is 5
-
-
-def test_one_spend_amounts_to_itself():
-    assert pld_epsilon(spends(1, 1), "epsilon", 1e-9) == pytest.approx(1, abs=1e-3)
-
-
-def test_disjoint_parts_amount_to_one():
-    apart = pld_epsilon(spends(0.1, 50, "quarters") + spends(0.2, 1), "epsilon", 1e-6)
-    assert apart == pld_epsilon(spends(0.1, 1) + spends(0.2, 1), "epsilon", 1e-6)
-
-
-def test_spends_in_rho_are_added_and_converted_once():
-    figure = pld_epsilon(spends(0.1, 5), "rho", 1e-6)
-    assert figure == pytest.approx(float(epsilon_of(F(1, 2), 1e-6)))
-
-
-def test_nothing_spent_amounts_to_nothing():
-    assert pld_epsilon([], "epsilon", 1e-6) == 0
-    with pytest.raises(ParameterError, match="euro"):
-        pld_epsilon([], "euro", 1e-6)

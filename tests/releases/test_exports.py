@@ -10,12 +10,11 @@ from bare_release import bare_release
 from ring_networks import ring_of_stops
 from wayveil.answers.trip_periods import put_on_date
 from wayveil.errors import ParameterError
-from wayveil.exports.flowmap import flowmap
 from wayveil.exports.flows import edge_flows, stop_flows
 from wayveil.exports.menu import MENU
 from wayveil.exports.od import od_table
 from wayveil.exports.station_activities import STATION_ACTIVITIES, station_activities
-from wayveil.exports.write import FORMATS, export
+from wayveil.exports.write import FORMATS, export, flowmap
 from wayveil.mechanisms.mobitrie import MobiTrie
 from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.bits import SeededBits

@@ -19,8 +19,7 @@ from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Rider, Trip
 from wayveil.released.verification import UnknownKeyError, read_pins, verify_release
 from wayveil.releases.order import default_mechanism
-from wayveil.releases.release import Release
-from wayveil.releases.store import load_datasheet
+from wayveil.releases.release import Release, load_datasheet
 from wayveil.run import make_release as release
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.trips import Trips

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 
-from wayveil.exports.trajectories import trajectories
-from wayveil.exports.write import export
+from wayveil.exports.write import export, trajectories
 from wayveil.mechanisms.markov import Markov
 from wayveil.run import make_release as release
 from wayveil.trips.trips import Trips

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from bare_release import bare_release
 from wayveil.cli import _register, app
 from wayveil.errors import ParameterError
-from wayveil.lab.cli import candidates as parsing
+from wayveil.lab.cli.compare import chosen_unit, parse_candidates
 from wayveil.lab.comparison.compare import compare
 from wayveil.lab.comparison.comparison_charts import error_against_epsilon, privacy_utility
 from wayveil.lab.comparison.comparison_page import (
@@ -124,51 +124,51 @@ def test_the_comparison_opens_from_a_file_without_a_console_message(found, tmp_p
 
 
 def test_mechanisms_and_grids_are_read_from_the_command_line():
-    made = parsing.parse_candidates("markov, noisy-prefix-tree", ["noisy-prefix-tree.height=3,5"])
+    made = parse_candidates("markov, noisy-prefix-tree", ["noisy-prefix-tree.height=3,5"])
     assert [m.name for m in made] == ["markov", "noisy-prefix-tree", "noisy-prefix-tree"]
     assert [m.height for m in made[1:]] == [3, 5]
-    assert len(parsing.parse_candidates("all", [])) > 3
+    assert len(parse_candidates("all", [])) > 3
     with pytest.raises(ParameterError, match="--grid takes"):
-        parsing.parse_candidates("markov", ["markov=3"])
+        parse_candidates("markov", ["markov=3"])
     with pytest.raises(ParameterError, match="not among"):
-        parsing.parse_candidates("markov", ["ppdp.height=3"])
+        parse_candidates("markov", ["ppdp.height=3"])
 
 
 def test_a_parameter_is_varied_for_all_who_have_it_and_refused_for_one_who_does_not():
-    every = parsing.parse_candidates("all", [], ["height=2,4"])
+    every = parse_candidates("all", [], ["height=2,4"])
     assert {m.name for m in every} == {"noisy-prefix-tree", "seqpt", "ppdp", "safepath", "dpt"}
     assert sorted({m.height for m in every}) == [2, 4]
     with pytest.raises(ParameterError, match="markov has no such parameter"):
-        parsing.parse_candidates("markov", [], ["height=2,4"])
+        parse_candidates("markov", [], ["height=2,4"])
     with pytest.raises(ParameterError, match="--vary takes"):
-        parsing.parse_candidates("markov", [], ["height"])
+        parse_candidates("markov", [], ["height"])
     with pytest.raises(ParameterError, match="name it once"):
-        parsing.parse_candidates("seqpt", ["seqpt.height=2"], ["height=2,4"])
+        parse_candidates("seqpt", ["seqpt.height=2"], ["height=2,4"])
 
 
 def test_presets_reach_comparisons():
-    made = parsing.parse_candidates("safepath", [], ["height=2,4"], "published")
+    made = parse_candidates("safepath", [], ["height=2,4"], "published")
     assert [(m.height, m.published_thresholds) for m in made] == [(2, True), (4, True)]
-    every = parsing.parse_candidates("all", [], [], "published")
+    every = parse_candidates("all", [], [], "published")
     assert {"safepath", "seqpt", "ppdp", "noisy-prefix-tree"} <= {m.name for m in every}
     assert "weave" not in {m.name for m in every}
     with pytest.raises(ParameterError, match=r"markov has no preset .* safepath"):
-        parsing.parse_candidates("markov", [], [], "published")
+        parse_candidates("markov", [], [], "published")
     with pytest.raises(ParameterError, match="there is no preset 'mine'"):
-        parsing.parse_candidates("markov", [], [], "mine")
+        parse_candidates("markov", [], [], "mine")
 
 
 def test_a_unit_is_said_once_for_all_cells():
     trips = random_trips(CITY, 60, seed=2)
-    assert parsing.chosen_unit(trips, None, None) is None
-    assert parsing.chosen_unit(trips, "trip", None) == Trip()
+    assert chosen_unit(trips, None, None) is None
+    assert chosen_unit(trips, "trip", None) == Trip()
     with pytest.raises(ParameterError, match="no meaning for the unit"):
-        parsing.chosen_unit(trips, "trip", 2)
+        chosen_unit(trips, "trip", 2)
     with pytest.raises(ParameterError, match="have no riders"):
-        parsing.chosen_unit(trips, None, 2)
+        chosen_unit(trips, None, 2)
     riders = Trips(trips.location, trips.offsets, CITY, rider=np.arange(60, dtype=np.int64) // 2)
-    assert parsing.chosen_unit(riders, "rider", 3) == Rider(max_trips=3)
-    assert parsing.chosen_unit(riders, None, 3) == Rider(max_trips=3)
+    assert chosen_unit(riders, "rider", 3) == Rider(max_trips=3)
+    assert chosen_unit(riders, None, 3) == Rider(max_trips=3)
 
 
 def test_a_varied_height_has_a_chart_of_every_figure(tmp_path):

@@ -19,8 +19,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.ledger import Policy, open_ledger
 from wayveil.privacy.units import Trip
 from wayveil.released.datasheet_page import datasheet_page
-from wayveil.releases.release import Release
-from wayveil.releases.store import load_datasheet
+from wayveil.releases.release import Release, load_datasheet
 from wayveil.run import make_release as release
 from wayveil.synthesis.model import STATE
 from wayveil.taps.read import read_taps

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from wayveil.trips.pacing import PACE, pace_points
-from wayveil.trips.tracks import Tracks
+from wayveil.trips.tracks import PACE, Tracks, pace_points
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import METRES_PER_DEGREE, Grid, Layout
 

@@ -6,13 +6,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from wayveil.errors import InputError, ParameterError, UnknownStopError
 from wayveil.trips.history import Stability
-from wayveil.trips.sequences import read_sequences, write_sequences
-from wayveil.trips.trips import Trips
+from wayveil.trips.sequences import read_sequences
 from wayveil.world.world import World
 
 DIGITS = World.of_symbols(["1", "2", "3"])
@@ -53,21 +50,6 @@ def test_files_inside_a_zip_or_gzip_are_read(tmp_path):
 def test_a_header_of_any_kind_can_be_skipped(tmp_path):
     path = written(tmp_path, "my trips\nof today\n1 2\n")
     assert read_sequences(path, DIGITS, header_lines=2).to_lists() == [[0, 1]]
-
-
-@given(
-    lists=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=6), min_size=1, max_size=8),
-    format=st.sampled_from(["spmf", "comma", "space"]),
-)
-def test_sequences_survive_being_written_and_read(lists, format, tmp_path_factory):
-    path = tmp_path_factory.mktemp("round") / "trips.txt"
-    write_sequences(Trips.of_lists(lists, DIGITS), path, format=format)
-    assert read_sequences(path, DIGITS, format=format).to_lists() == lists
-
-
-def test_a_trip_without_visits_leaves_no_line(tmp_path):
-    write_sequences(Trips.of_lists([[0], [], [1, 2]], DIGITS), tmp_path / "t.txt", format="space")
-    assert (tmp_path / "t.txt").read_text() == "1\n2 3\n"
 
 
 @pytest.mark.parametrize(
@@ -155,11 +137,6 @@ def test_formats_and_ids_that_cannot_be_are_refused(tmp_path):
     path = written(tmp_path, "1\n")
     with pytest.raises(ParameterError, match="sequence formats are"):
         read_sequences(path, DIGITS, format="excel")
-    with pytest.raises(ParameterError, match="written as spmf"):
-        write_sequences(Trips.of_lists([[0]], DIGITS), path, format="msnbc")
-    for names, format in ((["Acton Town"], "space"), (["a,b"], "comma"), (["-1"], "spmf")):
-        with pytest.raises(ParameterError, match="cannot be written"):
-            write_sequences(Trips.of_lists([[0]], World.of_symbols(names)), path, format=format)
 
 
 @pytest.mark.data

@@ -17,7 +17,6 @@ from wayveil.synthesis.public_knowledge import empty, floor
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError, RangeCounts
 from wayveil.utility.edges import EdgeFigures
-from wayveil.utility.feasibility import Feasibility, ReplayFitness
 from wayveil.utility.gps_figures import GpsFigures, circles
 from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError
 from wayveil.utility.origin_destination import OriginDestinationDistance
@@ -31,6 +30,7 @@ from wayveil.utility.stop_figures import (
     kendall_tau_b,
     ndcg_loss,
 )
+from wayveil.utility.suite import Feasibility, ReplayFitness
 from wayveil.world.geo import haversine, project
 from wayveil.world.timebins import TimeBins
 

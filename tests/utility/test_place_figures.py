@@ -18,7 +18,6 @@ from utility_worlds import ABCD, square_city, values, walks
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import RangeCounts
-from wayveil.utility.feasibility import Feasibility
 from wayveil.utility.gps_figures import COARSE, GpsFigures, circles, extents, trips_through
 from wayveil.utility.operations import Operations, route_flows
 from wayveil.utility.origin_destination import (
@@ -29,7 +28,7 @@ from wayveil.utility.origin_destination import (
     sample_pairs,
 )
 from wayveil.utility.stop_figures import LengthsByHour, jensen_shannon, ndcg_loss
-from wayveil.utility.suite import CountQueries, questions
+from wayveil.utility.suite import CountQueries, Feasibility, questions
 from wayveil.world.geo import haversine
 
 CITY = square_city()

@@ -14,10 +14,10 @@ from wayveil.errors import ParameterError
 from wayveil.trips import windows
 from wayveil.trips.trips import Trips
 from wayveil.trips.windows import gram_counts, window_starts
-from wayveil.utility.feasibility import ReplayFitness
 from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError, window_workload
 from wayveil.utility.patterns import FrequentPatterns, supports, top_contiguous_patterns
 from wayveil.utility.prefixspan import WindowTrie, top_gapped_patterns
+from wayveil.utility.suite import ReplayFitness
 from wayveil.world.successors import SparseSuccessors
 from wayveil.world.world import World
 

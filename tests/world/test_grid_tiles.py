@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wayveil.counting.blocks import CountBlock, walks_of
+from wayveil.counting.counter import CountBlock, walks_of
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_tiles import BEFORE, WAYS, Tiles

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wayveil.counting.blocks import CountBlock, walks_of
+from wayveil.counting.counter import CountBlock, walks_of
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid, Layout
 from wayveil.world.grid_moves import STRAIGHT_BACK, TURN_CELLS, TURNS, find_turns

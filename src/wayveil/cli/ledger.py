@@ -179,7 +179,7 @@ def verify(
     """
     from wayveil.releases.key_changes import read_heads
     from wayveil.releases.priors import problem_of
-    from wayveil.releases.store import load_datasheet
+    from wayveil.releases.release import load_datasheet
 
     opened, folders = existing_ledger(ledger), release or []
     priors = [load_datasheet(folder)["ledger"] for folder in folders]

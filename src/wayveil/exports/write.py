@@ -4,34 +4,105 @@ Everything is computed from the private trips and the datasheet, so it is post-p
 are whole and non-negative, and the formats of one release add up to the same trips.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.answers.spreadsheets import write_csv
 from wayveil.answers.trip_periods import is_dated, put_on_date
 from wayveil.errors import ParameterError
-from wayveil.exports.flowmap import write_flowmap
 from wayveil.exports.flows import write_edge_flows, write_stop_flows
 from wayveil.exports.geoparquet import write_geoparquet
 from wayveil.exports.gtfs_ride import write_gtfs_ride
 from wayveil.exports.matsim import write_matsim
 from wayveil.exports.menu import MENU
-from wayveil.exports.od import write_od, write_od_month
+from wayveil.exports.od import od_table, write_od, write_od_month
 from wayveil.exports.omx import write_omx
-from wayveil.exports.parts import judge_format
+from wayveil.exports.parts import judge_format, moment, network_of_trips, texts
 from wayveil.exports.registry import write_registry
 from wayveil.exports.statements import write_ccpa, write_dpia
 from wayveil.exports.station_activities import HOURS, write_station_activities
 from wayveil.exports.tides import write_tides
-from wayveil.exports.trajectories import write_trajectories
-from wayveil.exports.trie import write_trie
 from wayveil.released.datasheet_making import restate
+from wayveil.synthesis.model import Nests
+from wayveil.trips.tracks import Tracks
+from wayveil.world.grid import Grid
 from wayveil.world.gtfs.service import parse_date
+from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
+
+
+def flowmap(release: JudgedRelease) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Locations (id, name, lat, lon) and flows (origin, dest, count)."""
+    world = network_of_trips(release.trips)
+    places = pl.DataFrame(
+        {"id": texts(world.ids), "name": texts(world.names), "lat": world.lat, "lon": world.lon}
+    )
+    flows = od_table(release).select(origin="origin_stop_id", dest="destination_stop_id", count="trips")
+    return places, flows
+
+
+def write_flowmap(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
+    """Two files beside each other."""
+    files = [out.with_name(f"{out.stem}-locations.csv"), out.with_name(f"{out.stem}-flows.csv")]
+    for table, file in zip(flowmap(release), files, strict=True):
+        write_csv(table, file)
+    return files
+
+
+def write_trie(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
+    """One JSON file: `n` and the `root`."""
+    if not isinstance(release.model, Nests):
+        raise ParameterError(
+            "this release was not made from n-grams, so it has no trie; `mobitrie` makes one"
+        )
+    root = release.model.nested()
+    out.write_text(json.dumps({"n": _depth(root) - 1, "root": root}, ensure_ascii=False), encoding="utf-8")
+    return [out]
+
+
+def _depth(node: dict[str, Any]) -> int:
+    return 1 + max((_depth(child) for child in node["children"]), default=0)
+
+
+def trajectories(release: JudgedRelease, seed: int | None = None) -> pl.DataFrame:
+    """uid, tid, datetime, lat, lng, and how the place was chosen.
+
+    Every trip has a uid of its own: nothing links released trips. On a grid points are drawn in cells, and on the
+    straight way from one to the next, about as often as vehicles are seen (`placed` says so): where in a cell a point
+    lies says nothing. Elsewhere it is the place of the stop.
+    """
+    trips = release.trips
+    if not isinstance(trips.world, Network):
+        raise ParameterError("trajectories need coordinates; this release is over a plain list")
+    grid = isinstance(trips.world, Grid)
+    points, paced = Tracks.drive(trips, seed) if grid else (Tracks.centres(trips), None)
+    trip = np.repeat(np.arange(1, len(trips) + 1), np.diff(points.offsets))
+    time, placed = trips.time, np.full(len(trip), "at its stop")
+    if paced is not None:
+        time = None if time is None else paced.between(time).astype(np.int64)
+        placed = np.where(paced.share > 0, "on the way to the next cell", "drawn in its cell")
+    return pl.DataFrame({"uid": trip, "tid": trip}).with_columns(
+        datetime=pl.lit(None, pl.Datetime("us")) if time is None else moment(time),
+        lat=pl.Series(np.round(points.lat, 6)),
+        lng=pl.Series(np.round(points.lon, 6)),
+        placed=pl.Series(placed),
+    )
+
+
+def write_trajectories(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
+    """One csv."""
+    write_csv(trajectories(release), out)
+    return [out]
+
 
 Writer = Callable[[JudgedRelease, Path, TimeBins], list[Path]]
 FORMATS: Final[dict[str, Writer]] = {

@@ -24,11 +24,10 @@ from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gradients import CLIP, Part, clipped_sum
 from wayveil.privacy.noise import bernoulli, discrete_gaussian, discrete_laplace
 from wayveil.privacy.privtree import COST, Leaves, decay, depth_of, partition
-from wayveil.privacy.quantiles import quantile_utilities, utility_contribution
 from wayveil.privacy.questions import NoisyCounts, Question, SparseCounts
 from wayveil.privacy.repeat import Candidate, Score, Stopping, repeat_until
 from wayveil.privacy.rounded import rounded_gaussian
-from wayveil.privacy.selection import permute_and_flip
+from wayveil.privacy.selection import permute_and_flip, quantile_utilities, utility_contribution
 from wayveil.privacy.survivors import most_survivors, survivors
 from wayveil.privacy.training import Examples, Trainings, check_trainable
 from wayveil.privacy.units import Unit

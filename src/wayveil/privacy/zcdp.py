@@ -9,15 +9,15 @@ strongest. So the best alpha is searched in floats, where an error costs a littl
 statement at that alpha is then evaluated with 60 digits, and 15 of them are kept, rounded to the safe side.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
-from math import exp, inf, isqrt, log, log1p, nextafter
+from math import exp, isqrt, log, log1p
 
 import scipy
 
 from wayveil.errors import ParameterError, plain
-from wayveil.privacy.budget import Rational, Spend, exact, total_price
+from wayveil.privacy.budget import Rational, exact
 
 _EXACT = Context(prec=60)
 _UP = Context(prec=15, rounding=ROUND_CEILING)
@@ -56,29 +56,6 @@ def pure_epsilon(rho: Fraction) -> Fraction:
     if epsilon == 0:
         raise ParameterError(f"rho {plain(rho)} is too little to choose anything")
     return epsilon
-
-
-def pld_epsilon(spends: Sequence[Spend], currency: str, delta: Rational) -> float:
-    """An epsilon for which all spends together are (epsilon, delta)-differentially private; for reports.
-
-    In epsilon: privacy loss distributions, each spend standing for the worst mechanism of its price, so that
-    noisy counts, selections and searches are all covered. In rho: the prices are added and converted once;
-    the discrete Gaussian of a vector has no proven tighter loss. Prices must have been fixed before the first
-    answer: if one followed from earlier answers, only the plain sum holds, which is what the budget counts.
-    """
-    if currency not in ("epsilon", "rho"):
-        raise ParameterError(f"spends are counted in epsilon or rho, not in {currency!r}")
-    if not spends:
-        return 0.0
-    if currency == "rho":
-        return nextafter(float(epsilon_of(total_price(spends), delta)), inf)
-    from wayveil.privacy.ledger.composition import Cost, compose  # only reports need the accountants
-
-    # A group of disjoint parts is one mechanism at its dearest price.
-    groups = dict.fromkeys(spend.group for spend in spends if spend.group is not None)
-    prices = [spend.price for spend in spends if spend.group is None]
-    prices += [total_price([spend for spend in spends if spend.group == group]) for group in groups]
-    return compose([Cost(price) for price in prices], delta).epsilon
 
 
 def _chance(delta: Rational) -> Fraction:

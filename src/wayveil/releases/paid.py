@@ -49,8 +49,7 @@ from wayveil.released.verification import (
 )
 from wayveil.releases.hold import Price
 from wayveil.releases.order import Order
-from wayveil.releases.release import Release
-from wayveil.releases.store import DATASHEET, load_datasheet, load_saved_model, world_of_release
+from wayveil.releases.release import DATASHEET, Release, load_datasheet, load_saved_model, world_of_release
 from wayveil.releases.tap_orders import ANY_MOVE
 from wayveil.synthesis.drawing import Wanted, draw
 from wayveil.synthesis.model import Model

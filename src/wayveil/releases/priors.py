@@ -17,8 +17,7 @@ from wayveil.privacy.ledger.conversion import Terms
 from wayveil.privacy.units import Unit
 from wayveil.released.released_trips import PRIOR, Datasheet, ReleasedTrips
 from wayveil.released.verification import ANY_KEY, MANIFEST, hash_file, verify_release
-from wayveil.releases.release import Release
-from wayveil.releases.store import holds_world, load_datasheet
+from wayveil.releases.release import Release, holds_world, load_datasheet
 from wayveil.synthesis.model import Model
 from wayveil.taps.boardings import Boardings
 from wayveil.world.world import World

@@ -2,16 +2,15 @@
 
 import glob
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os.path import commonpath
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
-from wayveil.disclosures import EMPTY, LAYOUT
+from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.sources.bad_rows import apply_rules
 from wayveil.sources.canonical import canonical
@@ -175,16 +174,3 @@ def _is_table(path: Path, folder: Path) -> bool:
 def _natural(path: Path) -> list[tuple[bool, int, str]]:
     parts = re.split(r"(\d+)", str(path))
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
-
-
-def row_place(heights: Mapping[Place, int], row: int) -> tuple[Place, int]:
-    """Return the file of a row of the whole table (from 1), and the row in it (from 1)."""
-    ends = np.cumsum(list(heights.values()))
-    part = min(int(np.searchsorted(ends, row - 1, side="right")), len(ends) - 1)
-    return list(heights)[part], row - int(ends[part]) + list(heights.values())[part]
-
-
-def require_rows(table: pl.DataFrame, name: Place) -> None:
-    """Refuse a table without rows."""
-    if table.height == 0:
-        raise InputError("has a header but no rows", file=name, tells=EMPTY)

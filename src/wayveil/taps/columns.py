@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError, ParameterError
-from wayveil.sources.column_names import candidates, guess_columns, in_our_words
+from wayveil.sources.column_names import in_our_words
 
 # What a row may carry; each is the name of a column in the file, or None.
 COLUMNS = (
@@ -28,8 +28,6 @@ COLUMNS = (
     *("seats", "rider_id", "tap_id", "action", "filled", "opt_out"),
 )
 EARLIER_RIDERS = "card_id"  # as files of our own called riders
-# A file of boardings is told by these.
-TELLING = ("event_time", "stop_id", "rider_id", "route_id", "lat", "lon")
 
 
 class ColumnMap(BaseModel):
@@ -182,22 +180,6 @@ def column_map(
     if str(given) in PRESETS:
         return PRESETS[str(given)].within(header)
     return _from_toml(Path(given))
-
-
-def guess_layout(header: Sequence[str], columns: Mapping[str, str] | None = None) -> ColumnMap | None:
-    """The layout of a table of taps, by its columns or by what they are often called; None where none can be told.
-
-    `columns` maps ours to theirs, where somebody has said them.
-    """
-    known = None if columns else known_layout(header)
-    if known is not None and (known.rider_id is not None or not candidates(header, "rider_id")):
-        return known
-    named = {} if known is None else known.columns()
-    if "service_date" in named:
-        return known  # a clock beside a date is more than names can say
-    named = {**guess_columns(header, TELLING), **(columns or {}), **named}
-    located = "stop_id" in named or {"lat", "lon"} <= set(named)
-    return ColumnMap(**named) if "event_time" in named and located else None
 
 
 def known_layout(header: Sequence[str]) -> ColumnMap | None:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError
-from wayveil.files import whole_file
 from wayveil.progress import step
 from wayveil.sources.categories import distinct_values
 from wayveil.trips.findings import Findings
@@ -80,24 +79,6 @@ def read_sequences(
     starts = np.concatenate([[0], np.flatnonzero(row[1:] != row[:-1]) + 1, [len(row)]])
     trips = assemble(location, starts, world, reading_history(on_unknown, repeats))
     return trips.merged() if repeats == "merge" else trips
-
-
-def write_sequences(
-    trips: Trips, path: str | Path, *, format: Literal["spmf", "comma", "space"] = "spmf"
-) -> None:
-    """Write one trip per line, the whole file or nothing; a trip without visits leaves no line."""
-    path = Path(path)
-    if format not in ("spmf", "comma", "space"):
-        raise ParameterError(f"sequences are written as spmf, comma or space, not {format!r}")
-    between, last = {"spmf": (" -1 ", " -1 -2"), "comma": (",", ""), "space": (" ", "")}[format]
-    _check_writable(trips.world, format)
-    ids = pl.Series(trips.world.ids.tolist(), dtype=pl.String)
-    with step(f"Writing {path.name}"), whole_file(path) as draft, draft.open("wb") as file:
-        for start in range(0, len(trips), 100_000):
-            part = trips.take(np.arange(start, min(start + 100_000, len(trips))))
-            table = pl.DataFrame({"trip": part.trip_of_visit(), "stop": ids.gather(part.location)})
-            line = table.group_by("trip", maintain_order=True).agg(pl.col("stop").str.join(between))["stop"]
-            file.write("".join(f"{text}{last}\n" for text in line.to_list()).encode())
 
 
 def read_content(path: Path) -> bytes:
@@ -203,16 +184,3 @@ def _spmf_items(table: pl.DataFrame, findings: Findings) -> pl.DataFrame:
         lambda row: "has two items without -1 between them; a trip visits one location at a time",
     )
     return table.filter("item")
-
-
-def _check_writable(world: World, format: str) -> None:
-    """Refuse ids that would not survive being written in a format."""
-    ids = pl.Series(world.ids.tolist(), dtype=pl.String)
-    broken = ids.str.contains(r",|^\s|\s$|\n") if format == "comma" else ids.str.contains(r"\s")
-    if format == "spmf":
-        broken = broken | ids.is_in(["-1", "-2"])
-    if (broken | (ids == "")).any():
-        culprit = ids.filter(broken | (ids == ""))[0]
-        raise ParameterError(
-            f"location {culprit!r} cannot be written as a {format} sequence; write visits instead"
-        )

@@ -4,6 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numba import njit
+
+from wayveil.arrays import Floats, Int32s, Ints
 from wayveil.progress import track
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import (
@@ -13,9 +17,8 @@ from wayveil.utility.count_queries import (
     RangeCounts,
     TimedCountQueryError,
 )
-from wayveil.utility.edges import EdgeFigures
-from wayveil.utility.feasibility import Feasibility, ReplayFitness
-from wayveil.utility.figures import Figures
+from wayveil.utility.edges import EdgeFigures, EdgeFlows, edge_flows, place_of
+from wayveil.utility.figures import Figures, Measure, check_comparable, check_not_empty
 from wayveil.utility.gps_figures import GpsFigures
 from wayveil.utility.ngram_figures import NgramFigures, SubsequenceError
 from wayveil.utility.operations import Operations
@@ -25,6 +28,122 @@ from wayveil.utility.stop_figures import LengthDivergence, LengthsByHour, StopFi
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.timebins import TimeBins
+from wayveil.world.trees import travel_seconds
+
+_ROWS_AT_ONCE = 256
+
+
+def legal_share(flows: EdgeFlows, trips: Trips) -> float:
+    """Share of moves (two visits in a row of one trip) that the public world has; not a number without moves."""
+    legal = trips.world.successors.contains(flows.source, flows.target)
+    return float(flows.count[legal].sum() / flows.count.sum()) if len(flows.count) else float("nan")
+
+
+def too_fast_share(flows: EdgeFlows, trips: Trips, network: Network) -> float:
+    """Share of moves that take less time than the fastest way on the network between their stops.
+
+    Where there is no way at all, any time is too short. Trips without times have no share.
+    """
+    if trips.time is None or len(flows.count) == 0:
+        return float("nan")
+    fastest = fastest_seconds(flows, network)
+    fast = _count_fast(trips.location, trips.offsets, trips.time, flows.first, flows.target, fastest)
+    return float(fast / flows.count.sum())
+
+
+def fastest_seconds(flows: EdgeFlows, network: Network) -> Floats:
+    """Least travel time of every pair of stops that has a flow; infinite where there is no way."""
+    seconds = np.empty(len(flows.count))
+    sources, first = np.unique(flows.source, return_index=True)
+    bounds = np.append(first, len(seconds))
+    for low in range(0, len(sources), _ROWS_AT_ONCE):
+        some = sources[low : low + _ROWS_AT_ONCE]
+        here = slice(bounds[low], bounds[low + len(some)])
+        rows = travel_seconds(network, some)
+        seconds[here] = rows[np.searchsorted(some, flows.source[here]), flows.target[here]]
+    return seconds
+
+
+@njit(cache=True)
+def _count_fast(
+    location: Int32s, offsets: Ints, time: Ints, first: Ints, target: Int32s, fastest: Floats
+) -> int:
+    """Moves below the time of their pair; every move has one."""
+    count = 0
+    for trip in range(len(offsets) - 1):
+        for visit in range(offsets[trip] + 1, offsets[trip + 1]):
+            pair = place_of(first, target, location[visit - 1], location[visit])
+            if time[visit] - time[visit - 1] < fastest[pair]:
+                count += 1
+    return count
+
+
+class Feasibility(Figures):
+    """Share of released moves that exist, and share of timed ones that are faster than the network.
+
+    Nothing here is compared with the raw trips: a release without moves has no share. Scheduled seconds are
+    medians, so that real trips are sometimes a little faster; read the second figure beside the ceiling.
+    """
+
+    title = "Feasibility"
+
+    def __init__(self, raw: Trips) -> None:
+        check_not_empty(raw)
+        self.raw = raw
+        self.network = raw.world if isinstance(raw.world, Network) else None
+        self.timed = raw.time is not None and self.network is not None
+
+    def measure(self, private: Trips) -> list[Measure]:
+        check_comparable(self.raw, private)
+        flows = edge_flows(private)
+        share = legal_share(flows, private)
+        measures = [Measure("feasible_moves", "share of moves that the world has", share, "higher")]
+        if self.timed and self.network is not None:
+            fast = too_fast_share(flows, private, self.network)
+            measures.append(Measure("too_fast", "share of timed moves faster than the network", fast))
+        return measures
+
+
+def replayed(trips: Trips, model: EdgeFlows) -> Floats:
+    """Share of the moves that the model allows, for every trip that moves."""
+    known = _known_moves(trips.location, trips.offsets, model.first, model.target)
+    moving = trips.lengths > 1
+    return np.asarray(known[moving] / (trips.lengths[moving] - 1))
+
+
+@njit(cache=True)
+def _known_moves(location: Int32s, offsets: Ints, first: Ints, target: Int32s) -> Ints:
+    known = np.zeros(len(offsets) - 1, np.int64)
+    for trip in range(len(known)):
+        for visit in range(offsets[trip] + 1, offsets[trip + 1]):
+            if place_of(first, target, location[visit - 1], location[visit]) >= 0:
+                known[trip] += 1
+    return known
+
+
+class ReplayFitness(Figures):
+    """Replay of the raw trips on the moves (pairs of stops in a row) that the release knows.
+
+    Trips with fewer than two stops make no move and are left out. Anything that walks every legal edge replays
+    everything, so this is read beside the floor.
+    """
+
+    title = "Replay fitness"
+
+    def __init__(self, raw: Trips) -> None:
+        check_not_empty(raw)
+        self.raw = raw
+
+    def measure(self, private: Trips) -> list[Measure]:
+        check_comparable(self.raw, private)
+        share = replayed(self.raw, edge_flows(private))
+        mean = float(share.mean()) if len(share) else 1.0
+        whole = float((share == 1).mean()) if len(share) else 1.0
+        return [
+            Measure("fitness/moves", "share of a trip's moves that can be replayed", mean, "higher"),
+            Measure("fitness/trips", "share of trips replayed from end to end", whole, "higher"),
+        ]
+
 
 Suite = Literal["core", "full"]
 

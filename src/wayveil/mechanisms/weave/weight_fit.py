@@ -34,8 +34,7 @@ from wayveil.mechanisms.weave.shared_ways import (
     look_up_cells,
     minimise,
 )
-from wayveil.world.block_weights import count_parts, measure_norms
-from wayveil.world.walk_blocks import Block, Walks
+from wayveil.world.walk_blocks import Block, Walks, count_parts, measure_norms
 
 # Threads that share the trips of a support, at most: changes how sums are rounded, and nothing else.
 MOST_WORKERS = 8
