@@ -1,39 +1,44 @@
-"""Do intervals hold as they are printed: over all rows, in the top 20 and 50 by the number shown, and at the maximum?
+"""Do intervals hold as they are printed, and are verdicts right: over all rows, at the top of lists, at the maximum?
 
-    python -m bench.printed WORLD [RELEASES] [UNIT]
+    python -m bench.printed WORLD [MECHANISM] [UNIT] [RELEASES]
 
-One release after another of one world, by the default mechanism at epsilon 1, asked through the same door as users ask.
-Every release adds rows to docs/figures/printed.json, so that a run may be stopped.
-No constant was set on these worlds; riders of these kinds in other towns were looked at when `EVEN_CAUTION` and
-`LEAST_TOGETHER` were set.
+One piece a call: some releases of one world (see `printed_worlds`) by one mechanism at epsilon 1 for one unit, asked
+through the same door as users ask. Every release is added to docs/figures/printed.json, so that a run may be stopped
+and pieces may run at any time; `python -m bench.printed_page` shows all of them.
 """
 
+import fcntl
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from bench.coverage import town
 from bench.printed_page import STORE
-from bench.worlds import WORLDS, tube
+from bench.printed_worlds import TRIPS_OF_RIDER, judged_world
 from wayveil.accuracy.accuracy import Accuracy
+from wayveil.accuracy.distances import distance
 from wayveil.errors import WayveilError
 from wayveil.mechanisms.registry import mechanism
-from wayveil.privacy.units import Rider, Trip
+from wayveil.privacy.units import Event, Rider, Trip, Unit
 from wayveil.releases.release import Release
 from wayveil.run import make_release
-from wayveil.simulate.city import draw_departures, simulate_city
-from wayveil.simulate.habit import simulate_habit
-from wayveil.synthesis.model import Model
+from wayveil.synthesis.estimates import Visits
+from wayveil.synthesis.model import Model, OfTaps
+from wayveil.synthesis.public_knowledge import floor
+from wayveil.synthesis.tallies import KINDS, VISIT_KINDS, Tally, tally
+from wayveil.trips.history import AS_READ
 from wayveil.trips.trips import Trips
 from wayveil.world.network import Network
-from wayveil.world.paths import along_paths, shortest_paths
+from wayveil.world.timebins import TimeBins
 
-TRIPS_OF_RIDER = 5
-KEYS = {"answer", "low", "high", "best_rank", "worst_rank", "seats", "per_seat"}
+NUMBERS = {"answer", "low", "high", "best_rank", "worst_rank", "seats", "per_seat"}
+PARTS = {"all": slice(None), "top20": slice(0, 20), "top50": slice(0, 50), "max": slice(0, 1)}
+# Rows of lists that have no end.
+MOST = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,62 +54,28 @@ class Raw(Model):
         return pl.DataFrame()
 
 
-def commuters(network: Network, count: int, seed: int) -> Trips:
-    """People who live anywhere, work in one of a few centres, and go there and back, or out in the evening."""
-    rng = np.random.default_rng(seed)
-    size = network.size
-    homes = rng.gamma(0.6, 1.0, size) + 0.02
-    centres = rng.choice(size, max(3, size // 40), replace=False)
-    away = np.hypot(network.lat[:, None] - network.lat[centres], network.lon[:, None] - network.lon[centres])
-    draw = rng.exponential(1.0, len(centres)) * np.exp(-away / away.mean())
-    home = rng.choice(size, 2 * count, p=homes / homes.sum())
-    work = centres[
-        (draw[home].cumsum(axis=1) / draw[home].sum(axis=1, keepdims=True) < rng.random((2 * count, 1))).sum(
-            axis=1
-        )
-    ]
-    other = rng.choice(size, 2 * count, p=homes[::-1] / homes.sum())
-    kind = rng.random(2 * count)
-    one = np.where(kind < 0.4, home, np.where(kind < 0.8, work, home))
-    two = np.where(kind < 0.4, work, np.where(kind < 0.8, home, other))
-    paths = shortest_paths(network, one, two, "seconds")
-    trips = Trips(paths.location, paths.offsets, network).take(
-        np.flatnonzero(paths.reachable & (one != two))[:count]
-    )
-    riding = along_paths(network, trips.location, trips.offsets, network.seconds)
-    start = draw_departures(rng, len(trips))
-    time = np.repeat(start, np.diff(trips.offsets)) + riding.astype(np.int64)
-    return Trips(trips.location, trips.offsets, network, time)
-
-
-JUDGED: dict[str, Callable[[], Trips]] = {
-    "default-10k": lambda: simulate_city(town(500, 501), 10_000, seed=501).trips,
-    "default-50k": lambda: simulate_city(town(500, 502), 50_000, seed=502).trips,
-    "habit-10k": lambda: simulate_habit(town(500, 503), 10_000, seed=503),
-    "habit-50k": lambda: simulate_habit(town(500, 504), 50_000, seed=504),
-    "commuters-10k": lambda: commuters(town(500, 505), 10_000, 505),
-    "commuters-50k": lambda: commuters(town(500, 506), 50_000, 506),
-    "study-50k": lambda: simulate_city(town(500, 507), 50_000, seed=507, hotspots=8).trips,
-    "tube": lambda: tube(20_000),
-    "oyster": WORLDS["oyster"],
-    "buenos-aires": WORLDS["buenos-aires"],
-}
-
-
-def asked_of(world: Network) -> dict[str, tuple[str, dict]]:
-    """The sixteen kinds of question; districts and zones are squares of a map, nine and sixteen of them."""
+def asked_of(raw: Trips, *, taps: bool) -> dict[str, tuple[str, dict]]:
+    """The kinds of question; districts and zones are squares of a map, nine and sixteen of them."""
+    if taps:
+        return {name: (name, {}) for name in ("total", "stops", "hours", "stop-hours")}
     kinds: dict[str, tuple[str, dict]] = {
-        name: (name, {})
-        for name in (
-            *("boardings", "alightings", "stops", "hours", "lengths", "total", "journeys"),
-            *("through", "routes", "line-load", "transfers", "durations", "distances"),
-        )
+        name: (name, {}) for name in ("boardings", "alightings", "stops", "lengths", "total", "journeys")
     }
-    kinds |= {"triples": ("triples", {"top": 100_000}), "boardings by hour": ("boardings", {"by": "hour"})}
+    kinds["triples"] = ("triples", {})
+    if raw.time is not None:
+        kinds |= {name: (name, {}) for name in ("hours", "stop-hours")}
+        kinds |= {f"{name} by hour": (name, {"by": "hour"}) for name in ("boardings", "journeys")}
+    world = raw.world
     if isinstance(world, Network):
-        kinds["districts"] = ("districts", {"districts": squares(world, 3)})
-        kinds["zones"] = ("districts", {"districts": squares(world, 4)})
+        kinds["through"] = ("through", {})
+        kinds |= {name: ("districts", {"districts": squares(world, n)}) for name, n in SQUARES.items()}
+    if isinstance(world, Network) and len(world.route_ids):
+        lines = ("routes", "line-load", "transfers", "durations", "distances")
+        kinds |= {name: (name, {}) for name in lines}
     return kinds
+
+
+SQUARES = {"districts": 3, "zones": 4}
 
 
 def squares(world: Network, side: int) -> dict[str, list[str]]:
@@ -115,71 +86,111 @@ def squares(world: Network, side: int) -> dict[str, list[str]]:
     return {"stop_id": world.ids.tolist(), "district": [f"{a}-{b}" for a, b in zip(*place, strict=True)]}
 
 
-def measure(made: Release, raw: Trips, question: str, options: dict) -> dict | None:
+def measure(made: Release, raw: Trips, question: str, options: dict) -> dict:
     """One question to a release as it is printed, beside the raw answer."""
     silent = replace(made, trips=raw, model=Raw(raw), known_accuracy=Accuracy({}, (), None))
     try:
-        shown = made.ask(question, **{"top": 100_000, **options}).table
-        truth = silent.ask(question, anyway=True, **{"top": 100_000, **options}).table
+        shown = made.ask(question, top=MOST, **options).table
     except WayveilError as error:
-        return {"refused": str(error)[:120]}
-    keys = [
-        name
-        for name in shown.columns
-        if name not in KEYS and not (question == "line-load" and name in ("from", "to"))
-    ]
-    both = shown.join(truth.select(*keys, true="answer"), on=keys, how="left", maintain_order="left")
+        return {"refused": 1, "why": str(error)[:90]}
+    truth = silent.ask(question, anyway=True, top=MOST, **options).table
+    ways = ("from", "to") if question == "line-load" else ()
+    keys = [name for name in shown.columns if name not in (*NUMBERS, *ways)]
+    true = truth.select(*keys, true="answer")
+    both = shown.join(true, on=keys, how="left", maintain_order="left") if keys else shown.hstack(true)
     both = both.with_columns(pl.col("true").fill_null(0)).sort("answer", descending=True, maintain_order=True)
-    if question == "triples":
-        both = both.head(500)
+    both = both.head(500) if question == "triples" else both
     value, low, high, true = (
         both[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("answer", "low", "high", "true")
     )
-    known = ~np.isnan(low)
-    inside = (low <= true) & (true <= high)
-    top = slice(0, 50)
+    known, inside = ~np.isnan(low), (low <= true) & (true <= high)
     useful = known & (high - low < 0.3 * np.maximum(value, 1e-9))
-    return {
-        "rows": len(value),
-        "known": int(known.sum()),
-        **{
-            name: [int(inside[part][known[part]].sum()), int(known[part].sum())]
-            for name, part in (
-                ("all", slice(None)),
-                ("top20", slice(0, 20)),
-                ("top50", top),
-                ("max", slice(0, 1)),
-            )
-        },
-        "useful": [int(useful[top].sum()), len(value[top])],
-        "off": float(np.abs(value - true)[top].sum() / max(true[top].sum(), 1e-9)),
+    held = {
+        name: [int(inside[part][known[part]].sum()), int(known[part].sum())] for name, part in PARTS.items()
     }
+    # Fewer than half of the 50 largest without an interval: of this kind there are some.
+    told = int(known[:50].sum() * 2 >= min(len(known), 50))
+    return {**held, "useful": [int(useful[:50].sum()), min(len(value), 50)], "told": told}
 
 
-def run(world: str, releases: int, unit: str) -> None:
-    """Make releases of one world, and keep what was measured of each."""
-    raw = JUDGED[world]()
-    raw = Trips(raw.location, raw.offsets, raw.world, raw.time)
-    if unit == "rider":
-        raw = replace(raw, rider=np.arange(len(raw)) // TRIPS_OF_RIDER)
-    whose = Rider(max_trips=TRIPS_OF_RIDER) if unit == "rider" else Trip()
-    for _ in range(releases):
-        made = make_release(raw, mechanism("weave")(), epsilon=1, unit=whose)
-        rows = [
-            {"world": world, "unit": unit, "question": name, **found}
-            for name, (question, options) in asked_of(raw.world).items()
-            if (found := measure(made, raw, question, options)) is not None
+def judge_verdicts(made: Release, raw: Trips) -> Iterator[dict]:
+    """Every verdict of a release: whether it says that the release is better, whether it is, and said by true error."""
+    bins = None if raw.time is None else TimeBins.hour_of_day()
+    public = floor(raw.world, min(len(raw), 20_000), 1, bins=bins)
+    for verdict in made.accuracy.verdicts:
+        kind = verdict.kind
+        true, told = tally(kind, raw), tally(kind, public)
+        shown = tally(kind, made.trips)
+        keys = next((keys for keys, name in VISIT_KINDS.items() if name == kind), None)
+        if isinstance(made.model, OfTaps) and keys is not None:
+            found = made.estimate(Visits(keys))
+            assert found is not None
+            shown = Tally(np.arange(len(found.values)), np.maximum(found.values, 0))
+        size = max(float(true.values.sum()), 1.0)
+        told = Tally(told.cells, told.values * size / max(float(told.values.sum()), 1.0))
+        off, floor_off = distance(true, shown), distance(true, told) if KINDS[kind].public else size
+        yield {
+            "kind": kind,
+            "better": int(off < min(floor_off, size)),
+            "said": int(verdict.says_more),
+            "ratios": [round(verdict.error * size / max(off, 1e-9), 2)] if verdict.sure else [],
+        }
+
+
+def add_to_store(part: str, rows: list[dict]) -> None:
+    """Add what was measured to the sums of its cells; several runs may do so at once."""
+    with Path(__file__).open(encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        store = json.loads(STORE.read_text()) if STORE.exists() else {"numbers": [], "verdicts": []}
+        name = "question" if part == "numbers" else "kind"
+        known = {key_of(row, name): row for row in store[part]}
+        for row in rows:
+            known[key_of(row, name)] = add_rows(known.get(key_of(row, name), {}), row)
+        store[part] = [known[key] for key in sorted(known)]
+        lines = [
+            f'"{each}": [\n' + ",\n".join(map(json.dumps, store[each])) + "\n]" for each in sorted(store)
         ]
-        before = json.loads(STORE.read_text()) if STORE.exists() else []
-        STORE.write_text("[\n" + ",\n".join(json.dumps(row) for row in [*before, *rows]) + "\n]\n")
-        print(
-            world, unit, {row["question"]: row.get("top50", row.get("refused")) for row in rows}, flush=True
-        )
+        STORE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def key_of(row: dict, name: str) -> tuple[str, ...]:
+    """The cell that a row is of."""
+    return row["world"], row["mechanism"], row["unit"], row[name]
+
+
+def add_rows(one: dict, two: dict) -> dict:
+    """Both together: numbers are added, pairs of numbers one by one, lists are joined."""
+    found = {**two, **one}
+    for name in one.keys() & two.keys():
+        mine, theirs = one[name], two[name]
+        if name == "ratios":
+            found[name] = mine + theirs
+        elif isinstance(mine, list):
+            found[name] = [a + b for a, b in zip(mine, theirs, strict=True)]
+        elif isinstance(mine, int):
+            found[name] = mine + theirs
+    return found
+
+
+def run(world: str, name: str, unit: str, releases: int) -> None:
+    """Make releases of one world, and keep what was measured of each."""
+    raw, chosen = judged_world(world), mechanism(name)()
+    taps = issubclass(chosen.makes, OfTaps)
+    rider = raw.rider
+    if unit == "trip" or rider is None or len(np.unique(rider)) == len(raw):
+        rider = np.arange(len(raw)) // (TRIPS_OF_RIDER if unit == "rider" else 1)
+    raw = Trips(raw.location, raw.offsets, raw.world, raw.time, rider, history=AS_READ)
+    whose: Unit = Event() if taps else Rider(max_trips=TRIPS_OF_RIDER) if unit == "rider" else Trip()
+    cell = {"world": world, "mechanism": name, "unit": "tap" if taps else unit, "releases": 1}
+    for _ in range(releases):
+        made = make_release(raw, chosen, epsilon=1, unit=whose)
+        asked = asked_of(raw, taps=taps)
+        rows = [{**cell, "question": name, **measure(made, raw, *each)} for name, each in asked.items()]
+        add_to_store("numbers", rows)
+        add_to_store("verdicts", [{**cell, **each} for each in judge_verdicts(made, raw)])
+        print(*cell.values(), {row["question"]: row.get("top50", row.get("why")) for row in rows}, flush=True)
 
 
 if __name__ == "__main__":
-    run(
-        sys.argv[1],
-        int(sys.argv[2]) if len(sys.argv) > 2 else 1,
-        sys.argv[3] if len(sys.argv) > 3 else "trip",
-    )
+    place, how, who, many = (sys.argv[1:] + ["", "weave", "trip", "1"][len(sys.argv) - 1 :])[:4]
+    run(place, how, who, int(many))

@@ -12,7 +12,7 @@ from ring_networks import ring_of_stops
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.distances import with_sizes
 from wayveil.accuracy.find_bands import find_even_bands
-from wayveil.accuracy.misfits import OF_WAYS, is_misfit
+from wayveil.accuracy.misfits import OF_WAYS, is_misfit, least_together
 from wayveil.accuracy.sizes import NOISE, PUBLIC, USEFUL, find_sizes
 from wayveil.accuracy.verdicts import give_verdict
 from wayveil.answers.trends import find_trend
@@ -23,6 +23,7 @@ from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.units import Trip
 from wayveil.report.report_page import report_html
 from wayveil.run import make_release
+from wayveil.synthesis.counted import AllCounted
 from wayveil.synthesis.model import ExpectedError
 from wayveil.synthesis.tallies import Tally, tally
 from wayveil.trips.trips import Trips
@@ -35,6 +36,16 @@ SHEET = {
     "guarantee": {"epsilon": "1", "unit": "trip", "bounds": {}, "sentence": "", "holds": True},
     "deployment": {"basic": {"name": "one"}},
 }
+
+
+class CountedLengths:
+    """A model that counted classes of lengths, and nothing else."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def counted(self, kind):
+        return AllCounted(self.values, 1.0, 0.0) if kind == "lengths" else None
 
 
 def known(verdict, again=TRIPS):
@@ -140,7 +151,21 @@ def test_numbers_that_follow_from_whole_trips_have_intervals_even_on_both_sides(
     rng = np.random.default_rng(1)
     true = rng.lognormal(5, 1, 300)
     cells = np.arange(300)
-    bands = find_even_bands(Tally(cells, true), Tally(cells, true * 1.05 + rng.normal(0, 3, 300)))
+    bands = find_even_bands(Tally(cells, true), Tally(cells, true * 1.05 + rng.normal(0, 3, 300)), 0.0)
     shown = true * 0.97 + rng.normal(0, 3, 300)  # as far off as the replica, on the other side
     low, high = bands.ends(shown)
     assert ((low <= true) & (true <= high)).mean() > 0.92
+
+
+def test_what_all_numbers_have_in_common_is_wider_where_few_classes_of_lengths_were_counted():
+    """Rider units buy three classes of lengths: visits were 4 % off together, and 24 of the 50 largest stops held."""
+    few, many = (
+        least_together(CountedLengths(np.array([100.0] * known + [np.nan] * (7 - known)))) for known in (3, 7)
+    )
+    assert few > 0.04
+    assert many < 0.02
+    cells, true = np.arange(300), np.random.default_rng(2).lognormal(6, 1, 300)
+    replica = Tally(cells, true + np.random.default_rng(3).normal(0, 3, 300))  # by luck, nothing in common
+    for least, holds in ((few, True), (many, False)):
+        low, high = find_even_bands(Tally(cells, true), replica, least).ends(true * 1.06)
+        assert bool(((low <= true) & (true <= high)).mean() > 0.95) is holds

@@ -23,8 +23,6 @@ MOST_GROUPS = 30
 EVEN = 25  # pairs of a group whose mean square is taken
 # The same as `CAUTION` for numbers that follow from whole trips: one replica of a model that is smoother than people.
 EVEN_CAUTION = 1.25
-# One replica is one draw of what all numbers have in common: it is never thought to be less than this share.
-LEAST_TOGETHER = 0.015
 LEAST_HALF = 0.5  # in roots of the number: no replica tells less
 FEWEST = 4  # below, nothing is said
 OUTSIDE = 0.025  # on either side of an interval
@@ -62,12 +60,13 @@ def _groups(number: Floats) -> list[slice]:
     return [slice(*pair) for pair in zip(cuts, [*cuts[1:], len(number)], strict=True)]
 
 
-def find_even_bands(truth: Tally, replica: Tally) -> Bands | None:
+def find_even_bands(truth: Tally, replica: Tally, least: float) -> Bands | None:
     """Intervals of numbers that follow from whole trips, even on both sides; None where a replica shows too little.
 
     One replica may have more of everything than the release, or less; the truth may lie on either side of both. So what
     all numbers have in common (`together`) is a deviation of unknown sign, and the rest is the mean square of what a
-    replica is off where it shows about as much.
+    replica is off where it shows about as much. One replica is one draw of the former, which is never thought to be
+    below `least`.
     """
     shown, true = replica.beside(truth)
     seen = shown > 0
@@ -75,7 +74,7 @@ def find_even_bands(truth: Tally, replica: Tally) -> Bands | None:
         return None
     missed = true[~seen]
     unlisted = float(np.quantile(missed, 1 - OUTSIDE)) if len(missed) else None
-    together = max(abs(float(shown.sum()) / max(float(true.sum()), 1.0) - 1), LEAST_TOGETHER)
+    together = max(abs(float(shown.sum()) / max(float(true.sum()), 1.0) - 1), least)
     order = np.argsort(shown[seen], kind="stable")
     number, off = shown[seen][order], ((true - shown)[seen] / np.sqrt(shown[seen] + 1))[order]
     many = max(1, min(MOST_GROUPS, len(number) // EVEN))
@@ -90,10 +89,11 @@ def find_even_bands(truth: Tally, replica: Tally) -> Bands | None:
     return Bands(centres, -half, half, unlisted, together)
 
 
-def find_sum_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
+def find_sum_bands(truth: Tally, replicas: Sequence[Tally], least: float) -> Bands | None:
     """The interval of a number that is the sum of these cells: few replicas, but many parts, tell how far off it is.
 
-    Errors of parts that are independent add up in squares, errors that they share add up as they are.
+    Errors of parts that are independent add up in squares, errors that they share add up as they are; the share that
+    all have in common is at least `least`.
     """
     total = float(truth.values.sum())
     parts = []
@@ -103,7 +103,7 @@ def find_sum_bands(truth: Tally, replicas: Sequence[Tally]) -> Bands | None:
     if not parts or len(truth.cells) < FEWEST:
         return None
     half = np.array([CAUTION * NORMAL_95 * sqrt(np.mean(parts) / (total + 1))])
-    return Bands(np.array([total]), -half, half, None, LEAST_TOGETHER)
+    return Bands(np.array([total]), -half, half, None, least)
 
 
 def _ends(off: Floats) -> tuple[float, float]:

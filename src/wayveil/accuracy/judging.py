@@ -26,7 +26,7 @@ from wayveil.accuracy.distances import (
     with_sizes,
 )
 from wayveil.accuracy.find_bands import find_bands, find_even_bands, find_sum_bands
-from wayveil.accuracy.misfits import MISFIT, OF_WAYS, find_bias, is_misfit
+from wayveil.accuracy.misfits import MISFIT, OF_WAYS, find_bias, is_misfit, least_together
 from wayveil.accuracy.paid_sizes import held_by_law, paid_error, paid_size, paid_total
 from wayveil.accuracy.posterior import MEAN_IN_HALF, mean_errors
 from wayveil.accuracy.replicas import draw_replicas, mechanism_of
@@ -166,13 +166,14 @@ class _Judging:
         bias = find_bias(kind, self.expected)
         if kind not in self.held or bias is None:
             return None
+        least = least_together(self.release.model)
         if kind == "total":
             found = paid_total(self.release)
         elif kind == "visits":
             parts = [tally("stops", each.trips) for each in self.replicas]
-            found = find_sum_bands(tally("stops", self.release.trips), parts)
+            found = find_sum_bands(tally("stops", self.release.trips), parts, least)
         elif kind in self.even:
-            found = find_even_bands(true, shown[0])
+            found = find_even_bands(true, shown[0], least)
         else:
             found = find_bands(true, shown)
         return None if found is None else found.widen(MISFIT * bias)

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from math import pi, sqrt
 from typing import Final
 
-from wayveil.synthesis.model import ExpectedError
+import numpy as np
+
+from wayveil.synthesis.counted import AllCounted, CountsCells
+from wayveil.synthesis.model import ExpectedError, Model
 
 # Kinds that a model knows nothing of itself are as biased as what they are made of.
 MADE_OF: Final = {"stops": "edges", "visits": "lengths", "triples": "edges"}
@@ -16,6 +19,10 @@ OF_WAYS: Final = frozenset({"visits", "stops", "hours", "stop-hours", "edges", "
 # The lengths of released trips miss their noisy table by so many deviations of its noise where ways are missing; where
 # all is well, by 0.9. Set on simulated towns.
 MOST_MISFIT: Final = 1.25
+# Deviation that all numbers of a release have in common, as a share of each: at least this, and as much as lengths are
+# off inside the classes that were counted, which is the more the fewer there are. Set on simulated towns.
+LEAST_TOGETHER: Final = 0.015
+OF_CLASSES: Final = 0.13
 
 
 def find_bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | None:
@@ -32,3 +39,12 @@ def find_bias(kind: str, expected: Sequence[ExpectedError] | None) -> float | No
 def is_misfit(expected: Sequence[ExpectedError] | None) -> bool:
     """Tell that trips miss the lengths that were paid for by more than noise: people take other ways."""
     return any(error.kind == "lengths" and error.misfit > MOST_MISFIT for error in expected or ())
+
+
+def least_together(model: Model) -> float:
+    """Least deviation that all numbers following from whole trips have in common, as a share of each."""
+    lengths = model.counted("lengths") if isinstance(model, CountsCells) else None
+    if not isinstance(lengths, AllCounted):
+        return LEAST_TOGETHER
+    classes = int(np.count_nonzero(~np.isnan(lengths.values)))
+    return max(LEAST_TOGETHER, OF_CLASSES / max(classes, 1))

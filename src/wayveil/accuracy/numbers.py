@@ -15,7 +15,7 @@ from wayveil.accuracy.accuracy import NOT_JUDGED
 from wayveil.accuracy.distances import find_verdict, judge_errors
 from wayveil.accuracy.find_bands import find_even_bands
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.accuracy.misfits import MISFIT
+from wayveil.accuracy.misfits import MISFIT, least_together
 from wayveil.accuracy.posterior import believe_estimate, mean_errors
 from wayveil.accuracy.ranks import MOST, can_rank, rank_ranges
 from wayveil.accuracy.verdicts import Verdict
@@ -175,7 +175,7 @@ def _pair_ends(release: JudgedRelease, numbers: Numbers) -> Interval | None:
     scale = 1.0 if numbers.whole else max(float(np.nanmax(np.abs(numbers.pairs[0]))), 1e-9) / SHARES
     true, again = (np.nan_to_num(side) / scale for side in numbers.pairs)
     cells = np.arange(len(true))
-    bands = find_even_bands(Tally(cells, true), Tally(cells, again))
+    bands = find_even_bands(Tally(cells, true), Tally(cells, again), least_together(release.model))
     if bands is None:
         return None
     bands = bands.widen(MISFIT * (release.accuracy.bias(numbers.kind) or 0.0))
