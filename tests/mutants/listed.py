@@ -297,7 +297,7 @@ LEDGER = [
 COUNTS = [
     *_of(
         "counting/counter.py",
-        "counting/test_alike.py counting/test_local.py mechanisms/test_markov.py",
+        "counting/test_small_counts.py counting/test_alike.py counting/test_local.py mechanisms/test_markov.py",
         ("np.array([np.count_nonzero(trips.lengths)])", "np.array([len(trips)])"),
         ("trips if self.most is None else trips.cut(self.most)", "trips"),
         ("np.arange(trips.visits) + n <=", "np.arange(trips.visits) + n - 1 <="),
@@ -321,14 +321,14 @@ COUNTS = [
     ),
     *_of(
         "counting/steps.py",
-        "counting/test_stream_promises.py counting/test_stream.py counting/test_alike.py",
+        "counting/test_small_counts.py counting/test_stream_promises.py counting/test_stream.py counting/test_alike.py",
         ('PER_TRIP if self.ways == "routed" else UNMOVED', "UNMOVED"),
         ("stability=self.stability.joined(other.stability)", "stability=self.stability"),
         ("lacking=self.lacking + other.lacking", "lacking=self.lacking"),
     ),
     *_of(
         "counting/file_pieces.py",
-        "counting/test_stream_promises.py counting/test_stream.py trips/test_ids.py",
+        "counting/test_small_counts.py counting/test_stream_promises.py counting/test_stream.py trips/test_ids.py",
         ('starts = trip if unit == "trip_id" else trip &', "starts = trip if True else trip &"),
         (
             "isinstance(first, str) != isinstance(last, str) or first < last",
@@ -341,7 +341,7 @@ COUNTS = [
     ),
     *_of(
         "counting/tally.py",
-        "counting/test_alike.py counting/test_local.py",
+        "counting/test_small_counts.py counting/test_alike.py counting/test_local.py",
         ("for other in tallies[1:]:", "for other in tallies[2:]:"),
     ),
 ]
@@ -350,7 +350,7 @@ READERS = [
     *_of(
         "trips/history.py",
         "privacy/test_rule_stability.py privacy/test_point_stability.py releases/test_marks.py "
-        "counting/test_stream_promises.py",
+        "counting/test_stream_promises.py counting/test_small_counts.py",
         ("MERGED = Stability(trips=1, visits=2)", "MERGED = Stability(trips=1, visits=1)"),
         ("UNTOLD = History(stability=PER_TRIP)", "UNTOLD = History()"),
         ("else one * other", "else max(one, other)"),
