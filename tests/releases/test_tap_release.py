@@ -24,7 +24,7 @@ from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.taps.boardings import Boardings
 from wayveil.taps.chains import chain_cards, sequences
 from wayveil.taps.taps import Taps
-from wayveil.trips.history import AS_READ
+from wayveil.trips.history import AS_READ, PER_TRIP
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.world import World
@@ -264,6 +264,14 @@ def test_chains_look_at_one_card_only():
     without = chain_cards(some)
     kept = both.take(both.rider != MADE.card[0])
     assert kept.to_lists() == without.to_lists()
+
+
+def test_taps_of_nobody_are_chained_to_no_others_and_chains_say_that_a_tap_moves_them():
+    taps = one_card((1, HOUR, -1), (2, 2 * HOUR, -1), (3, 3 * HOUR, -1))
+    alone = sequences(taps, np.array([-1, -1, -1]), "day")
+    assert alone.to_lists() == [[1], [2], [3]]
+    for chained in (alone, chain_cards(taps)):
+        assert chained.history.stability == PER_TRIP
 
 
 def test_chains_need_cards():

@@ -1,7 +1,7 @@
 import numpy as np
 import polars as pl
 
-from wayveil.trips.identity import _hash_bytes, keyed_words, name_trips
+from wayveil.trips.identity import _hash_bytes, keyed_words, name_riders, name_trips
 from wayveil.trips.trips import Trips
 from wayveil.trips.visits import read_visits
 from wayveil.world.world import World
@@ -63,3 +63,10 @@ def test_trips_numbered_anew_for_every_rider_keep_their_names_when_another_comes
     alone, among = (read_visits(rows, World(list("abc"))) for rows in (table, pl.concat([other, table])))
     assert among.names()[2:].tolist() == alone.names().tolist()
     assert alone.to_lists() == [[0], [1], [2]]
+
+
+def test_riders_are_called_by_their_ids_whatever_codes_they_got():
+    one = name_riders(np.array([0, 1, -1]), pl.Series(["x", "y"]), 3)
+    other = name_riders(np.array([1, 0, -1]), pl.Series(["y", "x"]), 3)
+    assert one.tolist() == other.tolist()
+    assert len(set(one.tolist())) == 3

@@ -294,3 +294,17 @@ def test_ends_are_uniform_across_their_way_and_ways_go_straight_where_trips_do()
         assert np.abs(shares - 0.1).max() < 0.02
     # Drawn anew in every cell, neighbours would be a third of a cell apart.
     assert np.abs(np.diff(within, axis=1)).mean() < 0.28
+
+
+def test_a_trip_is_no_faster_for_the_place_where_the_one_before_ended(tmp_path):
+    rows = walk("x", 0, [(0, 0), (0, 1)]) + walk("x", 700, [(9, 9), (9, 8)])
+    path = write(tmp_path, rows, header="uid,datetime,lat,lng")
+    rules = PointRules(fastest_kmh=70)  # 14 km in eleven minutes, between two trips
+    assert read_points(path, GRID, split=Split(gap_seconds=600), rules=rules).to_lists() == [[0, 1], [99, 98]]
+
+
+def test_a_gap_of_exactly_the_limit_is_long(tmp_path):
+    for seconds, found in ((299, [[11, 12, 13]]), (300, [[11, 12]])):
+        rows = walk("a", 0, [(1, 1), (1, 2)]) + walk("a", 60 + seconds, [(1, 3)])
+        rules = PointRules(fill=False, window_seconds=None)
+        assert read_points(write(tmp_path, rows), GRID, rules=rules).to_lists() == found
