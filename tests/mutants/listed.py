@@ -447,7 +447,32 @@ READERS = [
     ),
 ]
 
-MUTANTS = [*NOISE, *UNITS, *LEDGER, *COUNTS, *READERS]
+WEIGHTS = [
+    *_of(
+        "privacy/weights.py",
+        "privacy/test_weights.py privacy/test_units.py",
+        ("PARTS * most // np.maximum(trips, most)", "PARTS * most // np.maximum(trips - 1, most)"),
+        ("np.where(groups == -1, 1, sizes[place])", "sizes[place]"),
+    ),
+    *_of(
+        "privacy/gate.py",
+        "privacy/test_weights.py risk/test_front_door.py",
+        ("scale=asked.scale * (ratio**2 if squared else ratio)", "scale=asked.scale"),
+        ("if parts is None and self.unit.weighs:", "if False:"),
+    ),
+    *_of(
+        "counting/tally.py",
+        "privacy/test_weights.py risk/test_front_door.py",
+        ("len(alike) * min(weight, PARTS >> place)", "len(alike) * (PARTS >> place)"),
+    ),
+    *_of(
+        "privacy/units.py",
+        "privacy/test_weights.py",
+        ("self._weighed(trips) if self.weighs else self._drawn(trips, key)", "self._drawn(trips, key)"),
+    ),
+]
+
+MUTANTS = [*NOISE, *UNITS, *WEIGHTS, *LEDGER, *COUNTS, *READERS]
 # Mutants that no test can notice, and why: they change nothing that is promised.
 EXPLAINED: dict[tuple[str, str], str] = {
     ("privacy/zcdp.py", "_UP.create_decimal(rho * (1 + _MARGIN))"): "rho moves by one part in 10^15",
