@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from wayveil.counting.counts import CountTrips, CountVisits
+from wayveil.counting.counter import CountTrips, CountVisits
 from wayveil.counting.file_pieces import NotInOrderError, _check_rising, _half_known
 from wayveil.counting.steps import RawFacts, Steps
 from wayveil.counting.tally import counted, total
