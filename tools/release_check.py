@@ -128,10 +128,9 @@ def install_problems(out: Path) -> Iterator[str]:
         home = Path(folder)
         yield from run(sys.executable, "-m", "venv", home / "venv")
         yield from run(home / "venv/bin/python", "-m", "pip", "install", "-q", next(out.glob("*.whl")))
-        yield from run(
-            *("env", f"WAYVEIL_HOME={home / 'keys'}", home / "venv/bin/wayveil"),
-            *("demo", "--riders", "2000", "--out", home / "demo", "-q"),
-        )
+        wayveil_alone = ("env", f"WAYVEIL_HOME={home / 'keys'}", home / "venv/bin/wayveil")
+        yield from run(*wayveil_alone, "demo", "--riders", "2000", "--out", home / "demo", "-q")
+        yield from run(*wayveil_alone, "ask", home / "demo" / "release", "boardings", "-q")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""`wayveil ledger officer|passphrase|rotate|revoke|head`: who may change a ledger, and who saw it last."""
+"""`wayveil ledger officer|sign|passphrase|rotate|revoke|head`: who may change a ledger, and who saw it last."""
 
 import getpass
 import os
@@ -16,7 +16,7 @@ Officer = Annotated[bool, typer.Option("--officer", help="The officer's key inst
 
 def add_key_commands(app: typer.Typer) -> None:
     """Put the commands about keys beside the others of a ledger."""
-    for command in (officer, passphrase, rotate, revoke, head):
+    for command in (officer, sign, passphrase, rotate, revoke, head):
         app.command()(command)
 
 
@@ -46,6 +46,29 @@ def officer(
         else key_fingerprint(known)
     )
     present({"ledger": opened.name, "officer": said}, as_json=as_json)
+
+
+def sign(
+    release: Annotated[Path, typer.Argument(help="Folder of a release that this ledger booked.")],
+    decision: Annotated[
+        str,
+        typer.Argument(help="The decision in your words, such as `publish`, or `refuse: too few riders`."),
+    ],
+    ledger: Place = None,
+    name: Annotated[str | None, typer.Option(help="Your name on the page. Default: your login.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Sign a release as its privacy officer: checks its files and the ledger, then adds your decision to its folder.
+
+    `wayveil verify` shows the decision.
+
+    wayveil ledger sign release/ publish
+    """
+    from wayveil.releases.key_changes import sign_release
+
+    made = sign_release(release, existing_ledger(ledger), decision, name or getpass.getuser())
+    facts = {"decision": made.decision, "officer": made.officer, "time": made.time, "head": made.head}
+    present({"release": str(release), **facts, "key": made.fingerprint}, as_json=as_json)
 
 
 def passphrase(officer: Officer = False) -> None:

@@ -144,7 +144,9 @@ def verify(
     release: ReleaseFolder,
     key: Annotated[
         str | None,
-        typer.Option(help="Fingerprint of the data holder's key, as you got it from the data holder."),
+        typer.Option(
+            help="Fingerprint of the data holder's or the officer's key, as its owner gave it to you."
+        ),
     ] = None,
     any_key: Annotated[
         bool,
@@ -159,10 +161,17 @@ def verify(
 
         wayveil verify release/
     """
-    from wayveil.released.verification import ANY_KEY, verify_release
+    from wayveil.released.verification import ANY_KEY, is_trusted, verify_release
 
     found = verify_release(release, trust=ANY_KEY if any_key else key)
     facts = {"folder": str(found.folder), "files": len(found.files), "key": found.key}
+    if (made := found.approval) is not None:
+        known = (
+            ""
+            if made.is_own or is_trusted(made.fingerprint)
+            else ", not known here: compare it, then give it with --key"
+        )
+        facts["officer"] = f"{made.decision} ({made.officer}, {made.time}, key {made.fingerprint}{known})"
     present({**facts, "verdict": "as signed"}, as_json=as_json)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from wayveil.errors import InputError
 from wayveil.files import write_whole
 from wayveil.privacy.keys import key_fingerprint, key_path, own_public, signature_holds, signing_key
+from wayveil.released.approval import APPROVAL, Approval, read_approval
 
 
 def trust_file() -> Path:
@@ -82,19 +83,21 @@ class UnknownKeyError(InputError):
 
 @dataclass(frozen=True)
 class Verified:
-    """What a good signature covers."""
+    """What a good signature covers, and the officer's decision if she signed one."""
 
     folder: Path
     files: dict[str, str]
     key: str
     format: int
+    approval: Approval | None = None
 
 
 def verify_release(folder: str | Path, *, trust: str | None = None) -> Verified:
     """Check signature, files and signer of a release; an error names the first thing that is not as it was signed.
 
-    `trust` is the fingerprint of the data holder's key as the data holder gave it out: a release that fits pins it, so
-    that the next one needs no word. `trust="any"` takes whoever signed. Without it the key must be one's own or pinned.
+    `trust` is the fingerprint of the data holder's key (or of the officer's, where she signed too) as its owner gave it
+    out: a release that fits pins it, so that the next one needs no word. `trust="any"` takes whoever signed. Without it
+    the key must be one's own or pinned.
 
     >>> "datasheet.json" in wv.verify_release(folder / "release").files
     True
@@ -113,10 +116,11 @@ def verify_release(folder: str | Path, *, trust: str | None = None) -> Verified:
         )
     for name, expected in files.items():
         _check_file(folder, name, expected)
-    extra = {path.name for path in folder.iterdir()} - set(files) - {MANIFEST, SIGNATURE}
+    extra = {path.name for path in folder.iterdir()} - set(files) - {MANIFEST, SIGNATURE, APPROVAL}
     if extra:
         raise InputError("is not in the signed manifest", file=folder / min(extra))
-    found = Verified(folder, files, key_fingerprint(public), written_as)
+    approval = read_approval(folder, hashlib.sha256(manifest_bytes).hexdigest())
+    found = Verified(folder, files, key_fingerprint(public), written_as, approval)
     _check_signer(found, trust)
     return found
 
@@ -141,7 +145,7 @@ def _read(folder: Path, name: str) -> bytes:
 
 def _check_file(folder: Path, name: str, expected: Any) -> None:
     path = folder / name
-    if Path(name).name != name or name in (MANIFEST, SIGNATURE) or "\\" in name:
+    if Path(name).name != name or name in (MANIFEST, SIGNATURE, APPROVAL) or "\\" in name:
         raise InputError(f"names {name!r}, which is no file of a release", file=folder / MANIFEST)
     if path.is_symlink():
         raise InputError("is a link; a release holds its own files", file=path)
@@ -154,6 +158,9 @@ def _check_file(folder: Path, name: str, expected: Any) -> None:
 def _check_signer(found: Verified, trust: str | None) -> None:
     if is_revoked(found.key):
         raise InputError(f"was signed by a key that was revoked ({found.key})", file=found.folder)
+    if found.approval is not None and trust == found.approval.fingerprint:
+        pin(trust)
+        trust = None
     if trust == ANY_KEY or (trust is None and is_trusted(found.key)):
         return
     if trust is None:

@@ -1,4 +1,4 @@
-"""Changes of keys (an officer is appointed, a key is locked, replaced or revoked), and noted heads of a ledger.
+"""Changes of keys (an officer is appointed, a key is locked, replaced or revoked), her signature, noted heads.
 
 Heads of a ledger, countersigned and kept elsewhere: they give away somebody who rewrites all of it.
 
@@ -25,8 +25,10 @@ from wayveil.privacy.keys import (
 )
 from wayveil.privacy.ledger import Head, Ledger
 from wayveil.privacy.ledger.lines import canonical
-from wayveil.released.verification import is_revoked, is_trusted, pin
+from wayveil.released.approval import Approval
+from wayveil.released.verification import MANIFEST, hash_file, is_revoked, is_trusted, pin
 from wayveil.released.verification import revoke as distrust
+from wayveil.releases.priors import problem_of
 
 ME = "me"
 
@@ -92,6 +94,23 @@ def revoke_key(ledger: Ledger, fingerprint: str, reason: str, actor: str) -> Non
         raise ParameterError("this is the officer's key: let her replace it, or appoint another officer")
     ledger.revoke(fingerprint, reason, actor)
     distrust(fingerprint)
+
+
+def sign_release(folder: Path, ledger: Ledger, decision: str, actor: str) -> Approval:
+    """Sign a decision on a release with the officer's key, if its files and the ledger that booked it are whole."""
+    path = key_path("officer")
+    if ledger.officer is None or own_public(path) != ledger.officer:
+        raise ParameterError(
+            "only the officer of this ledger can sign, with her key at hand: wayveil ledger officer --appoint me"
+        )
+    problem = ledger.verify().problem or problem_of(folder, ledger)
+    if problem is not None:
+        raise InputError(f"not signed: {problem}", file=folder)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    manifest, head = hash_file(folder / MANIFEST), str(ledger.head())
+    made = Approval(manifest, decision, actor, now, ledger.id, head, ledger.officer)
+    made.write(folder, open_key(path))
+    return made
 
 
 def note_head(ledger: Ledger, file: Path) -> Head:

@@ -301,6 +301,8 @@ def _pack(value: Any, path: str, arrays: Arrays) -> Any:
 
 def _unpack(value: Any, hint: Any, arrays: Arrays, world: World) -> Any:
     origin, inner = get_origin(hint), get_args(hint)
+    if hasattr(origin, "__value__"):  # NDArray is an alias of its own from NumPy 2.5 on
+        return _unpack(value, origin.__value__[inner], arrays, world)
     if origin in (Union, UnionType):
         if value is None and NoneType in inner:
             return None
