@@ -1,6 +1,7 @@
 """The officer's page: ten lines that fit on a page, each with what the plan, the ledger and the verdict say."""
 
 import re
+from fractions import Fraction
 
 import pytest
 
@@ -9,9 +10,12 @@ from tap_releases import release_taps
 from wayveil.exports.write import export
 from wayveil.mechanisms.markov import Markov
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.budget import Budget, Spend
+from wayveil.privacy.gate import Gate
 from wayveil.privacy.ledger import open_ledger
 from wayveil.privacy.units import Rider, Trip
-from wayveil.released.datasheet_page import datasheet_page, spends
+from wayveil.released.datasheet_making import spends_with_error_bars
+from wayveil.released.datasheet_page import datasheet_page
 from wayveil.released.officer import officer_lines
 from wayveil.releases.release import usefulness
 from wayveil.run import make_release
@@ -64,16 +68,21 @@ def test_the_first_page_has_ten_lines_and_stays_short(made):
     assert re.search(r"\.officer \{ break-after: page", page)
 
 
-def test_no_page_counts_in_parts_of_a_trip():
-    row = {
-        "label": "trips by edge, 1,048,576 parts each",
-        "price": "1",
-        "sensitivity": 2097152,
-        "scale": "1048576",
-    }
-    shown = spends({"spends": [row]})
-    assert shown is not None
-    assert shown.rows[0] == ("trips by edge", "1", "2", "1")
+@pytest.mark.parametrize(("currency", "said"), [("epsilon", ("2", "3")), ("rho", ("4", "9"))])
+def test_no_datasheet_counts_in_parts_of_a_trip(currency, said):
+    whole, power = 1 << 20, 2 if currency == "rho" else 1
+    gate = Gate(Trip(), Budget(1, currency=currency))
+    gate.budget.spend(
+        Spend(
+            f"trips by edge, {whole:,} parts each",
+            Fraction(1),
+            (2 * whole) ** power,
+            Fraction(3 * whole) ** power,
+        )
+    )
+    (row,) = spends_with_error_bars(gate)
+    assert (row["label"], row["sensitivity"], row["scale"]) == ("trips by edge", *said)
+    assert row.get("error_95", 9.0) < 10
 
 
 def test_the_lines_say_what_plan_ledger_and_epsilon_say(tmp_path):

@@ -13,7 +13,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
 from wayveil.released.reached import StatedNeed
-from wayveil.released.released_trips import NOT_STATED, TUNING, Datasheet, reader_label
+from wayveil.released.released_trips import NOT_STATED, TUNING, Datasheet, split_label
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind
 from wayveil.world.world import World
@@ -150,7 +150,7 @@ def _deployment(
             "privacy_parameters": {key: float(Fraction(value)) for key, value in measured.loss.items()}
             | {"delta": float(delta)},
             "privacy_parameters_details": "; ".join(
-                f"{reader_label(spend.label)}: {plain(spend.price)}" for spend in gate.budget.spends
+                f"{split_label(spend.label)[0]}: {plain(spend.price)}" for spend in gate.budget.spends
             ),
         },
         "deployment_model": {
@@ -283,18 +283,21 @@ def _limit(gate: Gate, spent: Fraction, claim: Fraction | None) -> str:
 
 
 def spends_with_error_bars(gate: Gate) -> list[dict[str, Any]]:
-    """List the spends, exact rationals as text; each says how far 95 % of its noise values stay from zero (free)."""
+    """List the spends in whole trips, exact rationals as text; each says how far 95 % of its noise stays from zero."""
     rows = []
     for spend in gate.budget.spends:
+        label, parts = split_label(spend.label)
+        whole = parts**2 if gate.budget.currency == "rho" else parts
         row = {
-            "label": spend.label,
+            "label": label,
             "price": spend.price,
-            "sensitivity": spend.sensitivity,
-            "scale": spend.scale,
+            "sensitivity": spend.sensitivity if whole == 1 else Fraction(spend.sensitivity) / whole,
+            "scale": spend.scale / whole,
             "group": spend.group,
         }
         if gate.budget.currency == "epsilon" and spend.kind == "counts":
-            row["error_95"] = laplace_interval(spend.scale, 0.95)
+            far = laplace_interval(spend.scale, 0.95)
+            row["error_95"] = far if parts == 1 else round(far / parts, 3)
         rows.append(
             {key: plain(value) if isinstance(value, Fraction) else value for key, value in row.items()}
         )

@@ -5,7 +5,6 @@ The datasheet in the words of a page: the promise first, then what was paid, the
 A datasheet is plain data and may grow; whatever this module has no words for is shown as it stands.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +17,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFoun
 
 from wayveil.errors import InputError, decimal
 from wayveil.released.officer import Usefulness, officer_lines
-from wayveil.released.released_trips import NOT_STATED, Datasheet, reader_label
+from wayveil.released.released_trips import NOT_STATED, Datasheet
 
 _SPEND_TITLES = {
     "label": "Bought",
@@ -88,7 +87,7 @@ def promise(sheet: Mapping[str, Any]) -> Promise:
 
 def spends(sheet: Mapping[str, Any]) -> Spends | None:
     """Every spend with its share; nothing where the datasheet lists none."""
-    rows: Sequence[Mapping[str, Any]] = [_in_trips(row) for row in sheet.get("spends") or ()]
+    rows: Sequence[Mapping[str, Any]] = list(sheet.get("spends") or ())
     keys = [key for key in _SPEND_TITLES if any(row.get(key) is not None for row in rows)]
     keys += sorted({key for row in rows for key in row} - set(_SPEND_TITLES))
     if not rows:
@@ -100,21 +99,6 @@ def spends(sheet: Mapping[str, Any]) -> Spends | None:
         tuple(tuple("" if row.get(key) is None else _number(row[key]) for key in keys) for row in rows),
         tuple(round(float(price / total) * 100, 1) for price in prices),
     )
-
-
-def _in_trips(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a spend in whole trips, where each was counted in many parts."""
-    label = str(row.get("label", ""))
-    found = re.search(r", ([\d,]+) parts each$", label)
-    if found is None:
-        return row
-    whole = int(found[1].replace(",", ""))
-    scaled = {
-        key: str(Fraction(str(row[key])) / whole)
-        for key in ("sensitivity", "scale", "error_95")
-        if row.get(key)
-    }
-    return {**row, **scaled, "label": reader_label(label)}
 
 
 @dataclass(frozen=True)

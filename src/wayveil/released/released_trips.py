@@ -35,9 +35,14 @@ PRIOR = "prior"
 NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
 
 
-def reader_label(label: str) -> str:
-    """Return the label of a spend without the parts in which counts are kept inside."""
-    return re.sub(r", [\d,]+ parts each$", "", label)
+def split_label(label: str) -> tuple[str, int]:
+    """Split the label of a spend into its words and the parts of a trip in which counts are kept inside.
+
+    >>> split_label("trips by edge, 1,024 parts each")
+    ('trips by edge', 1024)
+    """
+    found = re.fullmatch(r"(.*), ([\d,]+) parts each", label)
+    return (label, 1) if found is None else (found[1], int(found[2].replace(",", "")))
 
 
 class Datasheet(dict[str, Any]):
