@@ -50,6 +50,8 @@ Rows = Trips | TripFiles | Taps
 Noun = TypeVar("Noun")
 # Where the command line books as well: WAYVEIL_HOME, a folder .wayveil here or above, or ~/.wayveil.
 DEFAULT_LEDGER = "default"
+PRICED = ("epsilon", "delta", "currency")
+BESIDE_NOUNS = (*PRICED, "needs", "not_private", "policy_epsilon", "rows")
 
 
 def run(plan: Plan, *, say: Callable[[str], None] = lambda _: None) -> Release:
@@ -157,27 +159,33 @@ def release(data: Any, mechanism: Mechanism | str | None = None, **given: Any) -
 
 def make_release(data: Rows, mechanism: Mechanism | str | None = None, **given: Any) -> Release:
     """Release rows as `release` does, in no ledger unless one is named: for studies, audits and tests."""
-    options = _Options(given)
-    price = Price.of(**options.of("epsilon", "delta", "currency"))
-    means, choice = options.noun(Means), options.noun(UnitChoice)
-    stated, booking = options.noun(Statement), options.noun(Booking)
-    not_private, said = options.of("not_private"), options.of("rows").get("rows")
-    needs = read_needs(options.of("needs").get("needs", ()), taps=isinstance(data, Taps))
+    _refuse_unknown(
+        given, Means, UnitChoice, Statement, Booking, TapTreatment if isinstance(data, Taps) else RowKind
+    )
+    options = dict(given)
+    if isinstance(place := given.get("ledger"), str | Path):
+        ours = open_account(None) if place == DEFAULT_LEDGER else open_ledger(place, create=False)
+        options["ledger"] = ours
+    if given.get("policy_epsilon") is not None:
+        options["policy"] = str(given["policy_epsilon"])
+    price = Price.of(**{key: given[key] for key in PRICED if key in given})
+    means, choice = _fill(Means, options), _fill(UnitChoice, options)
+    needs = read_needs(given["needs"], taps=isinstance(data, Taps)) if given.get("needs") else ()
     if isinstance(data, Taps):
-        treatment = options.noun(TapTreatment)
+        treatment = _fill(TapTreatment, options)
         if needs:
             treatment = replace(treatment, parts=parts_of(needs, size_of_world(data.world)))
-        options.refuse_unused()
-        if said not in (None, "taps"):
-            raise ParameterError(f"these rows are taps, not {said}")
+        if given.get("rows") not in (None, "taps"):
+            raise ParameterError(f"these rows are taps, not {given['rows']}")
         order = order_taps(data, mechanism, choice, treatment, price, means.bits)
     else:
-        kind = options.noun(RowKind)
-        options.refuse_unused()
+        kind = _fill(RowKind, options)
         if needs:
             mechanism = serve_needs(mechanism, needs, data.world, kind)
         order = order_trips(data, mechanism, choice, kind)
-    return carry_out(replace(order, **not_private), price, booking, stated, means)
+    if "not_private" in given:
+        order = replace(order, not_private=given["not_private"])
+    return carry_out(order, price, _fill(Booking, options), _fill(Statement, options), means)
 
 
 def _read(data: Any, options: dict[str, Any]) -> Rows:
@@ -208,32 +216,16 @@ def _read(data: Any, options: dict[str, Any]) -> Rows:
     return read.rows
 
 
-class _Options:
-    """Options by name, taken by the nouns that have fields of these names; an unknown one is refused."""
+def _fill(kind: type[Noun], options: dict[str, Any]) -> Noun:
+    """Make the noun of those of its fields that were given."""
+    return kind(**{each.name: options[each.name] for each in fields(kind) if each.name in options})  # type: ignore[arg-type]
 
-    def __init__(self, given: dict[str, Any]) -> None:
-        self.given = dict(given)
-        place = given.get("ledger")
-        if isinstance(place, str | Path):
-            ours = open_account(None) if place == DEFAULT_LEDGER else open_ledger(place, create=False)
-            self.given["ledger"] = ours
-        if given.get("policy_epsilon") is not None:
-            self.given["policy"] = str(given["policy_epsilon"])
-        self.known = {"policy_epsilon"}
 
-    def of(self, *names: str) -> dict[str, Any]:
-        """Those of these names that were given."""
-        self.known |= set(names)
-        return {name: self.given[name] for name in names if name in self.given}
-
-    def noun(self, kind: type[Noun]) -> Noun:
-        """The noun, with those of its fields that were given."""
-        return kind(**self.of(*(field.name for field in fields(kind) if field.init)))  # type: ignore[arg-type]
-
-    def refuse_unused(self) -> None:
-        """Refuse options that no noun has taken."""
-        for name in sorted(set(self.given) - self.known):
-            raise ParameterError(f"unknown option {name!r}; choose one of {', '.join(sorted(self.known))}")
+def _refuse_unknown(given: dict[str, Any], *kinds: Any) -> None:
+    """Refuse options that no noun has a field for."""
+    known = {each.name for kind in kinds for each in fields(kind) if each.init} | set(BESIDE_NOUNS)
+    for name in sorted(set(given) - known):
+        raise ParameterError(f"unknown option {name!r}; choose one of {', '.join(sorted(known))}")
 
 
 def _booking(plan: Plan) -> Booking:
