@@ -17,7 +17,7 @@ from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.weave import Weave
 from wayveil.mechanisms.weave.shares import Shares
 from wayveil.plan.files import plan_text, read_plan
-from wayveil.plan.needs import Need, Size, parts_of, read_needs
+from wayveil.plan.needs import Need, WorldSize, parts_of, read_needs
 from wayveil.plan.plan import Plan
 from wayveil.plan.promise import say_percent
 from wayveil.released.reached import StatedNeed, reached_needs
@@ -25,7 +25,7 @@ from wayveil.simulate.feed import write_city
 from wayveil.simulate.riders import simulate_riders
 from wayveil.world.gtfs import read_gtfs
 
-CITY = Size(places=800, routes=40, edges=2400)
+CITY = WorldSize(places=800, routes=40, edges=2400)
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def refuse_unanswerable(needs: Sequence[Need], counted: Counted) -> None:
 
 
 @dataclass(frozen=True)
-class Size:
+class WorldSize:
     """Public numbers of cells: places, routes and edges of a world, and districts of a need."""
 
     places: int
@@ -229,7 +229,7 @@ class Size:
         }[need.question]
 
 
-def effort(need: Need, size: Size) -> float:
+def effort(need: Need, size: WorldSize) -> float:
     """Return how much epsilon a need takes, up to a factor that all needs have in common.
 
     Noise is the same for all cells of all questions; so it goes with one over the count that must be told, and one over
@@ -245,7 +245,7 @@ def effort(need: Need, size: Size) -> float:
     return (OF_TWO if need.change else 1.0) / (share * need.within)
 
 
-def parts_of(needs: Sequence[Need], size: Size) -> Mapping[str, Fraction]:
+def parts_of(needs: Sequence[Need], size: WorldSize) -> Mapping[str, Fraction]:
     """The part of epsilon of every question: what the needs take, in proportion; without needs the default set."""
     if not needs:
         return DEFAULT_PARTS

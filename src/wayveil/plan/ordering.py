@@ -12,7 +12,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.presets import made_by, refuse_nameless
 from wayveil.mechanisms.registry import mechanism as find_mechanism
-from wayveil.plan.needs import Need, Size, parts_of
+from wayveil.plan.needs import Need, WorldSize, parts_of
 from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.released.datasheet_making import Statement
@@ -64,11 +64,11 @@ def serve_needs(
     return (find_mechanism(mechanism)() if isinstance(mechanism, str) else mechanism).serving(parts)
 
 
-def size_of_world(world: World) -> Size:
+def size_of_world(world: World) -> WorldSize:
     """Public numbers of places, routes and edges."""
     if not isinstance(world, Network):
-        return Size(world.size, edges=world.size)
-    return Size(world.size, max(len(world.route_ids), 1), world.edges)
+        return WorldSize(world.size, edges=world.size)
+    return WorldSize(world.size, max(len(world.route_ids), 1), world.edges)
 
 
 def price_of(plan: Plan) -> Price:

@@ -46,7 +46,7 @@ _SAID_ELSEWHERE = {"private", "not_private_because", "spends", "wayveil"}
 
 
 @dataclass(frozen=True)
-class Promise:
+class StatedGuarantee:
     """The guarantee as the head of the page shows it."""
 
     holds: bool
@@ -67,7 +67,7 @@ class Spends:
     shares: tuple[float, ...]
 
 
-def promise(sheet: Mapping[str, Any]) -> Promise:
+def promise(sheet: Mapping[str, Any]) -> StatedGuarantee:
     """Say what is guaranteed, to whom, and what that means for one of them."""
     stated: Mapping[str, Any] = sheet.get("guarantee") or {}
     reasons = tuple(sheet.get("not_private_because") or ())
@@ -82,7 +82,7 @@ def promise(sheet: Mapping[str, Any]) -> Promise:
             f"In plain words: with or without any one {unit} in the data, nothing that can be seen here is more than "
             f"{_factor(float(epsilon))} times as likely in one case as in the other."
         )
-    return Promise(holds, sentence, meaning, amount, currency, unit, reasons)
+    return StatedGuarantee(holds, sentence, meaning, amount, currency, unit, reasons)
 
 
 def spends(sheet: Mapping[str, Any]) -> Spends | None:
@@ -105,7 +105,7 @@ def spends(sheet: Mapping[str, Any]) -> Spends | None:
 class DatasheetView:
     """A whole datasheet as pages show it: the promise, the spends, the parts with a title, and the rest."""
 
-    promise: Promise
+    promise: StatedGuarantee
     spends: Spends | None
     parts: tuple[tuple[str, Any], ...]
     rest: tuple[tuple[str, Any], ...]

@@ -116,7 +116,7 @@ def clean(options: CleanOptions, spoken: Spoken) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RiderOptions:
+class ReconstructionOptions:
     """What `riders` takes."""
 
     file: TapFile
@@ -132,7 +132,7 @@ class RiderOptions:
 
 
 @grouped
-def riders(options: RiderOptions, spoken: Spoken) -> None:
+def riders(options: ReconstructionOptions, spoken: Spoken) -> None:
     """Give anonymous taps to riders by their roles. The result is as sensitive as the taps.
 
     It is marked `reconstructed`, and no private release takes it: one tap more can change every rider.

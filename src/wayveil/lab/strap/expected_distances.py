@@ -100,7 +100,7 @@ def _points(segments: Segments, s: int, cells: SquareCells) -> NDArray[np.float6
     return np.column_stack([cells.east[location], cells.north[location], np.zeros(len(location))])
 
 
-class Expected(NamedTuple):
+class SegmentDistances(NamedTuple):
     """The expected distance of each raw segment in metres, and which of them were special."""
 
     metres: Floats
@@ -149,15 +149,15 @@ def expected_distances(
     groups: Groups | None,
     cells: SquareCells,
     junctions: Junctions,
-) -> Expected:
+) -> SegmentDistances:
     """The expected distance of every segment of every rider; without groups the release is empty."""
     count = len(segments)
     if groups is None:
-        return Expected(np.full(count, cells.diameter), np.zeros(count, bool), np.zeros(count, bool))
+        return SegmentDistances(np.full(count, cells.diameter), np.zeros(count, bool), np.zeros(count, bool))
     metres, weightless = np.empty(count), np.zeros(count, bool)
     before = np.full(count, -1, np.int64)
     before[1:] = np.where(profiles.known_before[1:], segments.source[:-1], -1)
-    result = Expected(metres, groups.widened[different.of_segment], weightless)
+    result = SegmentDistances(metres, groups.widened[different.of_segment], weightless)
     asked = _RawSegments(segments.source, before, different.of_segment, rider)
     size, moves = len(junctions), model.moves
     share_out(
@@ -270,7 +270,7 @@ def _expect(
     released: ReleasedMoves,
     groups: Groups,
     size: int,
-    result: Expected,
+    result: SegmentDistances,
 ) -> None:
     bounds, mean = groups.bounds, groups.metres
     for s in range(first, end):
