@@ -122,8 +122,9 @@ def test_only_what_the_mechanism_holds_has_intervals(trie):
     assert set(trie.accuracy.bands) <= MobiTrie.holds
     assert set(judge(trie, holds=KINDS).bands) > set(trie.accuracy.bands)
     assert trie.estimate(Visits(())).interval is None
-    some = tally("alightings", trie.trips)
-    assert trie.interval("alightings", some.cells, some.values) is not None
+    one, some = tally("total", trie.trips), tally("alightings", trie.trips)
+    assert trie.interval("total", one.cells, one.values) is not None
+    assert trie.interval("alightings", some.cells, some.values) is None
     assert trie.interval("lengths", some.cells, some.values) is None
 
 

@@ -20,7 +20,9 @@ from wayveil.synthesis.tallies import Tally
 # So many pairs tell the tails of their law by themselves; fewer are taken for normal.
 ENOUGH = 80
 MOST_GROUPS = 30
-EVEN = 25  # pairs of a group whose mean square is taken
+EVEN = 8  # pairs of a group whose mean square is taken
+# Numbers below the smallest group are off by as many as that, not by as many roots: the noise of a table is even.
+BELOW = 4.0 ** -np.arange(5, 0, -1)
 # The same as `CAUTION` for numbers that follow from whole trips: one replica of a model that is smoother than people.
 EVEN_CAUTION = 1.25
 LEAST_HALF = 0.5  # in roots of the number: no replica tells less
@@ -86,7 +88,9 @@ def find_even_bands(truth: Tally, replica: Tally, least: float) -> Bands | None:
     )
     half = np.maximum(half, LEAST_HALF)
     centres = np.array([np.median(number[part]) for part in groups])
-    return Bands(centres, -half, half, unlisted, together)
+    lower = centres[0] * BELOW
+    half = np.concatenate([half[0] * np.sqrt((centres[0] + 1) / (lower + 1)), half])
+    return Bands(np.concatenate([lower, centres]), -half, half, unlisted, together)
 
 
 def find_sum_bands(truth: Tally, replicas: Sequence[Tally], least: float) -> Bands | None:

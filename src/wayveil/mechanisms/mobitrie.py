@@ -104,7 +104,7 @@ class MobiTrie(_Tries):
 
     name: ClassVar[str] = "mobitrie"
     summary: ClassVar[str] = "noisy counts of short runs of stops, and walks through overlapping runs"
-    holds: ClassVar[frozenset[str]] = frozenset({"alightings", "total"})
+    holds: ClassVar[frozenset[str]] = frozenset({"total"})
     tells: ClassVar[Mapping[str, float]] = MappingProxyType(
         {
             "visits": 1.0,
