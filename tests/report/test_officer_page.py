@@ -66,6 +66,7 @@ def test_the_first_page_has_ten_lines_and_stays_short(made):
     assert "Noise scale" in annex
     assert "Noise scale" not in first
     assert re.search(r"\.officer \{ break-after: page", page)
+    assert "@page { size: A4; }" in page
 
 
 @pytest.mark.parametrize(("currency", "said"), [("epsilon", ("2", "3")), ("rho", ("4", "9"))])
