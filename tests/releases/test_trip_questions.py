@@ -11,13 +11,13 @@ from ring_networks import ring_of_stops
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.answers.asked import Asked
-from wayveil.answers.districts import read_districts
 from wayveil.answers.questions import say_question
 from wayveil.answers.trip_questions import answer_trips
 from wayveil.errors import InputError, ParameterError, RefusedError
 from wayveil.privacy.bits import SeededBits
 from wayveil.trips.trips import Trips
 from wayveil.utility.raw_answers import RawAnswers
+from wayveil.world.districts import read_districts
 from wayveil.world.network_lines import line_edges
 
 # Two lines meet at stops 0 and 3.

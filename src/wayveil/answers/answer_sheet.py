@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.answers import Answer, answer_question
+from wayveil.answers.answers import Answer
 from wayveil.answers.asked import NOTHING_RAN, Asked, Ran, Seats
+from wayveil.answers.asking import ask_release
 from wayveil.answers.plain_laplace import plain_half_width
 from wayveil.answers.questions import QUESTIONS
 from wayveil.errors import ParameterError, RefusedError
@@ -39,7 +40,7 @@ def answer_sheet(
     questions: tuple[str, ...] = ON_THE_SHEET,
     top: int = 20,
     seats: Seats | None = None,
-    answering: Answering = answer_question,
+    answering: Answering = ask_release,
     anyway: bool = False,
 ) -> AnswerSheet:
     """Answer all questions that can be answered; `top` limits every list but that of hours. Costs nothing.

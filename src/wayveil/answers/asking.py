@@ -8,7 +8,7 @@ import polars as pl
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answers import Answer, answer_question
 from wayveil.answers.asked import Asked
-from wayveil.answers.questions import TRIP_QUESTIONS, say_visits
+from wayveil.answers.questions import is_about_trips, say_visits
 from wayveil.answers.trip_cells import TripQuestion
 from wayveil.answers.trip_periods import Period
 from wayveil.answers.trip_questions import answer_trips
@@ -33,7 +33,8 @@ def ask_release(
 ) -> Answer:
     """Answer a question. Numbers of which nothing is worth having are refused, unless wanted `anyway`."""
     release, question = release.whole, asked.question
-    in_part = asked.filters.given if question in TRIP_QUESTIONS else not asked.is_plain
+    of_trips = is_about_trips(question, taps=release.visits_are_taps)
+    in_part = asked.filters.given if of_trips else not asked.is_plain
     if beside is not None and in_part:
         raise ParameterError("raw answers stand beside whole answers only: omit the filters or --raw")
     if question == "boardings" and isinstance(release.model, OfTaps) and beside is None:
@@ -41,7 +42,7 @@ def ask_release(
         asked = replace(asked, question="routes" if asked.filters.route else "stops")
         answer = answer_question(release, asked, anyway=anyway)
         return replace(answer, question=question, title=asked.title(taps=True))
-    if question in TRIP_QUESTIONS:
+    if of_trips:
         answer = answer_trips(release, asked, anyway=anyway, add=None if beside is None else beside.add_trips)
     elif beside is None:
         answer = answer_question(release, asked, anyway=anyway)

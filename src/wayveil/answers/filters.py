@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.districts import read_districts
 from wayveil.answers.trip_periods import WEEKDAYS, has_weekdays_only, is_dated
 from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
 from wayveil.synthesis.estimates import HOURS, Only, weekday_of
 from wayveil.synthesis.model import OfDays
 from wayveil.trips.trips import Trips
+from wayveil.world.districts import read_districts
 from wayveil.world.network import Network
 from wayveil.world.timebins import DAY, HOUR
 from wayveil.world.world import World
@@ -212,7 +212,7 @@ class Filters:
             names = areas.names.tolist()
             for word in self.district:
                 if word not in names:
-                    raise ParameterError(f"unknown district {word!r}; choose one of {', '.join(names[:-1])}")
+                    raise ParameterError(f"unknown district {word!r}; choose one of {', '.join(names)}")
             inside = np.flatnonzero(np.isin(areas.of_place, [names.index(word) for word in self.district]))
             found = inside if found is None else np.intersect1d(found, inside)
         return found

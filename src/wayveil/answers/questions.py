@@ -51,10 +51,17 @@ TREND_KINDS: Final = {
 }
 
 
+def is_about_trips(question: str, *, taps: bool) -> bool:
+    """Tell whether a question counts trips: hours are those in which trips begin, or in which people tap in."""
+    return question in TRIP_QUESTIONS or (question == "hours" and not taps)
+
+
 def say_question(question: str, *, taps: bool, visits: str = "visits") -> str:
     """Put a question about visits in words: they are tap-ins only where every visit boards."""
     if question == "total" and not taps:
         return f"trips and {visits} in all"
+    if question == "hours" and not taps:
+        return "trips that begin in each hour of the day"
     return QUESTIONS[question] if taps else QUESTIONS[question].replace("tap-ins", visits)
 
 

@@ -21,8 +21,14 @@ from wayveil.accuracy.numbers import useful_among
 from wayveil.accuracy.ranks import rank_ranges
 from wayveil.answers.answers import GROUPED, answer_question
 from wayveil.answers.asked import Asked
-from wayveil.answers.questions import TREND_KINDS, TREND_QUESTIONS, TRIP_QUESTIONS, say_question
-from wayveil.answers.trip_questions import answer_trips, trip_kind
+from wayveil.answers.questions import (
+    TREND_KINDS,
+    TREND_QUESTIONS,
+    TRIP_QUESTIONS,
+    is_about_trips,
+    say_question,
+)
+from wayveil.answers.trip_questions import answer_trips, counted_kind, trip_kind
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.released.released_trips import followed_by
@@ -148,7 +154,7 @@ def _say_others(releases: Sequence[JudgedRelease], question: str) -> str:
 
 def _answer(release: JudgedRelease, question: str, *, anyway: bool) -> pl.DataFrame:
     """Keys, answer, low and high, as numbers that may be negative where noise is."""
-    if question in TRIP_QUESTIONS:
+    if is_about_trips(question, taps=release.visits_are_taps):
         return _as_numbers(answer_trips(release, Asked(question, top=MOST_PAIRS), anyway=anyway).table)
     alone = replace(release, model=release.model.alone()) if isinstance(release.model, Follows) else release
     table = _as_numbers(answer_question(alone, Asked(question), anyway=anyway).table)
@@ -281,7 +287,8 @@ def _share_errors(first: JudgedRelease, last: JudgedRelease, question: str) -> b
     """Tell whether the errors of the two may depend on each other: one follows the other, or both the same, and their
     numbers cannot be told from that.
     """
-    if question not in TRIP_QUESTIONS and isinstance(last.model, Estimates):
+    of_trips = is_about_trips(question, taps=last.visits_are_taps)
+    if not of_trips and isinstance(last.model, Estimates):
         return False  # counted taps have noise of their own
     kind = _kind(first, question)
     if kind is not None and all(
@@ -293,7 +300,9 @@ def _share_errors(first: JudgedRelease, last: JudgedRelease, question: str) -> b
 
 
 def _kind(release: JudgedRelease, question: str) -> str | None:
-    return trip_kind(release, question) if question in TRIP_QUESTIONS else TREND_KINDS[question]
+    if not is_about_trips(question, taps=release.visits_are_taps):
+        return TREND_KINDS[question]
+    return counted_kind(release, question) or trip_kind(release, question)
 
 
 def _note(question: str, *, taps: bool, known: bool, together: bool) -> str:

@@ -7,14 +7,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wayveil.answers.districts import Districts
 from wayveil.answers.filters import NO_FILTERS, Filters
 from wayveil.answers.questions import CLASS
 from wayveil.answers.seats import Service
+from wayveil.answers.trip_periods import periods
 from wayveil.answers.visit_counts import network_of
 from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
+from wayveil.world.districts import Districts
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths
 
@@ -101,6 +102,12 @@ def _sizes(trips: Trips, asked: TripQuestion) -> TripCells:
     return TripCells(cell.astype(np.int64), trips.offsets[:-1][trips.lengths > 0])
 
 
+def _hours(trips: Trips, asked: TripQuestion) -> TripCells:
+    """The hour of the clock in which each trip begins."""
+    first = trips.offsets[:-1][trips.lengths > 0]
+    return TripCells(np.asarray(periods(trips, first, "hour"), np.int64), first)
+
+
 def _lengths(trips: Trips, asked: TripQuestion) -> TripCells:
     """The number of stops of each trip that has any."""
     full = trips.lengths > 0
@@ -115,12 +122,22 @@ CELLS: Final[dict[str, Callable[[Trips, TripQuestion], TripCells]]] = {
     "districts": _districts,
     "transfers": _transfers,
     "line-load": _line_load,
+    "hours": _hours,
     "lengths": _lengths,
     "durations": _sizes,
     "distances": _sizes,
 }
 # A trip falls into one cell of these questions; of the others, into as many as it has visits.
-ONCE: Final = ("boardings", "alightings", "journeys", "districts", "lengths", "durations", "distances")
+ONCE: Final = (
+    "boardings",
+    "alightings",
+    "journeys",
+    "districts",
+    "hours",
+    "lengths",
+    "durations",
+    "distances",
+)
 
 
 def _ends(trips: Trips, asked: TripQuestion) -> tuple[Ints, Ints]:

@@ -17,7 +17,6 @@ from wayveil.accuracy.numbers import WANTED, Judged, Numbers, judge_numbers
 from wayveil.accuracy.verdicts import Verdict
 from wayveil.answers.answers import Answer
 from wayveil.answers.asked import Asked
-from wayveil.answers.districts import read_districts
 from wayveil.answers.filters import NO_FILTERS, PLACES, TIMES, Filters
 from wayveil.answers.questions import CLASS
 from wayveil.answers.seats import find_service
@@ -26,13 +25,18 @@ from wayveil.answers.trip_periods import Period, periods
 from wayveil.answers.trip_tables import make_table
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError, RefusedError
+from wayveil.synthesis.counted import AllCounted, CountsCells
+from wayveil.synthesis.estimates import Estimate
 from wayveil.synthesis.tallies import tally
 from wayveil.trips.trips import Trips
+from wayveil.world.districts import Districts, read_districts
 
 # Questions whose rows are stops.
 AT_STOPS: Final = ("boardings", "alightings", "through", "transfers")
 # Questions whose rows have an order of their own.
-IN_ORDER: Final = (*CLASS, "lengths")
+IN_ORDER: Final = (*CLASS, "lengths", "hours")
+# Questions of which every row may have been counted by itself, by the name of those counts.
+COUNTED: Final = {"hours": "departures", "districts": "districts"}
 # Columns that stand beside the answer.
 BESIDE: Final = ("seats", "per_seat", "raw", "plain_laplace")
 # The kind of question of which the answer shows cells; a tap is a visit and a boarding.
@@ -50,6 +54,7 @@ MADE_OF: Final = {
     "districts": "alightings",
     "durations": "visits",
     "distances": "visits",
+    "hours": "hours",
 }
 HIDDEN: Final = (
     "Trips that change lines at each stop: noise; do not use. They are fewer than what the release may have wrong in "
@@ -77,14 +82,23 @@ def answer_trips(
     picks = asked.question in AT_STOPS and bool(filters.given) and not set(filters.given) - set(PLACES)
     question = _resolve(release, asked, NO_FILTERS if picks else filters)
     counts = count_cells(question, release.trips, by, release.each_stands_for)
+    counted = (
+        None if filters.given or by or add else counted_kind(release, asked.question, question.districts)
+    )
+    if counted is not None:
+        counts = _every_cell(release, counted, counts)
     table = make_table(question, release.trips, counts, by)
     exact = trip_kind(release, asked.question, by) if picks or not filters.given else None
-    listed = asked.question in ("journeys", "lengths")
+    listed = counted is not None or asked.question in ("journeys", "lengths")
     cells = counts["cell"].to_numpy() if listed else np.arange(len(table))
-    pairs = None if exact is not None else _pairs(release, question, table, by)
-    if exact in ("boardings", "alightings") and add is None:
-        shown = release.sharpen(exact, cells, table["answer"].to_numpy().astype(np.float64))
+    pairs = None if exact or counted else _pairs(release, question, table, by)
+    sharp = counted or (exact if exact in ("boardings", "alightings") and add is None else None)
+    known = None
+    if sharp is not None:
+        shown = release.sharpen(sharp, cells, table["answer"].to_numpy().astype(np.float64))
         table = table.with_columns(answer=pl.Series(shown).cast(table["answer"].dtype))
+        ends = None if counted is None else release.interval(counted, cells, shown)
+        known = None if ends is None else Estimate(shown, *ends)
     if asked.question in AT_STOPS and (kept := _at_stops(table, filters, release)) is not None:
         table, cells = table.filter(pl.Series(kept)), cells[kept]
     judged = judge_numbers(
@@ -94,7 +108,9 @@ def answer_trips(
             table["answer"].to_numpy().astype(np.float64),
             exact or _made_of(release, asked.question, by),
             None if exact is None else cells,
+            known=known,
             pairs=pairs,
+            exact=known is None,
             whole=asked.over is None,
         ),
         anyway=anyway,
@@ -112,6 +128,27 @@ def answer_trips(
     table = _sort(asked, table)
     note = _note(release, asked.question, judged, anyway=anyway)
     return Answer(asked.question, table, note, internal=add is not None)
+
+
+def counted_kind(release: JudgedRelease, question: str, districts: Districts | None = None) -> str | None:
+    """Name the noisy counts of exactly the rows of this answer; None where the release has none."""
+    kind, model = COUNTED.get(question), release.model
+    if kind is None or not isinstance(model, CountsCells) or "rewritten_by" in release.datasheet:
+        return None
+    if districts is not None and not np.array_equal(getattr(model, "districts", None), districts.of_place):  # type: ignore[arg-type]
+        return None  # other districts than those that were counted
+    return kind if isinstance(model.counted(kind), AllCounted) else None
+
+
+def _every_cell(release: JudgedRelease, kind: str, counts: pl.DataFrame) -> pl.DataFrame:
+    """Add the counted cells that no released trip falls into."""
+    assert isinstance(release.model, CountsCells)
+    counted = release.model.counted(kind)
+    assert isinstance(counted, AllCounted)
+    every = pl.DataFrame({"cell": np.arange(len(counted.values))})
+    return every.join(counts, on="cell", how="left", maintain_order="left").with_columns(
+        pl.col("n").fill_null(0)
+    )
 
 
 def _made_of(release: JudgedRelease, question: str, by: Period | None) -> str | None:
@@ -154,6 +191,8 @@ def _resolve(release: JudgedRelease, asked: Asked, filters: Filters) -> TripQues
 
 def _sort(asked: Asked, table: pl.DataFrame) -> pl.DataFrame:
     """The largest numbers first; classes of sizes stay in their order."""
+    if asked.question == "districts":
+        table = table.filter(pl.col("answer") > 0)
     if asked.question not in IN_ORDER:
         table = table.sort("answer", descending=True, maintain_order=True)
     return table.head(asked.top) if asked.question in ("journeys", "districts") else table

@@ -19,8 +19,9 @@ def make_table(asked: TripQuestion, trips: Trips, counts: pl.DataFrame, by: Peri
     when: dict[str, Any] = {} if by is None else {by: counts["period"]}
     if asked.question in CLASS:
         return _size_table(asked, counts, by)
-    if asked.question == "lengths":
-        return pl.DataFrame({"stops": counts["cell"], **when, "answer": counts["n"]})
+    if asked.question in ("lengths", "hours"):
+        key = "stops" if asked.question == "lengths" else "hour"
+        return pl.DataFrame({key: counts["cell"], **when, "answer": counts["n"]})
     if asked.question == "line-load":
         return _line_table(ways_of(trips), counts, by, asked)
     if asked.question == "districts":

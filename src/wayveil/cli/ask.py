@@ -226,13 +226,13 @@ def _answer(
     warned = [] if release.datasheet["private"] else [release.datasheet["guarantee"]["sentence"]]
     if question == ALL:
         from wayveil.answers.answer_sheet import answer_sheet
-        from wayveil.answers.answers import answer_question
+        from wayveil.answers.asking import ask_release
 
         sheet = answer_sheet(
             release,
             top=listing.top,
             seats=added.get("seats"),
-            answering=beside or answer_question,
+            answering=beside or ask_release,
             anyway=listing.anyway,
         )
         noted = sheet.table.with_columns(note=pl.col("question").replace_strict(sheet.notes, default=""))

@@ -103,10 +103,11 @@ class Mechanism(BaseModel):
         follower._earlier = tuple(earlier)
         return follower
 
-    def serving(self, parts: Mapping[str, Fraction]) -> Self:
+    def serving(self, parts: Mapping[str, Fraction], districts: str | None = None) -> Self:
         """Return this mechanism with its budget shared for these questions; shares said by hand stay.
 
-        One that cannot share its budget so is returned as it is.
+        `districts` is the file of those that are asked about. A mechanism that cannot share its budget so is returned
+        as it is.
         """
         return self
 

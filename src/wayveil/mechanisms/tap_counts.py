@@ -79,7 +79,7 @@ class TapCounts(Mechanism):
         0.1, gt=0, description="Sets that threshold: cells per stop that noise alone may keep, on average."
     )
 
-    def serving(self, parts: Mapping[str, Fraction]) -> Self:
+    def serving(self, parts: Mapping[str, Fraction], districts: str | None = None) -> Self:
         """Share the budget between stops, time bins and both; what nobody needs keeps the least."""
         if {"stops_share", "times_share"} & self.model_fields_set:
             return self

@@ -85,7 +85,7 @@ class TapMargins(Mechanism):
     )
     period: Period = Field("day", description="A trip is what a rider taps in a `day`, or in a `week`.")
 
-    def serving(self, parts: Mapping[str, Fraction]) -> Self:
+    def serving(self, parts: Mapping[str, Fraction], districts: str | None = None) -> Self:
         """Share the budget between the three histograms; what nobody needs keeps the least."""
         if "shares" in self.model_fields_set:
             return self

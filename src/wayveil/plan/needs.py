@@ -194,6 +194,16 @@ def refuse_contradictory(needs: Sequence[Need]) -> None:
             raise ParameterError(
                 f"two needs contradict each other: {str(other)!r} and {str(need)!r}; keep the stricter one"
             )
+    files = sorted({need.districts for need in needs if need.districts is not None})
+    if len(files) > 1:
+        raise ParameterError(
+            f"needs name different districts ({', '.join(files)}): a release counts trips between those of one file"
+        )
+
+
+def named_districts(needs: Sequence[Need]) -> str | None:
+    """Return the file of districts that needs are about; None: they name none."""
+    return next((need.districts for need in needs if need.districts is not None), None)
 
 
 def refuse_unanswerable(needs: Sequence[Need], counted: Counted) -> None:

@@ -1,7 +1,7 @@
 """From a plan and its rows to an order: what is counted, by which mechanism, for whom, at what price."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
@@ -12,7 +12,7 @@ from wayveil.errors import InputError, ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.presets import made_by, refuse_nameless
 from wayveil.mechanisms.registry import mechanism as find_mechanism
-from wayveil.plan.needs import Need, WorldSize, parts_of
+from wayveil.plan.needs import Need, WorldSize, named_districts, parts_of
 from wayveil.plan.plan import Plan
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.released.datasheet_making import Statement
@@ -50,18 +50,24 @@ def order_rows(plan: Plan, rows: Trips | TripFiles | Taps, days: Days | None = N
         name = default_mechanism(kind.steps(rows.world, None)[0].world(rows.world)).name
         mechanism = make_mechanism(name, plan.method.parameters)
     if plan.needs or (plan.method.parameters and plan.method.mechanism is None):
-        mechanism = serve_needs(mechanism, plan.needs, rows.world, kind)
+        mechanism = serve_needs(mechanism, plan.needs, rows.world, kind, plan.beside)
     return order_trips(rows, mechanism, unit, kind)
 
 
 def serve_needs(
-    mechanism: Mechanism | str | None, needs: Sequence[Need], world: World, kind: RowKind
+    mechanism: Mechanism | str | None,
+    needs: Sequence[Need],
+    world: World,
+    kind: RowKind,
+    beside: Callable[[str], str] = str,
 ) -> Mechanism:
-    """The mechanism, or the default one, with its budget shared for the needs."""
-    parts = parts_of(needs, size_of_world(world))
+    """The mechanism, or the default one, with its budget shared for the needs; `beside` leads to their files."""
+    parts, file = parts_of(needs, size_of_world(world)), named_districts(needs)
+    districts = None if file is None else beside(file)
     if mechanism is None:
-        return default_mechanism(kind.steps(world, None)[0].world(world), parts)
-    return (find_mechanism(mechanism)() if isinstance(mechanism, str) else mechanism).serving(parts)
+        return default_mechanism(kind.steps(world, None)[0].world(world), parts, districts)
+    found = find_mechanism(mechanism)() if isinstance(mechanism, str) else mechanism
+    return found.serving(parts, districts)
 
 
 def size_of_world(world: World) -> WorldSize:

@@ -46,7 +46,13 @@ ZONE_BITS = 3
 # Epsilons at which releases are simulated; between them errors are interpolated.
 SIMULATED = (0.3, 1.0, 3.0)
 # Blocks of Weave that count a question cell by cell.
-COUNTED_BY = {"total": "trips", "boardings": "origin", "alightings": "destination", "hours": "hour"}
+COUNTED_BY = {
+    "total": "trips",
+    "boardings": "origin",
+    "alightings": "destination",
+    "hours": "hour",
+    "districts": "district pair",
+}
 ONE = Contribution(per_trip=1)
 # How much stronger than the weakest release that Weave makes the data should be.
 SURELY = 1.5
@@ -206,7 +212,7 @@ class Forecast:
 
     @property
     def _fixed(self) -> dict[str, object]:
-        kept = ("max_visits", "first_day", "days")
+        kept = ("max_visits", "first_day", "days", "districts")
         return {name: getattr(self.mechanism, name) for name in kept if hasattr(self.mechanism, name)}
 
     @property

@@ -275,6 +275,8 @@ class Plan(Part):
                 elif isinstance(value, tuple | list):
                     said[section][key] = [moved(each) for each in value]
         said["worlds"] = [{**world, "place": moved(world["place"])} for world in said.get("worlds", ())]
+        for need in (need for need in said.get("needs", ()) if need.get("districts")):
+            need["districts"] = moved(need["districts"])
         return Plan(**{**said, "path": path})
 
     def label(self, days: Days) -> str:

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from wayveil.answers.districts import read_districts
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.tap_counts import TapCounts
 from wayveil.mechanisms.tap_margins import TapMargins
-from wayveil.plan.needs import ASKED, Need, parts_of, refuse_unanswerable
+from wayveil.plan.needs import ASKED, Need, named_districts, parts_of, refuse_unanswerable
 from wayveil.plan.ordering import size_of_world
 from wayveil.plan.outlook import Crowd, Forecast, Outlook, rides_of
 from wayveil.plan.plan import Plan
@@ -27,9 +26,10 @@ from wayveil.privacy.weights import MOST_ROWS
 from wayveil.releases.accounts import default_place, ledger_in_reach
 from wayveil.releases.order import DEFAULT_TRIPS_PER_RIDER, default_mechanism
 from wayveil.trips.legs import counted_world
+from wayveil.world.districts import read_districts
 from wayveil.world.world import World
 
-VERSION = 1
+VERSION = 2
 LEAST, DEFAULT_MOST = 0.05, 10.0
 SHOWN = (0.5, 1.0, 2.0)
 # Riders make so many rides each where only the rides are said.
@@ -207,7 +207,8 @@ def forecast(plan: Plan, world: World) -> Forecast:
     mechanism: Mechanism = _tap_mechanism(plan).serving(parts)
     if not taps:
         world = counted_world(world, plan.source.rows or "calls", plan.source.ways)
-        mechanism = default_mechanism(world, parts)
+        file = named_districts(plan.needs)
+        mechanism = default_mechanism(world, parts, None if file is None else plan.beside(file))
     files = {need.districts for need in plan.needs if need.districts is not None}
     districts = {file: read_districts(plan.beside(file), world).of_place for file in files}
     draws = getattr(unit, "bounding", "draw") == "draw"

@@ -98,18 +98,20 @@ class UnitChoice:
         return Rider(**bounds) if name == "rider" else RiderDay(**bounds)
 
 
-def default_mechanism(world: World, parts: Mapping[str, Fraction] | None = None) -> Mechanism:
+def default_mechanism(
+    world: World, parts: Mapping[str, Fraction] | None = None, districts: str | None = None
+) -> Mechanism:
     """Choose Weave, which docs/results.md shows ahead; for lists too long for it, the noisy prefix tree.
 
-    It serves the questions that have these parts of the budget; where none are said, on a network the stated default
-    set. Cells of a grid and symbols of a list are no stops.
+    It serves the questions that have these parts of the budget, about the districts of this file; where none are
+    said, on a network the stated default set. Cells of a grid and symbols of a list are no stops.
     """
     weave = Weave()
     if not weave.fits(world):
         return NoisyPrefixTree()
     if parts is None:
         parts = DEFAULT_PARTS if isinstance(world, Network) and not isinstance(world, Grid) else {}
-    return weave.serving(parts) if parts else weave
+    return weave.serving(parts, districts) if parts else weave
 
 
 def choose_mechanism(given: Mechanism | str | None, world: World) -> Mechanism:

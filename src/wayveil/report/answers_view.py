@@ -6,7 +6,7 @@ import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.answer_sheet import answer_sheet
-from wayveil.answers.answers import answer_question
+from wayveil.answers.asking import ask_release
 from wayveil.answers.questions import QUESTIONS
 from wayveil.synthesis.model import ExpectedError
 from wayveil.trips.trips import Trips
@@ -34,7 +34,7 @@ def answer_tables(
 
     Given raw trips, the true and the plain Laplace answers stand beside: not for publication.
     """
-    sheet = answer_sheet(release, top=top, answering=answer_question if raw is None else RawAnswers(raw))
+    sheet = answer_sheet(release, top=top, answering=ask_release if raw is None else RawAnswers(raw))
     tables = [
         _table(question, sheet.table.filter(pl.col("question") == question), note)
         for question, note in sheet.notes.items()

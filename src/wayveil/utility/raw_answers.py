@@ -12,9 +12,10 @@ from wayveil.answers.answers import GROUPED, Answer, answer_question
 from wayveil.answers.asked import Asked
 from wayveil.answers.load import all_seats
 from wayveil.answers.plain_laplace import plain_answer, plain_unit
+from wayveil.answers.questions import is_about_trips
 from wayveil.answers.trip_cells import ONCE, TripQuestion
 from wayveil.answers.trip_periods import Period
-from wayveil.answers.trip_questions import count_cells
+from wayveil.answers.trip_questions import answer_trips, count_cells
 from wayveil.answers.trip_tables import make_table
 from wayveil.answers.visit_counts import network_of, route_boardings
 from wayveil.arrays import Floats, Int32s, Ints
@@ -39,8 +40,10 @@ class RawAnswers:
     bits: Bits | None = None
 
     def __call__(self, release: JudgedRelease, asked: Asked, *, anyway: bool = False) -> Answer:
-        """Answer a question about visits with the columns `raw` and `plain_laplace`, whose noise has all of epsilon."""
+        """Answer a question with the columns `raw` and `plain_laplace`, whose noise has all of epsilon."""
         check_comparable(self.raw, release.trips)
+        if is_about_trips(asked.question, taps=release.visits_are_taps):
+            return answer_trips(release, asked, anyway=anyway, add=self.add_trips)
         answer = answer_question(release, asked, anyway=anyway)
         beside = self._beside(release, asked, answer.table)
         table = answer.table.with_columns(**{name: pl.Series(column) for name, column in beside.items()})

@@ -6,7 +6,7 @@ them. They are defined here once, as functions of a walk and of public knowledge
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numba import njit
@@ -138,10 +138,18 @@ def distance_edges(geography: Geography, count: int) -> Floats:
 class WalkBlocks:
     """All blocks of a world at one resolution, by name."""
 
-    def __init__(self, geography: Geography, resolution: Resolution, leaves: Ints | None = None) -> None:
-        """`leaves` are the first pair codes of the leaves of a partition of all pairs of places."""
+    def __init__(
+        self,
+        geography: Geography,
+        resolution: Resolution,
+        leaves: Ints | None = None,
+        districts: Ints | None = None,
+    ) -> None:
+        """`leaves` are the first pair codes of the leaves of a partition of all pairs of places, `districts` the
+        district of each place.
+        """
         self.geography, self.resolution = geography, resolution
-        self.leaves = leaves
+        self.leaves, self.districts = leaves, districts
         self.length_edges = length_edges(resolution.growth)
         self.distance_edges = distance_edges(geography, resolution.distances)
 
@@ -188,7 +196,11 @@ class WalkBlocks:
         ]
 
     def _pairs(self) -> list[Block]:
-        return [] if self.leaves is None else [Block("pair", len(self.leaves), self._leaf)]
+        found = [] if self.leaves is None else [Block("pair", len(self.leaves), self._leaf)]
+        if self.districts is None:
+            return found
+        many = int(self.districts.max()) + 1
+        return [*found, Block("district pair", many * many, partial(_district_pair, self.districts, many))]
 
     def distance(self, walks: Walks) -> Ints:
         """The bin of the distance between the ends of each walk."""
@@ -350,6 +362,10 @@ class WalkBlocks:
 
         cells = count_contexts(memory) * VISIT_KINDS << bits
         return [Block("memory", cells, repeats, lambda walks: walks.lengths - 1)]
+
+
+def _district_pair(of_place: Ints, many: int, walks: Walks) -> Ints:
+    return of_place[walks.origin] * many + of_place[walks.destination]
 
 
 def _bins(walks: Walks) -> Ints:

@@ -30,6 +30,7 @@ ASKED_ABOUT = {
     "edge": "riders on an edge",
     "move": "riders on a move",
     "pair": "trips between two zones",
+    "district pair": "trips between two districts",
     "hour": "trips that begin in an hour",
     "length": "trips with so many stops",
 }

@@ -12,6 +12,7 @@ from wayveil.errors import InputError
 from wayveil.mechanisms.weave.estimates import CellEstimates
 from wayveil.mechanisms.weave.settings import Generation
 from wayveil.synthesis.counted import AllCounted
+from wayveil.synthesis.estimates import HOURS
 from wayveil.synthesis.following import Known, follow
 from wayveil.synthesis.model import Model
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, length_edges
@@ -19,8 +20,14 @@ from wayveil.world.world import World
 from wayveil.world.zones import Geography
 
 # The blocks that count kinds of question cell by cell.
-COUNTED_BY = {"boardings": "origin", "alightings": "destination", "lengths": "length", "departures": "hour"}
-TOTAL, SCALE, LEAF, SETTING = "trips", "scale", "leaf", "setting"
+COUNTED_BY = {
+    "boardings": "origin",
+    "alightings": "destination",
+    "lengths": "length",
+    "departures": "hour",
+    "districts": "district pair",
+}
+TOTAL, SCALE, LEAF, SETTING, DISTRICT = "trips", "scale", "leaf", "setting", "district"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +63,7 @@ class NoisyBlocks(Model):
     noisy    noisy blocks by name
     settings how trips are made of them
     earlier  the blocks of earlier releases that have the same cells, the oldest first, which the numbers follow
+    districts  the district of each place, where pairs of districts were counted
     """
 
     world: World
@@ -67,6 +75,7 @@ class NoisyBlocks(Model):
     settings: Generation
     variance: float
     earlier: tuple[dict[str, NoisyBlock], ...] = ()
+    districts: Ints | None = None
 
     def __eq__(self, other: object) -> bool:
         """Tell whether both would draw the same trips: equal numbers, equal settings, and the same public world."""
@@ -107,10 +116,10 @@ class NoisyBlocks(Model):
         return CellEstimates.of_known(follow([*before, self.noisy[name].known()]))
 
     def blocks(self) -> WalkBlocks:
-        return WalkBlocks(Geography(self.world), self.resolution, self.leaves)
+        return WalkBlocks(Geography(self.world), self.resolution, self.leaves, self.districts)
 
     def counted(self, kind: str) -> AllCounted | None:
-        """Trips in all, by origin, destination, hour of departure or number of visits, as far as that was asked.
+        """Trips in all, by origin, destination, hour of the day, districts or number of visits, as far as asked.
 
         Edges and moves were asked of trips that spread a weight of one over them: how many trips pass there does not
         follow from it.
@@ -121,6 +130,9 @@ class NoisyBlocks(Model):
         if block is None:
             return None
         value = block.in_trips().value
+        if kind == "departures":
+            days = value.reshape(-1, HOURS)
+            return self._with_noise(days.sum(axis=0), block.variance, len(days))
         if kind != "lengths":
             return self._with_noise(value, block.variance)
         # Lengths were asked by distance; bins of one length each come first, and wider ones tell no single length.
@@ -136,7 +148,8 @@ class NoisyBlocks(Model):
     def table(self) -> pl.DataFrame:
         """One row per cell: block, cell, noisy count, what a trip counts, variance of the noise.
 
-        Rows of the block `setting` hold the resolution, rows of the block `leaf` the partition of pairs; the row
+        Rows of the block `setting` hold the resolution, rows of the block `leaf` the partition of pairs, rows of the
+        block `district` the district of each place; the row
         `scale` has the noise scale of the whole budget in the place of a variance.
         """
         parts = [_rows(TOTAL, np.array([self.total]), 1, self.variance)]
@@ -144,6 +157,7 @@ class NoisyBlocks(Model):
         look = asdict(self.resolution)
         parts += [_rows(f"{SETTING} {name}", np.array([value]), 1, 0.0) for name, value in look.items()]
         parts.append(_rows(LEAF, self.leaves, 1, 0.0))
+        parts += [] if self.districts is None else [_rows(DISTRICT, self.districts, 1, 0.0)]
         parts += [_rows(name, part.counts, part.whole, part.variance) for name, part in self.noisy.items()]
         return pl.concat(parts)
 
@@ -165,9 +179,10 @@ class NoisyBlocks(Model):
                     part["noisy_count"].to_numpy(), int(part["whole"][0]), float(part["variance"][0])
                 )
                 for name, part in parts.items()
-                if name not in (TOTAL, SCALE, LEAF) and not name.startswith(f"{SETTING} ")
+                if name not in (TOTAL, SCALE, LEAF, DISTRICT) and not name.startswith(f"{SETTING} ")
             }
             total = parts[TOTAL]
+            districts = parts[DISTRICT]["noisy_count"].to_numpy() if DISTRICT in parts else None
             return cls(
                 world,
                 Resolution(**look),
@@ -177,6 +192,7 @@ class NoisyBlocks(Model):
                 noisy,
                 settings or Generation(),
                 float(total["variance"][0]),
+                districts=districts,
             )
         except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
             raise InputError(

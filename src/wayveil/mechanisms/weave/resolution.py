@@ -179,7 +179,7 @@ def _choose_memory(cells: float) -> tuple[int, int]:
 
 
 def require_same_looks(
-    earlier: Sequence[Model], world: World, *, times: int, gaussian: bool
+    earlier: Sequence[Model], world: World, *, times: int, gaussian: bool, districts: Ints | None
 ) -> list[Measurements]:
     """The earlier measurements; refuses those whose cells cannot be those of this release."""
     found = [each for each in earlier if isinstance(each, Measurements)]
@@ -198,6 +198,11 @@ def require_same_looks(
             raise ParameterError(
                 "a prior was paid for in another currency (epsilon, rho), in which trips are spread over edges "
                 "otherwise. Nothing was spent"
+            )
+        if not np.array_equal(each.districts, districts):  # type: ignore[arg-type]
+            raise ParameterError(
+                "a prior counted trips between other districts than this release, or between none: name the same file "
+                "of districts. Nothing was spent"
             )
     return found
 
@@ -229,7 +234,9 @@ def blocks_alike(
 
 
 # Blocks whose cells do not depend on how finely a release looks.
-ALWAYS_ALIKE = frozenset({"origin", "destination", "hour", "edge", "two edges", "move", "turn"})
+ALWAYS_ALIKE = frozenset(
+    {"origin", "destination", "hour", "edge", "two edges", "move", "turn", "district pair"}
+)
 # What the cells of the others depend on.
 DEPENDS_ON = {
     "length": ("distances", "growth"),

@@ -12,6 +12,7 @@ TRUST = {
     "origin": 0.05,
     "destination": 0.05,
     "pair": 0.02,
+    "district pair": 0.02,
     "hour": 0.01,
     "hour at origin": 0.02,
     "hour at destination": 0.02,

@@ -24,6 +24,8 @@ BLOCKS_OF = {
     "triples": {"two edges": Fraction(1)},
     "lengths": {"length": Fraction(1)},
 }
+# Where districts are named, pairs of them are a block of their own: asked only where it has a part of the budget.
+DISTRICT_PAIR = "district pair"
 # Part of the budget that needed questions may take together: the rest makes whole trips.
 MOST_NEEDED = Fraction(95, 100)
 
@@ -182,7 +184,7 @@ class Shares(BaseModel):
     @field_validator("needed")
     @classmethod
     def _possible(cls, needed: dict[str, Fraction]) -> dict[str, Fraction]:
-        known = [name.replace("_", " ") for name in cls.model_fields if name not in RULES]
+        known = [*(name.replace("_", " ") for name in cls.model_fields if name not in RULES), DISTRICT_PAIR]
         for name, part in needed.items():
             if name not in known:
                 raise ValueError(f"unknown question {name!r}; choose one of {', '.join(known)}")
@@ -194,11 +196,15 @@ class Shares(BaseModel):
             )
         return needed
 
-    def serving(self, parts: Mapping[str, Fraction]) -> "Shares":
-        """Return the same weights, with these parts of the budget for the blocks that count these questions."""
+    def serving(self, parts: Mapping[str, Fraction], *, districts: bool = False) -> "Shares":
+        """Return the same weights, with these parts of the budget for the blocks that count these questions.
+
+        Where `districts` are named, their pairs are counted by themselves.
+        """
         needed: dict[str, Fraction] = {}
+        blocks_of = BLOCKS_OF | ({"districts": {DISTRICT_PAIR: Fraction(1)}} if districts else {})
         for question, part in parts.items():
-            for block, inner in BLOCKS_OF.get(question, {}).items():
+            for block, inner in blocks_of.get(question, {}).items():
                 needed[block] = needed.get(block, Fraction(0)) + part * inner
         return Shares(**{**dict(self), "needed": needed})
 
@@ -254,9 +260,9 @@ class Shares(BaseModel):
 
     def _reserve(self, weights: dict[str, Fraction]) -> dict[str, Fraction]:
         """Weights in which needed questions have their parts of the budget, and the others share the rest."""
-        needed = {name: part for name, part in self.needed.items() if name in weights}
+        needed = {name: part for name, part in self.needed.items() if name in (*weights, DISTRICT_PAIR)}
         if not needed:
             return weights
         others = sum((weight for name, weight in weights.items() if name not in needed), Fraction(0))
         left = (1 - sum(needed.values(), Fraction(0))) / (others or Fraction(1))
-        return {name: needed.get(name, weight * left) for name, weight in weights.items()}
+        return {name: weight * left for name, weight in weights.items()} | needed

@@ -23,6 +23,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import sqrt
+from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self
 
@@ -43,13 +44,14 @@ from wayveil.mechanisms.weave.resolution import (
     weigh_as_before,
 )
 from wayveil.mechanisms.weave.settings import Generation
-from wayveil.mechanisms.weave.shares import Shares
+from wayveil.mechanisms.weave.shares import DISTRICT_PAIR, Shares
 from wayveil.mechanisms.weave.weaving import HOURS_OF_A_DAY, HOURS_OF_A_WEEK, make_time_bins
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.questions import SparseCounts
 from wayveil.synthesis.model import Model
 from wayveil.trips.legality import LegalityRule
+from wayveil.world.districts import read_districts
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.walk_blocks import Resolution, WalkBlocks
@@ -152,6 +154,11 @@ class Weave(Mechanism):
         description="on a grid, a visit to a cell that is merely clipped between two diagonal neighbours: `keep` it, "
         "or `cut` it out of the trip before anything is counted",
     )
+    districts: str | None = Field(
+        None,
+        description="file with the district of each place (csv with stop_id and district, or GeoJSON): trips between "
+        "districts are then counted by themselves. A plan sets it from its needs",
+    )
     looking: LookingRules = Field(LookingRules(), description="between which resolutions it may choose")
     generation: Generation = Field(
         Generation(),
@@ -163,17 +170,26 @@ class Weave(Mechanism):
         rule = super().rule(world)
         return replace(rule, corners=self.corners) if isinstance(world, Grid) else rule
 
-    def serving(self, parts: Mapping[str, Fraction]) -> Self:
+    def serving(self, parts: Mapping[str, Fraction], districts: str | None = None) -> Self:
         """Give the blocks that count these questions their parts; the others share what is left."""
-        by_hand = self.shares != Shares()
-        return self if by_hand else self.model_copy(update={"shares": self.shares.serving(parts)})
+        if self.shares != Shares():
+            return self
+        named = (self.districts or districts) if "districts" in parts else None
+        shares = self.shares.serving(parts, districts=named is not None)
+        return self.model_copy(update={"shares": shares, "districts": named})
+
+    def public_files(self) -> dict[str, Path]:
+        """Name the file of districts."""
+        return {} if self.districts is None else {"districts": Path(self.districts)}
 
     def measure(self, counter: Counter, gate: Gate) -> Measurements:
         """Buy the number of trips, choose how finely to look, then buy the partition of pairs and all blocks."""
         self._refuse_size(counter.world)
         geography, times = Geography(counter.world), self._count_times(counter)
-        gaussian = gate.budget.currency == "rho"
-        before = require_same_looks(self._earlier, counter.world, times=times, gaussian=gaussian)
+        gaussian, districts = gate.budget.currency == "rho", self._read_districts(counter.world)
+        before = require_same_looks(
+            self._earlier, counter.world, times=times, gaussian=gaussian, districts=districts
+        )
         first, scale = self._price_number(gate, geography, times), _find_noise(gate, gate.budget.total)
         if gate.size is None:
             number = _buy(gate, "number of trips", counter.trips(), first)
@@ -191,10 +207,19 @@ class Weave(Mechanism):
             leaves = gate.tree("partition of origin-destination pairs", pairs, ONE, prices["tree"]).starts
             if isinstance(geography.network, Grid):
                 leaves = self._refine_pairs(leaves, geography, trips / _find_noise(gate, prices["pair"]))
-        noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves), prices)
+        noisy = _buy_blocks(counter, gate, WalkBlocks(geography, look, leaves, districts), prices)
         earlier = blocks_alike(before, look, leaves)
         return Measurements(
-            counter.world, look, total, scale, leaves, noisy, self.generation, variance, earlier
+            counter.world,
+            look,
+            total,
+            scale,
+            leaves,
+            noisy,
+            self.generation,
+            variance,
+            earlier,
+            districts,
         )
 
     def plan_questions(
@@ -247,6 +272,15 @@ class Weave(Mechanism):
     def fits(self, world: World) -> bool:
         """Tell whether the possible moves of a world can be written out, which is needed where there is no network."""
         return isinstance(world, Network) or world.size * (world.size + 2) <= self.most_cells
+
+    def _read_districts(self, world: World) -> Ints | None:
+        """Read the public district of each place; refuses a file that has no part of the budget, or the reverse."""
+        if (self.districts is None) == (DISTRICT_PAIR in self.shares.needed):
+            raise ParameterError(
+                f"weave: districts and shares.needed.{DISTRICT_PAIR!r} go together: name a file, and give it a part of "
+                f"the budget. Nothing was spent"
+            )
+        return None if self.districts is None else read_districts(self.districts, world).of_place
 
     def _refine_pairs(self, leaves: Ints, geography: Geography, strength: float) -> Ints:
         """Quarter all leaves of the partition as often as the noise of their counts allows.

@@ -21,7 +21,7 @@ MAPS = (".geojson", ".json")
 
 @dataclass(frozen=True, eq=False)
 class Districts:
-    """Names, `elsewhere` last, and the district of every place of a world."""
+    """Names, `elsewhere` last where a place is in none, and the district of every place of a world."""
 
     names: NDArray[np.object_]
     of_place: Ints
@@ -37,9 +37,9 @@ def read_districts(source: Any, world: World) -> Districts:
     if all(name is None for name in named):
         raise ParameterError(f"none of the stops of this world is in a district of {file}")
     known = sorted({name for name in named if name is not None and name != ELSEWHERE})
-    code = {name: at for at, name in enumerate([*known, ELSEWHERE])}
-    of_place = np.array([code[name or ELSEWHERE] for name in named], np.int64)
-    return Districts(np.array([*known, ELSEWHERE], object), of_place)
+    names = [*known, *([ELSEWHERE] if {None, ELSEWHERE} & set(named) else [])]
+    code = {name: at for at, name in enumerate(names)}
+    return Districts(np.array(names, object), np.array([code[name or ELSEWHERE] for name in named], np.int64))
 
 
 def _of_table(source: Any, world: World, file: str | Path) -> list[str | None]:
