@@ -12,8 +12,7 @@ from scipy.optimize import minimize
 from wayveil.counting.local import LocalCounter
 from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.weave.settings import SolverSettings
-from wayveil.mechanisms.weave.shared_ways import find_stretches, grow_forest, minimise
-from wayveil.mechanisms.weave.weight_fit import Features, fit_weights
+from wayveil.mechanisms.weave.weight_fit import Features, fit_weights, minimise, number_walks
 from wayveil.trips.trips import Trips
 from wayveil.world.walk_blocks import Resolution, WalkBlocks, Walks
 from wayveil.world.zones import Geography
@@ -172,29 +171,11 @@ def test_a_start_that_puts_all_weight_on_few_trips_does_not_stop_the_fit():
 
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=6), min_size=1, max_size=30))
-def test_a_forest_holds_every_walk_once_and_its_runs_where_they_begin(lists):
+def test_walks_share_a_number_if_and_only_if_they_are_the_same(lists):
     offsets = np.concatenate([[0], np.cumsum([len(walk) for walk in lists])])
-    walks = Walks(np.array([stop for walk in lists for stop in walk], np.int32), offsets)
-    forest = grow_forest(walks)
-    rests = {tuple(walk[i:]) for walk in lists for i in range(len(walk))}
-    assert len(forest.parent) == len(rests)
-    assert np.all(forest.parent < np.arange(len(forest.parent)))
-
-    def way(node):
-        return [] if node < 0 else [int(forest.stop[node]), *way(forest.parent[node])]
-
-    assert [way(node) for node in forest.node] == lists
-    for visits in (1, 2, 3):
-        beginning, runs = forest.runs(visits)
-        assert {int(node) for node in beginning} == {
-            node for node in range(len(forest.parent)) if len(way(node)) >= visits
-        }
-        assert runs.location.reshape(-1, visits).tolist() == [way(node)[:visits] for node in beginning]
-    nodes, begin = len(forest.parent), np.unique(forest.node)
-    stretches = find_stretches(forest, np.zeros((nodes, 2), np.int32), begin, np.ones((len(begin), 2)))
-    cuts, of_walks = stretches.cuts(3)
-    assert (cuts[0], cuts[-1], of_walks[0], of_walks[-1]) == (0, len(stretches.goes_on), 0, len(begin))
-    assert all(stretches.goes_on[cut] < 0 for cut in cuts[:-1] if cut < cuts[-1])
+    number = number_walks(Walks(np.array([stop for walk in lists for stop in walk], np.int32), offsets))
+    for one, first in zip(number, lists, strict=True):
+        assert [first == other for other in lists] == (number == one).tolist()
 
 
 def test_trips_that_walk_alike_at_different_times_are_looked_up_once():

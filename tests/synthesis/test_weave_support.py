@@ -188,3 +188,14 @@ def test_times_follow_the_timetable_from_a_departure_inside_the_bin():
 def _one_path(network):
     paths = shortest_paths(network, [0], [network.size - 1])
     return paths.location, paths.offsets
+
+
+def test_released_trips_add_up_as_fitted_whatever_the_seed(model):
+    woven = model.weave(1)
+    wanted = woven.found.fit.fitted[woven.found.features.place["hour"]]
+    for seed in range(3):
+        made = woven.sample(model.trips, np.random.default_rng(seed))
+        hours = np.bincount(made.time[made.offsets[:-1]] // 3600 % 24, minlength=24)
+        assert len(made) == model.trips
+        # Drawn one by one, hours would be off by the square root of their trips.
+        assert np.mean(np.abs(hours - wanted)) < 0.3 * np.mean(np.sqrt(wanted))

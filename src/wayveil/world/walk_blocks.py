@@ -104,7 +104,6 @@ class Block:
     `of(walks)` gives one cell per walk, or, if the block is `spread`, one per move (and per mark): a walk then has
     weight one to spread evenly over all its `parts(walks)`. -1 stands for a part that has no cell. Where the cells of
     a block are unions of those of a finer one, `finer` names that one and `union` says which cell each is part of.
-    `window` is a number of visits if the parts are all runs of so many, and nothing else decides on their cells.
     `euclidean` says that what a walk adds to all cells has L2 norm one, whatever its L1 norm (see `block_weights`).
     """
 
@@ -115,7 +114,6 @@ class Block:
     finer: str | None = None
     union: Ints | None = None
     euclidean: bool = False
-    window: int | None = None
 
     @property
     def spread(self) -> bool:
@@ -271,16 +269,16 @@ class WalkBlocks:
 
         if self.resolution.euclidean:
             # A walk has another L2 norm over zones than over edges, so that its weights there are not sums.
-            coarse = Block("edge zone", 1 << bits, zones, moves, window=2)
+            coarse = Block("edge zone", 1 << bits, zones, moves)
         else:
-            coarse = Block("edge zone", 1 << bits, zones, moves, finer="edge", union=zone, window=2)
-        blocks = [Block("edge", network.edges, edges, moves, window=2), coarse]
+            coarse = Block("edge zone", 1 << bits, zones, moves, finer="edge", union=zone)
+        blocks = [Block("edge", network.edges, edges, moves), coarse]
         if self.resolution.triples:
 
             def pairs_of_moves(walks: Walks) -> Ints:
                 return np.maximum(walks.lengths - 2, 0)
 
-            blocks.append(Block("two edges", int(before[-1]), triples, pairs_of_moves, window=3))
+            blocks.append(Block("two edges", int(before[-1]), triples, pairs_of_moves))
         return [replace(block, euclidean=bool(self.resolution.euclidean)) for block in blocks]
 
     def _turns(self) -> list[Block]:

@@ -3,7 +3,7 @@
 what is asked      weave, shares, resolution      what was bought    noisy_blocks, estimates, measurements
 what is drawn      demand, routes, drives, driven_support on networks and grids; moves, repeating_walks, list_support
                    on plain lists
-how it is fitted   support_fit, weight_fit, shared_ways
+how it is fitted   support_fit, weight_fit
 how trips come out weaving; expected_error says how far off they will be; settings has every constant
 """
 

@@ -24,7 +24,8 @@ from wayveil.mechanisms.weave.drives import (
 from wayveil.mechanisms.weave.lengths import LengthLaw
 from wayveil.mechanisms.weave.routes import METRES_PERTURBED, Costs, Legs, join_legs, route_legs
 from wayveil.mechanisms.weave.settings import DriveSettings, Generation
-from wayveil.mechanisms.weave.support_fit import FittedSupport, Support, select_walks
+from wayveil.mechanisms.weave.support_fit import FittedSupport, Support
+from wayveil.mechanisms.weave.weight_fit import select_walks
 from wayveil.world.grid import Grid
 from wayveil.world.grid_corners import find_corners
 from wayveil.world.walk_blocks import LONGEST, Walks

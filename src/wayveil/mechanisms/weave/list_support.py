@@ -13,7 +13,8 @@ from wayveil.mechanisms.weave.lengths import LengthLaw
 from wayveil.mechanisms.weave.moves import MoveChain
 from wayveil.mechanisms.weave.repeating_walks import RepeatFactors, WalkPlan
 from wayveil.mechanisms.weave.settings import Generation
-from wayveil.mechanisms.weave.support_fit import Support, select_walks
+from wayveil.mechanisms.weave.support_fit import Support
+from wayveil.mechanisms.weave.weight_fit import select_walks
 from wayveil.world.walk_blocks import WalkBlocks, Walks
 from wayveil.world.world import World
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.estimates import CellEstimates, group_alike, judge_counts, keep_likely_counts
 from wayveil.mechanisms.weave.settings import Generation, ListSettings
-from wayveil.mechanisms.weave.support_fit import select_walks
+from wayveil.mechanisms.weave.weight_fit import select_walks
 from wayveil.world.walk_blocks import Block
 from wayveil.world.world import World
 

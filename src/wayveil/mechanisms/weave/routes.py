@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.demand import NetworkDemand
 from wayveil.mechanisms.weave.settings import Generation, RouteSettings
-from wayveil.mechanisms.weave.support_fit import Support, select_walks
+from wayveil.mechanisms.weave.support_fit import Support
+from wayveil.mechanisms.weave.weight_fit import select_walks
 from wayveil.world.bucket_trees import Buckets, grow_tree_in_buckets
 from wayveil.world.network import Network
 from wayveil.world.trees import Graph

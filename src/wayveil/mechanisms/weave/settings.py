@@ -353,6 +353,11 @@ class Generation(_Settings):
     least_trust: float = Field(
         0.01, gt=0, description="variance allowed per noise variance on a network, at least"
     )
+    exchanges: int = Field(
+        8,
+        ge=0,
+        description="times that released trips are exchanged for others of the support, to add up as fitted",
+    )
     iterations: int = Field(300, ge=1, description="steps of the solver, at most")
     solver: SolverSettings = Field(SolverSettings(), description="how the solver steps and stops")
     shrinkage: ShrinkageSettings = Field(ShrinkageSettings(), description="how noisy counts are shrunk")

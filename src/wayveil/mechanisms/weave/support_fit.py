@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.estimates import CellEstimates
@@ -20,13 +19,6 @@ class Support:
 
     walks: Walks
     kind: Ints
-
-
-def select_walks(location: NDArray[np.int32], offsets: Ints, chosen: Ints) -> tuple[NDArray[np.int32], Ints]:
-    """Some of the walks that lie end to end."""
-    lengths = np.diff(offsets)[chosen]
-    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return location[np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], lengths)], ends
 
 
 # The variance that the misfit of each cell of a block may have, given its estimates and what even weights put there.

@@ -28,7 +28,6 @@ from wayveil.mechanisms.weave.support_fit import (
     read_blocks,
 )
 from wayveil.progress import step
-from wayveil.synthesis.projection import round_keeping_total
 from wayveil.trips.trips import Trips
 from wayveil.world.grid import Grid
 from wayveil.world.network import Network
@@ -249,10 +248,9 @@ class Woven:
     """A weighted support, ready to be sampled as often as one likes."""
 
     world: World
-    support: Support
-    weight: Floats
+    found: FittedSupport
     times: int
-    seconds_per_move: int
+    settings: Generation
     diagnostics: Diagnostics
 
     @cached_property
@@ -260,24 +258,29 @@ class Woven:
         """The trips of the support sorted by origin, destination and time: whole trips are drawn at equal steps along
         this order, so that likes stand in for each other and their numbers come out as the weights say.
         """
-        walks, code = self.support.walks, Geography(self.world).places.code
+        walks, code = self.found.support.walks, Geography(self.world).places.code
         bins = np.zeros(len(walks)) if walks.bins is None else walks.bins
         return np.lexsort((walks.lengths, bins, code[walks.destination], code[walks.origin]))
 
     def sample(self, trips: int, rng: np.random.Generator) -> Trips:
-        """Exactly so many trips, each of the support as often as its weight says, up to one, in random order."""
-        share = self.weight / self.weight.sum()
-        copies = round_keeping_total(share[self.order] * trips, rng)
-        chosen = np.repeat(self.order, copies)
-        missing = max(0, trips - len(chosen))  # rounding may be off by one
-        chosen = rng.permutation(np.append(chosen, rng.choice(len(copies), missing, p=share)))[:trips]
-        walks = self.support.walks
+        """Exactly so many trips in random order, which add to the cells of all blocks about what the weights say.
+
+        Drawn several times at equal steps along `order`; at each step that trip is taken which brings the sums nearest.
+        """
+        weight, walks = self.found.fit.weight, self.found.support.walks
+        running = np.cumsum(weight[self.order]) * (trips / weight.sum())
+
+        def draw() -> Ints:
+            at = np.searchsorted(running, np.arange(trips) + rng.random(), side="right")
+            return self.order[np.minimum(at, len(running) - 1)]
+
+        wanted = self.found.fit.fitted * (trips / weight.sum())
+        again = (draw() for _ in range(self.settings.exchanges))
+        chosen = rng.permutation(self.found.features.exchange(draw(), again, wanted))
         plain = Trips(walks.location, walks.offsets, self.world).take(chosen)
-        return (
-            plain
-            if walks.bins is None
-            else add_times(plain, walks.bins[chosen], self.times, self.seconds_per_move, rng)
-        )
+        if walks.bins is None:
+            return plain
+        return add_times(plain, walks.bins[chosen], self.times, self.settings.on_list.seconds_per_move, rng)
 
 
 def weave(measured: NoisyBlocks, rng: np.random.Generator) -> Woven:
@@ -287,11 +290,4 @@ def weave(measured: NoisyBlocks, rng: np.random.Generator) -> Woven:
         target, found = weave_on_network(measured, world, rng)
     else:
         target, found = weave_on_list(measured, rng)
-    return Woven(
-        world,
-        found.support,
-        found.fit.weight,
-        measured.resolution.times,
-        measured.settings.on_list.seconds_per_move,
-        target.diagnose(found),
-    )
+    return Woven(world, found, measured.resolution.times, measured.settings, target.diagnose(found))

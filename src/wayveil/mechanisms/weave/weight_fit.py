@@ -11,6 +11,7 @@ spreads one over its moves, so both products are sums over short lists of cells,
 """
 
 import os
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,28 +24,10 @@ from numpy.typing import NDArray
 
 from wayveil.arrays import Floats, Ints
 from wayveil.mechanisms.weave.settings import SolverSettings
-from wayveil.mechanisms.weave.shared_ways import (
-    Forest,
-    Stretches,
-    add_stretch_scores,
-    add_stretch_totals,
-    dot,
-    find_stretches,
-    grow_forest,
-    look_up_cells,
-    minimise,
-)
 from wayveil.world.walk_blocks import Block, Walks, count_parts, measure_norms
 
 # Threads that share the trips of a support, at most: changes how sums are rounded, and nothing else.
 MOST_WORKERS = 8
-
-
-class Share(NamedTuple):
-    """What one thread works on: stretches from the first to before the second, and distinct walks."""
-
-    stretches: tuple[int, int]
-    walks: tuple[int, int]
 
 
 class Spread(NamedTuple):
@@ -55,11 +38,22 @@ class Spread(NamedTuple):
     share: Floats
 
 
+class Adds(NamedTuple):
+    """What distinct walks add: walk j adds `part[k]` to `cell[k]` for k from `bounds[j]` to `bounds[j + 1]`; beside it,
+    each trip adds one to the cells of its row of `by_trip`.
+    """
+
+    cell: NDArray[np.int32]
+    part: Floats
+    bounds: Ints
+    by_trip: NDArray[np.int32]
+
+
 class Features:
     """What every trip of a support adds to the cells of all blocks, laid end to end.
 
     Only blocks that no other block refines are looked up; the coarser ones follow from them. What a walk decides on is
-    looked up once for all trips that walk it, at whatever time. On a network walks share stretches besides.
+    looked up once for all trips that walk it, at whatever time.
 
     Numbers of trips stand in the order of `trip` here: trips that walk alike lie side by side.
     """
@@ -75,11 +69,10 @@ class Features:
         }
         self.coarse = [block for block in blocks.values() if block.finer in blocks]
         fine = [block for block in blocks.values() if block.finer not in blocks]
-        spread = [block for block in fine if block.spread]
-        forest = grow_forest(walks) if spread and all(block.window for block in spread) else None
         # Trips in the order of their walks, the trips of each walk in it, and one of them that stands for all.
-        self.trip = np.arange(self.size) if forest is None else np.argsort(forest.node, kind="stable")
-        self.bounds = _find_bounds(self.trip if forest is None else forest.node[self.trip])
+        same = number_walks(walks)
+        self.trip = np.argsort(same, kind="stable")
+        self.bounds = _find_bounds(same[self.trip])
         some = self.trip[self.bounds[:-1]]
         single = [block.of(walks) + self.place[block.name].start for block in fine if not block.spread]
         own = np.repeat(some, np.diff(self.bounds))
@@ -90,12 +83,10 @@ class Features:
         self.by_trip = _put_side_by_side(
             [column[self.trip] for column, same in zip(single, alike, strict=True) if not same], self.size
         )
-        self.spread = [] if forest is not None else [self._look_up(block, walks) for block in spread]
-        self.stretches = [] if forest is None else self._put_on_stretches(forest, spread, walks, some)
-        self.shares = self._share_out()
-        # Room for the passes over all nodes, used again and again: to ask for it anew takes longer than to fill it.
-        nodes = 0 if forest is None else len(forest.parent)
-        self._reach, self._load = np.empty((nodes, 2)), np.zeros((nodes, 2))
+        distinct = Walks(*select_walks(walks.location, walks.offsets, some))
+        self.spread = [self._look_up(block, distinct) for block in fine if block.spread]
+        cuts = np.linspace(0, len(some), min(os.cpu_count() or 1, MOST_WORKERS) + 1).astype(np.int64)
+        self.shares = list(pairwise(cuts.tolist()))
 
     def score_trips(self, x: Floats, pool: ThreadPoolExecutor) -> Floats:
         """A_j . x for every trip."""
@@ -104,12 +95,10 @@ class Features:
             x[self.place[str(block.finer)]] += x[self.place[block.name]][block.union]
         out, by_walk = np.empty(self.size), np.zeros(len(self.bounds) - 1)
 
-        def work(share: Share) -> None:
+        def work(share: tuple[int, int]) -> None:
             for part in self.spread:
-                _add_spread_scores(part, x, by_walk, *share.walks)
-            for stretches in self.stretches:
-                add_stretch_scores(stretches, x, self._reach, by_walk, share.stretches, share.walks)
-            _hand_out_scores(self.by_walk, self.by_trip, self.bounds, x, by_walk, out, *share.walks)
+                _add_spread_scores(part, x, by_walk, *share)
+            _hand_out_scores(self.by_walk, self.by_trip, self.bounds, x, by_walk, out, *share)
 
         list(pool.map(work, self.shares))
         return out
@@ -118,13 +107,11 @@ class Features:
         """sum_j weight_j A_j: what weighted trips add to every cell."""
         by_walk = np.empty(len(self.bounds) - 1)
 
-        def work(share: Share) -> Floats:
+        def work(share: tuple[int, int]) -> Floats:
             out = np.zeros(self.cells + 1)
-            _collect_totals(self.by_walk, self.by_trip, self.bounds, weight, by_walk, out, *share.walks)
+            _collect_totals(self.by_walk, self.by_trip, self.bounds, weight, by_walk, out, *share)
             for part in self.spread:
-                _add_spread_totals(part, by_walk, out, *share.walks)
-            for stretches in self.stretches:
-                add_stretch_totals(stretches, by_walk, self._load, out, share.stretches, share.walks)
+                _add_spread_totals(part, by_walk, out, *share)
             return out
 
         total = np.sum(list(pool.map(work, self.shares)), axis=0)[:-1]
@@ -140,37 +127,38 @@ class Features:
         with ThreadPoolExecutor(len(self.shares)) as pool:
             return self.add_up(prior[self.trip] * (total / prior.sum()), pool)
 
+    def exchange(self, chosen: Ints, others: Iterable[Ints], wanted: Floats) -> Ints:
+        """Return trips of the support, each the chosen one or another one in its place, so that all together add to
+        every cell about what is wanted: trip by trip, whatever brings them nearer, in units of what is there.
+        """
+        walks = [np.repeat(np.arange(len(self.bounds) - 1), self.by_walk.shape[1])]
+        cells, parts = [self.by_walk.ravel()], [np.ones(self.by_walk.size)]
+        for spread in self.spread:
+            many = np.diff(spread.bounds)
+            walks.append(np.repeat(np.arange(len(many)), many))
+            cells.append(spread.cell)
+            parts.append(np.repeat(spread.share, many))
+        walk = np.concatenate(walks)
+        order = np.argsort(walk, kind="stable")
+        bounds = np.searchsorted(walk[order], np.arange(len(self.bounds)))
+        adds = Adds(np.concatenate(cells)[order], np.concatenate(parts)[order], bounds, self.by_trip)
+        place = np.empty(self.size, np.int64)
+        place[self.trip] = np.arange(self.size)
+        walk_of = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        # What a support has of the last cell, nowhere, does not matter.
+        missing, unit = np.append(wanted, 0.0), np.append(1 / (wanted + 1), 0.0)
+        at = place[chosen]
+        _add_first(adds, walk_of, at, missing)
+        for other in others:
+            _exchange(adds, walk_of, at, place[other], missing, unit)
+        return self.trip[at]
+
     def _look_up(self, block: Block, walks: Walks) -> Spread:
         parts, cells = count_parts(block, walks), block.of(walks)
         bounds = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
-        cell = (cells + self.place[block.name].start).astype(np.int32)
+        # A part without a cell counts in the one behind the last.
+        cell = np.where(cells >= 0, cells + self.place[block.name].start, self.cells).astype(np.int32)
         return Spread(cell, bounds, 1 / measure_norms(block, parts, cells))
-
-    def _put_on_stretches(
-        self, forest: Forest, spread: list[Block], walks: Walks, some: Ints
-    ) -> list[Stretches]:
-        """The blocks two by two; beside the last of an odd number there is one that has no cells."""
-        cells = [look_up_cells(forest, block, self.place[block.name].start, self.cells) for block in spread]
-        shares = [1 / find_norms(block, walks)[some] for block in spread]
-        if len(spread) % 2:
-            cells.append(np.full(len(forest.parent), self.cells, np.int32))
-            shares.append(np.zeros(len(some)))
-        node = forest.node[some]
-        return [
-            find_stretches(
-                forest, np.column_stack(cells[i : i + 2]), node, np.column_stack(shares[i : i + 2])
-            )
-            for i in range(0, len(cells), 2)
-        ]
-
-    def _share_out(self) -> list[Share]:
-        workers = min(os.cpu_count() or 1, MOST_WORKERS)
-        if self.stretches:
-            cuts, walks = self.stretches[0].cuts(workers)
-        else:
-            walks = np.linspace(0, self.size, workers + 1).astype(np.int64)
-            cuts = np.zeros_like(walks)
-        return [Share(*pair) for pair in zip(pairwise(cuts.tolist()), pairwise(walks.tolist()), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +236,110 @@ def fit_weights(
     return FittedWeights(of_support, x, fitted, even, steps)
 
 
+def number_walks(walks: Walks) -> Ints:
+    """Return a number per walk that walks of the same places in the same order share (by a hash of 64 bits)."""
+    if len(walks) == 0:
+        return np.zeros(0, np.int64)
+    mark = np.random.default_rng(0).integers(1 << 62, size=int(walks.location.max()) + 1).astype(np.uint64)
+    at = np.arange(len(walks.location)) - np.repeat(walks.offsets[:-1], walks.lengths)
+    hashed = np.add.reduceat(mark[walks.location] * (2 * at + 1).astype(np.uint64), walks.offsets[:-1])
+    return np.unique(hashed, return_inverse=True)[1].astype(np.int64)
+
+
+def select_walks(location: NDArray[np.int32], offsets: Ints, chosen: Ints) -> tuple[NDArray[np.int32], Ints]:
+    """Some of the walks that lie end to end."""
+    lengths = np.diff(offsets)[chosen]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return location[np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], lengths)], ends
+
+
+def minimise(
+    function: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    iterations: int,
+    tolerance: float,
+    settings: SolverSettings,
+) -> tuple[Floats, int]:
+    """A point near the minimum, and the steps it took; `function` gives value and gradient.
+
+    Stops after so many steps, or when two steps in a row gain less than `tolerance` each.
+    """
+    point = start
+    value, slope = function(point)
+    moves, turns = (np.empty((settings.memory, len(start))) for _ in range(2))
+    bends = np.empty(settings.memory)
+    known, idle = 0, 0
+    for step in range(iterations):
+        direction = _point_downhill(slope, moves, turns, bends, known)
+        descent = dot(direction, slope)
+        if descent >= 0:  # rounding has spoilt the memory
+            known = 0
+            direction, descent = -slope, -dot(slope, slope)
+        if descent == 0:
+            return point, step
+        length = 1.0 if known else min(1.0, 1.0 / float(np.sqrt(dot(slope, slope))))
+        while True:
+            there = point + length * direction
+            new_value, new_slope = function(there)
+            if new_value <= value + settings.enough * length * descent:
+                break
+            length *= 0.5
+            if length < settings.shortest:
+                return point, step
+        known = _remember(there - point, new_slope - slope, moves, turns, bends, known)
+        idle = idle + 1 if value - new_value <= tolerance else 0
+        point, value, slope = there, new_value, new_slope
+        if idle == 2:
+            return point, step + 1
+    return point, iterations
+
+
+def _remember(move: Floats, turn: Floats, moves: Floats, turns: Floats, bends: Floats, known: int) -> int:
+    """Keep a step, how it turned the slope, and the inner product of both, the newest in row `known` modulo the memory;
+    returns the new `known`.
+    """
+    bend = dot(move, turn)
+    if bend <= 1e-14 * dot(turn, turn):
+        return known
+    row = known % len(moves)
+    moves[row], turns[row], bends[row] = move, turn, bend
+    return known + 1
+
+
+# Sums in any order: several numbers at a time, which rounds differently and nothing else.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def dot(one: Floats, other: Floats) -> float:
+    """The inner product, on one core."""
+    total = 0.0
+    for i in range(len(one)):
+        total += one[i] * other[i]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _point_downhill(slope: Floats, moves: Floats, turns: Floats, bends: Floats, known: int) -> Floats:
+    """Minus the slope divided by the curvature, as far as the last steps tell (two-loop recursion)."""
+    out = -slope
+    rows = min(known, len(moves))
+    factor = np.empty(rows)
+    for back in range(rows):
+        row = (known - 1 - back) % len(moves)
+        factor[back] = dot(moves[row], out) / bends[row]
+        for i in range(len(out)):
+            out[i] -= factor[back] * turns[row, i]
+    if rows:
+        row = (known - 1) % len(moves)
+        scale = bends[row] / dot(turns[row], turns[row])
+        for i in range(len(out)):
+            out[i] *= scale
+    for back in range(rows - 1, -1, -1):
+        row = (known - 1 - back) % len(moves)
+        change = factor[back] - dot(turns[row], out) / bends[row]
+        for i in range(len(out)):
+            out[i] += change * moves[row, i]
+    return out
+
+
 def find_norms(block: Block, walks: Walks) -> Floats:
     """Return what one over the weight of each part of a walk is."""
     # Only in a euclidean block it matters which cells the parts are in.
@@ -311,3 +403,40 @@ def _add_spread_totals(part, weight, out, begin, end):  # type: ignore[no-untype
         added = weight[j] * part.share[j]
         for k in range(bounds[j], bounds[j + 1]):
             out[cell[k]] += added
+
+
+@njit(cache=True, nogil=True)
+def _shift(adds, walk, trip, sign, missing, unit):  # type: ignore[no-untyped-def]
+    """Add a trip once more (or once less), and return by how much the squared misfit grows."""
+    grown = 0.0
+    for k in range(adds.bounds[walk], adds.bounds[walk + 1]):
+        cell, part = adds.cell[k], sign * adds.part[k]
+        grown += (part - 2 * missing[cell]) * part * unit[cell]
+        missing[cell] -= part
+    for column in range(adds.by_trip.shape[1]):
+        cell = adds.by_trip[trip, column]
+        grown += (sign - 2 * missing[cell]) * sign * unit[cell]
+        missing[cell] -= sign
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def _add_first(adds, walk_of, at, missing):  # type: ignore[no-untyped-def]
+    for trip in at:
+        _shift(adds, walk_of[trip], trip, 1.0, missing, missing)
+
+
+@njit(cache=True, nogil=True)
+def _exchange(adds, walk_of, at, other, missing, unit):  # type: ignore[no-untyped-def]
+    """Put the other trip in the place of each trip if that lowers the misfit."""
+    for i in range(len(at)):
+        one, two = at[i], other[i]
+        if one == two:
+            continue
+        grown = _shift(adds, walk_of[one], one, -1.0, missing, unit)
+        grown += _shift(adds, walk_of[two], two, 1.0, missing, unit)
+        if grown < 0:
+            at[i] = two
+        else:
+            _shift(adds, walk_of[two], two, -1.0, missing, unit)
+            _shift(adds, walk_of[one], one, 1.0, missing, unit)
