@@ -151,6 +151,47 @@ def _chart(exhibit: Exhibit, column: str, names: list[str], data: pl.DataFrame) 
     return Chart(name, draw_svg(picture, name), data, alt)
 
 
+def plane_chart(exhibit: Exhibit, results: Results) -> Chart:
+    """Draw every setting as a point of the plane of two figures, with its parameter; a colour per series."""
+    across, up = exhibit.columns
+    places = results.places(exhibit)
+    names = list(dict.fromkeys(series for _, _, series in places))
+    rows: list[dict[str, Any]] = [
+        {"series": series, exhibit.down: down, across: value.mean, up: places[down, up, series].mean}
+        for (down, figure, series), value in places.items()
+        if figure == across and (down, up, series) in places
+    ]
+    columns = 2
+    below = PLOT_BELOW + LEGEND_ROW * -(-len(names) // columns)
+    height = PLOT_HEIGHT * 1.4 + PLOT_ABOVE + below
+    picture = Figure(figsize=(PLOT_WIDTH, height))
+    FigureCanvasSVG(picture)
+    axes = picture.add_axes((0.17, below / height, 0.8, PLOT_HEIGHT * 1.4 / height))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+    for at, series in enumerate(names):
+        own = [row for row in rows if row["series"] == series]
+        look: dict[str, Any] = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
+        x, y = [row[across] for row in own], [row[up] for row in own]
+        axes.plot(x, y, ms=5, lw=0.8, alpha=0.85, label=series, **look)
+        for row in own:
+            words = "" if row[exhibit.down] == "-" else str(row[exhibit.down])
+            axes.annotate(
+                words, (row[across], row[up]), fontsize=7, xytext=(3, 3), textcoords="offset points"
+            )
+    for scale, values in ((axes.set_xscale, across), (axes.set_yscale, up)):
+        found = [float(row[values]) for row in rows if float(row[values]) > 0]
+        if found and max(found) > 20 * min(found):
+            scale("symlog", linthresh=min(found))
+    axes.set_xlabel(f"{across} (less is more useful)", fontsize=9)
+    axes.set_ylabel(f"{up} (more is more private)", fontsize=9)
+    axes.set_title(exhibit.title, fontsize=10, loc="left")
+    picture.legend(fontsize=8, frameon=False, loc="lower left", ncols=columns, borderaxespad=0.4)
+    name = re.sub(r"[^\w]+", "-", f"{exhibit.label} plane".lower())
+    alt = f"{exhibit.label}: {up} against {across}, a point for each of {len(rows)} settings of {len(names)} series."
+    return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
+
+
 SCALES = {
     "tiny": "tiny: shows that everything runs; its figures say nothing",
     "quick": "quick: few repetitions on small data",

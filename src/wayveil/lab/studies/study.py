@@ -113,7 +113,7 @@ class Exhibit:
     down        coordinate of the rows of a table, of the x axis of a chart
     across      coordinate of the columns of a table; a chart of lines is drawn for each of its values
     series      coordinate that tells rows of the same place, or lines, apart
-    columns     values of `across`, in order; () for all that were measured
+    columns     values of `across`, in order; () for all that were measured; the two axes of a plane
     only        values of `series` that are shown; () for all that were measured
     where       only cells with these coordinates
     printed     what the study prints: (down, across) -> value
@@ -130,7 +130,7 @@ class Exhibit:
     label: str
     title: str
     part: str | tuple[str, ...] = ()
-    shape: Literal["table", "lines", "pictures"] = "table"
+    shape: Literal["table", "lines", "plane", "pictures"] = "table"
     down: str = "epsilon"
     across: str = FIGURE
     series: str = "mechanism"

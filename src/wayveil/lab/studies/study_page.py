@@ -8,7 +8,14 @@ from markupsafe import Markup
 
 from wayveil import __version__
 from wayveil.files import write_whole
-from wayveil.lab.studies.exhibits import SCALES, line_charts, study_record, table_heads, table_rows
+from wayveil.lab.studies.exhibits import (
+    SCALES,
+    line_charts,
+    plane_chart,
+    study_record,
+    table_heads,
+    table_rows,
+)
 from wayveil.lab.studies.figure_verdicts import FigureVerdict, judge, remark
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.run_study import run_study
@@ -81,6 +88,8 @@ def _html(
 def _charts(exhibit: Exhibit, results: Results) -> list[Chart]:
     if exhibit.shape == "lines":
         return line_charts(exhibit, results)
+    if exhibit.shape == "plane":
+        return [plane_chart(exhibit, results)]
     return results.pictures(exhibit) if exhibit.shape == "pictures" else []
 
 

@@ -188,7 +188,7 @@ def silence(results: Results, part: str, **where: str) -> str:
 
 
 def _no_better(results: Results, part: str, **where: str) -> str:
-    """Said where queries cannot tell any release of ours from silence."""
+    """Said where what is released answers no query."""
     own, silent = (
         results.rows(part, figure=NONEMPTY, mechanism=name, **where)["value"].mean()
         for name in (PUBLISHED, EMPTY)
@@ -196,8 +196,8 @@ def _no_better(results: Results, part: str, **where: str) -> str:
     if not isinstance(own, float) or not isinstance(silent, float) or abs(own - silent) > 0.01 * silent:
         return ""
     return (
-        f" SafePath as published scores {own:.3g} on non-empty ones: hardly any trip contains such a query, so its "
-        "answer lies far below the sanity bound of 0.1 % of the records, and no release can be told from silence by it."
+        f" SafePath as published scores {own:.3g} on non-empty ones and an empty release {silent:.3g}, where the raw "
+        "trips score 0: what it keeps answers none of these queries."
     )
 
 

@@ -5,14 +5,16 @@ city, with some ten times as many places, is asked a decade higher, and so are m
 levels or grids. They were set with other riders (seed 1) than those that are judged.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from wayveil.attacks.targets import some_people
+from wayveil.attacks.targets import people_of, some_people
 from wayveil.lab.strap.strap_study import StrapSettings, StrapStudy
 from wayveil.lab.studies.lab import Lab, invented_city
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
@@ -22,7 +24,7 @@ from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.bits import SeededBits
 from wayveil.run import make_release as release
 from wayveil.simulate.habit import simulate_habit
-from wayveil.synthesis.public_knowledge import empty, floor
+from wayveil.synthesis.public_knowledge import floor
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import RangeCounts
 from wayveil.world.geo import project
@@ -35,20 +37,22 @@ SEED = 11
 
 @dataclass(frozen=True)
 class City:
-    """A network, and riders on it: `many` for mechanisms with epsilon, `few` for those that compare all pairs."""
+    """A network, and so many riders with habits in the database that every method releases."""
 
     network: Callable[[], Network]
-    many: int
-    few: int
+    riders: int
 
-    def riders(self, count: int, seed: int = SEED) -> Trips:
-        """So many riders with habits; another seed, other riders."""
-        return simulate_habit(self.network(), count, seed=seed)
+    @cached_property
+    def halves(self) -> tuple[Trips, Trips]:
+        """The database, and as many other riders of the same demand: twice as many are simulated, and split."""
+        both = simulate_habit(self.network(), 2 * self.riders, seed=SEED)
+        odd = people_of(both) % 2 == 1
+        return both.take(np.flatnonzero(~odd)), both.take(np.flatnonzero(odd))
 
 
 def cities(lab: Lab) -> dict[str, City]:
     """Both, noted as sources."""
-    many, few = lab.pick(tiny=(200, 60), quick=(2_000, 250), full=(10_000, 1_500))
+    many, few = lab.pick(tiny=(60, 40), quick=STUDY_USERS, full=STUDY_USERS)
     stops, lines = lab.pick(tiny=(60, 6), quick=(200, 14), full=(200, 14))
     dense = lab.city(stops=stops, lines=lines, seed=0)
     feed = lab.public_file("victoria/gtfs.zip", "the GTFS feed of Victoria") if lab.scale == "full" else None
@@ -61,12 +65,12 @@ def cities(lab: Lab) -> dict[str, City]:
             return lab.once("victoria", lambda: read_gtfs(feed, name="Victoria"))
         return lab.once("sparse", lambda: invented_city(wide, max(4, wide // 30), 2))
 
-    words = f"{many:,} simulated riders with habits in each ({few:,} for methods with k)"
+    words = f"{many:,} simulated riders with habits in the dense city and {few:,} in the sparse one, for every method"
     lab.note_simulated("riders", words)
-    # Methods with k compare all pairs of trips; in a sparse city half as many are enough of them.
-    return {DENSE: City(dense, many, few), SPARSE: City(sparse, many, max(few // 2, 40))}
+    return {DENSE: City(dense, many), SPARSE: City(sparse, few)}
 
 
+STUDY_USERS = (400, 70)  # taxis of the dense city, walkers of the sparse one
 LOWER, MIDDLE, UPPER = (0.003, 0.01, 0.03, 0.1, 0.3), (0.03, 0.1, 0.3, 1.0, 3.0), (0.3, 1.0, 3.0, 10.0, 30.0)
 EPSILONS = {
     DENSE: {"dpt": MIDDLE, "markov": LOWER, "noisy-prefix-tree": MIDDLE},
@@ -75,8 +79,8 @@ EPSILONS = {
 CROWDS = (2.0, 3.0, 4.0, 5.0, 6.0)
 WITH_K = ("glove", "plausible-deniability")
 KNOWN = (0.2, 0.3, 0.4)
-RAW, HOLD_OUT, FLOOR, MIRRORED, EMPTY = LINES = ("raw", "hold-out", "floor", "mirrored", "empty")
-STRAP, ERROR = "STRAP", "relative error of range counts"
+RAW, HOLD_OUT, FLOOR, MIRRORED = LINES = ("raw", "hold-out", "floor", "mirrored")
+STRAP, ERROR, VISITS, SECONDS = "STRAP", "relative error of range counts", "visits per trip", "seconds"
 
 
 class AttackedCity:
@@ -87,25 +91,26 @@ class AttackedCity:
         first = StrapStudy(some_people(raw, looked_at, 0), StrapSettings(p=KNOWN[0]))
         self.studies = [first, *(first.knowing(p) for p in KNOWN[1:])]
         self.ranges = RangeCounts(raw.without_times())
-        self._groups: dict[int, tuple[Any, Any, Any]] = {}
+        self._groups: dict[int, tuple[tuple[Any, Any, Any], float]] = {}
 
     def measure(self, made: Trips) -> list[dict[str, Any]]:
-        """STRAP by what the adversary knows, and the error."""
+        """STRAP by what the adversary knows, and the error; of nothing only that it is nothing."""
+        if made.visits == 0:
+            return figures({VISITS: 0.0}, known="any")
         looked = self.studies[0].look_at(made)
         rows: list[dict[str, Any]] = []
         for p, study in zip(KNOWN, self.studies, strict=True):
             rows += figures({STRAP: study.measure(looked).total}, known=f"p = {p:g}")
         (error,) = self.ranges.measure(made.without_times())
-        return rows + figures(
-            {ERROR: error.value, "visits per trip": made.visits / max(len(made), 1)}, known="any"
-        )
+        return rows + figures({ERROR: error.value, VISITS: made.visits / len(made)}, known="any")
 
-    def groups(self, k: int) -> tuple[Any, Any, Any]:
-        """GLOVE's groups, which involve no chance; only the trips drawn from them do."""
+    def groups(self, k: int) -> tuple[tuple[Any, Any, Any], float]:
+        """GLOVE's groups, which involve no chance, and the processor seconds that they took."""
         if k not in self._groups:
+            begin = time.process_time()
             sample, offsets, _ = fingerprints(self.raw, "glove")
             group, boxes, of_box, _ = merge_groups(sample, offsets, k)
-            self._groups[k] = boxes, of_box, np.bincount(group)
+            self._groups[k] = (boxes, of_box, np.bincount(group)), time.process_time() - begin
         return self._groups[k]
 
 
@@ -114,39 +119,41 @@ class StrapTrials:
 
     def __init__(self, cities: dict[str, City], looked_at: int) -> None:
         self.cities, self.looked_at = cities, looked_at
-        self._places: dict[tuple[str, int], AttackedCity] = {}
+        self._places: dict[str, AttackedCity] = {}
 
-    def place(self, city: str, riders: int) -> AttackedCity:
-        """The city with so many riders, ready for trials."""
-        if (city, riders) not in self._places:
-            self._places[city, riders] = AttackedCity(self.cities[city].riders(riders), self.looked_at)
-        return self._places[city, riders]
+    def place(self, city: str) -> AttackedCity:
+        """The city with its database, ready for trials."""
+        if city not in self._places:
+            self._places[city] = AttackedCity(self.cities[city].halves[0], self.looked_at)
+        return self._places[city]
 
     def line(self, setting: Setting, repetition: int) -> CellOutcome:
-        """Measure what a release is compared with: raw trips, other riders, public knowledge, another city, nothing."""
+        """Measure what a release is compared with: raw trips, other riders, public knowledge, another city."""
         city = self.cities[setting["city"]]
-        place, name, network = self.place(setting["city"], city.many), setting["mechanism"], city.network()
+        place, name, network = self.place(setting["city"]), setting["mechanism"], city.network()
         made = {
             RAW: lambda: place.raw,
-            HOLD_OUT: lambda: city.riders(city.many, SEED + 1),
-            FLOOR: lambda: floor(network, city.many, 1),
-            MIRRORED: lambda: mirrored(city.riders(city.many, SEED + 1)),
-            EMPTY: lambda: empty(network),
+            HOLD_OUT: lambda: city.halves[1],
+            FLOOR: lambda: floor(network, len(place.raw), 1),
+            MIRRORED: lambda: mirrored(city.halves[1]),
         }[name]()
         return CellOutcome([{**row, "parameter": "-"} for row in place.measure(made)])
 
     def trial(self, setting: Setting, repetition: int) -> CellOutcome:
-        """One release."""
+        """One release, with the processor seconds that it took."""
         city, name, value = self.cities[setting["city"]], setting["mechanism"], setting["parameter"]
-        place = self.place(setting["city"], city.few if name in WITH_K else city.many)
+        place = self.place(setting["city"])
         bits = SeededBits(f"{name} {value} {repetition}")
-        if name == "glove":
-            made = draw_trips(*place.groups(int(value)), city.network(), Lots(bits))
+        groups, grouping = place.groups(int(value)) if name == "glove" else (None, 0.0)
+        begin = time.process_time()
+        if groups is not None:
+            made = draw_trips(*groups, city.network(), Lots(bits))
         elif name in WITH_K:
             made = anonymise(place.raw, methods()[name](k=int(value)), bits=bits).trips
         else:
             made = release(place.raw, mechanism(name)(), epsilon=value, bits=bits, seed=repetition).trips
-        return CellOutcome(place.measure(made))
+        seconds = grouping + time.process_time() - begin
+        return CellOutcome(place.measure(made) + figures({SECONDS: seconds}, known="any"))
 
 
 def mirrored(trips: Trips) -> Trips:
