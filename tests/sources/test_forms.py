@@ -17,7 +17,7 @@ from wayveil.plan.guess import Guess
 from wayveil.sources.coverage import FileDays, say_coverage
 from wayveil.sources.databases import database_address
 from wayveil.sources.header_words import column_for
-from wayveil.sources.moments import iso_text, parse_moments
+from wayveil.sources.moments import iso_text, moment_text, parse_moments, read_moments, read_numbers
 from wayveil.world.opening import open_world
 
 
@@ -196,3 +196,32 @@ def test_pairs_with_one_time_of_two_are_said_to_have_none(city):
     assert any(
         "NO TIMES: `Einstiegszeit` is the start of rides" in note for note in map(str, checked.lines())
     )
+
+
+SHAPES = (
+    *(
+        "03.04.2026 08:05:09",
+        "3.4.2026 8:05",
+        "03.04.26 08:05:09",
+        "03/04/2026 8:05 PM",
+        "2026-04-03T08:05:09",
+    ),
+    *("2026-04-03 08:05:09.25", "2026-04-03T08:05:09Z", "2026-04-03T08:05:09+02:00", "03.04.2026 08: 5:09"),
+    *("03.04.2026 08:05:60", "3. April 2026 20h05", "03.04.0026 08:05:09", "n/a", " ", "1775203509", "25:61"),
+    *("03.04.+2026 08:05:09", "2026/04/03 08:05", "04-03-2026 08:05:09 am", "20260403080509"),
+)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+@pytest.mark.parametrize("order", ["year-month-day", "day.month.year", "month/day/year", "seconds"])
+def test_a_time_is_read_the_same_in_any_company(order, zone):
+    def read(texts):
+        column = pl.Series(texts, dtype=pl.String)
+        made = (read_numbers if order == "seconds" else read_moments)(column, order, zone)
+        return moment_text(made).to_list()
+
+    alone = {text: read([text]) for text in SHAPES}
+    together = [*SHAPES, None]
+    assert read(together) == [*(alone[text][0] for text in SHAPES), None]
+    for text in SHAPES:
+        assert read([SHAPES[0], text]) == [*alone[SHAPES[0]], *alone[text]]

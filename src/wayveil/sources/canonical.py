@@ -8,14 +8,13 @@ import polars as pl
 
 from wayveil.sources.categories import as_categories, each_distinct
 from wayveil.sources.column_names import DATES
-from wayveil.sources.moments import beside_date, iso_text, number_text, parse_moments
+from wayveil.sources.moments import ORDERS, beside_date, read_moments, read_numbers
 from wayveil.sources.reading import ENDS, Reading
 from wayveil.world.locating import ids_by_code, ids_by_name, locate
 from wayveil.world.world import World
 
 PLACES = ("stop_id", "origin", "destination")
 DEGREES = ("lat", "lon", *(f"{end}_{part}" for end in ENDS for part in ("lat", "lon")))
-_APART = "\x1f"
 
 
 def canonical(table: pl.DataFrame, reading: Reading, world: World | None) -> pl.DataFrame:
@@ -36,24 +35,14 @@ def _moment(table: pl.DataFrame, name: str, reading: Reading) -> pl.Series:
     date = DATES[name]
     order = "year-month-day" if times == "iso" else times
     if date in table.columns:
-        both = [as_categories(table[each]).cast(pl.String).fill_null("") for each in (date, name)]
-        joined = pl.select(pl.concat_str(both, separator=_APART)).to_series()
-
-        def of_both(distinct: pl.Series) -> pl.Series:
-            day, clock = (distinct.str.split(_APART).list.get(part) for part in (0, 1))
-            return beside_date(day, clock, order, zone)
-
-        read = each_distinct(joined, of_both).cast(pl.String)
-        return read.str.replace(_APART, " ", literal=True).str.strip_chars().cast(pl.Categorical).alias(name)
+        return beside_date(table[date], column, order, zone).alias(name)
     if isinstance(column.dtype, pl.Datetime):
         aware = column.dtype.time_zone is not None and zone is not None
         return column.dt.convert_time_zone(zone) if aware and zone is not None else column
-    if times in ("iso", *_ORDERS):
-        return each_distinct(column, lambda text: iso_text(parse_moments(text, order), zone))
-    return each_distinct(column, lambda text: number_text(text, times, zone))
-
-
-_ORDERS = ("year-month-day", "day.month.year", "month/day/year")
+    text = column.cast(pl.String)
+    return (read_moments(text, order, zone) if order in ORDERS else read_numbers(text, times, zone)).alias(
+        name
+    )
 
 
 def _points(column: pl.Series) -> pl.Series:

@@ -29,3 +29,9 @@ def each_distinct(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -
     distinct, code = distinct_values(as_categories(column))
     changed = pl.select(pl.coalesce(change(distinct), distinct)).to_series().cast(pl.Categorical)
     return changed.gather(pl.Series(code).replace(-1, None)).alias(column.name)
+
+
+def of_distinct(column: pl.Series, read: Callable[[pl.Series], pl.DataFrame]) -> pl.DataFrame:
+    """Return what is read of every distinct text, row by row; null where there is no text."""
+    distinct, code = distinct_values(as_categories(column))
+    return read(distinct)[pl.Series(code).replace(-1, None)]

@@ -76,10 +76,7 @@ def _text(path: Path, reading: Reading) -> Part:
 
     def read(names: list[str]) -> pl.DataFrame:
         with readable(path, "csv"):
-            theirs = [called[name] for name in names]
-            kinds = dict.fromkeys(theirs, pl.Categorical)
-            table = read_text(path, reading, theirs, infer_schema=True, schema_overrides=kinds)
-            return chosen(table, names)
+            return chosen(read_text(path, reading, [called[name] for name in names]), names)
 
     def pieces(names: list[str], folder: Path) -> Iterator[pl.DataFrame]:
         target = folder / "text.parquet"

@@ -3,9 +3,12 @@
 What a text means depends on that text and on `times` of the plan alone. Each distinct text is read once.
 """
 
+from datetime import datetime
 from typing import Literal, get_args
 
 import polars as pl
+
+from wayveil.sources.categories import each_distinct, of_distinct
 
 Order = Literal["year-month-day", "day.month.year", "month/day/year"]
 Times = Literal[
@@ -42,6 +45,19 @@ _DATE = (
 _NAMED = r"^(?:\p{L}{2,10}\.?,?\s+)?(?<b>\p{L}{3,10})\.?\s+(?<a>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<c>\d{4})"
 _COMPACT = r"^(?<a>(?:19|20)\d{2})(?<b>0[1-9]|1[0-2])(?<c>\d{2})(?:$|[t _-]|\d{4})"
 _COMPACT_LAST = r"^(?<a>\d{2})(?<b>\d{2})(?<c>\d{4})(?:$|[t _-])"
+# What is read quickly; everything else is cut by the patterns above.
+_CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
+_FORMATS: dict[str, tuple[str, ...]] = {
+    "year-month-day": tuple(
+        f"%Y{mark}%m{mark}%d{clock}"
+        for mark in "-/"
+        for clock in (" %H:%M:%S%.f", "T%H:%M:%S%.f", " %H:%M", "T%H:%M")
+    ),
+    "day.month.year": tuple(f"%d{mark}%m{mark}%Y {clock}" for mark in "./-" for clock in _CLOCKS),
+    "month/day/year": tuple(f"%m{mark}%d{mark}%Y {clock}" for mark in "/-" for clock in _CLOCKS),
+}
+_ZONED = tuple(f"%Y-%m-%d{mark}%H:%M:%S%.f{zone}" for mark in "T " for zone in ("Z", "%z"))
+_EARLIEST, _LATEST = datetime(1900, 1, 1), datetime(2100, 1, 1)
 # Months by how they begin in English, German, French, Spanish, Dutch, Italian and Portuguese, without accents.
 _MONTHS = {
     1: "jan ene gen",
@@ -89,25 +105,70 @@ def iso_text(moments: pl.DataFrame, zone: str | None) -> pl.Series:
     return pl.select(pl.concat_str([local, _offset_text(offset)])).to_series()
 
 
-def number_text(text: pl.Series, times: str, zone: str | None) -> pl.Series:
-    """Return ISO texts (with a zone) or whole seconds of times that are numbers since an epoch."""
+def read_moments(text: pl.Series, order: str, zone: str | None) -> pl.Series:
+    """Return a column of moments where every text is one; else ISO texts, and those that are none as they stand.
+
+    What a text becomes hangs on that text alone: formats of one order agree wherever two of them read the same text.
+    """
+    formats = _FORMATS[order] + (_ZONED if zone is not None else ())
+    for form in formats:
+        if _by_format(text.drop_nulls().head(1), form, zone).null_count() == 0:
+            read = _by_format(text, form, zone)
+            if read.null_count() == text.null_count():
+                return read
+    known = [moment_text(_by_format(text, form, zone)) for form in formats]
+    rest = each_distinct(text, lambda each: iso_text(parse_moments(each, order), zone)).cast(pl.String)
+    return pl.select(pl.coalesce(*known, rest)).to_series()
+
+
+def read_numbers(text: pl.Series, times: str, zone: str | None) -> pl.Series:
+    """Return moments of times that count from an epoch (whole seconds without a zone); texts where one does not."""
     if times == "excel-days":
         days = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
         seconds = ((days + EXCEL_EPOCH) * DAY).round(0).cast(pl.Int64, strict=False)
-        return pl.from_epoch(seconds, time_unit="s").dt.strftime("%Y-%m-%dT%H:%M:%S")
-    whole = text.str.replace(r"^(-?\d+)\.\d*$", "$1")
-    seconds = whole.cast(pl.Int64, strict=False) // PER_SECOND[times]
-    if zone is None:
-        return seconds.cast(pl.String)
-    moments = pl.DataFrame({"day": seconds * 0, "second": seconds, "offset": seconds * 0})
-    return iso_text(moments, zone)
+        read = pl.from_epoch(seconds, time_unit="s")
+    else:
+        whole = text.str.replace(r"^(-?\d+)\.\d*$", "$1")
+        read = whole.cast(pl.Int64, strict=False) // PER_SECOND[times]
+        if zone is not None:
+            utc = pl.from_epoch(read, time_unit="s").dt.replace_time_zone("UTC")
+            read = utc.dt.convert_time_zone(zone)
+    if read.null_count() == text.null_count():
+        return read
+    return pl.select(pl.coalesce(moment_text(read), text)).to_series()
 
 
 def beside_date(date: pl.Series, clock: pl.Series, order: str, zone: str | None) -> pl.Series:
-    """Return ISO texts of dates and clocks in two columns; a clock past 24:00 is on the day after."""
-    day = parse_moments(date, order)["day"]
-    at = parse_moments(clock, order, clock_alone=True)
-    return iso_text(pl.DataFrame({"day": day, "second": at["second"], "offset": at["offset"]}), zone)
+    """Return moments of dates and clocks in two columns; a clock past 24:00 is on the day after. Both texts stay where
+    one of them says nothing.
+    """
+    day = of_distinct(date, lambda text: parse_moments(text, order).select("day"))
+    at = of_distinct(
+        clock, lambda text: parse_moments(text, order, clock_alone=True).select("second", "offset")
+    )
+    moments = pl.concat([day, at], how="horizontal")
+    wall = moments["day"] * DAY + moments["second"]
+    if wall.null_count() == 0 and moments["offset"].null_count() == len(wall):
+        return pl.from_epoch(wall, time_unit="s")
+    both = [column.cast(pl.String).fill_null("") for column in (date, clock)]
+    texts = pl.select(pl.concat_str(both, separator=" ").str.strip_chars()).to_series()
+    return _first_known(iso_text(moments, zone), texts)
+
+
+def moment_text(read: pl.Series) -> pl.Series:
+    """Return moments as ISO texts, and seconds as they are."""
+    if not isinstance(read.dtype, pl.Datetime):
+        return read.cast(pl.String)
+    return read.dt.strftime("%Y-%m-%dT%H:%M:%S" + ("%:z" if read.dtype.time_zone else ""))
+
+
+def _by_format(text: pl.Series, form: str, zone: str | None) -> pl.Series:
+    """Read the texts that are written so, of years that have four digits; null for the others."""
+    read = text.str.to_datetime(form, strict=False, cache=False)
+    if form in _ZONED and zone is not None:
+        read = (read if form.endswith("%z") else read.dt.replace_time_zone("UTC")).dt.convert_time_zone(zone)
+    usual = read.dt.replace_time_zone(None).is_between(_EARLIEST, _LATEST)
+    return read if usual.all() else read.set(~usual, None)
 
 
 def _plain(text: pl.Series) -> pl.Series:

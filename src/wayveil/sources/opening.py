@@ -14,9 +14,10 @@ from wayveil.disclosures import LAYOUT
 from wayveil.errors import InputError
 from wayveil.sources.bad_rows import apply_rules
 from wayveil.sources.canonical import canonical
-from wayveil.sources.column_names import WORDS, our_columns
+from wayveil.sources.column_names import DATES, WORDS, our_columns
 from wayveil.sources.databases import database_address, is_address
 from wayveil.sources.formats import SUFFIXES, Part, format_of, open_part
+from wayveil.sources.moments import moment_text
 from wayveil.sources.reading import Reading
 from wayveil.world.world import World
 
@@ -69,16 +70,17 @@ class SourceTable:
         """Read some of the columns of all files, without the rows that the rules for bad rows drop."""
         wanted = self.columns if self.reading.rules else names
         tables = [self._rewritten(part.read(self._needed(wanted)), wanted) for part in self.parts]
-        table = tables[0] if len(tables) == 1 else pl.concat(tables, how="vertical_relaxed")
+        table = tables[0] if len(tables) == 1 else pl.concat(_of_one_form(tables), how="vertical_relaxed")
         return apply_rules(table, self.reading.rules, self.world).select(names)
 
     def pieces(self, names: Sequence[str], folder: Path) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Read some of the columns piece by piece; each piece comes with the number of its file."""
+        """Read some of the columns piece by piece, times as text; each piece comes with the number of its file."""
         wanted = self.columns if self.reading.rules else names
         for number, part in enumerate(self.parts):
             for piece in part.pieces(self._needed(wanted), folder):
                 table = self._rewritten(piece, wanted)
-                yield number, apply_rules(table, self.reading.rules, self.world).select(names)
+                kept = apply_rules(table, self.reading.rules, self.world).select(names)
+                yield number, _with_text_times(kept)
 
     def head(self, rows: int = LOOKED_AT) -> pl.DataFrame:
         """Read the first rows of all files under their own names, to look at them."""
@@ -97,6 +99,18 @@ class SourceTable:
         there = {our: their for our, their in self.theirs.items() if their in table.columns}
         table = table.select(pl.col(their).alias(our) for our, their in there.items())
         return canonical(table, self.reading, self.world).select(names)
+
+
+def _of_one_form(tables: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Return tables with times as texts where some have them as moments and others do not."""
+    return (
+        tables if len({tuple(table.dtypes) for table in tables}) == 1 else list(map(_with_text_times, tables))
+    )
+
+
+def _with_text_times(table: pl.DataFrame) -> pl.DataFrame:
+    there = [name for name in DATES if name in table.columns]
+    return table.with_columns(moment_text(table[name]).alias(name) for name in there)
 
 
 def open_table(
