@@ -187,15 +187,20 @@ def test_addresses_of_databases():
     assert database_address("sqlite:///city.db?table=x").place == "city.db"
 
 
-def test_pairs_with_one_time_of_two_are_said_to_have_none(city):
+@pytest.mark.parametrize(("named", "said"), [("Einstiegszeit", "both visits"), ("Ausstiegszeit", "NO TIMES")])
+def test_pairs_with_a_start_alone_keep_it(city, named, said):
     folder, _ = city
     stops = open_world("city.zip").ids[:2]
     rows = [f"K{i};{stops[i % 2]};{stops[1 - i % 2]};17.11.2026 08:{i:02d}" for i in range(30)]
-    (folder / "fahrten.csv").write_text("\n".join(["Karte;Einstieg;Ausstieg;Einstiegszeit", *rows]))
+    (folder / "fahrten.csv").write_text("\n".join([f"Karte;Einstieg;Ausstieg;{named}", *rows]))
     checked = Guess("fahrten.csv", "city.zip", ledger="none").look()
-    assert any(
-        "NO TIMES: `Einstiegszeit` is the start of rides" in note for note in map(str, checked.lines())
-    )
+    assert any(f"`{named}` is the" in note and said in note for note in map(str, checked.lines()))
+    time = checked.findings.trips.time
+    if said == "NO TIMES":
+        assert time is None
+    else:
+        assert (time[::2] == time[1::2]).all()
+        assert set(time // 3600 % 24) == {8}
 
 
 SHAPES = (

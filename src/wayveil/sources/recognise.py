@@ -311,21 +311,24 @@ def _only_used(kind: Kind, chosen: dict[str, str], profiles: dict[str, Profile])
         alone = time not in used or profiles[used[time]].clocks < 0.5
         if date in used and alone:
             used.pop(date)
-    if kind == "pairs" and ("start" in used) != ("end" in used):
-        for each in ("start", "end", "start_date", "end_date"):
+    if kind == "pairs" and "start" not in used:
+        for each in ("end", "end_date"):
             used.pop(each, None)
     return used
 
 
 def _lone_time(kind: Kind, chosen: dict[str, str]) -> list[str]:
-    """Say that pairs with one time of two are read without any."""
-    found = [ours for ours in ("start", "end") if ours in chosen]
-    if kind != "pairs" or len(found) != 1:
+    """Say what pairs with one time of two are read with."""
+    if kind != "pairs" or ("start" in chosen) == ("end" in chosen):
         return []
-    other = "end" if found == ["start"] else "start"
+    if "start" in chosen:
+        return [
+            f"`{chosen['start']}` is the start of rides, and no column is their end: hours are those in which rides "
+            "begin, and both visits of a ride carry that time"
+        ]
     return [
-        f"NO TIMES: `{chosen[found[0]]}` is the {found[0]} of rides, and no column is their {other}. Pairs are read "
-        f"with both or with neither, so nothing can be asked by hour; name the other with --map {other}=COLUMN"
+        f"NO TIMES: `{chosen['end']}` is the end of rides, and no column is their start, so nothing can be asked by "
+        "hour; name the start with --map start=COLUMN"
     ]
 
 

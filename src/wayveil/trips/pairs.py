@@ -1,6 +1,7 @@
 """Pairs: origin, destination and, where known, start, end, trip and rider in one row, read as trips of two visits.
 
 Rows with the same trip_id are the legs of one journey, in the order of the file. Without trip_id each row is a trip.
+A start without an end (a tap on, and no tap off) is the time of both visits: hours are those in which rides begin.
 """
 
 from collections.abc import Mapping
@@ -35,9 +36,11 @@ def read_pairs(
     name = source_name(source)
     findings = Findings(name, strict=True) if findings is None else findings
     table, marks = read_marked_table(source, columns, REQUIRED, OPTIONAL)
-    if ("start" in table.columns) != ("end" in table.columns):
+    if "end" in table.columns and "start" not in table.columns:
         raise InputError(
-            "has a start or an end, and not both; give both, or leave both out", file=name, tells=LAYOUT
+            "has an end and no start; name the start (--map start=COLUMN), or omit the end",
+            file=name,
+            tells=LAYOUT,
         )
     findings.visits_per_row = 2
     visits = _as_visits(table)
@@ -55,7 +58,8 @@ def _as_visits(table: pl.DataFrame) -> pl.DataFrame:
     if "rider_id" in table.columns:
         shared["rider_id"] = table["rider_id"]
     halves = []
-    for number, (stop, moment) in enumerate((("origin", "start"), ("destination", "end"))):
+    last = "end" if "end" in table.columns else "start"
+    for number, (stop, moment) in enumerate((("origin", "start"), ("destination", last))):
         columns = {**shared, "stop_id": _text(table[stop]), "at": at * 2 + number}
         halves.append(
             pl.DataFrame(columns | ({"event_time": table[moment]} if moment in table.columns else {}))
