@@ -56,7 +56,9 @@ def test_pairs_are_read_with_their_own_rows_in_errors(tmp_path):
     with pytest.raises(InputError, match="row 2"):
         read_trips(file, RING)
     file.write_text(f"origin,destination,start\n{a},{b},08:00:00\n")
-    with pytest.raises(InputError, match="not both"):
+    assert read_trips(file, RING).time.tolist() == [8 * 3600] * 2
+    file.write_text(f"origin,destination,end\n{a},{b},08:00:00\n")
+    with pytest.raises(InputError, match="an end and no start"):
         read_trips(file, RING)
 
 
