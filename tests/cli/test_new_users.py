@@ -55,7 +55,7 @@ FILES = {
         "--rows",
     ),
     "pairs that nobody named": (rows("origin,destination", *[f"{A},{D}"] * 9), "--rows"),
-    "pairs with half a time": (rows("origin,destination,start", f"{A},{B},08:00:00"), "not both"),
+    "pairs with an end alone": (rows("origin,destination,end", f"{A},{B},08:00:00"), "no start"),
     "pairs to nowhere": (rows("origin,destination", f"{A},{B}", f"{A},nowhere"), "row 2"),
 }
 

@@ -378,6 +378,46 @@ CORPUS: dict[str, Entry] = {
         ),
         trip_ids=False,
     ),
+    "danish": Entry(
+        _text(
+            _pairs(
+                "%d.%m.%Y %H.%M.%S",
+                rider_id="Rejsekortnr.",
+                origin="Fra stoppested",
+                start="Afgangstidspunkt",
+                destination="Til stoppested",
+                end="Ankomsttidspunkt",
+            ),
+            separator=";",
+        ),
+        trip_ids=False,
+    ),
+    "polish": Entry(
+        _text(
+            _pairs(
+                "%Y-%m-%d %H:%M:%S",
+                rider_id="Numer karty",
+                origin="Przystanek początkowy",
+                start="Godzina wsiadania",
+                destination="Przystanek końcowy",
+                end="Godzina wysiadania",
+            ),
+            separator=";",
+        ),
+        trip_ids=False,
+    ),
+    "swedish taps, minutes with a point": Entry(
+        _text(
+            lambda rides: truth.taps(rides).select(
+                pl.col("rider_id").alias("Kortnummer"),
+                pl.col("event_time").dt.strftime("%Y-%m-%d").alias("Datum"),
+                pl.col("event_time").dt.strftime("%H.%M").alias("Tid"),
+                pl.col("stop_id").alias("Hållplats"),
+            ),
+            separator=";",
+        ),
+        kind="taps",
+    ),
     "times called like stops": Entry(_text(_pairs("%Y-%m-%d %H:%M:%S", **SHORT)), trip_ids=False),
     "stops by name": Entry(_text(_pairs(**BY_NAME)), trip_ids=False),
     "stops by name in capitals": Entry(

@@ -230,3 +230,10 @@ def test_a_time_is_read_the_same_in_any_company(order, zone):
     assert read(together) == [*(alone[text][0] for text in SHAPES), None]
     for text in SHAPES:
         assert read([SHAPES[0], text]) == [*alone[SHAPES[0]], *alone[text]]
+
+
+def test_a_feed_among_the_rows_is_sent_to_world(city):
+    folder, rides = city
+    truth.clean(rides).write_csv(folder / "rows.csv")
+    with pytest.raises(InputError, match=r"is a feed, and no rows: give it as --world city\.zip"):
+        Guess(["rows.csv", "city.zip"], "city.zip", ledger="none").look()

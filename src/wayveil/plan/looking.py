@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from wayveil.disclosures import LAYOUT
+from wayveil.errors import InputError
 from wayveil.plan.parts import WRITTEN
 from wayveil.sources.bad_rows import RULES, count_bad_rows, require_rules
 from wayveil.sources.column_names import DATES, guess_columns
@@ -67,6 +69,10 @@ class Look:
         for place in places:
             if isinstance(place, Path):
                 require_file(place)
+            if isinstance(place, Path) and is_world(place):
+                raise InputError(
+                    f"is a feed, and no rows: give it as --world {place}", file=place, tells=LAYOUT
+                )
         first = places[0]
         text = isinstance(first, Path) and format_of(first) not in (*COLUMNAR, *SHEETS, *NESTED)
         is_text = text and isinstance(first, Path) and not _is_database(first)

@@ -14,52 +14,65 @@ _WORDS = {
         "depart departed dep pickup pick source von ab abfahrt einstieg eingang quelle anfang beginn quellort "
         "origine montee entree debut origen inicio subida embarque partida ascenso vertrek herkomst instap "
         "van tapon tagon tapin checkin on in entrata partenza inizio origem saida pu logon o ent entrada "
-        "salida"
+        "salida "
+        "fra fran avgang pastigning pastigande afgang nastup odjezd wsiadanie odjazd poczatek poczatkowy "
+        "wsiadania lahto nousu binis kalkis"
     ),
     "destination": (
         "to dest destination end ended finish finished alight alighting alighted exit arrival arrive arrived "
         "arr dropoff drop nach bis ankunft ausstieg ausgang ziel zielort ende arrivee fin descente sortie "
         "destino llegada bajada descenso aankomst bestemming uitstap eind einde naar tapoff tagoff tapout "
-        "checkout checkuit off out uscita arrivo fine destinazione chegada desembarque do logoff d ex"
+        "checkout checkuit off out uscita arrivo fine destinazione chegada desembarque do logoff d ex "
+        "til till avstigning avstigande vystup prijezd wysiadanie przyjazd koniec koncowy wysiadania "
+        "poistuminen inis varis ankomst"
     ),
     "stop": (
         "stop stops station stn location loc place platform terminal terminus zone taz halt haltestelle "
         "bahnhof ort halteort standort arret gare lieu parada estacion paradero lugar halte fermata stazione "
         "ponto paragem estacao site dock node poi area hub cell bay stopp bushaltestelle punto punkt punt "
-        "airport borough district community"
+        "airport borough district community "
+        "hallplats holdeplass stoppested przystanek stacja zastavka stanice pysakki asema durak istasyon"
     ),
     "time": (
         "time timestamp ts datetime at moment zeit uhrzeit zeitpunkt zeitstempel heure horaire horodatage "
-        "hora tiempo tijd tijdstip ora orario tempo dtm dttm dt when clock uhr uur horario momento"
+        "hora tiempo tijd tijdstip ora orario tempo dtm dttm dt when clock uhr uur horario momento "
+        "klokkeslett klokkeslaet klockslag tidspunkt tidpunkt klokke godzina czas cas aika kello saat zaman"
     ),
-    "date": "date datum day tag jour fecha dia dag giorno data",
+    "date": ("date datum day tag jour fecha dia dag giorno data dato dzien paiva pvm tarih"),
     "rider": (
         "rider user person customer passenger card account acct member subscriber token media medium karte "
         "fahrgast kunde nutzer chip chipkaart chipkarte carte abonne client usager voyageur tarjeta usuario "
         "pasajero cliente kaart reiziger klant drager cartao tessera utente uid csn pan smartcard farecard "
         "pseudonym pass passe prestige oyster orca clipper sube persona personne pax passeggero passageiro "
-        "individual traveler traveller"
+        "individual traveler traveller "
+        "kort reisekort rejsekort resenar kund karta karty pasazer cestujici kortti matkustaja kart yolcu"
     ),
     "trip": (
         "trip journey ride rental fahrt reise weg voyage trajet deplacement viaje trayecto recorrido rit reis "
-        "viaggio corsa viagem tid traj trajectory track tour itinerary percorso"
+        "viaggio corsa viagem tid traj trajectory track tour itinerary percorso "
+        "resa rejse tur podroz przejazd jizda cesta matka yolculuk"
     ),
     "seq": (
         "seq sequence order reihenfolge folge lfd ordre orden secuencia volgorde ordine sequenza reihung rang "
         "index"
     ),
-    "route": "route line linie ligne linea lijn ruta service linha routes percurso buslinie",
+    "route": (
+        "route line linie ligne linea lijn ruta service linha routes percurso buslinie "
+        "linje linia linka linja hat"
+    ),
     "vehicle": (
         "vehicle bus bike fahrzeug vehicule vehiculo voertuig interno coach train veiculo veicolo wagen rad "
-        "velo scooter device"
+        "velo scooter device "
+        "vogn buss pojazd vozidlo"
     ),
     "lat": "lat latitude breite breitengrad latitud latitudine y",
     "lon": "lon lng long longitude laenge lange laengengrad langengrad longitud longitudine lngt x",
     "code": "code cd abbreviation kuerzel kurz short",
     "name": "name nom nombre naam bezeichnung desc description nome title txt label text",
-    "id": "id nr no num number nummer numero key ref identifier kennung identifiant serial hash uuid guid",
+    "id": "id nr no num number nummer numer numero key ref identifier kennung identifiant serial hash uuid guid",
     "event": (
-        "transactie tap tag event transaction txn trx transaccion transaktion validation validierung validacion "
+        "transactie tap tag event transaction txn trx transaccion transaktion validation validierung "
+        "validacion "
         "validazione validacao beruehrung check scan swipe record buchung"
     ),
     "action": "action type typ tipo kind direction vorgang richtung mode art",
@@ -77,6 +90,8 @@ _WORDS = {
 MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
 # Letters that join German and Dutch words.
 _JOINTS = ("", "s", "n", "en", "es", "er")
+# Letters that are no letter with a mark on it.
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ı": "i", "æ": "ae", "Æ": "Ae"})
 # Words that are too short to be found inside others.
 _SHORTEST = 3
 
@@ -93,7 +108,7 @@ def meanings(name: str) -> tuple[str, ...]:
 
 def _words(name: str) -> list[str]:
     """Cut a name at blanks, marks, digits and capitals; capitals alone are one word."""
-    apart = re.sub(r"([A-Z]{2,})([A-Z][a-z])", r"\1 \2", name.replace("ß", "ss"))
+    apart = re.sub(r"([A-Z]{2,})([A-Z][a-z])", r"\1 \2", name.translate(_LETTERS))
     apart = re.sub(r"([a-zà-ÿ])([A-ZÀ-Þ])", r"\1 \2", apart)
     plain = unicodedata.normalize("NFKD", apart)
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter)).lower()

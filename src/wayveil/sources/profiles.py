@@ -112,6 +112,11 @@ def _share(fits: pl.Series, weight: np.ndarray) -> float:
     return float(weight[fits.fill_null(False).to_numpy()].sum() / weight.sum()) if weight.sum() else 0.0
 
 
+def _dotted_clocks(text: pl.Series, weight: np.ndarray) -> bool:
+    """Tell whether clocks are written 7.45, which beside other writings would be a date."""
+    return _share(text.str.contains(r"^\d{1,2}\.[0-5]\d$"), weight) > 0.9
+
+
 def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
     number = text.str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
     if _share(number.is_not_null(), weight) > 0.9 and _share(text.str.len_chars() < 8, weight) > 0.1:
@@ -127,7 +132,10 @@ def _times(text: pl.Series, weight: np.ndarray) -> dict[str, Any]:
         found["dates"][order] = _share(dated & ~clocked, weight)
     one = read["year-month-day"]
     undated = [moments["day"].is_null() for moments in read.values()]
-    found["clocks"] = _share(undated[0] & undated[1] & undated[2] & one["second"].is_not_null(), weight)
+    second = (
+        parse_moments(text, clock_alone=True)["second"] if _dotted_clocks(text, weight) else one["second"]
+    )
+    found["clocks"] = _share(undated[0] & undated[1] & undated[2] & second.is_not_null(), weight)
     found["zoned"] = _share(one["offset"].is_not_null(), weight)
     found["iso"] = _share(text.str.contains(_ISO), weight)
     first, second = read["day.month.year"]["day"], read["month/day/year"]["day"]

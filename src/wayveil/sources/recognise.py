@@ -152,6 +152,8 @@ def _by_values(ours: str | None, profile: Profile, world: World | None) -> str |
         return {"stop_id": "event_time", "origin": "start", "destination": "end"}[ours]
     if ours in PLACES and profile.date > MOST and profile.place < MOST:
         return {"stop_id": "service_date", "origin": "start_date", "destination": "end_date"}[ours]
+    if ours == "trip_id" and profile.moments and profile.clocks > MOST:
+        return "event_time"  # `tid` is a trip of some tools, and the time in the north
     if ours in MOMENTS:
         if profile.date > MOST:
             return DATES[ours]
