@@ -17,6 +17,7 @@ from wayveil.privacy.units import Rider, Trip
 from wayveil.released.datasheet_making import spends_with_error_bars
 from wayveil.released.datasheet_page import datasheet_page
 from wayveil.released.officer import officer_lines
+from wayveil.released.released_trips import say_factor
 from wayveil.releases.release import usefulness
 from wayveil.run import make_release
 from wayveil.simulate.fare_boxes import simulate_taps
@@ -107,3 +108,7 @@ def test_statements_for_the_officers_file_are_made_by_one_command_each(tmp_path)
     assert text.count("not measured") == 1
     (ccpa,) = export(release, "ccpa", tmp_path / "ccpa.md")
     assert "Ring Transit publishes" in ccpa.read_text()
+
+
+def test_the_factor_of_a_large_epsilon_is_its_own_and_not_that_of_a_smaller_one():
+    assert [say_factor(epsilon) for epsilon in (1, 200, 1000)] == ["2.72", "10^87", "10^434"]

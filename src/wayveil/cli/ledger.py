@@ -1,14 +1,16 @@
 """`wayveil ledger ...`: who spent how much on which dataset."""
 
 import getpass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, present, present_rows
-from wayveil.errors import decimal, plain
+from wayveil.cli.options import AsJson, grouped, present, present_rows
+from wayveil.errors import ParameterError, decimal, plain
 
 if TYPE_CHECKING:
     from wayveil.privacy.ledger import Ledger
@@ -48,7 +50,6 @@ def init(
 
     wayveil ledger init --project --dataset trips.csv --total-epsilon 5
     """
-    from wayveil.errors import ParameterError
     from wayveil.privacy.ledger import Policy
     from wayveil.releases.accounts import FILE, FOLDER, open_account
 
@@ -209,41 +210,85 @@ def adopt(
     typer.echo(f"{folder} is booked for {dataset} with epsilon {decimal(made.epsilon)}")
 
 
-@app.command()
-def policy(
-    dataset: Dataset,
-    ledger: Place = None,
-    total_epsilon: Annotated[str | None, typer.Option(help="Set: what may be spent in all.")] = None,
-    unit: Annotated[str | None, typer.Option(help=f"Set: whose loss is limited: {UNITS}.")] = None,
-    per_period_epsilon: Annotated[
-        str | None, typer.Option(help="Set: what may be spent in any period.")
-    ] = None,
-    period_days: Annotated[int | None, typer.Option(help="Set: length of that period, in days.")] = None,
-    total_delta: Annotated[str | None, typer.Option(help="Set: delta that may be spent in all.")] = None,
-    actor: Annotated[
-        list[str] | None, typer.Option(help="Set: who may spend; repeatable. Default: everybody.")
-    ] = None,
-    everybody: Annotated[bool, typer.Option("--everybody", help="Set: everybody may spend.")] = False,
-    no_period: Annotated[bool, typer.Option("--no-period", help="Set: no limit per period.")] = False,
+@dataclass(frozen=True)
+class PolicyChanges:
+    """What a person may set of a policy, or state of the data: names as `Policy` has them."""
+
+    total_epsilon: Annotated[str | None, typer.Option(help="Set: what may be spent in all.")] = None
+    unit: Annotated[str | None, typer.Option(help=f"Set: whose loss is limited: {UNITS}.")] = None
+    per_period_epsilon: Annotated[str | None, typer.Option(help="Set: what may be spent in any period.")] = (
+        None
+    )
+    period_days: Annotated[int | None, typer.Option(help="Set: length of that period, in days.")] = None
+    total_delta: Annotated[str | None, typer.Option(help="Set: delta that may be spent in all.")] = None
+    actors: Annotated[
+        list[str] | None,
+        typer.Option("--actor", help="Set: who may spend; repeatable. Default: everybody."),
+    ] = None
     trips_per_rider: Annotated[
         int | None, typer.Option(help="State: no rider has more trips in the data. Converts `trip` releases.")
-    ] = None,
+    ] = None
     days_per_rider: Annotated[
         int | None, typer.Option(help="State: no rider is in the data on more days. Converts `rider-day`.")
-    ] = None,
+    ] = None
     visits_per_rider: Annotated[
         int | None, typer.Option(help="State: no rider has more visits in the data. Converts `event`.")
-    ] = None,
+    ] = None
     earlier_unit: Annotated[
         str | None,
         typer.Option(help="State: the unit of releases that an earlier version booked without one."),
-    ] = None,
+    ] = None
     trips_per_day: Annotated[
         int | None, typer.Option(help="State: no rider makes more trips in one day. Converts `trip`.")
-    ] = None,
+    ] = None
     visits_per_day: Annotated[
         int | None, typer.Option(help="State: no rider has more visits in one day. Converts `event`.")
-    ] = None,
+    ] = None
+    not_private: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-not-private/--no-allow-not-private",
+            help="Set: whether releases without a guarantee may be made; they are in no sum.",
+        ),
+    ] = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Return what was said."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """Limits of a policy that are taken away."""
+
+    everybody: Annotated[bool, typer.Option("--everybody", help="Set: everybody may spend.")] = False
+    no_period: Annotated[bool, typer.Option("--no-period", help="Set: no limit per period.")] = False
+    no_total: Annotated[
+        bool, typer.Option("--no-total", help="Set: no limit for ever, beside one per span of data time.")
+    ] = False
+
+    def changes(self, given: Mapping[str, Any]) -> dict[str, None]:
+        """Return the keys that become empty; none of them may be set at once."""
+        lifted = {
+            "--everybody": ["actors"] if self.everybody else [],
+            "--no-period": ["per_period_epsilon", "period_days"] if self.no_period else [],
+            "--no-total": ["total_epsilon"] if self.no_total else [],
+        }
+        for option, keys in lifted.items():
+            for key in keys:
+                if key in given:
+                    raise ParameterError(f"{option} takes a limit away that another option sets: {key}")
+        return {key: None for keys in lifted.values() for key in keys}
+
+
+@app.command()
+@grouped
+def policy(
+    dataset: Dataset,
+    changed: PolicyChanges,
+    lifted: Lifted,
+    ledger: Place = None,
     data_span: Annotated[
         str | None,
         typer.Option(
@@ -254,49 +299,19 @@ def policy(
     data_epsilon: Annotated[
         str | None, typer.Option(help="Set, with --data-span: what one unit may lose from such a span.")
     ] = None,
-    no_total: Annotated[
-        bool, typer.Option("--no-total", help="Set: no limit for ever, beside one per span of data time.")
-    ] = False,
-    allow_not_private: Annotated[
-        bool | None,
-        typer.Option(help="Set: whether releases without a guarantee may be made; they are in no sum."),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a dataset's policy, or change the parts that are given and keep all others.
 
     wayveil ledger policy --dataset trips.csv
     """
-    from wayveil.errors import ParameterError
     from wayveil.privacy.ledger import LedgerError
 
-    given: dict[str, Any] = {
-        "total_epsilon": total_epsilon,
-        "unit": unit,
-        "per_period_epsilon": per_period_epsilon,
-        "period_days": period_days,
-        "total_delta": total_delta,
-        "actors": actor,
-        "trips_per_rider": trips_per_rider,
-        "days_per_rider": days_per_rider,
-        "visits_per_rider": visits_per_rider,
-        "earlier_unit": earlier_unit,
-        "not_private": allow_not_private,
-        "trips_per_day": trips_per_day,
-        "visits_per_day": visits_per_day,
-    }
+    changes = changed.given | lifted.changes(changed.given)
     if (data_span is None) != (data_epsilon is None):
         raise ParameterError("a limit per span of data time needs both --data-span and --data-epsilon")
     if data_span is not None:
-        given["data"] = {"span": data_span, "epsilon": data_epsilon}
-    if no_total and total_epsilon is not None:
-        raise ParameterError("give --total-epsilon or --no-total, not both")
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if (everybody and actor) or (no_period and (per_period_epsilon or period_days)):
-        raise ParameterError("an option that takes a limit away cannot stand beside one that sets it")
-    changes |= {"actors": None} if everybody else {}
-    changes |= {"total_epsilon": None} if no_total else {}
-    changes |= {"per_period_epsilon": None, "period_days": None} if no_period else {}
+        changes["data"] = {"span": data_span, "epsilon": data_epsilon}
     opened = existing_ledger(ledger)
     current = opened.policy(dataset)
     if current is None:

@@ -23,15 +23,6 @@ Anyway = Annotated[
     bool, typer.Option("--anyway", help="Also print what the verdict of the release calls noise.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
-WorldFile = Annotated[
-    Path,
-    typer.Option(
-        "--world",
-        "-w",
-        help="Public places: a GTFS zip or folder, a saved network (.npz), a csv or GeoJSON of places, a text file "
-        "with one location per line, or a grid: grid:south,west,north,east@250 (cells of 250 m).",
-    ),
-]
 BoundingBox = Annotated[
     str | None,
     typer.Option(help="Keep stops inside south,west,north,east (degrees), for example 52.3,13.1,52.7,13.8."),
@@ -40,57 +31,11 @@ ServiceDate = Annotated[str | None, typer.Option("--date", help="Keep the servic
 WalkRadius = Annotated[
     float | None, typer.Option(help="Add walks between stops at most this many metres apart.")
 ]
-Visits = Annotated[
-    str | None,
-    typer.Option(
-        help="What a row is: `calls` (every stop passed), `legs` (where people board and alight), `pairs` (origin and "
-        "destination in one row), `taps` (boardings only). `wayveil check` says what a file seems to be."
-    ),
-]
-WaysOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ways",
-        help="For legs and pairs: `routed` by the public fastest path (default on a network), or only the `ends`.",
-    ),
-]
 TripColumns = Annotated[
     list[str] | None,
     typer.Option("--map", help="A column with another name, ours=theirs (stop_id=STATION); repeatable."),
 ]
-PriorFolders = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--prior",
-        help="Folder of an earlier release of the same kind that this one follows; repeatable, the oldest first. Costs "
-        "nothing: it is public. For weave, tap-counts and tap-margins.",
-    ),
-]
-NoRider = Annotated[
-    str,
-    typer.Option(
-        help="Trips or taps without a rider (card) id: `refuse`, `drop` them, or take each for a rider of its `own`, "
-        "which protects nobody behind several of them. The datasheet says which."
-    ),
-]
-Stations = Annotated[bool, typer.Option(help="Merge platforms into their stations.")]
 
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        help="`published`: parameters as the mechanism's authors set them (`wayveil lab mechanisms NAME` shows which); "
-        "what is set besides goes first. Mechanisms without one refuse."
-    ),
-]
-TripsOut = Annotated[
-    str, typer.Option(help="How many private trips to draw: all, none, or a number. The model can draw more.")
-]
-Epsilon = Annotated[
-    str,
-    typer.Option(
-        "--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2, from 0.001 to 1000."
-    ),
-]
 LedgerPlace = Annotated[
     str | None,
     typer.Option(
@@ -98,39 +43,6 @@ LedgerPlace = Annotated[
         "~/.wayveil. `none` for no ledger."
     ),
 ]
-DatasetName = Annotated[
-    str | None, typer.Option(help="Name of the dataset in the ledger; default: the file's name.")
-]
-PolicyEpsilon = Annotated[
-    str | None,
-    typer.Option(
-        help="For a dataset that the ledger does not know yet: what may be spent on it in all, for ever."
-    ),
-]
-NewPeople = Annotated[
-    bool,
-    typer.Option(
-        "--new-people",
-        help="Confirm that nobody in this file is in another dataset of the ledger, although it looks so.",
-    ),
-]
-MemoryLimit = Annotated[
-    float,
-    typer.Option(
-        "--memory",
-        min=0.001,
-        help="GiB that noisy answers may take; a mechanism that would pass it stops before its next spend.",
-    ),
-]
-
-
-def world_words(world: Path, bbox: str | None, date: str | None, walk_radius: float | None) -> list[str]:
-    """The options that open the same world again, for a command that is printed."""
-    words = ["--world", str(world)]
-    for option, value in (("--bbox", bbox), ("--date", date), ("--walk-radius", walk_radius)):
-        if value is not None:
-            words += [option, f"{value:g}" if isinstance(value, float) else str(value)]
-    return words
 
 
 def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from hashlib import sha256
-from math import exp
 from typing import Any
 
 import wayveil
@@ -13,7 +12,7 @@ from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.noise import laplace_interval
 from wayveil.released.reached import StatedNeed
-from wayveil.released.released_trips import NOT_STATED, TUNING, Datasheet, split_label
+from wayveil.released.released_trips import NOT_STATED, TUNING, Datasheet, say_factor, split_label
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.legs import VisitKind
 from wayveil.world.world import World
@@ -277,9 +276,8 @@ def _limit(gate: Gate, spent: Fraction, claim: Fraction | None) -> str:
     epsilon = spent if gate.budget.currency == "epsilon" else claim
     if epsilon is None:
         return "the probability of every output changes no more than this rho allows"
-    factor = exp(min(float(epsilon), 100.0))
-    said = f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}" if factor < 1e6 else f"{factor:.0e}"
-    return f"no output is more than e^{decimal(epsilon)} = {said} times as likely with one as with the other"
+    said = f"e^{decimal(epsilon)} = {say_factor(float(epsilon))}"
+    return f"no output is more than {said} times as likely with one as with the other"
 
 
 def spends_with_error_bars(gate: Gate) -> list[dict[str, Any]]:

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from math import exp
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, UndefinedError
 
 from wayveil.errors import InputError, decimal
 from wayveil.released.officer import Usefulness, officer_lines
-from wayveil.released.released_trips import NOT_STATED, Datasheet
+from wayveil.released.released_trips import NOT_STATED, Datasheet, say_factor
 
 _SPEND_TITLES = {
     "label": "Bought",
@@ -80,7 +79,7 @@ def promise(sheet: Mapping[str, Any]) -> StatedGuarantee:
     if holds and currency == "epsilon" and (epsilon := _fraction(stated["epsilon"])) is not None:
         meaning = (
             f"In plain words: with or without any one {unit} in the data, nothing that can be seen here is more than "
-            f"{_factor(float(epsilon))} times as likely in one case as in the other."
+            f"{say_factor(float(epsilon))} times as likely in one case as in the other."
         )
     return StatedGuarantee(holds, sentence, meaning, amount, currency, unit, reasons)
 
@@ -147,11 +146,6 @@ def _number(value: object) -> str:
     if found is None:
         return str(value)
     return f"{round(found):,}" if found.denominator == 1 or abs(found) >= 1000 else f"{float(found):.6g}"
-
-
-def _factor(epsilon: float) -> str:
-    factor = exp(min(epsilon, 100.0))
-    return f"{factor:.2f}" if factor < 10 else f"{factor:,.0f}" if factor < 1e6 else f"{factor:.0e}"
 
 
 def _fraction(value: object) -> Fraction | None:

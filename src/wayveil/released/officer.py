@@ -7,7 +7,7 @@ from math import exp
 from typing import Any
 
 from wayveil.errors import decimal
-from wayveil.released.released_trips import NOT_STATED
+from wayveil.released.released_trips import NOT_STATED, say_factor
 
 # Kinds of questions named on the page; the annex and the report have all of them.
 MOST_NAMED = 4
@@ -95,12 +95,10 @@ def _strength(sheet: Mapping[str, Any]) -> str:
     amount = f"rho {decimal(Fraction(stated['rho']))}" if epsilon is None else f"epsilon {decimal(epsilon)}"
     delta = Fraction(str(stated.get("delta", 0)))
     but = f", but for a chance of {float(delta):g} (delta)" if delta else ""
-    factor = (
-        ""
-        if epsilon is None
-        else f": nothing seen is more than {_factor(epsilon)} times as likely with it as without it, or the reverse"
-    )
-    return f"{amount}{factor}{but}"
+    if epsilon is None:
+        return f"{amount}{but}"
+    times = say_factor(float(epsilon))
+    return f"{amount}: nothing seen is more than {times} times as likely with it as without it, or the reverse{but}"
 
 
 def _spent(ledger: Mapping[str, Any], unit: str) -> str:
@@ -137,11 +135,6 @@ def _after(before: float, epsilon: Fraction) -> float:
 
 def _epsilon(stated: Mapping[str, Any]) -> Fraction | None:
     return None if stated.get("epsilon") in (None, "") else Fraction(str(stated["epsilon"]))
-
-
-def _factor(epsilon: Fraction) -> str:
-    factor = exp(min(float(epsilon), 100.0))
-    return f"{factor:.2f}" if factor < 10 else f"{factor:,.0f}"
 
 
 def _plain(value: object) -> str:

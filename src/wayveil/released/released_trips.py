@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import exp, log
 from typing import TYPE_CHECKING, Any, Self
 
 from wayveil.errors import RefusedError
@@ -33,6 +34,17 @@ DRAWN = "drawn_trips"
 # The name of an earlier release among the public inputs.
 PRIOR = "prior"
 NO_LEDGER = "No ledger was kept: nobody adds this release to others of the same people."
+
+
+def say_factor(epsilon: float) -> str:
+    """Say e^epsilon: how many times as likely one unit can make an output.
+
+    >>> say_factor(1), say_factor(8), say_factor(1000)
+    ('2.72', '2,981', '10^434')
+    """
+    if epsilon > log(1e6):
+        return f"10^{epsilon / log(10):.0f}"
+    return f"{exp(epsilon):.2f}" if epsilon < log(100) else f"{exp(epsilon):,.0f}"
 
 
 def split_label(label: str) -> tuple[str, int]:

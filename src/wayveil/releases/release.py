@@ -253,10 +253,6 @@ class Release(JudgedRelease):
 
     def save(self, folder: str | Path, *, key: str | Path | None = None) -> Path:
         """Write and sign the release as one folder that appears whole or not at all; then commit to the ledger."""
-        from wayveil.releases.release import (
-            save_release,  # pages take long to load, and a question needs none
-        )
-
         return save_release(self, Path(folder), key)
 
     @classmethod

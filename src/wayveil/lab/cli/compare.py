@@ -12,16 +12,18 @@ from rich.table import Table
 
 from wayveil.cli.options import (
     BoundingBox,
-    DatasetName,
     LedgerPlace,
-    Preset,
     Spoken,
-    WorldFile,
     grouped,
     present_rows,
     remark,
 )
 from wayveil.errors import ParameterError
+from wayveil.lab.cli.lab_options import (
+    DatasetName,
+    Preset,
+    WorldFile,
+)
 from wayveil.progress import shown
 
 if TYPE_CHECKING:

@@ -7,8 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from wayveil.cli.options import AsJson, BoundingBox, Quiet, Spoken, WorldFile, grouped, present, present_rows
+from wayveil.cli.options import (
+    AsJson,
+    BoundingBox,
+    Quiet,
+    Spoken,
+    grouped,
+    present,
+    present_rows,
+)
 from wayveil.errors import ParameterError
+from wayveil.lab.cli.lab_options import (
+    WorldFile,
+)
 from wayveil.progress import shown
 
 

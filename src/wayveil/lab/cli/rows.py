@@ -10,20 +10,22 @@ from wayveil.cli.opening import HeldWorld, ReleaseFolder, open_release
 from wayveil.cli.options import (
     AsJson,
     BoundingBox,
-    DatasetName,
     LedgerPlace,
     Quiet,
     ServiceDate,
     Spoken,
-    Stations,
     WalkRadius,
-    WorldFile,
     grouped,
     present,
     remark,
 )
 from wayveil.cli.plan_options import PlanOptions
 from wayveil.errors import ParameterError
+from wayveil.lab.cli.lab_options import (
+    DatasetName,
+    Stations,
+    WorldFile,
+)
 from wayveil.progress import shown
 
 

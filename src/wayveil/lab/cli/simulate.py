@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from wayveil.cli.options import AsJson, BoundingBox, Quiet, Spoken, grouped, present
-from wayveil.cli.tap_commands import day_of
 from wayveil.errors import ParameterError
+from wayveil.lab.cli.lab_options import day_of
 from wayveil.lab.cli.simulate_riders import riders
 from wayveil.progress import shown
 

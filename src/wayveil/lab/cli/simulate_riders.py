@@ -11,13 +11,15 @@ from wayveil.cli.options import (
     BoundingBox,
     ServiceDate,
     Spoken,
-    Stations,
     WalkRadius,
     grouped,
     present,
     remark,
 )
 from wayveil.errors import ParameterError
+from wayveil.lab.cli.lab_options import (
+    Stations,
+)
 from wayveil.progress import shown
 
 if TYPE_CHECKING:

@@ -9,8 +9,6 @@ import typer
 
 from wayveil.cli.options import (
     BoundingBox,
-    DatasetName,
-    Epsilon,
     LedgerPlace,
     Spoken,
     WalkRadius,
@@ -19,9 +17,12 @@ from wayveil.cli.options import (
     present_rows,
     remark,
 )
-from wayveil.cli.tap_commands import (
+from wayveil.errors import ParameterError
+from wayveil.lab.cli.lab_options import (
     DAYS,
     Columns,
+    DatasetName,
+    Epsilon,
     Mapped,
     OptionalWorld,
     OptOut,
@@ -33,7 +34,6 @@ from wayveil.cli.tap_commands import (
     open_places,
     read_clean,
 )
-from wayveil.errors import ParameterError
 from wayveil.lab.cli.simulate import Seed
 from wayveil.progress import shown
 

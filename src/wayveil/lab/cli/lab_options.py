@@ -1,4 +1,4 @@
-"""How commands take files of taps."""
+"""Options that several commands of the lab share."""
 
 import datetime
 from pathlib import Path
@@ -12,6 +12,32 @@ if TYPE_CHECKING:
     from wayveil.taps.taps import Taps
     from wayveil.world.world import World
 
+WorldFile = Annotated[
+    Path,
+    typer.Option(
+        "--world",
+        "-w",
+        help="Public places: a GTFS zip or folder, a saved network (.npz), a csv or GeoJSON of places, a text file "
+        "with one location per line, or a grid: grid:south,west,north,east@250 (cells of 250 m).",
+    ),
+]
+Stations = Annotated[bool, typer.Option(help="Merge platforms into their stations.")]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help="`published`: parameters as the mechanism's authors set them (`wayveil lab mechanisms NAME` shows which); "
+        "what is set besides goes first. Mechanisms without one refuse."
+    ),
+]
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        "--epsilon", "-e", help="Privacy budget: a number or fraction, 0.5 or 1/2, from 0.001 to 1000."
+    ),
+]
+DatasetName = Annotated[
+    str | None, typer.Option(help="Name of the dataset in the ledger; default: the file's name.")
+]
 DAYS = 6  # of the study's period
 
 TapFile = Annotated[Path, typer.Argument(help="The taps (csv or parquet).")]
