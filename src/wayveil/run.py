@@ -5,11 +5,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from wayveil.answers.trip_periods import is_dated
 from wayveil.counting.engines import size_of
 from wayveil.errors import InputError, ParameterError
-from wayveil.exports.menu import MENU
-from wayveil.exports.write import export
+from wayveil.exports.write import export_wanted
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.plan.file_names import NamePattern
 from wayveil.plan.files import plan_text, read_plan
@@ -37,7 +35,6 @@ from wayveil.releases.priors import open_prior
 from wayveil.releases.release import Release
 from wayveil.releases.tap_orders import TapTreatment, order_taps
 from wayveil.report.report_page import write_report
-from wayveil.series.period import ENDINGS
 from wayveil.series.series import Outcome, run_series
 from wayveil.sources.frames import frame_of
 from wayveil.taps.taps import Taps
@@ -59,27 +56,26 @@ def run(plan: Plan, *, say: Callable[[str], None] = lambda _: None) -> Release:
     plan_mechanism(plan)  # a wrong word is said before a large feed is read
     out, paid = plan.home, Paid(plan.home, plan=plan_text(plan))
     if paid.saved:
-        commit_saved(paid, _ledger_place(plan))
-        return Release.load(out)
-    with claimed(out, size=0 if paid.kept else sum(map(size_of, files_of(plan)))):
-        made = _finish(plan, paid) if paid.kept else _begin(plan, paid, say)
-        judged = replace(made, known_accuracy=made.accuracy, plan=paid.plan)
-        judged.save(out)
-        paid.forget()
-    _hand_on(plan, judged)
+        judged = Release.load(out)
+    else:
+        with claimed(out, size=0 if paid.kept else sum(map(size_of, files_of(plan)))):
+            made = _finish(plan, paid) if paid.kept else _begin(plan, paid, say)
+            judged = replace(made, known_accuracy=made.accuracy, plan=paid.plan)
+            judged.save(out)
+    _hand_on(plan, judged, say)
+    commit_saved(paid, _ledger_place(plan))
     return judged
 
 
-def _hand_on(plan: Plan, made: Release) -> None:
+def _hand_on(plan: Plan, made: Release, say: Callable[[str], None]) -> None:
     """Write the report and the exports that the plan wants, beside the release."""
-    out, world = plan.home, plan.world_of().place
-    for kind in plan.output.exports:
-        folder = out.with_name(f"{out.name}-exports")
-        folder.mkdir(exist_ok=True)
-        feed = plan.beside(world) if MENU[kind].feed else None
-        days = plan.source.days
-        put_on = days.first if days is not None and MENU[kind].dated and not is_dated(made.trips) else None
-        export(made, kind, folder / f"{out.name}_{kind}{ENDINGS.get(kind, '.csv')}", put_on=put_on, feed=feed)
+    out, days = plan.home, plan.source.days
+    folder = out.with_name(f"{out.name}-exports")
+    if plan.output.exports and not folder.exists():
+        first_day, feed = None if days is None else days.first, Path(plan.beside(plan.world_of().place))
+        left_out = export_wanted(made, plan.output.exports, folder, out.name, first_day, feed)
+        for kind, why in left_out.items():
+            say(f"not exported as {kind}: {why}")
     if plan.output.report:
         write_report(out.with_name(f"{out.name}-report.html"), release=made)
 

@@ -14,6 +14,7 @@ from wayveil.cli import main
 from wayveil.privacy.ledger.data_time import Days
 from wayveil.releases import paid
 from wayveil.releases.release import Release
+from wayveil.run import run
 
 PLACES = "stop_id,stop_name,lat,lon\n" + "".join(
     f"s{at:02},Stop {at},{48.4 + at / 1000:.3f},-123.3\n" for at in range(STOPS)
@@ -258,6 +259,33 @@ def test_a_plan_in_python_goes_to_its_folder_and_an_unknown_option_is_refused(tm
         )
     with pytest.raises(wv.WayveilError, match="its days are"):
         wv.release(plan, days=Days(date(2026, 3, 2), date(2026, 3, 8)), folder="other")
+
+
+def test_an_export_that_cannot_be_is_said_and_the_others_are_written_also_after_a_stop(tmp_path, monkeypatch):
+    monkeypatch.setenv("WAYVEIL_HOME", str(tmp_path / "home"))
+    (tmp_path / "stops.csv").write_text(PLACES)
+    taps_file(tmp_path)
+    said = {"files": "taps_2026-W01.csv", "world": "stops.csv", "rows": "taps", "way": "counts", "epsilon": 1}
+    asked = {"exports": ["od", "station-activities"], "report": True, "policy_epsilon": 1}
+    days = Days(MONDAY, MONDAY + timedelta(days=6))
+    plan = wv.Plan.of(**said, **asked, days=days, path=tmp_path / "wayveil.toml")
+    remarks = []
+
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopping:
+        stopping.setattr("wayveil.run.write_report", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            run(plan, say=remarks.append)
+    assert any("not exported as od" in remark and "where people got off" in remark for remark in remarks)
+    assert [file.name for file in (tmp_path / "release-exports").iterdir()] == [
+        "release_station-activities.csv"
+    ]
+    made = run(plan)  # the policy allows no second release
+    assert (tmp_path / "release-report.html").is_file()
+    assert made.ask("total").table["answer"].item() > 0
+    assert not list(tmp_path.glob(".release.paid"))
 
 
 def test_a_year_can_start_after_a_single_release_of_the_same_people(wayveil, tmp_path):

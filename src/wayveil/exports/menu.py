@@ -13,6 +13,7 @@ class Entry:
     dated  it has dates, so that trips without one have to be put on one
     feed   it names runs of the timetable, so that it needs the feed itself
     stated it repeats what the data holder says of the release, which may be said anew
+    ending of its file; none of a folder
     """
 
     good_for: str
@@ -21,6 +22,7 @@ class Entry:
     dated: bool = False
     feed: bool = False
     stated: bool = False
+    ending: str = ".csv"
 
 
 MENU: Final = {
@@ -36,15 +38,24 @@ MENU: Final = {
         dated=True,
     ),
     "omx": Entry(
-        "matrices for travel demand models (OMX; needs h5py: pip install 'wayveil[omx]')", "journeys"
+        "matrices for travel demand models (OMX; needs h5py: pip install 'wayveil[omx]')",
+        "journeys",
+        ending=".omx",
     ),
-    "geoparquet": Entry("flows from stop to stop as lines, for QGIS, DuckDB and geopandas", "journeys"),
+    "geoparquet": Entry(
+        "flows from stop to stop as lines, for QGIS, DuckDB and geopandas", "journeys", ending=".parquet"
+    ),
     "flowmap": Entry("two tables for flowmap.blue: locations and flows", "journeys"),
-    "matsim": Entry("a MATSim population (plans.xml.gz): one person with one journey per trip", "journeys"),
+    "matsim": Entry(
+        "a MATSim population (plans.xml.gz): one person with one journey per trip",
+        "journeys",
+        ending=".xml.gz",
+    ),
     "tides": Entry(
         "a TIDES data package (folder): synthetic fare_transactions, station_activities, devices",
         "boardings",
         dated=True,
+        ending="",
     ),
     "station-activities": Entry(
         "the one TIDES table with entries and exits per stop and hour", "boardings", dated=True
@@ -54,17 +65,25 @@ MENU: Final = {
         "boardings",
         dated=True,
         feed=True,
+        ending="",
     ),
-    "stop-flows": Entry("visits, entries and exits per stop as points on a map (GeoJSON)", "stops"),
-    "edge-flows": Entry("trips over each step of the network as lines on a map (GeoJSON)", "edges"),
+    "stop-flows": Entry(
+        "visits, entries and exits per stop as points on a map (GeoJSON)", "stops", ending=".geojson"
+    ),
+    "edge-flows": Entry(
+        "trips over each step of the network as lines on a map (GeoJSON)", "edges", ending=".geojson"
+    ),
     "trajectories": Entry("trips as points for scikit-mobility; points of a grid are drawn in their cells"),
-    "trie": Entry("the n-grams of a release as nested JSON"),
-    "registry": Entry("a draft for the public registry of differential-privacy deployments", stated=True),
+    "trie": Entry("the n-grams of a release as nested JSON", ending=".json"),
+    "registry": Entry(
+        "a draft for the public registry of differential-privacy deployments", stated=True, ending=".json"
+    ),
     "dpia": Entry(
         "a draft data protection impact assessment (GDPR), as Markdown; `--with risk=risk.txt` adds attacks",
         stated=True,
+        ending=".md",
     ),
-    "ccpa": Entry("a de-identification statement (California), as Markdown", stated=True),
+    "ccpa": Entry("a de-identification statement (California), as Markdown", stated=True, ending=".md"),
 }
 
 

@@ -5,7 +5,7 @@ are whole and non-negative, and the formats of one release add up to the same tr
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -18,7 +18,7 @@ import polars as pl
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
 from wayveil.answers.trip_periods import is_dated, put_on_date
-from wayveil.errors import ParameterError
+from wayveil.errors import ParameterError, WayveilError
 from wayveil.exports.flows import write_edge_flows, write_stop_flows
 from wayveil.exports.geoparquet import write_geoparquet
 from wayveil.exports.gtfs_ride import write_gtfs_ride
@@ -31,6 +31,7 @@ from wayveil.exports.registry import write_registry
 from wayveil.exports.statements import write_ccpa, write_dpia
 from wayveil.exports.station_activities import HOURS, write_station_activities
 from wayveil.exports.tides import write_tides
+from wayveil.files import whole_folder
 from wayveil.released.datasheet_making import restate
 from wayveil.synthesis.model import Nests
 from wayveil.trips.tracks import Tracks
@@ -163,3 +164,23 @@ def export(
     judge_format(release, kind, anyway=anyway)
     write = partial(write_gtfs_ride, feed=feed) if entry.feed else FORMATS[kind]
     return write(release, Path(out), bins)
+
+
+def export_wanted(
+    release: JudgedRelease, kinds: Sequence[str], folder: Path, name: str, first_day: date | None, feed: Path
+) -> dict[str, str]:
+    """Write the formats that a plan wants into a folder that appears whole; returns why some were left out.
+
+    Files are `name` with the format behind it. Trips without a date are put on the first day, where it is known.
+    """
+    left_out = {}
+    with whole_folder(folder) as draft:
+        for kind in kinds:
+            entry = MENU[kind]
+            put_on = first_day if entry.dated and not is_dated(release.trips) else None
+            file = draft / f"{name}_{kind}{entry.ending}"
+            try:
+                export(release, kind, file, put_on=put_on, feed=feed if entry.feed else None)
+            except WayveilError as error:  # what the verdict calls noise, or what this release does not have
+                left_out[kind] = str(error)
+    return left_out

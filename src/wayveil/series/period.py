@@ -13,12 +13,11 @@ import json
 import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, cast
 
-from wayveil.answers.trip_periods import is_dated
 from wayveil.errors import WayveilError, plain
-from wayveil.exports.menu import MENU
-from wayveil.exports.write import export
+from wayveil.exports.write import export_wanted
 from wayveil.files import move_folder
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.plan.ordering import order_rows, price_of, statement_of
@@ -36,18 +35,6 @@ from wayveil.report.report_page import write_report
 from wayveil.series.folder import EXPORTS, PERIOD, RELEASE, REPORT, Due, SeriesFolder, days_of
 from wayveil.world.world import World
 
-ENDINGS = {
-    "tides": "",
-    "gtfs-ride": "",
-    "omx": ".omx",
-    "geoparquet": ".parquet",
-    "matsim": ".xml.gz",
-    "stop-flows": ".geojson",
-    "edge-flows": ".geojson",
-    "trie": ".json",
-    "registry": ".json",
-}
-
 
 def publish(plan: Plan, folder: SeriesFolder, made: Release, label: str, days: Days) -> None:
     """Write everything beside the release, and move the folder to its public place with one rename."""
@@ -56,12 +43,8 @@ def publish(plan: Plan, folder: SeriesFolder, made: Release, label: str, days: D
         made, known_accuracy=made.accuracy
     )  # found once, also for exports that put trips on a date
     shutil.rmtree(making / EXPORTS, ignore_errors=True)
-    left_out = {}
-    for kind in plan.output.exports:
-        try:
-            _export(plan, folder, made, kind, label, days)
-        except WayveilError as error:  # what the verdict calls noise, or what this release does not have
-            left_out[kind] = str(error)
+    feed, name = Path(plan.beside(plan.world_of(days).place)), f"{plan.name}_{label}"
+    left_out = export_wanted(made, plan.output.exports, making / EXPORTS, name, days.first, feed)
     if plan.output.report:
         write_report(making / REPORT, release=made, title=f"{plan.name}, {label}", figures=False)
     record = {
@@ -77,15 +60,6 @@ def publish(plan: Plan, folder: SeriesFolder, made: Release, label: str, days: D
     }
     (making / PERIOD).write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
     move_folder(making, folder.published(label))
-
-
-def _export(plan: Plan, folder: SeriesFolder, made: Release, kind: str, label: str, days: Days) -> None:
-    entry, place = MENU[kind], folder.making(label) / EXPORTS
-    place.mkdir(exist_ok=True)
-    feed = plan.beside(plan.world_of(days).place) if entry.feed else None
-    put_on = days.first if entry.dated and not is_dated(made.trips) else None
-    name = f"{plan.name}_{label}_{kind}{ENDINGS.get(kind, '.csv')}"
-    export(made, kind, place / name, put_on=put_on, feed=feed)
 
 
 class LostPeriodError(WayveilError):
