@@ -18,7 +18,7 @@ from wayveil.trips import visits
 SOURCE = Path(wayveil.__file__).parent
 PAGE = SOURCE.parents[1] / "docs" / "promise.md"
 READERS = [*(SOURCE / "trips").glob("*.py"), *(SOURCE / "taps").glob("*.py")]
-READERS += [*(SOURCE / "counting").glob("*.py"), Path(reading.__file__)]
+READERS += [*(SOURCE / "counting").glob("*.py"), *(SOURCE / "sources").glob("*.py"), Path(reading.__file__)]
 NAMES = {
     value.name: key for key, value in vars(disclosures).items() if isinstance(value, disclosures.Disclosure)
 }

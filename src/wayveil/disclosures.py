@@ -65,7 +65,7 @@ DAMAGED = _listed(
 BAD_ROW = _listed(
     "bad row",
     "refusal",
-    "a row lacks an id, a place or a time, or its order, number, year or form of time does not fit the others",
+    "a row lacks an id, a place or a time, or its order, number, year, form of time or names do not fit the others",
     "the number of the first such row and its value",
     removed="taps: such rows are dropped one by one; points: `order`, `repeated`, `no_fix`",
 )
@@ -128,6 +128,12 @@ MOVING_DAYS = _listed(
     "days are said, single visits are protected, and a trip has several of them",
     "that there is such a trip",
     removed="the unit `trip`, `rider` or `rider-day`, or no `days`",
+)
+LATE_ROWS = _listed(
+    "late rows",
+    "refusal",
+    "a file of a period that was released, or begun, has changed since",
+    "that it has changed",
 )
 KNOWN_PEOPLE = _listed(
     "known people",

@@ -4,6 +4,7 @@ Every `WayveilError` is about what the caller brought: the command line prints i
 code 2. Anything else that is raised is a defect of ours and keeps its traceback.
 """
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -38,11 +39,11 @@ class InputError(WayveilError):
         row: int | None = None,
         tells: Disclosure | None = None,
     ) -> None:
-        place = "" if file is None else f"{file}: "
+        self.file = None if file is None else without_password(str(file))
+        place = "" if file is None else f"{self.file}: "
         if row is not None:
-            place = f"{file or 'input'}, row {row}: "
+            place = f"{self.file or 'input'}, row {row}: "
         super().__init__(place + problem, tells=tells)
-        self.file = None if file is None else str(file)
         self.row = row
 
 
@@ -81,6 +82,16 @@ class BudgetExceededError(WayveilError):
         )
         self.requested = requested
         self.remaining = remaining
+
+
+def without_password(text: str) -> str:
+    """Return a text without the passwords of the addresses in it.
+
+    >>> without_password("postgresql://anna:secret@host/city?table=taps")
+    'postgresql://anna@host/city?table=taps'
+    """
+    bare = re.sub(r"(://[^:/@\s\"']*):[^\s\"']*@", r"\1@", text)
+    return re.sub(r"([?&])password=[^&\s\"']*&?", r"\1", bare)
 
 
 def decimal(value: Fraction) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wayveil.counting.engines import size_of
-from wayveil.errors import InputError, ParameterError
+from wayveil.errors import InputError, ParameterError, without_password
 from wayveil.exports.write import export_wanted
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.plan.file_names import NamePattern
@@ -60,7 +60,8 @@ def run(plan: Plan, *, say: Callable[[str], None] = lambda _: None) -> Release:
     else:
         with claimed(out, size=0 if paid.kept else sum(map(size_of, files_of(plan)))):
             made = _finish(plan, paid) if paid.kept else _begin(plan, paid, say)
-            judged = replace(made, known_accuracy=made.accuracy, plan=paid.plan)
+            # The folder is for others to read.
+            judged = replace(made, known_accuracy=made.accuracy, plan=without_password(paid.plan))
             judged.save(out)
     _hand_on(plan, judged, say)
     commit_saved(paid, _ledger_place(plan))
@@ -203,6 +204,8 @@ def _read(data: Any, options: dict[str, Any]) -> Rows:
     counted: dict[str, Any] = {key: options.pop(key) for key in ("spark", "scratch") if key in options}
     if engine is not None:
         counted["engine"] = getattr(engine, "name", engine)
+    if options.get("way") is not None:
+        counted["way"] = options["way"]
     plan = Plan.of(files=str(data), epsilon=options.get("epsilon", 1), **said, **counted)
     options.setdefault("dataset", plan.dataset)
     read = open_rows(plan, world, files_of(plan), source.days)

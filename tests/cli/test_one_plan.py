@@ -1,6 +1,7 @@
 """One plan, one run: every kind of rows goes the same way, and a refused or stopped run costs what it says."""
 
 import json
+import sqlite3
 import sys
 from datetime import date, timedelta
 
@@ -296,3 +297,19 @@ def test_a_year_can_start_after_a_single_release_of_the_same_people(wayveil, tmp
     assert (code, "--new-people" in err) == (2, True)
     code, _, err = wayveil("release", plan.path, week_file(tmp_path, 1), "--new-people", "-q")
     assert code == 0, err
+
+
+def test_the_password_of_a_database_leaves_neither_in_the_folder_nor_in_a_message(wayveil, tmp_path):
+    address = "sqlite://anna:hush@/taps.db?table={}&password=hush"
+    rows = pl.read_csv(without_cards(tmp_path)).rows()
+    with sqlite3.connect(tmp_path / "taps.db") as made:
+        made.execute(f"CREATE TABLE taps ({', '.join(pl.read_csv(tmp_path / 'bare.csv').columns)})")
+        made.executemany(f"INSERT INTO taps VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    words = ("--world", "stops.csv", "--rows", "taps", "-e", "1", "--ledger", "none", "-q", "-o", "made")
+    assert wayveil("release", address.format("taps"), *words)[0] == 0
+    assert "anna@" in (tmp_path / "made" / "wayveil.toml").read_text()
+    for path in (tmp_path / "made").iterdir():
+        assert b"hush" not in path.read_bytes()
+    code, out, said = wayveil("release", address.format("nowhere"), *words[:-1], "other")
+    assert code != 0
+    assert "hush" not in out + said

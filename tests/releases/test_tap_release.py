@@ -1,5 +1,6 @@
 """Four ways from taps to a release: each promises what it can keep, and says so."""
 
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -267,7 +268,7 @@ def test_chains_look_at_one_card_only():
 
 
 def test_taps_of_nobody_are_chained_to_no_others_and_chains_say_that_a_tap_moves_them():
-    taps = one_card((1, HOUR, -1), (2, 2 * HOUR, -1), (3, 3 * HOUR, -1))
+    taps = replace(one_card((1, HOUR, -1), (2, 2 * HOUR, -1), (3, 3 * HOUR, -1)), history=AS_READ)
     alone = sequences(taps, np.array([-1, -1, -1]), "day")
     assert alone.to_lists() == [[1], [2], [3]]
     for chained in (alone, chain_cards(taps)):

@@ -7,10 +7,13 @@ import polars as pl
 import pytest
 
 import wayveil.sources.bad_rows as rules_module
-from wayveil.errors import ParameterError
+from wayveil.errors import InputError, ParameterError
+from wayveil.plan.plan import Plan
+from wayveil.plan.reading import files_of, open_rows
 from wayveil.sources.bad_rows import RULES, apply_rules, changes_trips, needs_whole_table
 from wayveil.sources.opening import open_table
 from wayveil.sources.reading import Reading
+from wayveil.trips.history import MERGED, UNMOVED
 from wayveil.trips.read import read_trips
 from wayveil.world.world import World
 
@@ -66,7 +69,7 @@ def moved(kind, rule, rows_kind, seeds=range(25)):
         before, after = (trips_left(each, {kind: rule}) for each in (table, neighbour))
         changed = (before - after) + (after - before)
         owner, trip = more["rider_id"][0], more["trip_id"][0]
-        names = {trip, f"{trip} {owner}", None}
+        names = {trip, f"{trip} {owner} {len(owner)}", None}
         others += sum(count for (key, _), count in changed.items() if key[1] != owner or key[0] not in names)
     return others
 
@@ -137,3 +140,50 @@ def test_unknown_rules_are_refused_and_rules_of_trips_need_the_whole_table():
         apply_rules(pl.DataFrame({"trip_id": ["1"]}), {"unknown_stop": "mend"}, WORLD)
     assert needs_whole_table({"duplicate": "drop"})
     assert not needs_whole_table({"ends_early": "clip"})
+
+
+def rows_of(path, **said):
+    plan = Plan.of(files=str(path), epsilon=1, **said)
+    return open_rows(plan, WORLD, files_of(plan)).rows
+
+
+def test_a_bad_tap_drops_no_tap_of_another_on_the_same_bus(tmp_path):
+    taps = [f"2026-05-01T08:{minute:02}:00,a,run 7\n" for minute in range(40)]
+    for more in ([], ["2026-05-01T09:00:00,nowhere,run 7\n"]):
+        (tmp_path / "taps.csv").write_text("".join(["event_time,stop_id,trip_id\n", *taps, *more]))
+        read = rows_of(tmp_path / "taps.csv", rows="taps", way="counts", bad_rows={"unknown_stop": "drop"})
+        assert len(read.location) == 40
+
+
+@pytest.mark.parametrize(("seq", "stability"), [(False, MERGED), (True, UNMOVED)])
+def test_a_repeated_row_that_takes_the_place_of_another_is_charged(tmp_path, seq, stability):
+    rows = ["1,a,1\n", "1,b,2\n", "1,c,3\n"]
+    orders = []
+    for more in ([], ["1,c,3\n"]):
+        text = "".join([f"trip_id,stop_id,{'seq' if seq else 'note'}\n", *more, *rows])
+        (tmp_path / "calls.csv").write_text(text)
+        read = rows_of(tmp_path / "calls.csv", rows="calls", bad_rows={"duplicate": "drop"})
+        assert read.history.stability == stability
+        orders.append("".join(WORLD.ids[read.location]))
+    assert orders == ["abc", "abc" if seq else "cab"]
+
+
+def test_two_riders_get_no_trip_of_one_name_whatever_they_are_called(tmp_path):
+    (tmp_path / "calls.csv").write_text("trip_id,rider_id,stop_id\n1 2,3,a\n1,2 3,b\n1 2,,c\n1,2 ,d\n")
+    read = rows_of(tmp_path / "calls.csv", rows="calls", bad_rows={"two_riders": "split"})
+    assert read.lengths.tolist() == [1, 1, 1, 1]
+    assert (read.rider >= 0).tolist() == [True, True, False, True]
+
+
+def test_one_record_more_brings_no_column_for_all_others(tmp_path):
+    file, ride = tmp_path / "rides.jsonl", '{"origin": "a", "destination": "b"}\n'
+    named = '{"origin": "a", "destination": "b", "trip_id": "1", "rider_id": "p"}\n'
+    said = {"rows": "pairs", "bad_rows": {"empty_id": "drop"}}
+    file.write_text(5 * ride)
+    assert len(rows_of(file, **said)) == 5
+    file.write_text(5 * ride + named)
+    with pytest.raises(InputError, match="has records with 'rider_id' and records without"):
+        rows_of(file, **said)
+    read = rows_of(file, **said, columns={"origin": "origin", "destination": "destination"})
+    assert len(read) == 6
+    assert read.rider is None

@@ -101,7 +101,7 @@ class Look:
     @cached_property
     def known(self) -> ColumnMap | None:
         """A layout of taps that is known by its columns."""
-        if self.columns or self.recognised.boardings:
+        if self.columns or self.recognised.boardings or self.table.uneven:
             return None
         found = known_layout(self.table.parts[0].columns)
         riders = "rider_id" in self.recognised.reading.columns
@@ -114,7 +114,7 @@ class Look:
         plain = replace(reading, separator=None)
         shown = reading.separator in (",", ";", "\t", "|") and plain.written == Reading().written
         reading = plain if shown else reading
-        same = all(our == their for our, their in reading.columns.items())
+        same = all(our == their for our, their in reading.columns.items()) and not self.table.uneven
         if self.recognised.rows == "taps" and self.known is not None:
             return replace(reading, columns={}, times="iso", zone=self.keys.get("zone"))
         return replace(reading, columns={}) if same and not reading.changes_values else reading

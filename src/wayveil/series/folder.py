@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from wayveil.disclosures import LATE_ROWS
 from wayveil.errors import InputError, WayveilError
 from wayveil.files import write_first, write_whole
 from wayveil.plan.file_names import NamePattern
@@ -210,6 +211,7 @@ def _refuse_changed(folder: SeriesFolder, label: str, files: Sequence[DatedFile]
             f"{label} was {was} with {', '.join(used)}, and this file {problem}. Rows that come late are not released: "
             "leave the file out, or bring it as it was. Nothing was spent",
             file=file.path,
+            tells=LATE_ROWS,
         )
 
 

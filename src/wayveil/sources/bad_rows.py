@@ -6,7 +6,8 @@
                 and no other. Rows are of one trip if trip and rider are the same, so that nobody drops another's trip
     swap, clip  a row is mended by itself: one row more is one row more
     split       a trip of two riders becomes one trip of each: how a row's trip is called hangs on that row alone
-    duplicate   what is left is the set of different rows: one row more is at most one more
+    duplicate   what is left is the set of different rows: one row more is at most one more. In a trip whose visits
+                stand in the order of the file it can also take the place of a later one that is equal (`MERGED`)
 
 Attacked by tests/sources/test_bad_rows.py.
 """
@@ -110,8 +111,13 @@ def bad_rows(table: pl.DataFrame, kind: str, world: World | None = None) -> pl.S
     return nobody
 
 
-def apply_rules(table: pl.DataFrame, rules: Mapping[str, str], world: World | None) -> pl.DataFrame:
-    """Return the rows that the rules leave, mended as they say; a rule of a trip drops all rows of its trip."""
+def apply_rules(
+    table: pl.DataFrame, rules: Mapping[str, str], world: World | None, *, of_trips: bool = True
+) -> pl.DataFrame:
+    """Return the rows that the rules leave, mended as they say; a rule of a trip drops all rows of its trip.
+
+    Not `of_trips`: rows are read one by one, and a column that names trips (of a vehicle, say) joins none of them.
+    """
     for kind, rule in require_rules(rules).items():
         if rule == "split":
             table = _of_each_rider(table)
@@ -119,7 +125,7 @@ def apply_rules(table: pl.DataFrame, rules: Mapping[str, str], world: World | No
         bad = bad_rows(table, kind, world)
         if rule in ("swap", "clip"):
             table = _mended(table, bad, rule)
-        elif RULES[kind].per_trip and "trip_id" in table.columns:
+        elif of_trips and RULES[kind].per_trip and "trip_id" in table.columns:
             # Trips of one rider: nobody's bad row drops the trip of another.
             own = [name for name in ("trip_id", "rider_id") if name in table.columns]
             whole = table.select(own).with_columns(bad=bad).select(pl.col("bad").any().over(own))
@@ -132,8 +138,9 @@ def apply_rules(table: pl.DataFrame, rules: Mapping[str, str], world: World | No
 def _of_each_rider(table: pl.DataFrame) -> pl.DataFrame:
     if not {"trip_id", "rider_id"} <= set(table.columns):
         return table
-    trip, rider = (pl.col(name).cast(pl.String) for name in ("trip_id", "rider_id"))
-    return table.with_columns(trip_id=pl.concat_str([trip, rider.fill_null("")], separator=" "))
+    trip, rider = pl.col("trip_id").cast(pl.String), pl.col("rider_id").cast(pl.String).fill_null("")
+    # The length tells where the rider begins, so that no two trips get one name.
+    return table.with_columns(trip_id=pl.concat_str([trip, rider, rider.str.len_chars()], separator=" "))
 
 
 def _unknown(place: pl.Series, world: World | None) -> pl.Series:

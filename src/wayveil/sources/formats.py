@@ -25,13 +25,17 @@ ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class Part:
-    """One file, sheet or table: its columns, and how to read some of them, at once or in pieces."""
+    """One file, sheet or table: its columns, and how to read some of them, at once or in pieces.
+
+    uneven   where no header names the columns and each record names its own: those that only some records have
+    """
 
     name: Path | str
     columns: list[str]
     read: Callable[[list[str]], pl.DataFrame]
     pieces: Callable[[list[str], Path], Iterator[pl.DataFrame]]
     head: Callable[[list[str], int], pl.DataFrame]
+    uneven: frozenset[str] | None = None
 
 
 def format_of(path: Path) -> str:
@@ -59,7 +63,7 @@ def open_part(place: Path | str, reading: Reading) -> Part:
     if kind in COLUMNAR:
         return _columnar(place)
     if kind in SHEETS:
-        return _in_memory(place, "workbook", lambda: _read_sheet(place, reading))
+        return _in_memory(place, "workbook", lambda: (_read_sheet(place, reading), None))
     if kind in NESTED:
         return _in_memory(place, kind[1:], lambda: read_nested(place))
     return _text(place, reading)
@@ -132,9 +136,9 @@ def _slices(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         yield table.slice(first, ROWS).collect()
 
 
-def _in_memory(path: Path, kind: str, load: Callable[[], pl.DataFrame]) -> Part:
+def _in_memory(path: Path, kind: str, load: Callable[[], tuple[pl.DataFrame, frozenset[str] | None]]) -> Part:
     with readable(path, kind):
-        table = load()
+        table, uneven = load()
 
     def pieces(names: list[str], _: Path) -> Iterator[pl.DataFrame]:
         yield from table.select(names).iter_slices(ROWS)
@@ -145,6 +149,7 @@ def _in_memory(path: Path, kind: str, load: Callable[[], pl.DataFrame]) -> Part:
         lambda names: table.select(names),
         pieces,
         lambda names, rows: table.select(names).head(rows),
+        uneven,
     )
 
 

@@ -30,22 +30,23 @@ _LISTS = (
 Row = dict[str, str | None]
 
 
-def read_nested(path: Path) -> pl.DataFrame:
-    """Read a file as a table of text; points and tracks come under our names."""
+def read_nested(path: Path) -> tuple[pl.DataFrame, frozenset[str] | None]:
+    """Read a file as a table of text; points and tracks come under our names. Where records name their values, with
+    the names that only some of them have.
+    """
     name = path.name.lower()
     if ".gpx" in name:
-        rows = _gpx(path)
-    elif name.endswith(".plt"):
-        rows = _geolife(path)
-    else:
-        rows = chain.from_iterable(map(_rows_of, _records(path)))
-    return _as_table(rows, path)
+        return _as_table(_gpx(path), path)[0], None
+    if name.endswith(".plt"):
+        return _as_table(_geolife(path), path)[0], None
+    return _as_table(chain.from_iterable(map(_rows_of, _records(path))), path)
 
 
-def _as_table(rows: Iterable[Row], path: Path) -> pl.DataFrame:
+def _as_table(rows: Iterable[Row], path: Path) -> tuple[pl.DataFrame, frozenset[str]]:
     columns: dict[str, list[str | None]] = {}
-    height = 0
+    height, always = 0, frozenset[str]()
     for row in rows:
+        always = always & row.keys() if height else frozenset(row)
         for name in row.keys() - columns.keys():
             columns[name] = [None] * height
         for name, values in columns.items():
@@ -54,9 +55,8 @@ def _as_table(rows: Iterable[Row], path: Path) -> pl.DataFrame:
     if not height:
         raise InputError("has no record in it", file=path, tells=EMPTY)
     order = list(dict.fromkeys([*_FIRST, *columns]))
-    return pl.DataFrame(
-        {name: pl.Series(columns[name], dtype=pl.String) for name in order if name in columns}
-    )
+    table = {name: pl.Series(columns[name], dtype=pl.String) for name in order if name in columns}
+    return pl.DataFrame(table), frozenset(columns) - always
 
 
 _FIRST = ("rider_id", "trip_id", "event_time", "lat", "lon")

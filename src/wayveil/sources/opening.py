@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from wayveil.disclosures import LAYOUT
+from wayveil.disclosures import BAD_ROW, LAYOUT
 from wayveil.errors import InputError
 from wayveil.sources.bad_rows import apply_rules
 from wayveil.sources.canonical import canonical
@@ -26,6 +26,8 @@ Place = Path | str
 LOOKED_AT = 50_000
 # The table of rows in a package of TIDES.
 TIDES = "fare_transactions"
+# The column of marks (trips/history.py), which one record may carry: what it warns of holds for all.
+MARKS = "wayveil_marks"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +58,23 @@ class SourceTable:
                     file=self.parts[0].name,
                     tells=LAYOUT,
                 )
+        if given and self.parts[0].uneven is not None:
+            header = [MARKS] * (MARKS in header)
+        elif self.uneven:
+            name = min(self.uneven)
+            raise InputError(
+                f"has records with {name!r} and records without, and no header says what is meant: name all columns "
+                f"that count (--map ours={name}; `wayveil check --save` writes them)",
+                file=self.name,
+                tells=BAD_ROW,
+            )
         same = {name: name for name in header if name not in given and name not in given.values()}
         return {**same, **given}
+
+    @property
+    def uneven(self) -> set[str]:
+        """Return the columns that only some records have: one record more could bring in a column for all of them."""
+        return {name for part in self.parts for name in part.uneven or ()}
 
     @property
     def columns(self) -> list[str]:
@@ -71,16 +88,14 @@ class SourceTable:
         wanted = self.columns if self.reading.rules else names
         tables = [self._rewritten(part.read(self._needed(wanted)), wanted) for part in self.parts]
         table = tables[0] if len(tables) == 1 else pl.concat(_of_one_form(tables), how="vertical_relaxed")
-        return apply_rules(table, self.reading.rules, self.world).select(names)
+        return self._without_bad(table, names)
 
     def pieces(self, names: Sequence[str], folder: Path) -> Iterator[tuple[int, pl.DataFrame]]:
         """Read some of the columns piece by piece, times as text; each piece comes with the number of its file."""
         wanted = self.columns if self.reading.rules else names
         for number, part in enumerate(self.parts):
             for piece in part.pieces(self._needed(wanted), folder):
-                table = self._rewritten(piece, wanted)
-                kept = apply_rules(table, self.reading.rules, self.world).select(names)
-                yield number, _with_text_times(kept)
+                yield number, _with_text_times(self._without_bad(self._rewritten(piece, wanted), names))
 
     def head(self, rows: int = LOOKED_AT) -> pl.DataFrame:
         """Read the first rows of all files under their own names, to look at them."""
@@ -90,6 +105,10 @@ class SourceTable:
     def column(self, name: str) -> pl.Series:
         """Read one column of all files under its own name."""
         return pl.concat([part.read([name]) for part in self.parts], how="vertical_relaxed").to_series()
+
+    def _without_bad(self, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        """Return what the rules for bad rows leave; who reads no trips has rows that belong to none."""
+        return apply_rules(table, self.reading.rules, self.world, of_trips="trip_id" in names).select(names)
 
     def _needed(self, names: Sequence[str]) -> list[str]:
         wanted = {need for name in names for need in self.reading.needs(name) if need in self.theirs}

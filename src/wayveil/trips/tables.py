@@ -10,7 +10,7 @@ from wayveil.disclosures import DAMAGED, EMPTY, LAYOUT
 from wayveil.errors import InputError, ParameterError
 from wayveil.files import whole_file
 from wayveil.progress import step
-from wayveil.sources.bad_rows import changes_trips
+from wayveil.sources.bad_rows import changes_trips, require_rules
 from wayveil.sources.column_names import our_columns
 from wayveil.sources.formats import format_of, open_part, readable
 from wayveil.sources.frames import Source, frame_of, source_name
@@ -20,6 +20,7 @@ from wayveil.sources.text_files import separator_of
 from wayveil.trips.history import (
     GOOD,
     MARKS_NAME,
+    MERGED,
     PER_TRIP,
     History,
     marks_in,
@@ -148,9 +149,11 @@ def table_history(table: SourceTable) -> History:
 
 
 def rules_history(source: Source, history: History) -> History:
-    """A history with what the rules for bad rows do: some drop a whole trip for one of its rows."""
-    changed = isinstance(source, SourceTable) and changes_trips(source.reading.rules)
-    return history.then(PER_TRIP) if changed else history
+    """A history with what the rules for bad rows do: some drop a whole trip for one of its rows, or move a visit."""
+    rules = require_rules(source.reading.rules) if isinstance(source, SourceTable) else {}
+    if "duplicate" in rules and "seq" not in source.columns:
+        history = history.then(MERGED)
+    return history.then(PER_TRIP) if changes_trips(rules) else history
 
 
 def _marks_of_both(column: pl.Series, metadata: frozenset[str]) -> frozenset[str]:

@@ -16,12 +16,15 @@ from wayveil.counting.spark_session import SparkError, check_address
 from wayveil.lab.audits.door import Door, FilePair, nothing_broken
 from wayveil.lab.audits.door_files import PairWriter, every_unit
 from wayveil.lab.audits.door_rows import (
+    bad_tap_on_a_bus,
     card_more,
     drive_between_two,
     leg_more,
     pair_more,
     point_too_fast,
+    record_with_a_name,
     rider_with_blanks,
+    riders_of_one_name,
     trip_of_points_more,
     trip_with_a_mark,
     visit_without_id,
@@ -34,6 +37,7 @@ from wayveil.lab.audits.tiny_worlds import small_network
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.plan import reading
 from wayveil.privacy.bits import Bits
+from wayveil.sources import bad_rows, formats, nested, opening
 from wayveil.trips import tables
 from wayveil.trips.history import AS_READ, PER_TRIP, marks_of
 from wayveil.trips.ids import NO_ID
@@ -91,6 +95,25 @@ def _ids_of_java() -> AbstractContextManager[Any]:
     return patch.object(spark_tables, "spark_id", trimmed)
 
 
+def _rules_by_trip() -> AbstractContextManager[Any]:
+    """A bad tap drops all taps that name its trip, which is that of a vehicle."""
+    return patch.object(opening, "apply_rules", lambda *given, of_trips: bad_rows.apply_rules(*given))
+
+
+def _names_run_together() -> AbstractContextManager[Any]:
+    """A trip is called by its name and its rider's, with a blank between."""
+
+    def named(table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(trip_id=pl.concat_str("trip_id", "rider_id", separator=" "))
+
+    return patch.object(bad_rows, "_of_each_rider", named)
+
+
+def _names_of_any_record() -> AbstractContextManager[Any]:
+    """A column is there for all records as soon as one of them names it."""
+    return patch.object(formats, "read_nested", lambda path: (nested.read_nested(path)[0], None))
+
+
 def _by(engine: str) -> Callable[[PairWriter], FilePair]:
     return lambda writer: rider_with_blanks(writer, engine=engine)
 
@@ -103,6 +126,9 @@ ROW_VARIANTS = (
     ),
     DoorVariant("one simulated row for all", _any_mark, trip_with_a_mark),
     DoorVariant("ids as DuckDB trims them", _ids_of_duckdb, _by("stream")),
+    DoorVariant("a bad tap that drops those of others", _rules_by_trip, bad_tap_on_a_bus, VISITS),
+    DoorVariant("names that run together", _names_run_together, riders_of_one_name),
+    DoorVariant("a column that one record brings", _names_of_any_record, record_with_a_name),
 )
 # Slow: each release starts Spark.
 SPARK_VARIANTS = (DoorVariant("ids as Java trims them", _ids_of_java, _by("spark")),)
@@ -118,6 +144,9 @@ SOUND_ROWS = (
     DoorVariant("a trip with a mark", nothing_broken, trip_with_a_mark),
     DoorVariant("blanks for ids, in memory", nothing_broken, rider_with_blanks),
     DoorVariant("blanks for ids, in pieces", nothing_broken, _by("stream")),
+    DoorVariant("a bad tap", nothing_broken, bad_tap_on_a_bus, VISITS),
+    DoorVariant("riders of one name", nothing_broken, riders_of_one_name),
+    DoorVariant("a record with a name of its own", nothing_broken, record_with_a_name),
 )
 SOUND_ON_SPARK = (DoorVariant("blanks for ids, on Spark", nothing_broken, _by("spark")),)
 

@@ -4,6 +4,7 @@ Each pair differs by one row, one point, one trip between two others or one ride
 read by an engine that never holds them.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -132,6 +133,38 @@ def drive_between_two(writer: PairWriter) -> FilePair:
     new = _points("-", apart / 2, (5, 4, 3))
     kept = {"longer": "keep", "fill": False}
     return _drives(writer, "a drive between two others", Trip(), (others, new), split_gap=GAP, rules=kept)
+
+
+# --- rules for bad rows, and records that name their own columns
+
+
+def bad_tap_on_a_bus(writer: PairWriter) -> FilePair:
+    """A tap at an unknown stop, on the run of a bus that others tapped on."""
+    columns = ("event_time", "stop_id", "trip_id")
+    others = [(_clock(i), writer.world.ids[i % 3], "run 7") for i in range(30)]
+    said: Any = {"rows": "taps", "way": "counts", "bad_rows": {"unknown_stop": "drop"}}
+    new = [(_clock(40), "nowhere", "run 7")]
+    return pair_of_tables(writer, "a bad tap on a bus", Event(), columns, (others, new), **said)
+
+
+def riders_of_one_name(writer: PairWriter) -> FilePair:
+    """A rider whose trip and name, one after the other, read like those of somebody else."""
+    columns = ("trip_id", "rider_id", "stop_id")
+    others = [("1 2", f"{i}", stop) for i in range(12) for stop in writer.world.ids[:3]]
+    new = [("1", "2 0", writer.world.ids[4])]
+    said: Any = {"rows": "calls", "bad_rows": {"two_riders": "split"}}
+    return pair_of_tables(writer, "riders of one name", Rider(2), columns, (others, new), **said)
+
+
+def record_with_a_name(writer: PairWriter) -> FilePair:
+    """A record that names its trip, where no other does."""
+    files = writer.new_files("rides.jsonl")
+    ride = {"from": str(writer.world.ids[0]), "to": str(writer.world.ids[2])}
+    for path, more in zip(files, ([], [{**ride, "trip_id": "1"}]), strict=True):
+        path.write_text("\n".join(json.dumps(each) for each in [*[ride] * 12, *more]))
+    columns = {"origin": "from", "destination": "to"}
+    said = {"rows": "pairs", "columns": columns, "bad_rows": {"empty_id": "drop"}}
+    return FilePair("a record with a name of its own", *files, writer.world, Trip(), said=said)
 
 
 # --- ids and marks

@@ -111,7 +111,7 @@ def _majority() -> AbstractContextManager[Any]:
 def _drop_by_trip_alone() -> AbstractContextManager[Any]:
     """A bad row drops every row with its trip_id, whoever they are of."""
 
-    def dropped(table: pl.DataFrame, rules: Mapping[str, str], world: World | None) -> pl.DataFrame:
+    def dropped(table: pl.DataFrame, rules: Mapping[str, str], world: World | None, **_: Any) -> pl.DataFrame:
         for kind in rules:
             bad = table.with_columns(bad=bad_rows(table, kind, world))
             table = table.filter(~bad.select(pl.col("bad").any().over("trip_id")).to_series())
