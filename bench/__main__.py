@@ -23,6 +23,7 @@ SUITES = (
     "simulate",
     "city_laws",
     "prefix_tree",
+    "presets",
     "pair_ngrams",
     "tree_family",
     "tree_growth",

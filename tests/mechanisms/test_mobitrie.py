@@ -166,3 +166,19 @@ def test_no_pair_of_neighbours_is_told_apart_for_less_than_was_paid(data, mechan
     trips = some_trips(choose, some_world(choose))
     findings = grey_box(mechanism, trips, some_neighbour(choose, trips, unit), unit, 1)
     assert findings.ok, str(findings)
+
+
+@pytest.mark.parametrize("kind", [MobiTrie, MobiTrieSearch])
+def test_n_grams_that_turn_back_at_once_can_be_left_out(kind):
+    world = small_network()
+    trips = Trips.of_lists([[0, 1, 0, 1], [0, 1, 3, 4], [3, 1, 0, 2]] * 400, world)
+    kept = {}
+    for returns in (True, False):
+        model, gate = measured(
+            kind(returns=returns, **({"quality": "1/5"} if kind is MobiTrieSearch else {})), trips, 20
+        )
+        symbols = model.grams.symbols
+        kept[returns] = int((symbols[:, 2] == symbols[:, 0]).sum())
+        assert gate.budget.spent == 20
+    assert kept[True] > 0
+    assert kept[False] == 0

@@ -145,13 +145,13 @@ def test_an_explosive_threshold_is_refused_before_anything_is_paid():
     trips = Trips.of_lists([[0, 1, 2]] * 5, World([f"{i:04}" for i in range(500)]))
     gate = Gate(Trip(), Budget(1), SeededBits(0))
     with pytest.raises(ParameterError, match="false children"):
-        NoisyPrefixTree.published().measure(LocalCounter(trips), gate)
+        NoisyPrefixTree.published(when_explosive="refuse").measure(LocalCounter(trips), gate)
     assert gate.budget.spent == 0
 
 
 def test_an_explosive_threshold_can_be_raised_instead():
     trips = Trips.of_lists([[0, 1, 2]] * 500, World([f"{i:04}" for i in range(500)]))
-    tree, _ = measure(NoisyPrefixTree.published(height=3, when_explosive="raise"), trips, 4)
+    tree, _ = measure(NoisyPrefixTree.published(height=3), trips, 4)
     assert tree.nodes < 30
     explosive, _ = measure(NoisyPrefixTree.published(height=3, when_explosive="allow"), trips, 4)
     assert explosive.nodes > 20 * tree.nodes

@@ -12,6 +12,7 @@ from ring_networks import ring_of_stops
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.mechanisms.ppdp import PPDP, level_weights
+from wayveil.mechanisms.seqpt import SeqPT
 from wayveil.privacy.bits import SeededBits
 from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
@@ -141,18 +142,39 @@ def test_ppdp_needs_a_network():
         PPDP().measure(LocalCounter(trips), Gate(Trip(), Budget(1), SeededBits(0)))
 
 
-def test_trips_that_noise_alone_made_are_thinned_to_the_number_that_was_bought():
-    """Of few taps at many stops nearly all that is found is noise: there were several times too many trips."""
-    ring = ring_of_stops(400, seconds=60)
+def few_taps(trips=500):
+    """Few taps at many stops and hours: most of what a tree finds there may be noise."""
     rng = np.random.default_rng(1)
-    time = rng.integers(6, 22, 500) * 3_600
-    few = Trips(rng.integers(0, 400, 500).astype(np.int32), np.arange(501), ring, time)
+    time = rng.integers(6, 22, trips) * 3_600
+    stops = rng.integers(0, 400, trips).astype(np.int32)
+    return Trips(stops, np.arange(trips + 1), ring_of_stops(400, seconds=60), time)
+
+
+def tree_of(few, epsilon=1, **parameters):
+    return PPDP(**parameters).measure(LocalCounter(few), Gate(Trip(), Budget(epsilon), SeededBits(1)))
+
+
+def test_trips_that_noise_alone_made_are_thinned_to_the_number_that_was_bought():
+    few = few_taps()
 
     def shown(**parameters):
-        gate = Gate(Trip(), Budget(Fraction(1)), SeededBits(1))
-        return PPDP(**parameters).measure(LocalCounter(few), gate)
+        # A threshold of one noise scale lets several times too many roots in.
+        loose = SeqPT(height=1, threshold_scales=1, when_explosive="allow", **parameters)
+        return loose.measure(LocalCounter(few), Gate(Trip(), Budget(1), SeededBits(1)))
 
     assert len(shown(size_share=0).generate(1)) > 4 * len(few)
     model = shown()
     assert len(model.generate(1)) == pytest.approx(len(few), abs=250)  # five times the scale of its noise
     assert model.thinned < 1 / 3
+
+
+def test_false_roots_stand_for_a_tenth_of_the_trips_at_most_so_thresholds_fall_with_epsilon():
+    few = few_taps(2_000)
+    assert len(tree_of(few, size_share=0).generate(1)) > 4 * len(few), "a share of the candidates alone"
+    scales = []
+    for epsilon in (1, 10, 100):
+        tree = tree_of(few, epsilon)
+        assert tree.levels[0].count.sum() < (1.3 if epsilon > 10 else 0.3) * len(few)
+        scales.append(tree.levels[0].threshold / float(tree.levels[0].scale))
+    assert scales[0] > scales[1] > scales[2]
+    assert tree_of(few, false_roots=0.5).levels[0].threshold >= tree_of(few).levels[0].threshold

@@ -201,7 +201,7 @@ def test_published_shares_are_the_papers_where_they_are_positive():
     assert published_prices(Fraction(1), 10, 68) is None  # less than nothing is left for 68 stations
     assert SafePath.published().smoothing is False
     gate = Gate(Trip(), Budget(2), SeededBits(0))
-    SafePath.published(height=1, location_fan_out=2, time=AXIS).measure(
+    SafePath.published(height=1, location_height=1, time_height=0, time=AXIS).measure(
         LocalCounter(timed([[(0, 0)]] * 50)), gate
     )
     assert [spend.price for spend in gate.budget.spends] == [Fraction(1, 2), Fraction(1, 2), Fraction(1)]
@@ -247,3 +247,16 @@ def test_prices_that_do_not_add_up_are_refused(monkeypatch):
         SafePath(location_fan_out=2).measure(
             LocalCounter(timed([[(0, 0)]])), Gate(Trip(), Budget(1), SeededBits(0))
         )
+
+
+def test_the_preset_has_the_papers_week_and_binary_taxonomies():
+    preset = SafePath.published()
+    assert preset.times(time_bins(preset.time)).leaves == 168
+    assert preset.times(time_bins(preset.time)).height == preset.location_height == 6
+    assert preset.time_fan_out == preset.location_fan_out == 2
+
+
+def test_hours_of_a_week_are_found_by_quarters_of_days():
+    by_quarter = SafePath(time="hour-of-week").times(time_bins("hour-of-week")).groups[0]
+    assert by_quarter.tolist() == [hour // 6 for hour in range(168)]
+    assert SafePath().times(time_bins("hour-of-day")).height == 0

@@ -101,8 +101,11 @@ def test_an_explosion_is_foreseen_and_refused_before_anything_is_paid():
     trips = Trips.of_lists([[0, 1]], World([f"{i:03}" for i in range(300)]), time=np.array([0, 9]))
     gate = Gate(Trip(), Budget(1), SeededBits(0))
     with pytest.raises(ParameterError, match="noise alone would make at least"):
-        SeqPT.published(height=6).measure(LocalCounter(trips), gate)
+        SeqPT.published(height=6, when_explosive="allow").measure(LocalCounter(trips), gate)
+    with pytest.raises(ParameterError, match="false children"):
+        SeqPT.published(height=6, when_explosive="refuse").measure(LocalCounter(trips), gate)
     assert gate.budget.spent == 0
+    assert SeqPT.published(height=6).measure(LocalCounter(trips), gate).nodes < 300, "raised"
 
 
 def test_the_published_threshold_works_where_noise_cannot_explode():

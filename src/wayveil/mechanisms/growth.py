@@ -13,19 +13,31 @@ from math import ceil, exp
 import numpy as np
 
 from wayveil.arrays import Floats, Ints
-from wayveil.counting.protocol import Frontier, LevelCounter
+from wayveil.counting.protocol import Counter, Frontier, LevelCounter
 from wayveil.errors import ParameterError, RefusedError
-from wayveil.mechanisms.shared_fields import noise_aware_threshold
+from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.shared_fields import (
+    FalseChildren,
+    FalseRoots,
+    Height,
+    SizeShare,
+    Smoothing,
+    buy_size,
+    noise_aware_threshold,
+)
 from wayveil.privacy.contributions import Contribution
 from wayveil.privacy.gate import Gate
 from wayveil.progress import track
 from wayveil.synthesis.consistency import scale_down
+from wayveil.synthesis.model import PaidSize
 from wayveil.synthesis.tree import TreeLevel
 from wayveil.world.successors import Successors
 
 ONE_NODE_PER_LEVEL = Contribution(per_trip=1)
 # A written visit: place and time, and the same again while trips are put together.
 BYTES_PER_VISIT = 24
+# Share of a known number of trips that false roots may stand for, and rounds that settle the threshold for it.
+FALSE_TRIPS, ROUNDS = 0.1, 8
 
 
 @dataclass(frozen=True)
@@ -39,13 +51,15 @@ class Threshold:
     it is refused, or raised to the noise-aware one if `when_explosive` says so.
 
     The root has children once, so the first level cannot explode: there noise may keep a share `false_roots` of all
-    candidates, which loses far fewer true ones than a fixed number would in a large world.
+    candidates, which loses far fewer true ones than a fixed number would in a large world. But where the number of
+    trips is known, false roots may stand for a tenth of it at most: in a universe of stops and hours a share of the
+    candidates alone would be more trips than there are. So the threshold falls with epsilon, in noise scales too.
     """
 
     false_children: float = 0.1
+    false_roots: float = 0.01
     scales: float | None = None
     when_explosive: str = "refuse"
-    false_roots: float = 0.01
 
     def check(self, successors: Successors) -> None:
         """Refuse a fixed threshold under which false nodes would multiply, before anything is paid for."""
@@ -58,11 +72,18 @@ class Threshold:
                 f"(when_explosive='raise')."
             )
 
-    def of(self, frontier: Frontier, scale: Fraction, *, first: bool = False) -> int:
+    def of(
+        self, frontier: Frontier, scale: Fraction, *, first: bool = False, trips: float | None = None
+    ) -> int:
         """The threshold for one level; a function of public things and earlier noisy answers only."""
         candidates = frontier.universe / max(len(frontier.states), 1)
         allowed = max(self.false_children, self.false_roots * candidates) if first else self.false_children
         noise_aware = noise_aware_threshold(candidates, allowed, scale)
+        if first and trips is not None:
+            # A false root stands for the threshold and, on average, one scale more; a few rounds settle it.
+            for _ in range(ROUNDS):
+                allowed = FALSE_TRIPS * trips / (noise_aware + float(scale))
+                noise_aware = max(noise_aware, noise_aware_threshold(candidates, allowed, scale))
         if self.scales is None:
             return noise_aware
         fixed = max(1, ceil(self.scales * float(scale)))
@@ -86,6 +107,7 @@ def grow(
     threshold: Threshold,
     gate: Gate,
     *,
+    trips: float | None = None,
     prune_early: bool = False,
 ) -> tuple[TreeLevel, ...]:
     """The noisy tree. All levels are paid for, also those below the last kept node.
@@ -93,8 +115,9 @@ def grow(
     Before each level the gate bounds from above how many candidates noise may keep, among the children of all kept
     nodes. A tree that would pass the memory limit is refused there, and only the levels above it are booked.
 
-    With `prune_early`, children are cut down to their parent's count as the tree grows (in proportion, on noisy counts
-    only), and those that fall under the threshold by it are not expanded.
+    `trips` is how many there are, where that was bought. With `prune_early`, children are cut down to their parent's
+    count as the tree grows (in proportion, on noisy counts only), and those that fall under the threshold by it are
+    not expanded.
     """
     levels: list[TreeLevel] = []
     states: Ints = np.zeros(1, np.int64)
@@ -102,7 +125,7 @@ def grow(
     for plan in track(plans, "growing the tree", len(plans)):
         frontier = Frontier(states, plan.successors)
         scale = gate.scale(ONE_NODE_PER_LEVEL, plan.price)
-        limit = (plan.threshold or threshold).of(frontier, scale, first=not levels)
+        limit = (plan.threshold or threshold).of(frontier, scale, first=not levels, trips=trips)
         exact = counter.count(frontier)
         noisy = gate.histogram(plan.label, exact, ONE_NODE_PER_LEVEL, plan.price, threshold=limit)
         keys, counts = noisy.keys, noisy.counts
@@ -112,6 +135,36 @@ def grow(
         parent, symbol, states = frontier.children(keys)
         levels.append(TreeLevel(parent, symbol, counts, scale, limit))
     return tuple(levels)
+
+
+class TreeMechanism(Mechanism):
+    """What all trees have in common: how high they are, what noise may add to them, and what their size costs."""
+
+    height: Height = 12
+    false_children: FalseChildren = 0.5
+    false_roots: FalseRoots = 0.01
+    smoothing: Smoothing = False
+    size_share: SizeShare = Fraction(1, 25)
+
+    def threshold(self, scales: float | None = None, when_explosive: str = "raise") -> Threshold:
+        """The noise-aware one, or a fixed one with it for where it would explode."""
+        return Threshold(self.false_children, self.false_roots, scales, when_explosive)
+
+    def grown(
+        self,
+        counter: Counter,
+        gate: Gate,
+        prefixes: LevelCounter,
+        plans: Sequence[LevelPlan],
+        threshold: Threshold,
+        *,
+        prune_early: bool = False,
+    ) -> tuple[tuple[TreeLevel, ...], PaidSize | None]:
+        """All levels, and the size that was bought before them."""
+        require_room_for_trips(plans, threshold, gate)
+        size = buy_size(counter, gate, self.size_share, self.height)
+        trips = None if size is None else size.trips
+        return grow(prefixes, plans, threshold, gate, trips=trips, prune_early=prune_early), size
 
 
 def require_room_for_trips(plans: Sequence[LevelPlan], threshold: Threshold, gate: Gate) -> None:
@@ -150,8 +203,11 @@ def least_false_nodes(first: int, degree: float, height: int, threshold: Thresho
     there are is not public: whether the tree fits into memory is decided level by level, by the gate. Before the first
     spend this number says that a tree is hopeless; it never says that one is safe.
     """
-    rate = exp(-threshold.scales) / 2 if threshold.scales is not None else threshold.false_children / degree
-    level = first * (rate if threshold.scales is not None else threshold.false_children / first)
+    fixed = None if threshold.scales is None else exp(-threshold.scales) / 2
+    if fixed is not None and threshold.when_explosive == "raise" and degree * fixed > 1:
+        fixed = None
+    rate = threshold.false_children / degree if fixed is None else fixed
+    level = threshold.false_children if fixed is None else first * fixed
     total = 0.0
     for _ in range(height):
         total += level

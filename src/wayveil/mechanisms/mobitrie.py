@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from wayveil.arrays import Floats, Mask
+from wayveil.arrays import Floats, Ints, Mask
 from wayveil.counting.protocol import Counter
 from wayveil.mechanisms.markov import ONE_TRIP
 from wayveil.mechanisms.mechanism import Mechanism
@@ -61,6 +61,9 @@ class _Tries(Mechanism):
         description="Distinct n-grams that one trip counts for at most, chosen at random (public).",
     )
     successors: Moves = "auto"
+    returns: bool = Field(
+        True, description="Whether trips may turn back at once (a, b, a); false: such n-grams are left out."
+    )
     trips_share: Fraction = Field(
         Fraction(1, 50),
         ge=0,
@@ -75,7 +78,21 @@ class _Tries(Mechanism):
 
     def _count(self, counter: Counter, gate: Gate) -> tuple[MarkedNgrams, SparseCounts]:
         universe = MarkedNgrams(public_successors(counter.world, self.successors), self.n)
-        return universe, counter.capped_ngrams(universe, self.most, gate.bits)
+        exact = counter.capped_ngrams(universe, self.most, gate.bits)
+        there = self._possible(universe, exact.keys)
+        return universe, replace(exact, keys=exact.keys[there], counts=exact.counts[there])
+
+    def _possible(self, universe: MarkedNgrams, keys: Ints) -> Mask:
+        """A public rule: all of them, or those that do not turn back at once."""
+        if self.returns:
+            return np.ones(len(keys), bool)
+        symbols = universe.unrank(keys)
+        return (symbols[:, 2:] != symbols[:, :-2]).all(axis=1)
+
+    def _without_returns(self, universe: MarkedNgrams, answer: NoisyCounts) -> NoisyCounts:
+        """Noise is drawn for the whole universe; what the rule leaves out of it goes after that, and is free."""
+        there = self._possible(universe, answer.keys)
+        return NoisyCounts(answer.question, answer.keys[there], answer.counts[there])
 
     def _number(self, counter: Counter, gate: Gate) -> float | None:
         if self.trips_share == 0:
@@ -138,7 +155,7 @@ class MobiTrie(_Tries):
         threshold = noise_aware_threshold(universe.size, false, gate.scale(self._contribution, price))
         label = f"{self.n}-grams"
         answer = gate.histogram(label, exact, self._contribution, price, threshold=threshold)
-        return self._trie(counter, universe, answer, number)
+        return self._trie(counter, universe, self._without_returns(universe, answer), number)
 
 
 class MobiTrieSearch(_Tries):
@@ -186,8 +203,8 @@ class MobiTrieSearch(_Tries):
 
     @classmethod
     def published(cls, **parameters: Any) -> "MobiTrieSearch":
-        """Return the preset of the study's Algorithm 10: a base count of one, nothing spent on the number of trips."""
-        return cls(**({"unseen": 1, "trips_share": 0} | parameters))
+        """Return the preset of the study's Algorithm 10: a base count of one. How trips are made it leaves open."""
+        return cls(**({"unseen": 1} | parameters))
 
     def measure(self, counter: Counter, gate: Gate) -> Trie:
         """Search. A trie that is not `accepted` means that nothing was found; its epsilon is spent all the same."""
@@ -212,6 +229,7 @@ class MobiTrieSearch(_Tries):
             # At least 1, or every n-gram that nobody has would be kept, even without noise.
             least = max(threshold - self.unseen, 1)
             answer = inner.histogram(label, above, self._contribution, counts, threshold=least)
+            answer = self._without_returns(universe, answer)
             return answer, self._score(inner, exact, answer, quality)
 
         price = gate.budget.remaining

@@ -18,23 +18,19 @@ Repaired
 from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
-from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, require_room_for_trips
-from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.growth import LevelPlan, TreeMechanism
 from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,
-    FalseChildren,
-    Height,
     Moves,
     Share,
-    SizeShare,
     Smoothing,
     ThresholdScales,
-    buy_size,
+    WhenExplosive,
     level_prices,
 )
 from wayveil.mechanisms.time_axis import public_successors
@@ -46,7 +42,7 @@ from wayveil.synthesis.tree import PrefixTree
 from wayveil.world.successors import CompleteSuccessors
 
 
-class NoisyPrefixTree(Mechanism):
+class NoisyPrefixTree(TreeMechanism):
     """A tree of prefixes with noisy counts, and the trips that it describes.
 
     >>> wv.NoisyPrefixTree(height=4).height
@@ -70,7 +66,6 @@ class NoisyPrefixTree(Mechanism):
         }
     )
 
-    height: Height = 12
     private_height: bool = Field(
         False, description="Buy the height instead: a quantile of the trips' lengths, at most `height`."
     )
@@ -81,24 +76,18 @@ class NoisyPrefixTree(Mechanism):
         Fraction(4, 5), description="Quantile of the lengths that is bought, with `private_height`."
     )
     successors: Moves = "auto"
-    false_children: FalseChildren = 0.5
     threshold_scales: ThresholdScales = None
-    when_explosive: Literal["refuse", "raise", "allow"] = Field(
-        "refuse",
-        description="What to do with a fixed threshold under which false nodes multiply: `refuse` it, `raise` it to"
-        " the noise-aware one, or `allow` it.",
-    )
+    when_explosive: WhenExplosive = "refuse"
     consistency: ConsistencyRule = "equal"
     smoothing: Smoothing = True
-    size_share: SizeShare = Fraction(1, 25)
 
     @classmethod
     def published(cls, **parameters: Any) -> "NoisyPrefixTree":
-        """The paper's fixed threshold, alphabet of all stops and equal consistency, for reproducing studies."""
+        """The paper's alphabet of all stops, and its fixed threshold where false nodes would not multiply by it."""
         preset: dict[str, Any] = {
             "successors": "all",
             "threshold_scales": 2 * 2**0.5,
-            "consistency": "equal",
+            "when_explosive": "raise",
             "size_share": 0,
         }
         return cls(**(preset | parameters))
@@ -106,7 +95,7 @@ class NoisyPrefixTree(Mechanism):
     def measure(self, counter: Counter, gate: Gate) -> PrefixTree:
         """Buy the height if asked, then grow the tree with what remains, in equal parts."""
         successors = public_successors(counter.world, self.successors)
-        threshold = Threshold(self.false_children, self.threshold_scales, self.when_explosive)
+        threshold = self.threshold(self.threshold_scales, self.when_explosive)
         if self.height > 1:  # the root has children once: a single level cannot explode
             threshold.check(successors)
         height = self._height(counter, gate)
@@ -115,9 +104,7 @@ class NoisyPrefixTree(Mechanism):
             LevelPlan(f"level {depth + 1} of the tree", price, successors if depth else start)
             for depth, price in enumerate(level_prices(gate, [1] * height, self.size_share))
         ]
-        require_room_for_trips(plans, threshold, gate)
-        size = buy_size(counter, gate, self.size_share, self.height)
-        levels = grow(counter.prefixes(), plans, threshold, gate)
+        levels, size = self.grown(counter, gate, counter.prefixes(), plans, threshold)
         return PrefixTree(counter.world, levels, Consistency(self.smoothing, self.consistency), size=size)
 
     def _height(self, counter: Counter, gate: Gate) -> int:

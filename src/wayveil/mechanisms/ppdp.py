@@ -25,17 +25,8 @@ from pydantic import Field
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, require_room_for_trips
-from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.shared_fields import (
-    ConsistencyRule,
-    FalseChildren,
-    Height,
-    SizeShare,
-    Smoothing,
-    buy_size,
-    level_prices,
-)
+from wayveil.mechanisms.growth import LevelPlan, TreeMechanism
+from wayveil.mechanisms.shared_fields import ConsistencyRule, level_prices
 from wayveil.mechanisms.time_axis import TimeAxis, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
@@ -46,7 +37,7 @@ from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timed import Reachable, TimedAlphabet
 
 
-class PPDP(Mechanism):
+class PPDP(TreeMechanism):
     """A noisy tree over (stop, time) pairs that grows only where the network can go in the time available.
 
     >>> wv.PPDP(height=3).height
@@ -69,7 +60,6 @@ class PPDP(Mechanism):
     )
     steps: ClassVar[bool] = False
 
-    height: Height = 12
     time: TimeAxis = "hour-of-day"
     max_gap: int | None = Field(
         None,
@@ -83,7 +73,6 @@ class PPDP(Mechanism):
         description="Sigma: level l is paid in proportion to log2(l + sigma), so that deeper, thinner levels get "
         "more.",
     )
-    false_children: FalseChildren = 0.5
     threshold_k: float | None = Field(
         None,
         ge=0,
@@ -97,8 +86,6 @@ class PPDP(Mechanism):
         "threshold.",
     )
     consistency: ConsistencyRule = "equal"
-    smoothing: Smoothing = False
-    size_share: SizeShare = Fraction(1, 25)
 
     @classmethod
     def published(cls, **parameters: Any) -> "PPDP":
@@ -117,18 +104,16 @@ class PPDP(Mechanism):
                 f"level {level} of the tree",
                 price,
                 reachable if level > 1 else CompleteSuccessors(alphabet.size),
-                None
-                if self.threshold_k is None
-                else Threshold(scales=self._scales(level), when_explosive="raise"),
+                None if self.threshold_k is None else self.threshold(self._scales(level)),
             )
             for level, price in enumerate(
                 level_prices(gate, level_weights(self.height, self.smoothing_factor), self.size_share), 1
             )
         ]
-        threshold = Threshold(self.false_children)
-        require_room_for_trips(plans, threshold, gate)
-        size = buy_size(counter, gate, self.size_share, self.height)
-        levels = grow(counter.prefixes(alphabet), plans, threshold, gate, prune_early=self.prune_early)
+        prefixes = counter.prefixes(alphabet)
+        levels, size = self.grown(
+            counter, gate, prefixes, plans, self.threshold(), prune_early=self.prune_early
+        )
         consistency = Consistency(self.smoothing, self.consistency)
         return TimedTree(counter.world, levels, consistency, bins, size=size)
 

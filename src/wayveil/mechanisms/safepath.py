@@ -31,16 +31,8 @@ from pydantic import Field
 from wayveil.arrays import Int32s, Ints
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, require_room_for_trips
-from wayveil.mechanisms.mechanism import Mechanism
-from wayveil.mechanisms.shared_fields import (
-    FalseChildren,
-    Height,
-    SizeShare,
-    Smoothing,
-    buy_size,
-    level_prices,
-)
+from wayveil.mechanisms.growth import LevelPlan, Threshold, TreeMechanism
+from wayveil.mechanisms.shared_fields import level_prices
 from wayveil.mechanisms.time_axis import TimeAxis, public_successors, time_bins
 from wayveil.privacy.gate import Gate
 from wayveil.synthesis.consistency import Consistency
@@ -50,14 +42,16 @@ from wayveil.world.network import Network
 from wayveil.world.network_descent import network_descents
 from wayveil.world.successors import Successors
 from wayveil.world.taxonomy import Taxonomy
-from wayveil.world.timebins import TimeBins
+from wayveil.world.timebins import WEEK, TimeBins
 from wayveil.world.timed import bins_of
 from wayveil.world.world import World
 
 _MADE_HERE = ("geography", "routes", "balanced")
+# Groups of the hours of a week, where nobody says otherwise: six hours each.
+QUARTERS_OF_DAYS = 28
 
 
-class SafePath(Mechanism):
+class SafePath(TreeMechanism):
     """A noisy tree in which each visit is chosen coarse to fine: district, stop, part of the day, time bin.
 
     >>> wv.SafePath(height=3).height
@@ -81,7 +75,6 @@ class SafePath(Mechanism):
         }
     )
 
-    height: Height = 12
     time: TimeAxis = "hour-of-day"
     successors: Literal["all", "network"] = Field(
         "all",
@@ -101,8 +94,12 @@ class SafePath(Mechanism):
         "columns.",
     )
     location_fan_out: int = Field(8, ge=2, description="Children of a general node of places.")
-    time_height: int = Field(
-        0, ge=0, le=20, description="General levels of time bins, which are grouped with their neighbours."
+    time_height: int | None = Field(
+        None,
+        ge=0,
+        le=20,
+        description="General levels of time bins, which are grouped with their neighbours; none: hours of a week by "
+        "quarters of days, other bins not.",
     )
     time_fan_out: int = Field(4, ge=2, description="Children of a general node of time bins.")
     time_groups: str = Field(
@@ -121,7 +118,6 @@ class SafePath(Mechanism):
         description="The paper's shares of a sublevel where they are positive: level d of the taxonomy gets 2 d / "
         "locations of it (or bins), leaves the rest. Elsewhere the weights.",
     )
-    false_children: FalseChildren = 0.5
     published_thresholds: bool = Field(
         False,
         description="The paper's thresholds: 2 sqrt(2) noise scales of a whole visit for leaves, twice that for "
@@ -133,13 +129,16 @@ class SafePath(Mechanism):
         "too; else only visits count, scaled down in proportion (`weighted`), the same subtracted from each "
         "(`equal`), or left (`none`).",
     )
-    smoothing: Smoothing = False
-    size_share: SizeShare = Fraction(1, 25)
 
     @classmethod
     def published(cls, **parameters: Any) -> "SafePath":
-        """The paper's thresholds, its shares where they are positive, and its consistency: equal, among visits."""
+        """The paper's thresholds, taxonomies and consistency, and its shares where they are positive."""
         paper = {
+            "time": "hour-of-week",
+            "location_height": 6,
+            "location_fan_out": 2,
+            "time_height": 6,
+            "time_fan_out": 2,
             "published_thresholds": True,
             "published_shares": True,
             "consistency": "equal",
@@ -152,19 +151,12 @@ class SafePath(Mechanism):
         bins = time_bins(self.time)
         places = self.places(counter.world)
         times = self.times(bins)
-        plans = self._plans(gate, places, times, counter.world)
+        plans = self.plans(gate, places, times, counter.world)
         spent = sum((plan.price for plan in plans), Fraction(0))
         if spent != gate.budget.remaining * (1 - self.size_share) or min(plan.price for plan in plans) <= 0:
             raise ParameterError("the shares of the sublevels must be positive and add up to epsilon")
-        threshold = Threshold(self.false_children)
-        require_room_for_trips(plans, threshold, gate)
-        size = buy_size(counter, gate, self.size_share, self.height)
-        levels = grow(
-            counter.prefixes(TaxonomyEncoding(places, times, bins)),
-            plans,
-            threshold,
-            gate,
-        )
+        prefixes = counter.prefixes(TaxonomyEncoding(places, times, bins))
+        levels, size = self.grown(counter, gate, prefixes, plans, self.threshold())
         consistency = Consistency(self.smoothing, self.consistency)
         return TaxonomyTree(counter.world, levels, consistency, bins, places.height, times.height, size=size)
 
@@ -174,8 +166,10 @@ class SafePath(Mechanism):
 
     def times(self, bins: TimeBins) -> Taxonomy:
         """The taxonomy of time bins that the parameters name."""
+        if self.time_groups == "balanced" and self.time_height is None:
+            return Taxonomy.balanced(bins.count, int(bins.period == WEEK), QUARTERS_OF_DAYS)
         if self.time_groups == "balanced":
-            return Taxonomy.balanced(bins.count, self.time_height, self.time_fan_out)
+            return Taxonomy.balanced(bins.count, self.time_height or 0, self.time_fan_out)
         return Taxonomy.of_times_file(self.time_groups, bins)
 
     def places(self, world: World) -> Taxonomy:
@@ -202,7 +196,8 @@ class SafePath(Mechanism):
         down_places = places.descents(times.leaves, ordered=False, remembers_leaf=False)
         return down_places, down_places, times.descents(times.leaves, ordered=True, remembers_leaf=True)
 
-    def _plans(self, gate: Gate, places: Taxonomy, times: Taxonomy, world: World) -> list[LevelPlan]:
+    def plans(self, gate: Gate, places: Taxonomy, times: Taxonomy, world: World) -> list[LevelPlan]:
+        """Every step of every visit, with its price and its threshold where that is a published one."""
         down_first, down_places, down_times = self._descents(places, times, world)
         plans = []
         for visit, share in enumerate(level_prices(gate, [1] * self.height, self.size_share), 1):
@@ -225,7 +220,7 @@ class SafePath(Mechanism):
         if not self.published_thresholds:
             return None
         scales = (2 if leaf else 4) * sqrt(2) * float(price / share)
-        return Threshold(scales=scales, when_explosive="raise")
+        return self.threshold(scales)
 
 
 class TaxonomyEncoding:

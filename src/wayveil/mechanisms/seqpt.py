@@ -12,23 +12,18 @@ Repaired
     survivors among them are drawn from their exact law, so that the time is gone and only the noise remains.
 """
 
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from wayveil.counting.protocol import Counter
 from wayveil.errors import ParameterError
-from wayveil.mechanisms.growth import LevelPlan, Threshold, grow, least_false_nodes, require_room_for_trips
-from wayveil.mechanisms.mechanism import Mechanism
+from wayveil.mechanisms.growth import LevelPlan, TreeMechanism, least_false_nodes
 from wayveil.mechanisms.shared_fields import (
     ConsistencyRule,
-    FalseChildren,
-    Height,
-    SizeShare,
     Smoothing,
     ThresholdScales,
-    buy_size,
+    WhenExplosive,
     level_prices,
 )
 from wayveil.mechanisms.time_axis import TimeAxis, public_successors, time_bins
@@ -40,7 +35,7 @@ from wayveil.world.successors import CompleteSuccessors
 from wayveil.world.timed import Later, TimedAlphabet
 
 
-class SeqPT(Mechanism):
+class SeqPT(TreeMechanism):
     """A noisy tree over (stop, time) pairs with nothing to guide it: a baseline.
 
     >>> wv.SeqPT(height=2).height
@@ -51,13 +46,12 @@ class SeqPT(Mechanism):
     makes: ClassVar[type[Model]] = TimedTree
     summary: ClassVar[str] = "noisy counts of prefixes of (stop, time) pairs, unguided"
 
-    height: Height = 12
     time: TimeAxis = "hour-of-day"
     successors: Literal["all", "network"] = Field(
         "all", description="Stops that may come next: `all` (taps), or those of the `network`."
     )
-    false_children: FalseChildren = 0.5
     threshold_scales: ThresholdScales = None
+    when_explosive: WhenExplosive = "allow"
     max_false_nodes: int = Field(
         20_000_000,
         ge=1,
@@ -65,19 +59,21 @@ class SeqPT(Mechanism):
     )
     consistency: ConsistencyRule = "equal"
     smoothing: Smoothing = True
-    size_share: SizeShare = Fraction(1, 25)
 
     @classmethod
     def published(cls, **parameters: Any) -> "SeqPT":
-        """The study's fixed threshold and equal consistency."""
-        return cls(**({"threshold_scales": 2 * 2**0.5, "consistency": "equal", "size_share": 0} | parameters))
+        """The study's fixed threshold, where false nodes would not multiply by it."""
+        paper = {"threshold_scales": 2 * 2**0.5, "when_explosive": "raise", "size_share": 0}
+        return cls(**(paper | parameters))
 
     def measure(self, counter: Counter, gate: Gate) -> TimedTree:
         """Refuse a hopeless size at once, then grow all levels at equal prices; the gate watches the memory."""
         bins = time_bins(self.time)
         alphabet = TimedAlphabet(counter.world, bins)
         later = Later(public_successors(counter.world, self.successors), bins.count)
-        threshold = Threshold(self.false_children, self.threshold_scales, "allow")
+        threshold = self.threshold(self.threshold_scales, self.when_explosive)
+        if self.height > 1:
+            threshold.check(later)
         expected = least_false_nodes(alphabet.size, later.mean_degree, self.height, threshold)
         if expected > self.max_false_nodes:
             raise ParameterError(
@@ -93,8 +89,6 @@ class SeqPT(Mechanism):
             )
             for depth, price in enumerate(level_prices(gate, [1] * self.height, self.size_share))
         ]
-        require_room_for_trips(plans, threshold, gate)
-        size = buy_size(counter, gate, self.size_share, self.height)
-        levels = grow(counter.prefixes(alphabet), plans, threshold, gate)
+        levels, size = self.grown(counter, gate, counter.prefixes(alphabet), plans, threshold)
         consistency = Consistency(self.smoothing, self.consistency)
         return TimedTree(counter.world, levels, consistency, bins, size=size)

@@ -32,7 +32,24 @@ FalseChildren = Annotated[
         gt=0,
         le=1,
         description="Sets the noise-aware threshold: false children that noise may add to a node, on average; to "
-        "the root, up to 1 % of all candidates.",
+        "the root, as `false_roots` says.",
+    ),
+]
+FalseRoots = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=0.5,
+        description="Share of all candidates of the first level that noise may keep, on average, if that is more than "
+        "`false_children`; but where the number of trips is bought, never so many that they stand for more than a "
+        "tenth of it.",
+    ),
+]
+WhenExplosive = Annotated[
+    Literal["refuse", "raise", "allow"],
+    Field(
+        description="What to do with a fixed threshold under which false nodes multiply: `refuse` it, `raise` it to"
+        " the noise-aware one, or `allow` it."
     ),
 ]
 SizeShare = Annotated[

@@ -26,7 +26,7 @@ PLAN = AuditPlan(
     also=(
         NoisyPrefixTree(height=4),
         NoisyPrefixTree(height=5, private_height=True),
-        NoisyPrefixTree.published(height=3, when_explosive="allow"),
+        NoisyPrefixTree.published(height=3),
     ),
     mutations=(
         *EVERYWHERE,

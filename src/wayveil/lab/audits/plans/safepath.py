@@ -38,7 +38,7 @@ PLAN = AuditPlan(
     also=(
         SafePath(height=2, leaf_weight=2.0),
         SafePath(height=2, time="hour-of-week", location_height=2, location_fan_out=2, time_height=2),
-        SafePath.published(height=1, time="240", location_groups="balanced", location_fan_out=2),
+        SafePath.published(height=1, location_groups="balanced"),
     ),
     on_networks=(
         SafePath(height=2, time="720", successors="network", location_fan_out=2, false_children=1.0),
