@@ -37,6 +37,16 @@ def test_wandering_drivers_take_longer_ways_than_those_of_streets():
     assert detour["wandering"] > detour["streets"]
 
 
+def test_drivers_of_the_study_ride_as_far_as_its_table_says(tmp_path):
+    """Its table 1: trips of 9.07 cells of 250 m with a deviation of 5.15, 2,851 of the box's cells visited."""
+    simulate_taxis(20_000, drivers="study", seed=7).write(tmp_path / "taxis.parquet")
+    for metres, mean, deviation, cells in ((250, 9.07, 5.15, 2_851), (500, 7.34, 4.53, 848)):
+        trips = read_points(tmp_path / "taxis.parquet", Grid.of_metres(STUDY_BOX, metres))
+        assert trips.lengths.mean() == pytest.approx(mean, rel=0.1)
+        assert trips.lengths.std() == pytest.approx(deviation, rel=0.1)
+        assert len(np.unique(trips.location)) == pytest.approx(cells, rel=0.1)
+
+
 def test_what_is_no_city_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="streets"):
         simulate_taxis(5, drivers="flying")

@@ -54,3 +54,13 @@ def test_habits_make_paths_repeat_far_more_often_than_chance():
 def test_meaningless_weeks_are_refused(wrong):
     with pytest.raises(ParameterError):
         simulate_week(NETWORK, seed=0, **wrong)
+
+
+def test_the_busiest_rider_taps_as_often_as_asked_all_week_and_the_others_hardly_change():
+    week = simulate_week(NETWORK, 20_000, seed=4, busiest=121)
+    assert week.lengths.max() == pytest.approx(121, abs=2)
+    assert week.lengths.mean() == pytest.approx(WEEK.lengths.mean(), abs=0.1)
+    # The study's table 3: after 35 of 168 hours the busiest has 21 taps of 121.
+    first = TimeBins.hour_of_week().bin_of(week.time) < 35
+    taps = np.bincount(week.trip_of_visit()[first])
+    assert 10 < taps.max() < 45

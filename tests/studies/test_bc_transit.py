@@ -31,6 +31,8 @@ from wayveil.lab.studies.bc_transit.bc_questions import (
     TABLE_6_2,
     TABLE_6_3,
     TOTAL,
+    TOTAL_OF_TRIPS,
+    Examined,
     at_peaks,
 )
 from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
@@ -41,6 +43,9 @@ from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.run_study import find_study
 from wayveil.lab.studies.study import STUDY
 from wayveil.simulate.fare_boxes import simulate_taps
+from wayveil.simulate.week import simulate_week
+from wayveil.synthesis.model import PaidSize
+from wayveil.synthesis.public_knowledge import empty
 from wayveil.trips.trips import Trips
 
 PUBLISHED = ["Section 5.3", "Section 4.2", "Figure 5.2", *(f"Figure 6.{at}" for at in range(1, 10))]
@@ -185,3 +190,23 @@ def test_real_cards_are_asked_for_in_a_sentence_where_they_are_missing():
 def test_trips_of_ones_own_have_no_place_in_it(tmp_path):
     with pytest.raises(ParameterError, match="starts from taps without riders"):
         find_study("bc-transit", Lab(scale="tiny", world=tmp_path, trips=tmp_path))
+
+
+def test_the_total_is_the_number_that_was_bought(folder):
+    table = pl.read_csv(folder / "results.csv", infer_schema=False).filter(
+        (pl.col("part") == "queries") & (pl.col("epsilon") == "2") & pl.col("mechanism").is_in([NPT, PPDP])
+    )
+    found = {
+        name: table.filter(pl.col("figure") == name)["value"].cast(pl.Float64).mean()
+        for name in (TOTAL, TOTAL_OF_TRIPS)
+    }
+    # 1,500 taps are few: one rider has up to 30 of them, and a fiftieth of epsilon buys their number.
+    assert found[TOTAL] < found[TOTAL_OF_TRIPS]
+    exact = Examined.of(a_week(), 20)
+    size = PaidSize(len(exact.raw), 1.01 * exact.raw.visits)
+    assert exact.errors(empty(exact.raw.world, timed=True), 3, size)[TOTAL] == pytest.approx(1.0)
+    assert exact.errors(empty(exact.raw.world, timed=True), 3)[TOTAL] == 100
+
+
+def a_week():
+    return simulate_week(CITY, 300, seed=2)

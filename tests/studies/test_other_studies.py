@@ -9,13 +9,22 @@ import pytest
 
 from wayveil.lab.studies import sources
 from wayveil.lab.studies.docs import records, studies_page, written
-from wayveil.lab.studies.dp_loc.dp_loc_trials import FOUND, TABLE_1, TABLE_4, TABLE_5
+from wayveil.lab.studies.dp_loc.dp_loc_trials import (
+    ENDS,
+    FOUND,
+    NO_DESTINATION,
+    NO_HOUR,
+    TABLE_1,
+    TABLE_4,
+    TABLE_5,
+    UNNOISED,
+)
 from wayveil.lab.studies.figure_verdicts import STATUSES, number
 from wayveil.lab.studies.lab import Lab
-from wayveil.lab.studies.run_study import find_study, studies
+from wayveil.lab.studies.run_study import examine, find_study, plan, studies
 from wayveil.lab.studies.sources import digest
 from wayveil.lab.studies.strap.strap_exhibits import monotone
-from wayveil.lab.studies.strap.strap_trials import DENSE, KNOWN, STRAP, VISITS
+from wayveil.lab.studies.strap.strap_trials import DENSE, KNOWN, SECONDS, STRAP, VISITS
 from wayveil.lab.studies.study_page import study_page
 from wayveil.lab.studies.study_results import Results
 
@@ -108,6 +117,29 @@ def test_every_table_of_dp_loc_is_on_the_page_with_its_values(dp_loc):
     ]
     for value in (value for row in values for value in row):
         assert f">{number(value)}<" in html
+
+
+def test_networks_stand_beside_histograms_and_beside_themselves_without_noise(dp_loc):
+    _, verdicts, results = dp_loc
+    words = {one.label: one.words for one in verdicts}
+    assert "the network knows ends better than three histograms" in words["Table 4a"]
+    assert "Without any noise, with the study's batches and rates" in words["Table 4a"]
+    for name in (UNNOISED, NO_DESTINATION, NO_HOUR):
+        assert results.mean("unnoised", "accuracy", mechanism=name) >= 0
+    assert results.mean("histograms", ENDS) > 0
+
+
+@pytest.mark.parametrize("name", ["strap", "dp-loc"])
+def test_figures_do_not_depend_on_the_order_or_the_process_of_cells(name, request):
+    """Each cell alone, the last first, in a lab of its own gives what the run from first to last gave."""
+    page, _, results = request.getfixturevalue(name.replace("-", "_"))
+    study = find_study(name, Lab(scale="tiny", out=page.parent))
+    kept = {(one["part"], *sorted(one["setting"].items())): one["rows"] for one in results.cells}
+    for cell in list(reversed(plan(study)))[::5]:
+        rows = examine(study, cell)["rows"]
+        before = kept[cell.part, *cell.setting]
+        timeless = [[row for row in found if row["figure"] != SECONDS] for found in (rows, before)]
+        assert json.dumps(timeless[0]) == json.dumps(timeless[1])
 
 
 def test_the_page_about_studies_tells_every_figure(dp_loc, strap):

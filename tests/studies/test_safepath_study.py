@@ -37,6 +37,7 @@ from wayveil.lab.studies.safepath.safepath_trials import (
     pairs,
 )
 from wayveil.lab.studies.study import STUDY
+from wayveil.mechanisms.safepath import SafePath
 from wayveil.trips.trips import Trips
 from wayveil.world.timebins import DAY, TimeBins
 
@@ -47,7 +48,7 @@ LABELS += [
     for data in (BUS, METRO)
 ]
 
-BESIDE = ["Trees against epsilon", "Trees against height", "Repairs", "Trees with half hours"]
+BESIDE = ["Theorem 4.1", "Trees against epsilon", "Trees against height", "Repairs", "Trees with half hours"]
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +122,26 @@ def test_visiting_every_child_keeps_what_is_frequent():
     trips = Trips.of_lists([[0, 1]] * 500, weeks().world, time=np.tile([8, 9], 500) * 3600)
     bins = TimeBins.hour_of_day()
     assert exhaustive(pairs(trips, bins, 2), 40 * 24, 24, 2, np.random.default_rng(0)) >= 2
+
+
+def test_the_factor_of_theorem_4_1_keeps_what_cancels_and_is_not_that_of_the_noise(folder):
+    table = pl.read_csv(folder / "results.csv", infer_schema=False).filter(pl.col("part") == "theorem")
+    factors = {
+        (row["taxonomy height"], row["figure"]): float(row["value"]) for row in table.iter_rows(named=True)
+    }
+    for height in (0, 2, 6):
+        printed, cancelled = (
+            factors[str(height), name] for name in ("as printed", "without F, which cancels")
+        )
+        assert printed * 2 ** (2 * height) == pytest.approx(cancelled)
+        # The exponent of the theorem, per level: 2 sqrt(2) (2 (h1 + h2) + 1), and a half for every step.
+        steps = 2 * height
+        assert cancelled == pytest.approx(2 ** (steps + 1) * np.exp(2 * np.sqrt(2) * (2 * steps + 1)))
+    assert factors["6", "with the noise that each step has"] < 1e-3 * factors["6", "as printed"]
+
+
+def test_the_studys_trees_are_guided_by_its_taxonomies_in_figure_6_too():
+    rival = SafePath.published(height=2, time="hour-of-day")
+    # Groups of one hour or stop add nothing: 24 hours have four binary levels above them, 40 stops five.
+    assert rival.times(TimeBins.hour_of_day()).height == 4
+    assert rival.places(weeks().world).height == 5

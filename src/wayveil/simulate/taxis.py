@@ -1,7 +1,8 @@
 """Taxi cities of our own: GPS points of trips that begin and end at hot spots, once a minute or so.
 
-Three kinds of drivers. `streets` take shortest ways under costs that differ from driver to driver, over a city with
-faster arterials. `wandering` ones head for their destination only in the long run: they keep their direction, turn
+Four kinds of drivers. `streets` take shortest ways under costs that differ from driver to driver, over a city with
+faster arterials. Those of the `study` do so too, on rides as long as the DP-Loc study's, in the part of its box that is
+not water. `wandering` ones head for their destination only in the long run: they keep their direction, turn
 late, and swerve, so no shortest way explains them. `sessions` wander on from one ride to the next, most a few times,
 some all day. Made for benchmarks: constants are set here, not on real traces.
 """
@@ -25,13 +26,15 @@ from wayveil.world.paths import shortest_paths
 
 # The box of the DP-Loc study, 94 x 58 cells of 250 m.
 STUDY_BOX = "37.6017,-122.5158,37.8112,-122.3527"
-Drivers = Literal["streets", "wandering", "sessions"]
+Drivers = Literal["streets", "study", "wandering", "sessions"]
 _STREET = 250.0
 _SPOTS, _VARIANTS = 14, 6
 _GPS_METRES = 12.0
 _SECONDS_BETWEEN = (40, 80)
 # Rides of a session: one plus a log-normal number of this median and spread, at this share of other rides' distances.
 _RIDES, _RIDES_SPREAD, _RIDES_NEAR = 0.3, 1.3, 0.1
+# Of the study: shares of the box from the south-west that are land; median and spread of how much of the way rides go.
+_LAND, _STUDY_NEAR, _STUDY_SPREAD = (0.9, 0.6), 0.52, 0.33
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +88,16 @@ def simulate_taxis(
     rides = np.ones(trips, np.int64)
     if drivers == "sessions":
         rides += rng.lognormal(np.log(_RIDES), _RIDES_SPREAD, trips).astype(np.int64)
-    x, y = _ends(width, height, np.repeat(start % 86_400, rides), rng)
+    east, north = _LAND if drivers == "study" else (1.0, 1.0)
+    x, y = _ends(east * width, north * height, np.repeat(start % 86_400, rides), rng)
+    if drivers == "study":
+        near = _STUDY_NEAR * rng.lognormal(0, _STUDY_SPREAD, trips)
+        for ends, most in ((x, east * width), (y, north * height)):
+            ends[1] = np.clip(ends[0] + near * (ends[1] - ends[0]), 1, most - 1)
     if drivers == "sessions":
         _ride_on(x, rides)
         _ride_on(y, rides)
-    if drivers == "streets":
+    if drivers in ("streets", "study"):
         px, py, offsets = _streets(city, x, y, rng)
     else:
         px, py, offsets = _wander(x, y, width, height, rng)

@@ -47,6 +47,7 @@ def simulate_week(
     mean_visits: float = 3.2,
     campus: float = 0.0,
     week: int | None = None,
+    busiest: int | None = None,
 ) -> Trips:
     """The taps of `riders` people in one week, one trip per rider; the same arguments give the same trips.
 
@@ -55,6 +56,7 @@ def simulate_week(
     campus       share of the riders whose favourite place is the same one: the stop with most departures outside the
                  inner half of the city
     week         of a year of the same people: they keep their homes, favourite places and numbers from week to week
+    busiest      taps of the rider who has most: one occasional rider in a thousand taps up to so often, day and night
     """
     if not 0 <= campus < 1:
         raise ParameterError(f"campus is a share of the riders, below 1, not {campus}")
@@ -84,6 +86,7 @@ def simulate_week(
             favourite[commuters:],
             (mean_visits - share * TAPS_OF_A_COMMUTER) / (1 - share) if commuters < riders else 0.0,
             rng,
+            busiest,
         ),
     ]
     rider, stop, time = (np.concatenate([part[i] for part in parts]) for i in range(3))
@@ -141,13 +144,22 @@ def _commutes(home: Ints, work: Ints, rng: np.random.Generator) -> tuple[Ints, I
 
 
 def _outings(
-    places: _Places, riders: Ints, home: Ints, favourite: Ints, mean: float, rng: np.random.Generator
+    places: _Places,
+    riders: Ints,
+    home: Ints,
+    favourite: Ints,
+    mean: float,
+    rng: np.random.Generator,
+    busiest: int | None = None,
 ) -> tuple[Ints, Ints, Ints]:
     """Taps of occasional riders: out from home, and back from where they went after some hours."""
     if len(riders) == 0:
         nothing = np.zeros(0, np.int64)
         return nothing, nothing, nothing
     taps = rng.geometric(1 / mean, len(riders))
+    if busiest is not None:
+        often = rng.choice(len(riders), -(-len(riders) // 1000), replace=False)
+        taps[often] = np.geomspace(mean, busiest, len(often) + 1)[1:].astype(np.int64)
     outings = (taps + 1) // 2
     who = np.repeat(np.arange(len(riders)), outings)
     place = np.where(rng.random(len(who)) < FAITHFUL, favourite[who], _visited(places, home[who], rng))

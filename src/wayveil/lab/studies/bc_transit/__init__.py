@@ -1,18 +1,8 @@
 """The BC Transit study: prefix trees of riders that were reconstructed from anonymous taps (Bahari 2025)."""
 
+from wayveil.lab.studies.bc_transit import bc_questions as bc
 from wayveil.lab.studies.bc_transit.bc_datasets import datasets
 from wayveil.lab.studies.bc_transit.bc_exhibits import exhibits
-from wayveil.lab.studies.bc_transit.bc_questions import (
-    COUNTS,
-    EPSILONS,
-    HEIGHTS,
-    NPT,
-    NPT_EQUAL,
-    PPDP,
-    PPDP_PRESET,
-    SEEN,
-    STUDY_HEIGHT,
-)
 from wayveil.lab.studies.bc_transit.bc_trials import LAPLACE, NOTHING, BcTransitTrials
 from wayveil.lab.studies.bc_transit.cards import cards_exhibit, cards_part
 from wayveil.lab.studies.bc_transit.links import RECONSTRUCTIONS
@@ -38,23 +28,25 @@ def describe(lab: Lab) -> Study:
 
 def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[StudyPart, ...]:
     repetitions = lab.pick(tiny=1, quick=2, full=5)
-    epsilons = lab.pick(tiny=("0.5", "1.25", "2"), quick=("0.5", "1.25", "2"), full=EPSILONS)
+    epsilons = lab.pick(tiny=("0.5", "1.25", "2"), quick=("0.5", "1.25", "2"), full=bc.EPSILONS)
     ends = (epsilons[0], epsilons[-1])
-    heights = lab.pick(tiny=("3", "9", "12"), quick=HEIGHTS, full=HEIGHTS)
+    heights = lab.pick(tiny=("3", "9", "12"), quick=bc.HEIGHTS, full=bc.HEIGHTS)
     moved = lab.pick(tiny=("0.25",), quick=("0.25",), full=("0.25", "0.5"))
-    candidates = (NPT, NPT_EQUAL, PPDP, PPDP_PRESET, COUNTS)
+    candidates = (bc.NPT, bc.NPT_EQUAL, bc.PPDP, bc.PPDP_PRESET, bc.COUNTS)
     references = [{"mechanism": NOTHING, "epsilon": "any"}, *crossed(mechanism=(LAPLACE,), epsilon=epsilons)]
     # With the names of their lines in charts.
     queries = [
         {**one, "epsilon line": f"epsilon {one['epsilon']}"}
         for one in crossed(height=heights, mechanism=candidates, epsilon=epsilons)
-        if one["mechanism"] not in (NPT_EQUAL, PPDP_PRESET) or one["height"] == STUDY_HEIGHT
+        if one["mechanism"] not in (bc.NPT_EQUAL, bc.PPDP_PRESET) or one["height"] == bc.STUDY_HEIGHT
     ]
     crowding = [
         {**one, "crowd line": f"{one['mechanism']}, epsilon {one['epsilon']}"}
-        for one in crossed(moved=moved, mechanism=(NPT, PPDP, COUNTS), height=(STUDY_HEIGHT,), epsilon=ends)
+        for one in crossed(
+            moved=moved, mechanism=(bc.NPT, bc.PPDP, bc.COUNTS), height=(bc.STUDY_HEIGHT,), epsilon=ends
+        )
     ]
-    leak = crossed(mechanism=SEEN, height=(STUDY_HEIGHT,), epsilon=epsilons)
+    leak = crossed(mechanism=bc.SEEN, height=(bc.STUDY_HEIGHT,), epsilon=epsilons)
     return (
         StudyPart("data", [{"source": "taps"}], trials.facts),
         StudyPart("links", crossed(reconstruction=RECONSTRUCTIONS), trials.links),

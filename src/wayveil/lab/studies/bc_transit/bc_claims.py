@@ -1,33 +1,19 @@
 """What the study says in words, tested on our results, and the reasons where ours differ: with numbers, never typed."""
 
-from wayveil.lab.studies.bc_transit.bc_questions import (
-    ARE,
-    ARE_TAPS,
-    BEST_HEIGHT,
-    HOURS,
-    NPT,
-    NPT_EQUAL,
-    NPT_SEEN_LOW,
-    PER_STOP_TAPS,
-    PPDP,
-    PPDP_PRESET,
-    PPDP_SEEN,
-    STRICTEST,
-    STUDY_HEIGHT,
-    TOTAL,
-    TOTAL_BELOW,
-)
+from wayveil.lab.studies.bc_transit import bc_questions as bc
 from wayveil.lab.studies.bc_transit.bc_trials import LAPLACE, NOTHING
 from wayveil.lab.studies.figure_verdicts import Curve, Said, always_less, span
 from wayveil.lab.studies.study_results import Results
+from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
+from wayveil.mechanisms.shared_fields import MOST_HEIGHTS, MOST_VISITS
 
 
-def by_epsilon(results: Results, figure: str, mechanism: str, height: str = STUDY_HEIGHT) -> Curve:
+def by_epsilon(results: Results, figure: str, mechanism: str, height: str = bc.STUDY_HEIGHT) -> Curve:
     return results.curve("queries", figure, "epsilon", mechanism=mechanism, height=height)
 
 
 def by_height(results: Results, tree: str, epsilon: str) -> Curve:
-    return results.curve("queries", ARE, "height", mechanism=tree, epsilon=epsilon)
+    return results.curve("queries", bc.ARE, "height", mechanism=tree, epsilon=epsilon)
 
 
 def epsilons(results: Results) -> list[str]:
@@ -58,21 +44,25 @@ def falls_with_epsilon(results: Results, tree: str) -> Said:
 
 def strictest(results: Results, tree: str) -> Said:
     ours, silent = by_height(results, tree, "0.5")[3], nothing(results, "uniform, up to 3, %")
-    return ours < STRICTEST[tree], f"{ours:.3g} %, and {silent:.3g} % with nothing released"
+    return ours < bc.STRICTEST[tree], f"{ours:.3g} %, and {silent:.3g} % with nothing released"
 
 
 def weighted_wins(results: Results) -> Said:
-    return always_less(*(by_epsilon(results, ARE, repair) for repair in (NPT, NPT_EQUAL)))
+    return always_less(*(by_epsilon(results, bc.ARE, repair) for repair in (bc.NPT, bc.NPT_EQUAL)))
 
 
 def repairs_differ(results: Results) -> str:
     """Return how far the repairs are apart, beside how far releases of one setting are."""
-    weighted, equal = (by_epsilon(results, ARE, repair) for repair in (NPT, NPT_EQUAL))
+    weighted, equal = (by_epsilon(results, bc.ARE, repair) for repair in (bc.NPT, bc.NPT_EQUAL))
     apart = max(abs(weighted[at] - equal[at]) for at in weighted if at in equal)
     spreads = [
         found.deviation
         for epsilon in epsilons(results)
-        if (found := results.value("queries", ARE, mechanism=NPT, height=STUDY_HEIGHT, epsilon=epsilon))
+        if (
+            found := results.value(
+                "queries", bc.ARE, mechanism=bc.NPT, height=bc.STUDY_HEIGHT, epsilon=epsilon
+            )
+        )
         and found.deviation is not None
     ]
     chance = (
@@ -87,23 +77,23 @@ def repairs_differ(results: Results) -> str:
 
 
 def ppdp_wins(results: Results, height: str) -> Said:
-    return always_less(*(by_epsilon(results, ARE, tree, height) for tree in (PPDP, NPT)))
+    return always_less(*(by_epsilon(results, bc.ARE, tree, height) for tree in (bc.PPDP, bc.NPT)))
 
 
 def best_height(results: Results, tree: str) -> Said:
     curves = [by_height(results, tree, epsilon) for epsilon in epsilons(results)]
     best = [min(curve, key=curve.__getitem__) for curve in curves]
-    near = [abs(height - BEST_HEIGHT[tree]) <= 3 for height in best]
+    near = [abs(height - bc.BEST_HEIGHT[tree]) <= 3 for height in best]
     return all(near), f"least at {', '.join(f'{height:g}' for height in best)} for the epsilons"
 
 
 def total(results: Results, tree: str) -> Said:
-    errors = by_epsilon(results, TOTAL, tree).values()
-    return max(errors) < TOTAL_BELOW, f"{span(errors)} %"
+    errors = by_epsilon(results, bc.TOTAL, tree).values()
+    return max(errors) < bc.TOTAL_BELOW, f"{span(errors)} %"
 
 
 def hours_below(results: Results) -> Said:
-    return always_less(*(by_epsilon(results, figure, PPDP) for figure in (HOURS, ARE)))
+    return always_less(*(by_epsilon(results, figure, bc.PPDP) for figure in (bc.HOURS, bc.ARE)))
 
 
 def nothing(results: Results, figure: str) -> float:
@@ -123,10 +113,10 @@ def patterns_differ(results: Results) -> str:
     """Say what noise on observed prefixes alone would find."""
     found = [
         results.mean("leak", "patterns, %", mechanism=seen, epsilon="1.25", k="40")
-        for seen in (NPT_SEEN_LOW, PPDP_SEEN)
+        for seen in (bc.NPT_SEEN_LOW, bc.PPDP_SEEN)
     ]
     return (
-        f"Of the top 40 patterns at epsilon 1.25, {NPT_SEEN_LOW} would find {found[0]:.3g} %, {PPDP_SEEN} "
+        f"Of the top 40 patterns at epsilon 1.25, {bc.NPT_SEEN_LOW} would find {found[0]:.3g} %, {bc.PPDP_SEEN} "
         f"{found[1]:.3g} %. {thin(results)}"
     )
 
@@ -138,36 +128,50 @@ def thin(results: Results) -> str:
     )
     return (
         f"The busiest first stop of a week has {busiest:,.0f} riders and the busiest first two stops {two:,.0f}, "
-        f"where a level has noise of scale {STUDY_HEIGHT} at epsilon 1 and a threshold of several scales."
+        f"where a level has noise of scale {bc.STUDY_HEIGHT} at epsilon 1 and a threshold of several scales."
+    )
+
+
+def bought_total(results: Results) -> str:
+    """Say what the bought number is worth, and what trips alone would say."""
+    taps = results.mean("data", "taps")
+    share, most = NoisyPrefixTree().size_share / 2, max(MOST_VISITS, MOST_HEIGHTS * int(bc.STUDY_HEIGHT))
+    low = 100 * most / float(share) / float(epsilons(results)[0]) / taps
+    alone = span(by_epsilon(results, bc.TOTAL_OF_TRIPS, bc.NPT).values())
+    return (
+        f"A {float(1 / share):.0f}th of epsilon buys the number of taps, of which one rider has at most {most}: of the "
+        f"{taps:,.0f} taps here that is {low:.2g} % off on average at epsilon {epsilons(results)[0]}, and of the "
+        f"study's {bc.TAPS:,} {low * taps / bc.TAPS:.2g} %. The trips of NPT alone are {alone} % off."
     )
 
 
 def queries_differ(results: Results, tree: str) -> str:
     """Why errors of count queries differ: the bound that is meant, the leak that may be in them, and thin data."""
     ends = ("0.5", "2")
-    gentle = [by_epsilon(results, ARE_TAPS, tree)[float(end)] for end in ends]
-    seen = NPT_SEEN_LOW if tree == NPT else PPDP_SEEN
-    leak = [results.mean("leak", ARE, mechanism=seen, epsilon=end) for end in ends]
+    gentle = [by_epsilon(results, bc.ARE_TAPS, tree)[float(end)] for end in ends]
+    seen = bc.NPT_SEEN_LOW if tree == bc.NPT else bc.PPDP_SEEN
+    leak = [results.mean("leak", bc.ARE, mechanism=seen, epsilon=end) for end in ends]
     return (
         "The study divides by 0.1 % of 'the dataset size' at least. Taken as riders, as here, nothing released scores "
         f"{nothing(results, 'uniform, up to 9, %'):.3g} %; taken as taps, ours go from {gentle[0]:.3g} to "
-        f"{gentle[1]:.3g} % at height {STUDY_HEIGHT}, and nothing released scores {nothing(results, ARE_TAPS):.3g} %. "
+        f"{gentle[1]:.3g} % at height {bc.STUDY_HEIGHT}, and nothing released scores "
+        f"{nothing(results, bc.ARE_TAPS):.3g} %. "
         f"{seen} would go from {leak[0]:.3g} to {leak[1]:.3g} %, taken as riders. "
-        f"{_preset(results) if tree == PPDP else ''}{thin(results)}"
+        f"{_preset(results) if tree == bc.PPDP else ''}{thin(results)}"
     )
 
 
 def _preset(results: Results) -> str:
     """Say what thresholds that keep noise out leave of PPDP."""
-    errors = by_epsilon(results, ARE, PPDP_PRESET).values()
-    missing = by_epsilon(results, TOTAL, PPDP_PRESET).values()
-    return f"{PPDP_PRESET}, scores {span(errors)} %, with {span(missing)} % of the taps missing. "
+    errors = by_epsilon(results, bc.ARE, bc.PPDP_PRESET).values()
+    missing = by_epsilon(results, bc.TOTAL, bc.PPDP_PRESET).values()
+    return f"{bc.PPDP_PRESET}, scores {span(errors)} %, with {span(missing)} % of the taps missing. "
 
 
 def laplace(results: Results) -> str:
     """The printed error per stop beside what plain noise has."""
     low, high = (
-        results.mean("references", PER_STOP_TAPS, mechanism=LAPLACE, epsilon=e) for e in ("0.5", "2")
+        results.mean("references", bc.PER_STOP_TAPS, mechanism=LAPLACE, epsilon=e) for e in ("0.5", "2")
     )
     return (
         f"Plain Laplace noise on each stop, with all of epsilon and nine taps per rider, has {low:.3g} % at epsilon "

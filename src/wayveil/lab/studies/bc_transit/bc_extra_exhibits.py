@@ -1,15 +1,7 @@
 """What the study says about its data, and tables that it does not have."""
 
 from wayveil.lab.studies.bc_transit import bc_claims as claims
-from wayveil.lab.studies.bc_transit.bc_questions import (
-    ARE,
-    ARE_TAPS,
-    PER_STOP_TAPS,
-    PER_STOP_TRIPS,
-    ROLE_SHARES,
-    TAPS,
-    TOTAL,
-)
+from wayveil.lab.studies.bc_transit import bc_questions as bc
 from wayveil.lab.studies.bc_transit.bc_trials import STUDY_GAPS
 from wayveil.lab.studies.study import Claim, Exhibit
 
@@ -32,7 +24,7 @@ def about_data() -> tuple[Exhibit, ...]:
                 "taps at the second busiest, %",
             ),
             printed={
-                ("tap file", name): value for name, value in {"taps": float(TAPS), **STUDY_GAPS}.items()
+                ("tap file", name): value for name, value in {"taps": float(bc.TAPS), **STUDY_GAPS}.items()
             },
             ours="ours",
             exact=True,
@@ -46,7 +38,7 @@ def about_data() -> tuple[Exhibit, ...]:
             part="data",
             down="role",
             columns=(SHARE,),
-            printed={(role, SHARE): float(share) for role, share in ROLE_SHARES.items()},
+            printed={(role, SHARE): float(share) for role, share in bc.ROLE_SHARES.items()},
             ours="ours",
             exact=True,
             claims=(Claim("full-time riders travel on working days", claims.days_are_kept),),
@@ -94,7 +86,7 @@ BESIDE = (
         title="noise on the prefixes that occur and on no others, height 9: errors in %",
         part="leak",
         series="mechanism",
-        columns=(ARE, ARE_TAPS, PER_STOP_TAPS, TOTAL),
+        columns=(bc.ARE, bc.ARE_TAPS, bc.PER_STOP_TAPS, bc.TOTAL),
         published=False,
         note="Which prefixes come back tells which ones somebody had, whatever epsilon is: nobody is protected. As "
         "written, with noise on empty candidates and its threshold of 2.83 scales, the study's tree cannot be run "
@@ -119,11 +111,11 @@ BESIDE = (
         columns=(
             "uniform, up to 3, %",
             "uniform, up to 9, %",
-            ARE_TAPS,
+            bc.ARE_TAPS,
             "non-empty, up to 9, %",
-            PER_STOP_TRIPS,
-            PER_STOP_TAPS,
-            TOTAL,
+            bc.PER_STOP_TRIPS,
+            bc.PER_STOP_TAPS,
+            bc.TOTAL,
         ),
         published=False,
     ),
@@ -133,7 +125,7 @@ BESIDE = (
         part="crowding",
         down="moved",
         series="crowd line",
-        columns=(ARE, PER_STOP_TAPS, TOTAL),
+        columns=(bc.ARE, bc.PER_STOP_TAPS, bc.TOTAL),
         published=False,
     ),
     Exhibit(

@@ -10,6 +10,7 @@ from wayveil.answers.asked import Asked
 from wayveil.arrays import Ints
 from wayveil.mechanisms.time_axis import time_bins
 from wayveil.privacy.bits import Bits
+from wayveil.synthesis.model import PaidSize
 from wayveil.trips.trips import Trips
 from wayveil.utility.count_queries import CountQueryError, relative_errors, sanity_bound
 from wayveil.utility.prefixspan import top_gapped_patterns
@@ -64,7 +65,8 @@ GROUPS = tuple(map(int, HEIGHTS))  # the study's groups of queries: 1 to 3 stops
 ARE = "average relative error, %"
 ARE_TAPS = "average relative error, bound 0.1 % of taps, %"
 PER_STOP_TRIPS, PER_STOP_TAPS = "per stop, bound 0.1 % of trips, %", "per stop, bound 0.1 % of taps, %"
-TOTAL, HOURS, PAIRS = "total, %", "per hour, %", "20 busiest pairs found, %"
+TOTAL, TOTAL_OF_TRIPS = "total, %", "total of the trips alone, %"
+HOURS, PAIRS = "per hour, %", "20 busiest pairs found, %"
 MOST, LEAST = "most used 20 found, %", "least used 20 found, %"
 RANKED = 20
 
@@ -92,8 +94,11 @@ class Examined:
             top_patterns(raw, RANKED, least=2, most=2),
         )
 
-    def errors(self, made: Trips, height: int) -> dict[str, float | None]:
-        """Errors in %. `ARE` is over queries of up to as many stops as the tree is high, as in the study."""
+    def errors(self, made: Trips, height: int, bought: PaidSize | None = None) -> dict[str, float | None]:
+        """Errors in %. `ARE` is over queries of up to as many stops as the tree is high, as in the study.
+
+        The total is what `ask` answers: the number of taps that was bought, where one was.
+        """
         answers = self.asked.answers(made)
         by_length = self._by_length(answers, self.asked.sanity)
         gentle = self._by_length(answers, 0.001 * self.raw.visits)
@@ -107,7 +112,9 @@ class Examined:
         mine = stop_counts(made)
         for name, size in ((PER_STOP_TRIPS, len(self.raw)), (PER_STOP_TAPS, self.raw.visits)):
             row[name] = 100 * float(relative_errors(self.stops, mine, 0.001 * size).mean())
-        row[TOTAL] = 100 * abs(made.visits - self.raw.visits) / self.raw.visits
+        taps = made.visits if bought is None else bought.visits
+        row[TOTAL] = 100 * abs(taps - self.raw.visits) / self.raw.visits
+        row[TOTAL_OF_TRIPS] = 100 * abs(made.visits - self.raw.visits) / self.raw.visits
         row[HOURS] = self._hours(made)
         return row
 

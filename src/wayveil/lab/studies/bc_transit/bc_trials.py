@@ -6,24 +6,8 @@ Noise follows from the setting and the repetition; releases never leave the proc
 import numpy as np
 
 from wayveil.counting.local import LocalCounter
+from wayveil.lab.studies.bc_transit import bc_questions as bc
 from wayveil.lab.studies.bc_transit.bc_datasets import PERIOD, SEED, BcTransitDatasets, crowded
-from wayveil.lab.studies.bc_transit.bc_questions import (
-    COUNTS,
-    GAP_ROWS,
-    NAMELESS_ROWS,
-    NPT,
-    NPT_EQUAL,
-    NPT_SEEN,
-    NPT_SEEN_LOW,
-    PPDP,
-    PPDP_PRESET,
-    PPDP_SEEN,
-    SEEN,
-    STUDY_HEIGHT,
-    TAPS,
-    Examined,
-    answer_errors,
-)
 from wayveil.lab.studies.bc_transit.links import judge_links
 from wayveil.lab.studies.observed_gate import ObservedOnlyGate
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
@@ -36,6 +20,7 @@ from wayveil.privacy.budget import Budget
 from wayveil.privacy.gate import Gate
 from wayveil.privacy.units import Rider
 from wayveil.run import make_release
+from wayveil.synthesis.model import Model
 from wayveil.synthesis.public_knowledge import empty
 from wayveil.synthesis.riders.reconstruct import reconstruct_riders
 from wayveil.taps.chains import sequences
@@ -56,14 +41,14 @@ LENGTHS = (
 def mechanism_of(name: str, height: int) -> Mechanism:
     """The study's two trees with both ways to repair counts, and counts of taps for the same unit."""
     made: dict[str, Mechanism] = {
-        NPT: NoisyPrefixTree(height=height, successors="all", consistency="weighted"),
-        NPT_EQUAL: NoisyPrefixTree(height=height, successors="all", consistency="equal"),
-        PPDP: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
-        PPDP_PRESET: ppdp.PPDP.published(height=height, time="hour-of-week", consistency="weighted"),
-        COUNTS: TapCounts(max_visits=height, stops_share="8/10", times_share="1/10"),
-        NPT_SEEN: published_tree(height, 2 * 2**0.5),
-        NPT_SEEN_LOW: published_tree(height, 2 * 2**0.5 / height),
-        PPDP_SEEN: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
+        bc.NPT: NoisyPrefixTree(height=height, successors="all", consistency="weighted"),
+        bc.NPT_EQUAL: NoisyPrefixTree(height=height, successors="all", consistency="equal"),
+        bc.PPDP: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
+        bc.PPDP_PRESET: ppdp.PPDP.published(height=height, time="hour-of-week", consistency="weighted"),
+        bc.COUNTS: TapCounts(max_visits=height, stops_share="8/10", times_share="1/10"),
+        bc.NPT_SEEN: published_tree(height, 2 * 2**0.5),
+        bc.NPT_SEEN_LOW: published_tree(height, 2 * 2**0.5 / height),
+        bc.PPDP_SEEN: ppdp.PPDP(height=height, time="hour-of-week", consistency="weighted"),
     }
     return made[name]
 
@@ -80,9 +65,9 @@ class BcTransitTrials:
 
     def __init__(self, data: BcTransitDatasets, queries: int) -> None:
         self.data, self.queries = data, queries
-        self._examined: dict[str, Examined] = {}
+        self._examined: dict[str, bc.Examined] = {}
 
-    def examined(self, moved: str = "0") -> Examined:
+    def examined(self, moved: str = "0") -> bc.Examined:
         """The riders' weeks and the questions; with a share of the taps moved to the busiest stops."""
         if moved not in self._examined:
             raw = self.data.weeks()
@@ -90,7 +75,7 @@ class BcTransitTrials:
                 raw = reconstruct_riders(crowded(self.data.anonymous(), float(moved)), seed=SEED).trips(
                     "week"
                 )
-            self._examined = {moved: Examined.of(raw, self.queries)}
+            self._examined = {moved: bc.Examined.of(raw, self.queries)}
         return self._examined[moved]
 
     def facts(self, setting: Setting, repetition: int) -> CellOutcome:
@@ -133,9 +118,10 @@ class BcTransitTrials:
         """Errors of one release; at the study's height also what is found of the most frequent."""
         moved = setting.get("moved", "0")
         examined, height = self.examined(moved), int(setting["height"])
-        made = self._release(setting, examined.raw, repetition)
-        rows = figures(examined.errors(made, height), line=f"height {height}")
-        if setting["height"] == STUDY_HEIGHT:
+        model = self._release(setting, examined.raw, repetition)
+        made = model.generate(repetition)
+        rows = figures(examined.errors(made, height, getattr(model, "size", None)), line=f"height {height}")
+        if setting["height"] == bc.STUDY_HEIGHT:
             rows += figures(examined.operations(made), line=f"height {height}")
             for k, found in examined.rankings(made).items():
                 rows += figures(found, k=k)
@@ -143,7 +129,7 @@ class BcTransitTrials:
 
     def references(self, setting: Setting, repetition: int) -> CellOutcome:
         """Score an empty release, and plain Laplace answers per stop with all of epsilon for the same unit."""
-        examined, height = self.examined(), int(STUDY_HEIGHT)
+        examined, height = self.examined(), int(bc.STUDY_HEIGHT)
         raw = examined.raw
         if setting["mechanism"] == NOTHING:
             return CellOutcome(figures(examined.errors(empty(raw.world, timed=True), height)))
@@ -181,12 +167,12 @@ class BcTransitTrials:
         values: dict[str, float | None] = {}
         for question in ("total", "stops", "hours", "stop-hours"):
             if not question.endswith("hours") or made.trips.time is not None:
-                values |= answer_errors(question, raw, made, question, bits)
+                values |= bc.answer_errors(question, raw, made, question, bits)
         return CellOutcome(figures(values, protects=str(made.datasheet["guarantee"]["unit"])))
 
     def thin(self, setting: Setting, repetition: int) -> CellOutcome:
         """Why trees find so little: how many riders share a beginning, beside the noise of a level."""
-        trips, height = self.data.weeks(), int(STUDY_HEIGHT)
+        trips, height = self.data.weeks(), int(bc.STUDY_HEIGHT)
         size = trips.world.size
         two = trips.take(trips.lengths >= 2)
         pair = two.origins().astype(np.int64) * size + two.location[two.offsets[:-1] + 1]
@@ -200,12 +186,12 @@ class BcTransitTrials:
         }
         return CellOutcome(figures(values, mechanism="ours", file="weeks"))
 
-    def _release(self, setting: Setting, raw: Trips, repetition: int) -> Trips:
+    def _release(self, setting: Setting, raw: Trips, repetition: int) -> Model:
         mechanism = mechanism_of(setting["mechanism"], int(setting["height"]))
         bits = SeededBits(f"{sorted(setting.items())} {repetition}")
-        kind = ObservedOnlyGate if setting["mechanism"] in SEEN else Gate
+        kind = ObservedOnlyGate if setting["mechanism"] in bc.SEEN else Gate
         gate = kind(UNIT, Budget(setting["epsilon"]), bits)
-        return mechanism.measure(LocalCounter(gate.bound(raw)), gate).generate(repetition)
+        return mechanism.measure(LocalCounter(gate.bound(raw)), gate)
 
 
-STUDY_GAPS = {UNPLACED: 100 * GAP_ROWS / TAPS, NAMELESS: 100 * NAMELESS_ROWS / TAPS}
+STUDY_GAPS = {UNPLACED: 100 * bc.GAP_ROWS / bc.TAPS, NAMELESS: 100 * bc.NAMELESS_ROWS / bc.TAPS}

@@ -1,18 +1,21 @@
 """The DP-Loc study: taxi trips from two trained networks (Lestyán, Ács, Biczók), on a taxi city of our own."""
 
+from wayveil.lab.studies.dp_loc import dp_loc_trials as taxis
 from wayveil.lab.studies.dp_loc.dp_loc_exhibits import exhibits
-from wayveil.lab.studies.dp_loc.dp_loc_trials import COARSE, EPSILONS, FINE, DpLocTrials, taxi_trips
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import Study, StudyPart, crossed
 from wayveil.utility.figures import LINES
 
-GRIDS = (FINE, COARSE)
+GRIDS = (taxis.FINE, taxis.COARSE)
 
 
 def describe(lab: Lab) -> Study:
     """Plan the study for a lab."""
-    trials = DpLocTrials(lab, taxi_trips(lab))
-    released = crossed(grid=GRIDS, mechanism=trials.subjects, epsilon=EPSILONS)
+    trials = taxis.DpLocTrials(lab, taxis.taxi_trips(lab))
+    unnoised = crossed(grid=GRIDS, mechanism=(taxis.UNNOISED,), epsilon=taxis.EPSILONS)
+    unnoised += crossed(grid=GRIDS, mechanism=(taxis.NO_DESTINATION, taxis.NO_HOUR), epsilon=("2",))
+    counted = crossed(grid=GRIDS, mechanism=(taxis.HISTOGRAMS,), epsilon=taxis.EPSILONS)
+    released = crossed(grid=GRIDS, mechanism=trials.subjects, epsilon=taxis.EPSILONS)
     return Study(
         name="dp-loc",
         title="DP-Loc: taxi trips from trained networks",
@@ -20,7 +23,9 @@ def describe(lab: Lab) -> Study:
         parts=(
             StudyPart("data", crossed(grid=GRIDS), trials.facts),
             StudyPart("lines", crossed(grid=GRIDS, mechanism=LINES), trials.line),
-            StudyPart("releases", released, trials.trial, lab.pick(tiny=1, quick=1, full=5)),
+            StudyPart("releases", released, trials.trial, lab.pick(tiny=1, quick=2, full=5)),
+            StudyPart("unnoised", unnoised, trials.unnoised),
+            StudyPart("histograms", counted, trials.histograms, lab.pick(tiny=1, quick=2, full=5)),
         ),
         exhibits=exhibits(),
         stand_in="San Francisco's taxis of 2009 are not among our data: simulated taxis drive in the same box, so no "

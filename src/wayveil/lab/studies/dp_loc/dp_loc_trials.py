@@ -1,6 +1,7 @@
 """What the DP-Loc study prints, its taxi city, and one trial: a release of one grid at one epsilon."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,18 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from wayveil.lab.research_figures import ends_loss, hour_curves, next_hop_figures
+from wayveil.arrays import Floats, Ints
+from wayveil.counting.local import LocalCounter
+from wayveil.lab.research_figures import ends_loss, hour_curves, hours_of, next_hop_figures
 from wayveil.lab.studies.lab import Lab
 from wayveil.lab.studies.study import CellOutcome, Place, Setting, figures
-from wayveil.mechanisms.dp_loc import DpLoc
+from wayveil.mechanisms.dp_loc import STUDY_BATCH, STUDY_RATES, DpLoc
 from wayveil.mechanisms.markov import Markov
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.od_hops import OdHops
 from wayveil.mechanisms.variable_ngrams import VariableNgrams
 from wayveil.mechanisms.weave import Weave
 from wayveil.privacy.bits import SeededBits
+from wayveil.privacy.gradients import CLIP, clipped_sum
+from wayveil.privacy.training import Examples
+from wayveil.privacy.units import Trip
 from wayveil.run import make_release as release
 from wayveil.simulate.taxis import STUDY_BOX, simulate_taxis
+from wayveil.synthesis.hops.published import PublishedModel, SourceNet, StudyHopNet
 from wayveil.trips.legality import LegalityRule
 from wayveil.trips.points import read_points
 from wayveil.trips.trips import Trips
@@ -93,7 +100,7 @@ def taxi_trips(lab: Lab) -> dict[str, Callable[[], Trips]]:
     def read(name: str) -> Trips:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "taxis.parquet"
-            simulate_taxis(trips, seed=SEED).write(path)
+            simulate_taxis(trips, drivers="study", seed=SEED).write(path)
             return read_points(path, grid(name))
 
     made = {}
@@ -107,11 +114,13 @@ def taxi_trips(lab: Lab) -> dict[str, Callable[[], Trips]]:
 
 
 PUBLISHED, OURS, NGRAMS = "dp-loc, published", "dp-loc", "variable-ngrams"
+UNNOISED, HISTOGRAMS = "its networks, no noise (not private)", "three noisy histograms"
+NO_DESTINATION, NO_HOUR = f"{UNNOISED}, no destination", f"{UNNOISED}, no hour"
 JSD, EMD, SHARE = "JSD of lengths (bits)", "EMD of ends (metres)", "share found"
 TRAINED = (PUBLISHED, OURS, "od-hops")
 _MOST = max(map(int, TOPS))
-# Trips that the published networks draw in a full run.
-FEW = 10_000
+# Trips that the published networks draw in a full run, and the steps that the study took to train each.
+FEW, STUDY_STEPS = 10_000, 9_120
 
 
 def subjects(lab: Lab) -> dict[str, Mechanism]:
@@ -133,6 +142,18 @@ def subjects(lab: Lab) -> dict[str, Mechanism]:
     }
 
 
+@dataclass(frozen=True)
+class _Blinded:
+    """The network of hops, asked without what it was not shown."""
+
+    net: StudyHopNet
+    destination: bool
+    hour: bool
+
+    def hops(self, here: Ints, to: Ints, hour: Ints) -> tuple[Ints, Floats]:
+        return self.net.hops(here, to * self.destination, hour * self.hour)
+
+
 class DpLocTrials:
     """Runs trials, and prepares each grid once."""
 
@@ -141,6 +162,7 @@ class DpLocTrials:
         self.most_pairs = lab.pick(tiny=20, quick=150, full=2_000)
         # One graph per destination and hour: all trips of a full run would take longer than the training.
         self.drawn = {PUBLISHED: lab.pick(tiny=None, quick=None, full=FEW)}
+        self.steps = lab.pick(tiny=2, quick=1_500, full=STUDY_STEPS)
         self._raw: dict[tuple[str, bool], Trips] = {}
         self._tops: dict[tuple[str, bool], list[Any]] = {}
 
@@ -180,6 +202,48 @@ class DpLocTrials:
         if name == PUBLISHED:
             rows += figures({ENDS: ends_loss(trips, made.model).value})  # type: ignore[arg-type]
         return CellOutcome(rows)
+
+    def unnoised(self, setting: Setting, repetition: int) -> CellOutcome:
+        """The study's networks with its own batches, clips and rates, without any noise; and without some inputs."""
+        grid, name, epsilon = setting["grid"], setting["mechanism"], setting["epsilon"]
+        trips, counter = self.raw(grid, filled=False), LocalCounter(self.raw(grid, filled=False))
+        ends_rate, hops_rate = STUDY_RATES[epsilon == "2"]
+        source, hops = SourceNet(trips.world, ends_rate), StudyHopNet(trips.world, hops_rate)  # type: ignore[arg-type]
+        seen = name != NO_DESTINATION, name != NO_HOUR
+        if name == UNNOISED:
+            self._train(source, counter.end_examples(Trip()), 1.0, (True, True, True))
+        self._train(hops, counter.hop_examples(Trip()), 3.0, (True, True, *seen))
+        model = PublishedModel(trips.world, len(trips), tuple(source.weights), tuple(hops.weights), True)  # type: ignore[arg-type]
+        told = [one.value for one in next_hop_figures(trips, _Blinded(hops, *seen), most=20_000)]
+        rows = figures(dict(zip(HOPS, told, strict=True)))
+        if name == UNNOISED:
+            rows += figures({ENDS: ends_loss(trips, model).value})
+            rows += self.judge(grid, model.draw(self.drawn[PUBLISHED], repetition), filled=False)
+        return CellOutcome(rows)
+
+    def _train(
+        self, net: SourceNet | StudyHopNet, examples: Examples, clip: float, seen: tuple[bool, ...]
+    ) -> None:
+        rng, bits = np.random.default_rng(0), SeededBits(0)
+        for _ in range(self.steps):
+            drawn = examples.one_each(rng.integers(0, examples.units, STUDY_BATCH), bits)
+            shown = tuple(one * see for one, see in zip(examples.take(drawn), seen, strict=True))
+            net.update([total * (clip / CLIP / STUDY_BATCH) for total in clipped_sum(net.parts(shown), clip)])
+
+    def histograms(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Origin, destination and hour by themselves, a third of epsilon each: what networks should beat."""
+        trips, rng = self.raw(setting["grid"], filled=False), np.random.default_rng(repetition)
+        loss = 0.0
+        for values, size in (
+            (trips.origins(), trips.world.size),
+            (trips.destinations(), trips.world.size),
+            (hours_of(trips), 24),
+        ):
+            noisy = np.bincount(values, minlength=size) + rng.laplace(0, 3 / float(setting["epsilon"]), size)
+            # A count of one for what noise has put below nothing.
+            share = np.maximum(noisy, 1.0) / np.maximum(noisy, 1.0).sum()
+            loss -= float(np.log(share[values]).mean())
+        return CellOutcome(figures({ENDS: loss}))
 
     def raw(self, grid: str, *, filled: bool = True) -> Trips:
         """Raw trips with the cells that they jump over filled in, or as they are."""

@@ -3,20 +3,10 @@
 from functools import partial
 
 from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.mobitrie import tries as drawn_tries
 from wayveil.lab.studies.mobitrie.mobitrie_datasets import EPSILONS, LARGE, PAGES, SMALL, city_of, datasets
 from wayveil.lab.studies.mobitrie.mobitrie_exhibits import exhibits
 from wayveil.lab.studies.mobitrie.mobitrie_trials import BASE_COUNT, BASELINE, LEAK, MobiTrieTrials
-from wayveil.lab.studies.mobitrie.tries import (
-    HOTSPOTS,
-    NO_EPSILON,
-    NO_HOTSPOTS,
-    ROLLING,
-    STATIC,
-    VARIANTS,
-    MobiTrieMaps,
-    Tries,
-    static_trial,
-)
 from wayveil.lab.studies.study import Setting, Study, StudyPart, crossed
 
 DATA = (SMALL, LARGE, PAGES)
@@ -28,12 +18,15 @@ def describe(lab: Lab) -> Study:
     """Plan the study for a lab."""
     data = datasets(lab)
     trials = MobiTrieTrials(data, queries=lab.pick(tiny=200, quick=2_000, full=10_000))
-    tries = Tries(trials)
-    maps = MobiTrieMaps(city_of(lab)[0], lab.pick(tiny=300, quick=20_000, full=100_000))
+    tries = drawn_tries.Tries(trials)
+    maps = drawn_tries.MobiTrieMaps(city_of(lab)[0], lab.pick(tiny=300, quick=20_000, full=100_000))
     few = lab.pick(tiny=1, quick=2, full=20)
-    example = [{"kind": ROLLING, "n": "3"}, *crossed(kind=(STATIC,), n=("2", "3", "4"))]
+    example = [
+        {"kind": drawn_tries.ROLLING, "n": "3"},
+        *crossed(kind=(drawn_tries.STATIC,), n=("2", "3", "4")),
+    ]
     drawn = [
-        {"data": PAGES, "mechanism": BASELINE, "epsilon": NO_EPSILON},
+        {"data": PAGES, "mechanism": BASELINE, "epsilon": drawn_tries.NO_EPSILON},
         *crossed(data=(PAGES,), mechanism=("mobitrie-lt",), epsilon=("0.1", "0.5", "1")),
     ]
     parts = (
@@ -42,11 +35,11 @@ def describe(lab: Lab) -> Study:
         StudyPart("trials", _settings(SEARCHED), trials.trial, lab.pick(tiny=2, quick=5, full=100)),
         StudyPart("leak", _settings((LEAK,)), trials.trial, few),
         StudyPart("base count", _settings((BASE_COUNT,)), trials.trial, few),
-        StudyPart("static", _settings(VARIANTS), partial(static_trial, trials), few),
+        StudyPart("static", _settings(drawn_tries.VARIANTS), partial(drawn_tries.static_trial, trials), few),
         StudyPart("others", _settings(BESIDE, ("0.1", "1")), trials.trial, few),
         StudyPart("example", example, tries.example),
         StudyPart("tries", drawn, tries.private),
-        StudyPart("maps", crossed(kind=(HOTSPOTS, NO_HOTSPOTS)), maps.draw),
+        StudyPart("maps", crossed(kind=(drawn_tries.HOTSPOTS, drawn_tries.NO_HOTSPOTS)), maps.draw),
     )
     return Study(
         name="mobitrie",

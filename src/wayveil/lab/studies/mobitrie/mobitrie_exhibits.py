@@ -4,38 +4,23 @@ from functools import partial
 from math import isnan
 
 from wayveil.lab.studies.figure_verdicts import Said, compare, falls, number
-from wayveil.lab.studies.mobitrie.mobitrie_datasets import (
-    BETTER,
-    CELLS,
-    DATA_FACTS,
-    EPSILONS,
-    ERRORS,
-    F1,
-    FIGURES,
-    FITNESS,
-    LARGE,
-    PAGES,
-    PRECISION,
-    RECALL,
-    SMALL,
-    TABLE_7_1,
-    errors,
-    found_share,
-    metrics,
-    used_share,
-)
+from wayveil.lab.studies.mobitrie import mobitrie_datasets as study
 from wayveil.lab.studies.mobitrie.mobitrie_trials import AS_CODED, BY_TRIE, LEAK, UNIVERSE
 from wayveil.lab.studies.mobitrie.pictured import example_exhibits, map_exhibits, trie_exhibits
 from wayveil.lab.studies.study import Better, Claim, Exhibit, tabled
 from wayveil.lab.studies.study_results import Results
 
 OURS = "mobitrie-lt"
-NUMBERS = {SMALL: ("7.5", "7.9", "a"), LARGE: ("7.6", "7.10", "b"), PAGES: ("7.7", "7.11", "c")}
-DIRECTIONS: dict[str, Better] = {**dict.fromkeys(FIGURES, "higher"), **BETTER, "TN": "same"}  # type: ignore[dict-item]
+NUMBERS = {
+    study.SMALL: ("7.5", "7.9", "a"),
+    study.LARGE: ("7.6", "7.10", "b"),
+    study.PAGES: ("7.7", "7.11", "c"),
+}
+DIRECTIONS: dict[str, Better] = {**dict.fromkeys(study.FIGURES, "higher"), **study.BETTER, "TN": "same"}  # type: ignore[dict-item]
 CHARTS = {
-    "7.2": ("F1, fitness, precision and recall", (F1, FITNESS, PRECISION, RECALL)),
+    "7.2": ("F1, fitness, precision and recall", (study.F1, study.FITNESS, study.PRECISION, study.RECALL)),
     "7.3": ("accuracy, Jaccard index and false negative rate", ("accuracy", "Jaccard", "FNR")),
-    "7.4": ("TP, FP, FN and TN", CELLS),
+    "7.4": ("TP, FP, FN and TN", study.CELLS),
 }
 BY_LENGTH = "7.8"
 # Figure A.9 is labelled 0.0 in the study; its place says 1.
@@ -61,8 +46,8 @@ def _data() -> Exhibit:
         title="the datasets",
         part="data",
         down="data",
-        columns=DATA_FACTS,
-        printed=tabled(DATA_FACTS, TABLE_7_1),
+        columns=study.DATA_FACTS,
+        printed=tabled(study.DATA_FACTS, study.TABLE_7_1),
         ours="ours",
         exact=True,
         why=why_data,
@@ -86,8 +71,8 @@ def _metrics(data: str) -> Exhibit:
         title=f"figures of the tries, {data}",
         part=("lines", "trials", "leak"),
         where={"data": data},
-        columns=FIGURES,
-        printed=metrics(data),
+        columns=study.FIGURES,
+        printed=study.metrics(data),
         ours=OURS,
         better=DIRECTIONS,
         why=partial(why_metrics, data=data),
@@ -105,7 +90,7 @@ def _chart(number: str, data: str) -> Exhibit:
         shape="lines",
         where={"data": data},
         columns=columns,
-        printed=metrics(data, columns),
+        printed=study.metrics(data, columns),
         ours=OURS,
         better=DIRECTIONS,
         why=partial(why_metrics, data=data),
@@ -123,10 +108,10 @@ def _errors(data: str, shape: str) -> Exhibit:
         down="length",
         across="epsilon",
         series="answered",
-        columns=EPSILONS,
+        columns=study.EPSILONS,
         where={"data": data, "figure": "error"},
-        printed=errors(data),
-        spread=errors(data, 1),
+        printed=study.errors(data),
+        spread=study.errors(data, 1),
         ours=f"{OURS} {BY_TRIE}",
         better="lower",
         why=partial(why_errors, data=data),
@@ -151,15 +136,15 @@ def _appendix(label: str, epsilon: str) -> Exhibit:
         printed={
             (length, data): value
             for data in NUMBERS
-            for (length, at), value in errors(data).items()
+            for (length, at), value in study.errors(data).items()
             if at == epsilon
         },
         ours=f"{OURS} {BY_TRIE}",
         better="lower",
         claims=()
-        if epsilon in ERRORS[SMALL]
+        if epsilon in study.ERRORS[study.SMALL]
         else (Claim.of("longer queries have smaller errors", errors_fall, epsilon),),
-        why=partial(why_errors, data=SMALL),
+        why=partial(why_errors, data=study.SMALL),
     )
 
 
@@ -180,7 +165,7 @@ def _variants(data: str) -> Exhibit:
         title="base count of one, static 3-grams, and other mechanisms",
         part=("lines", "trials", "base count", "static", "others"),
         where={"data": data},
-        columns=FIGURES,
+        columns=study.FIGURES,
         published=False,
         note="Static 3-grams are the first three stops of a trip: a trip counts once, with a twentieth of the noise, "
         "and everything after its third stop is lost. The base count of one is what the study gives to 3-grams that "
@@ -190,12 +175,12 @@ def _variants(data: str) -> Exhibit:
 
 def why_metrics(results: Results, data: str) -> str:
     """Why figures of tries differ: the universe is not the study's, and noise lifts what nobody visited."""
-    everything = results.mean("lines", PRECISION, data=data, mechanism=UNIVERSE, epsilon="1")
+    everything = results.mean("lines", study.PRECISION, data=data, mechanism=UNIVERSE, epsilon="1")
     return (
-        f"In the study {used_share(data, '1'):.0%} of all possible 3-grams occur in the trips, here {everything:.0%}: "
-        "any choice of 3-grams has that precision on average, with data or without. "
+        f"In the study {study.used_share(data, '1'):.0%} of all possible 3-grams occur in the trips, here "
+        f"{everything:.0%}: any choice of 3-grams has that precision on average, with data or without. "
         f"{leak_words(results, data)}"
-        f"At epsilon 0.1 the study found a trie in {found_share(data, '0.1'):.0%} of its runs, ours in "
+        f"At epsilon 0.1 the study found a trie in {study.found_share(data, '0.1'):.0%} of its runs, ours in "
         f"{results.mean('trials', 'found', data=data, mechanism=OURS, epsilon='0.1'):.0%}."
     )
 
@@ -203,12 +188,12 @@ def why_metrics(results: Results, data: str) -> str:
 def leak_words(results: Results, data: str) -> str:
     """Say what noise on observed 3-grams alone would have reached, counted over the printed F1 and fitness."""
     held = []
-    for epsilon in EPSILONS:
-        for figure in (F1, FITNESS):
+    for epsilon in study.EPSILONS:
+        for figure in (study.F1, study.FITNESS):
             found = results.value("leak", figure, data=data, mechanism=LEAK, epsilon=epsilon)
             if found is not None:
-                share = found_share(data, epsilon)
-                told = compare(found, metrics(data)[epsilon, figure] / share, "higher")
+                share = study.found_share(data, epsilon)
+                told = compare(found, study.metrics(data)[epsilon, figure] / share, "higher")
                 held.append(told in ("same", "better"))
     if not held:
         return ""
@@ -229,7 +214,7 @@ def why_errors(results: Results, data: str) -> str:
         )
         for epsilon in ("0.1", "1")
     }
-    theirs = errors(data)
+    theirs = study.errors(data)
     words = "; ".join(
         f"{number(value)} at epsilon {epsilon}, {number(theirs['4', epsilon])} in the study"
         for epsilon, value in coded.items()

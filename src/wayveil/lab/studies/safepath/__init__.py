@@ -1,27 +1,17 @@
 """The SafePath study: timed prefix trees guided by taxonomies, on weeks of taps in Montreal (Al-Hussaeni 2018)."""
 
 from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.safepath import safepath_trials as paths
 from wayveil.lab.studies.safepath.family import beside, family_parts
 from wayveil.lab.studies.safepath.safepath_datasets import BUS, METRO, TABLE_3, datasets
 from wayveil.lab.studies.safepath.safepath_exhibits import exhibits
-from wayveil.lab.studies.safepath.safepath_trials import (
-    CROWDS,
-    EMPTY,
-    EVERY_CHILD,
-    NGRAM,
-    OURS,
-    PUBLISHED,
-    SEQPT,
-    SEQPT_PUBLISHED,
-    SafePathTrials,
-)
 from wayveil.lab.studies.study import Study, StudyPart, crossed
 
 
 def describe(lab: Lab) -> Study:
     """Plan the study for a lab."""
     data = datasets(lab)
-    trials = SafePathTrials(data, queries=lab.pick(tiny=100, quick=5_000, full=40_000))
+    trials = paths.SafePathTrials(data, queries=lab.pick(tiny=100, quick=5_000, full=40_000))
     repetitions = lab.pick(tiny=1, quick=2, full=5)
     tall = lab.pick(
         tiny=("0", "6"),
@@ -35,13 +25,23 @@ def describe(lab: Lab) -> Study:
         full=("6", "8", "10", "12", "14", "16", "18", "20", "22", "24", "26"),
     )
     depths = lab.pick(tiny=("3", "4"), quick=("3", "4", "5", "6", "7"), full=("3", "4", "5", "6", "7"))
-    rivals = (PUBLISHED, OURS, SEQPT, SEQPT_PUBLISHED, EVERY_CHILD, CROWDS, EMPTY)
+    rivals = (
+        paths.PUBLISHED,
+        paths.OURS,
+        paths.SEQPT,
+        paths.SEQPT_PUBLISHED,
+        paths.EVERY_CHILD,
+        paths.CROWDS,
+        paths.EMPTY,
+    )
     sets = (BUS, METRO)
     stamps = [{"data": name, "timestamps": count} for name, printed in TABLE_3.items() for count in printed]
     taxonomy = crossed(data=sets, taxonomy_height=tall, children=children)
     height = crossed(data=sets, epsilon=("0.5", "1.25"), height=heights)
     parts = (
         StudyPart("data", stamps, trials.facts),
+        StudyPart("thin", crossed(data=sets), trials.thin),
+        StudyPart("theorem", crossed(data=(METRO,), taxonomy_height=("0", "2", "6")), trials.theorem),
         StudyPart("taxonomy", taxonomy, trials.taxonomy, repetitions),
         StudyPart("height", height, trials.height, repetitions),
         StudyPart(
@@ -49,7 +49,7 @@ def describe(lab: Lab) -> Study:
         ),
         StudyPart(
             "ngrams",
-            crossed(data=(METRO,), mechanism=(PUBLISHED, NGRAM), h_or_n=depths),
+            crossed(data=(METRO,), mechanism=(paths.PUBLISHED, paths.NGRAM), h_or_n=depths),
             trials.ngrams,
             repetitions,
         ),

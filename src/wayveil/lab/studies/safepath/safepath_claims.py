@@ -5,15 +5,18 @@ from math import isnan
 import numpy as np
 
 from wayveil.lab.studies.figure_verdicts import NOT_MEASURED, Curve, Said, falls, grows, pairs, span
-from wayveil.lab.studies.safepath.safepath_datasets import BELOW, SECONDS_AT_5, SECONDS_IN_ALL, TABLE_3
+from wayveil.lab.studies.safepath.safepath_datasets import BELOW, BUS, SECONDS_AT_5, SECONDS_IN_ALL, TABLE_3
 from wayveil.lab.studies.safepath.safepath_trials import (
+    BOTH,
     CROWDS,
     EMPTY,
     EVERY_CHILD,
+    FIRST,
     NGRAM,
     NONEMPTY,
     OURS,
     PUBLISHED,
+    SCALE,
     SECONDS,
     SEQPT,
     UNIFORM,
@@ -195,9 +198,13 @@ def _no_better(results: Results, part: str, **where: str) -> str:
     )
     if not isinstance(own, float) or not isinstance(silent, float) or abs(own - silent) > 0.01 * silent:
         return ""
+    data = where.get("data", BUS)
+    first, both, scale = (results.mean("thin", fact, data=data) for fact in (FIRST, BOTH, SCALE))
     return (
         f" SafePath as published scores {own:.3g} on non-empty ones and an empty release {silent:.3g}, where the raw "
-        "trips score 0: what it keeps answers none of these queries."
+        "trips score 0: what it keeps answers none of these queries. That is what privacy costs on so few riders: the "
+        f"commonest first visit has {first:,.0f} of them and the commonest first two visits {both:,.0f}, where a count "
+        f"of the second visit has noise of scale {scale:.2g} at height 2 and epsilon 1."
     )
 
 

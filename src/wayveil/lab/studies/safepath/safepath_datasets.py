@@ -1,6 +1,7 @@
 """What the SafePath study prints, and its two weeks of taps or what stands in for them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -56,7 +57,7 @@ def datasets(lab: Lab) -> Datasets:
         "The study's taps are not public: these are simulated weeks with homes, favourite places and two peaks a day."
     ]
     own = lab.own_trips()
-    for name, (records, _, _, _, mean) in TABLE_2.items():
+    for name, (records, _, _, longest, mean) in TABLE_2.items():
         if own is not None and name == BUS:
             made[name] = own
             differs.append(f"'{BUS}' are your own trips.")
@@ -65,10 +66,8 @@ def datasets(lab: Lab) -> Datasets:
         riders = lab.pick(tiny=400, quick=60_000, full=records)
         words = f"{riders:,} simulated riders' weeks on {where}, stood for as '{name}'"
 
-        def simulate(city: Callable[[], Network] = city, riders: int = riders, mean: float = mean) -> Trips:
-            return simulate_week(city(), riders, seed=SEED, mean_visits=mean)
-
-        made[name] = lab.simulated(f"{name.lower()}-{riders}", words, city, simulate)
+        make = partial(_week, city, riders, mean, longest)
+        made[name] = lab.simulated(f"{name.lower()}-{riders}", words, city, make)
         if riders < records:
             differs.append(f"'{name}' has {riders:,} riders here, {records:,} in the study.")
     city, where = _city(lab, METRO)
@@ -79,13 +78,18 @@ def datasets(lab: Lab) -> Datasets:
     ).items():
         words = f"{riders:,} simulated rides on {where}, every station passed"
 
-        def ride(city: Callable[[], Network] = city, riders: int = riders) -> Trips:
-            return simulate_city(city(), riders, seed=SEED).trips
-
-        made[name] = lab.simulated(f"rides-{riders}", words, city, ride)
+        made[name] = lab.simulated(f"rides-{riders}", words, city, partial(_rides, city, riders))
     if not any(source.kind == "public" for source in lab.sources.values()):
         differs.append("The networks are invented or yours; --full --data uses Montreal's public feeds.")
     return Datasets(made, " ".join(differs))
+
+
+def _week(city: Callable[[], Network], riders: int, mean: float, longest: int) -> Trips:
+    return simulate_week(city(), riders, seed=SEED, mean_visits=mean, busiest=longest)
+
+
+def _rides(city: Callable[[], Network], riders: int) -> Trips:
+    return simulate_city(city(), riders, seed=SEED).trips
 
 
 def _city(lab: Lab, name: str) -> tuple[Callable[[], Network], str]:

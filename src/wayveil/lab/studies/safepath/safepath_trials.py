@@ -5,6 +5,7 @@ Noise and trips follow from the setting and the repetition; releases never leave
 
 import time
 from dataclasses import dataclass
+from math import exp, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,11 @@ from wayveil.arrays import Int32s
 from wayveil.counting.local import LocalCounter
 from wayveil.errors import ParameterError
 from wayveil.lab.studies.lab import Datasets
-from wayveil.lab.studies.safepath.safepath_datasets import (
-    BUS,
-    CHILDREN,
-    TAXONOMY_HEIGHT,
-    K,
-    L,
-    limited,
-    shrunken,
-)
+from wayveil.lab.studies.safepath import safepath_datasets as study
 from wayveil.lab.studies.study import CellOutcome, Setting, figures
 from wayveil.lab.syntactic.lk_anonymity import LKAnonymity
 from wayveil.lab.syntactic.method import anonymise
+from wayveil.mechanisms.growth import ONE_NODE_PER_LEVEL
 from wayveil.mechanisms.mechanism import Mechanism
 from wayveil.mechanisms.safepath import SafePath
 from wayveil.mechanisms.seqpt import SeqPT
@@ -96,8 +90,10 @@ def exhaustive(columns: Int32s, size: int, bins: int, height: int, rng: np.rando
 WEEK, HOURS = TimeBins.hour_of_week(), TimeBins.hour_of_day()
 PUBLISHED, OURS, EMPTY = "SafePath as published", "SafePath", "empty release"
 SEQPT, SEQPT_PUBLISHED, EVERY_CHILD = "SeqPT", "SeqPT as published", "SeqPT that visits every child"
-CROWDS, NGRAM = f"LK-anonymity, L = {L}, K = {K}", "n-grams over pairs"
+CROWDS, NGRAM = f"LK-anonymity, L = {study.L}, K = {study.K}", "n-grams over pairs"
 UNIFORM, NONEMPTY, SECONDS = "error, uniform queries", "error, non-empty queries", "seconds"
+FIRST, BOTH = "riders at the commonest first visit", "riders with the commonest first two visits"
+SCALE = "noise scale of a visit's last step, height 2, epsilon 1"
 LONGEST_QUERY = 8
 WARM = 200
 
@@ -147,12 +143,12 @@ class SafePathTrials:
         """A dataset ready for trials. One at a time: a million trips are large."""
         if name not in self._arenas:
             small = name == "shrunken"
-            raw = self.data.trips[BUS if small else name]()
+            raw = self.data.trips[study.BUS if small else name]()
             if raw.time is None:
                 raise ParameterError(
                     "this study is about times, and these trips have none: bring a time column"
                 )
-            raw = shrunken(raw) if small else raw
+            raw = study.shrunken(raw) if small else raw
             bins, longest = (HOURS, 2) if small else (WEEK, LONGEST_QUERY)
             self._arenas = {name: Arena.of(raw, bins, self.queries, longest)}
         return self._arenas[name]
@@ -160,7 +156,7 @@ class SafePathTrials:
     def facts(self, setting: Setting, repetition: int) -> CellOutcome:
         """Tables 2 and 3: how large the dataset is, whole or up to a timestamp."""
         raw = self.data.trips[setting["data"]]()
-        part = limited(raw, int(setting["timestamps"]), lambda trips: WEEK.bin_of(_times(trips)))
+        part = study.limited(raw, int(setting["timestamps"]), lambda trips: WEEK.bin_of(_times(trips)))
         values: dict[str, float | None] = {
             "records": float(len(part)),
             "locations": float(part.world.size),
@@ -169,6 +165,41 @@ class SafePathTrials:
             "mean length": float(part.lengths.mean()),
         }
         return CellOutcome(figures(values, mechanism="ours"))
+
+    def thin(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Why so little is kept: riders who share the commonest first visits, beside the noise of their counts."""
+        raw = self.data.trips[setting["data"]]()
+        two, whole = pairs(raw, WEEK, 2).astype(np.int64), raw.world.size * WEEK.count
+        keys = two[:, 0] * whole + two[:, 1]
+        values: dict[str, float | None] = {
+            "riders": float(len(raw)),
+            FIRST: float(np.unique(two[:, 0], return_counts=True)[1].max()),
+            BOTH: float(np.unique(keys[two[:, 1] >= 0], return_counts=True)[1].max()),
+        }
+        mechanism = SafePath(height=2, time="hour-of-week")
+        gate = Gate(Trip(), Budget(1), SeededBits(0))
+        steps = mechanism.plans(gate, mechanism.places(raw.world), mechanism.times(WEEK), raw.world)
+        values[SCALE] = float(gate.scale(ONE_NODE_PER_LEVEL, steps[-1].price))
+        return CellOutcome(figures(values, mechanism="ours"))
+
+    def theorem(self, setting: Setting, repetition: int) -> CellOutcome:
+        """Theorem 4.1: by what factor taxonomies lower the number of false visits below a false one, per level."""
+        raw, tall = self.data.trips[setting["data"]](), int(setting["taxonomy height"])
+        mechanism, gate = (
+            _safepath(1, tall, study.CHILDREN, published=True),
+            Gate(Trip(), Budget(1), SeededBits(0)),
+        )
+        steps = mechanism.plans(gate, mechanism.places(raw.world), mechanism.times(WEEK), raw.world)
+        alone, group = exp(-2 * sqrt(2)) / 2, exp(-4 * sqrt(2)) / 2
+        passed = prod(
+            exp(-step.threshold.scales) / 2 for step in steps if step.threshold and step.threshold.scales
+        )
+        values: dict[str, float | None] = {
+            "as printed": 1 / (study.CHILDREN ** (2 * tall) * group ** (2 * tall) * alone),
+            "without F, which cancels": 1 / (group ** (2 * tall) * alone),
+            "with the noise that each step has": alone / passed,
+        }
+        return CellOutcome(figures(values, mechanism="factor"))
 
     def taxonomy(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figures 3 and 4: trees of two visits, guided by taxonomies of some height and number of children."""
@@ -190,7 +221,7 @@ class SafePathTrials:
         length = max(height // 3, 1)
         rows: list[dict[str, Any]] = []
         for name, mechanism in {
-            PUBLISHED: _safepath(height, TAXONOMY_HEIGHT, CHILDREN, published=True),
+            PUBLISHED: _safepath(height, study.TAXONOMY_HEIGHT, study.CHILDREN, published=True),
             OURS: SafePath(height=height, time="hour-of-week"),
         }.items():
             private, seconds = release_timed(
@@ -213,14 +244,18 @@ class SafePathTrials:
             return CellOutcome(figures({SECONDS: time.process_time() - begin}))
         if name == CROWDS:
             begin = time.process_time()
-            private = anonymise(arena.raw, LKAnonymity(L=L, K=K), bits=SeededBits(repetition)).trips
+            private = anonymise(
+                arena.raw, LKAnonymity(L=study.L, K=study.K), bits=SeededBits(repetition)
+            ).trips
             seconds = time.process_time() - begin
         else:
             chosen = {
-                PUBLISHED: SafePath.published(height=height),
+                PUBLISHED: SafePath.published(height=height, time="hour-of-day"),
                 OURS: SafePath(height=height),
                 SEQPT: SeqPT(height=height),
-                SEQPT_PUBLISHED: SeqPT.published(height=height, max_false_nodes=10**9),
+                SEQPT_PUBLISHED: SeqPT.published(
+                    height=height, when_explosive="allow", max_false_nodes=10**9
+                ),
             }[name]
             private, seconds = release_timed(chosen, arena.raw, "1", _salt(setting, name, repetition))
         return CellOutcome(figures(arena.errors(private, 2) | {SECONDS: seconds}))
@@ -233,7 +268,7 @@ class SafePathTrials:
                 n_max=depth, moves=depth, time="hour-of-week", successors="all", longest=LONGEST_TRIP
             )
             if name == NGRAM
-            else _safepath(depth, TAXONOMY_HEIGHT, CHILDREN, published=True)
+            else _safepath(depth, study.TAXONOMY_HEIGHT, study.CHILDREN, published=True)
         )
         private, seconds = release_timed(chosen, arena.raw, "1", _salt(setting, name, repetition))
         facts = {SECONDS: seconds, "longest released": float(private.lengths.max(initial=0))}
@@ -243,10 +278,10 @@ class SafePathTrials:
     def scale(self, setting: Setting, repetition: int) -> CellOutcome:
         """Figure 8: time by timestamps and records, height 12."""
         raw = self.data.trips[setting["data"]]()
-        part = limited(raw, int(setting["timestamps"]), lambda trips: WEEK.bin_of(_times(trips)))
+        part = study.limited(raw, int(setting["timestamps"]), lambda trips: WEEK.bin_of(_times(trips)))
         rows: list[dict[str, Any]] = []
         for name, mechanism in {
-            PUBLISHED: _safepath(12, TAXONOMY_HEIGHT, CHILDREN, published=True),
+            PUBLISHED: _safepath(12, study.TAXONOMY_HEIGHT, study.CHILDREN, published=True),
             OURS: SafePath(height=12, time="hour-of-week"),
         }.items():
             _, seconds = release_timed(mechanism, part, "1", _salt(setting, name, repetition))

@@ -1,28 +1,22 @@
 """The STRAP study: one scale for mechanisms whose guarantees cannot be compared (Singh et al. 2018)."""
 
 from wayveil.lab.studies.lab import Lab
+from wayveil.lab.studies.strap import strap_trials as trips_of
 from wayveil.lab.studies.strap.strap_exhibits import exhibits
-from wayveil.lab.studies.strap.strap_trials import (
-    CROWDS,
-    DENSE,
-    EPSILONS,
-    LINES,
-    SPARSE,
-    WITH_K,
-    StrapTrials,
-    cities,
-)
 from wayveil.lab.studies.study import Setting, Study, StudyPart, crossed
 
 
 def describe(lab: Lab) -> Study:
     """Plan the study for a lab."""
-    trials = StrapTrials(cities(lab), looked_at=lab.pick(tiny=40, quick=300, full=2_000))
+    trials = trips_of.StrapTrials(trips_of.cities(lab), looked_at=lab.pick(tiny=40, quick=300, full=2_000))
     repetitions = lab.pick(tiny=1, quick=3, full=5)
     released: list[Setting] = [
         {"city": city, "mechanism": name, "parameter": f"{value:g}"}
-        for city in (DENSE, SPARSE)
-        for name, values in {**EPSILONS[city], **dict.fromkeys(WITH_K, CROWDS)}.items()
+        for city in (trips_of.DENSE, trips_of.SPARSE)
+        for name, values in {
+            **trips_of.EPSILONS[city],
+            **dict.fromkeys(trips_of.WITH_K, trips_of.CROWDS),
+        }.items()
         for value in values
     ]
     return Study(
@@ -30,7 +24,11 @@ def describe(lab: Lab) -> Study:
         title="STRAP: privacy of trajectories on one scale",
         source="Singh and others, On Choosing Between Privacy Preservation Mechanisms for Mobile Trajectory Data, 2018",
         parts=(
-            StudyPart("lines", crossed(city=(DENSE, SPARSE), mechanism=LINES), trials.line),
+            StudyPart(
+                "lines",
+                crossed(city=(trips_of.DENSE, trips_of.SPARSE), mechanism=trips_of.LINES),
+                trials.line,
+            ),
             StudyPart("releases", released, trials.trial, repetitions),
         ),
         exhibits=exhibits(),

@@ -7,24 +7,13 @@ from math import isnan, nan
 from scipy.stats import spearmanr
 
 from wayveil.lab.studies.figure_verdicts import Said, pairs
-from wayveil.lab.studies.strap.strap_trials import (
-    DENSE,
-    ERROR,
-    HOLD_OUT,
-    KNOWN,
-    RAW,
-    SECONDS,
-    SPARSE,
-    STRAP,
-    VISITS,
-    WITH_K,
-)
+from wayveil.lab.studies.strap import strap_trials as cells
 from wayveil.lab.studies.study import Claim, Exhibit
 from wayveil.lab.studies.study_results import Results
 
-LETTERS = {"a": SPARSE, "b": DENSE}  # the study's walkers are sparse, its taxis dense
+LETTERS = {"a": cells.SPARSE, "b": cells.DENSE}  # the study's walkers are sparse, its taxis dense
 FEW = 3  # points that a curve needs
-LINE_WORDS = {RAW: "the raw trips", HOLD_OUT: "other riders of the same demand"}
+LINE_WORDS = {cells.RAW: "the raw trips", cells.HOLD_OUT: "other riders of the same demand"}
 
 
 def exhibits() -> tuple[Exhibit, ...]:
@@ -54,7 +43,9 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 def _curve(label: str, city: str, name: str, words: str, published: bool = True) -> Exhibit:
     claims = (
-        Claim.of(f"STRAP {'rises' if name in WITH_K else 'falls'} with the parameter", monotone, city, name),
+        Claim.of(
+            f"STRAP {'rises' if name in cells.WITH_K else 'falls'} with the parameter", monotone, city, name
+        ),
         Claim.of("STRAP falls as the adversary knows more", knowing_more, city, name),
     )
     return Exhibit(
@@ -64,7 +55,7 @@ def _curve(label: str, city: str, name: str, words: str, published: bool = True)
         shape="lines",
         down="parameter",
         series="known",
-        columns=(STRAP,),
+        columns=(cells.STRAP,),
         where={"city": city, "mechanism": name},
         claims=claims if published else (),
         why=partial(why_curve, city=city, name=name),
@@ -74,12 +65,14 @@ def _curve(label: str, city: str, name: str, words: str, published: bool = True)
 
 def _trade_off(label: str, city: str) -> Exhibit:
     claim = {
-        SPARSE: Claim.of(
+        cells.SPARSE: Claim.of(
             "differential privacy is worse than k-anonymity and plausible deniability",
             dp_is_less_private,
             city,
         ),
-        DENSE: Claim.of("differential privacy gives more privacy at low utility", dp_is_more_private, city),
+        cells.DENSE: Claim.of(
+            "differential privacy gives more privacy at low utility", dp_is_more_private, city
+        ),
     }[city]
     return Exhibit(
         label,
@@ -87,7 +80,7 @@ def _trade_off(label: str, city: str) -> Exhibit:
         ("lines", "releases"),
         shape="plane",
         down="parameter",
-        columns=(ERROR, STRAP),
+        columns=(cells.ERROR, cells.STRAP),
         where={"city": city},
         claims=(claim,),
         why=partial(why_lines, city=city),
@@ -103,7 +96,7 @@ def _lines(city: str) -> Exhibit:
         "what STRAP is for the raw trips, other riders, public knowledge and another city",
         "lines",
         down="known",
-        columns=(STRAP,),
+        columns=(cells.STRAP,),
         where={"city": city},
         published=False,
     )
@@ -115,7 +108,7 @@ def _costs(city: str) -> Exhibit:
         "processor seconds of one release on this machine, and how much it releases",
         "releases",
         down="parameter",
-        columns=(SECONDS, VISITS),
+        columns=(cells.SECONDS, cells.VISITS),
         where={"city": city},
         published=False,
     )
@@ -126,9 +119,11 @@ def monotone(results: Results, city: str, name: str) -> Said:
 
     A curve that moves the right way and never the wrong one is monotone too, whatever its ties make of its ranks.
     """
-    ranks, sign, steady = [], 1 if name in WITH_K else -1, True
-    for p in KNOWN:
-        points = results.curve("releases", STRAP, "parameter", city=city, mechanism=name, known=f"p = {p:g}")
+    ranks, sign, steady = [], 1 if name in cells.WITH_K else -1, True
+    for p in cells.KNOWN:
+        points = results.curve(
+            "releases", cells.STRAP, "parameter", city=city, mechanism=name, known=f"p = {p:g}"
+        )
         if len(points) < FEW:
             return None, f"only {len(points)} settings release anything"
         flat = len(set(points.values())) == 1
@@ -143,13 +138,13 @@ def monotone(results: Results, city: str, name: str) -> Said:
 
 def why_curve(results: Results, city: str, name: str) -> str:
     """The worst step the wrong way with what chance makes of it, and how far STRAP can go at all."""
-    sign = 1 if name in WITH_K else -1
+    sign = 1 if name in cells.WITH_K else -1
     steps = []
-    for p in KNOWN:
+    for p in cells.KNOWN:
         where = {"city": city, "mechanism": name, "known": f"p = {p:g}"}
-        points = results.rows("releases", figure=STRAP, **where)
+        points = results.rows("releases", figure=cells.STRAP, **where)
         ordered = sorted(set(points["parameter"].to_list()), key=float)
-        found = [(at, results.value("releases", STRAP, parameter=at, **where)) for at in ordered]
+        found = [(at, results.value("releases", cells.STRAP, parameter=at, **where)) for at in ordered]
         known = [(at, value) for at, value in found if value is not None]
         steps += [
             (sign * (after.mean - before.mean) / max(before.mean, 1e-9), p, one, before, other, after)
@@ -171,14 +166,17 @@ def why_curve(results: Results, city: str, name: str) -> str:
 
 def why_lines(results: Results, city: str) -> str:
     """Between which lines STRAP lies in this city."""
-    means = {name: results.mean("lines", STRAP, city=city, mechanism=name) for name in LINE_WORDS}
+    means = {name: results.mean("lines", cells.STRAP, city=city, mechanism=name) for name in LINE_WORDS}
     words = ", ".join(f"{mean:,.0f} for {LINE_WORDS[name]}" for name, mean in means.items())
     return f"In this city STRAP is {words}."
 
 
 def knowing_more(results: Results, city: str, name: str) -> Said:
     """Test whether the mean over all settings falls from p = .2 to .3 to .4."""
-    means = [results.mean("releases", STRAP, city=city, mechanism=name, known=f"p = {p:g}") for p in KNOWN]
+    means = [
+        results.mean("releases", cells.STRAP, city=city, mechanism=name, known=f"p = {p:g}")
+        for p in cells.KNOWN
+    ]
     words = ", ".join(f"{mean:,.0f}" for mean in means) + " at p = .2, .3, .4"
     return means[0] > means[1] > means[2], words
 
@@ -200,11 +198,11 @@ def _less_useful(results: Results, city: str) -> tuple[float, float]:
     where = {"city": city}
     points = [
         (name, error, strap)
-        for name in ("dpt", *WITH_K)
+        for name in ("dpt", *cells.WITH_K)
         for error, strap in pairs(
             *(
                 results.curve("releases", figure, "parameter", mechanism=name, **where)
-                for figure in (ERROR, STRAP)
+                for figure in (cells.ERROR, cells.STRAP)
             )
         )
     ]
