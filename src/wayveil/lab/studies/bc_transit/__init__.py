@@ -27,7 +27,7 @@ def describe(lab: Lab) -> Study:
 
 
 def _parts(lab: Lab, trials: BcTransitTrials) -> tuple[StudyPart, ...]:
-    repetitions = lab.pick(tiny=1, quick=2, full=5)
+    repetitions = lab.pick(tiny=1, quick=4, full=5)
     epsilons = lab.pick(tiny=("0.5", "1.25", "2"), quick=("0.5", "1.25", "2"), full=bc.EPSILONS)
     ends = (epsilons[0], epsilons[-1])
     heights = lab.pick(tiny=("3", "9", "12"), quick=bc.HEIGHTS, full=bc.HEIGHTS)

@@ -23,9 +23,9 @@ def describe(lab: Lab) -> Study:
         parts=(
             StudyPart("data", crossed(grid=GRIDS), trials.facts),
             StudyPart("lines", crossed(grid=GRIDS, mechanism=LINES), trials.line),
-            StudyPart("releases", released, trials.trial, lab.pick(tiny=1, quick=2, full=5)),
+            StudyPart("releases", released, trials.trial, lab.pick(tiny=1, quick=3, full=5)),
             StudyPart("unnoised", unnoised, trials.unnoised),
-            StudyPart("histograms", counted, trials.histograms, lab.pick(tiny=1, quick=2, full=5)),
+            StudyPart("histograms", counted, trials.histograms, lab.pick(tiny=1, quick=3, full=5)),
         ),
         exhibits=exhibits(),
         stand_in="San Francisco's taxis of 2009 are not among our data: simulated taxis drive in the same box, so no "

@@ -12,7 +12,7 @@ def describe(lab: Lab) -> Study:
     """Plan the study for a lab."""
     data = datasets(lab)
     trials = paths.SafePathTrials(data, queries=lab.pick(tiny=100, quick=5_000, full=40_000))
-    repetitions = lab.pick(tiny=1, quick=2, full=5)
+    repetitions = lab.pick(tiny=1, quick=4, full=5)
     tall = lab.pick(
         tiny=("0", "6"),
         quick=("0", "2", "4", "6", "9"),
