@@ -4,6 +4,7 @@ Drawn with matplotlib. Colours are those of Okabe and Ito, which people with col
 there are more lines than colours, markers and dashes go on. The same data give the same bytes.
 """
 
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -32,37 +33,52 @@ LEAST_FOR_A_BAND = 3  # the interval of two values is wider than any picture
 
 def error_against_epsilon(comparison: Comparison, key: str, *, name: str, title: str = "") -> Chart:
     """One figure of every mechanism against epsilon, with 95 % bands, between the reference lines."""
-    figure = next(one for one in comparison.figures if one["key"] == key)
     lines = comparison.curves(key)
     places = _places(comparison)
+    plain = {"color": GREY, "marker": "x", "linestyle": "-."}
+    styles = {label: plain if label == PLAIN_LAPLACE else line_style(places[label]) for label in lines}
+    drawn = {label: [(float(p.epsilon or 0), p) for p in points] for label, points in lines.items()}
+    picture, axes, rows = _against(comparison, key, drawn, styles, title)
+    _epsilon_axis(axes, comparison.epsilons)
+    figure = _figure(comparison, key)
+    best = _best(lines, figure["better"])
+    alt = f"{title + ': ' if title else ''}{figure['label']} against epsilon for {_count(lines)}. {best}"
+    return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
+
+
+def _figure(comparison: Comparison, key: str) -> dict[str, str]:
+    return next(one for one in comparison.figures if one["key"] == key)
+
+
+def _against(
+    comparison: Comparison,
+    key: str,
+    lines: Mapping[str, Sequence[tuple[float, Point]]],
+    styles: Mapping[str, dict[str, Any]],
+    title: str,
+) -> tuple[Figure, Axes, list[dict[str, object]]]:
+    """Curves of one figure with their bands, between the reference lines; and the rows that they show."""
     picture, axes = canvas()
     rows: list[dict[str, object]] = []
-    for label, points in lines.items():
-        style = (
-            line_style(places[label])
-            if label != PLAIN_LAPLACE
-            else {"color": GREY, "marker": "x", "linestyle": "-."}
-        )
-        axes.plot(*np.array([(p.epsilon, p.value) for p in points], np.float64).T, label=label, **style)
-        banded = [(p.epsilon, p.low, p.high) for p in points if p.repetitions >= LEAST_FOR_A_BAND]
+    for label, places in lines.items():
+        style = styles[label]
+        axes.plot([x for x, _ in places], [point.value for _, point in places], label=label, **style)
+        banded = [(x, p.low, p.high) for x, p in places if p.repetitions >= LEAST_FOR_A_BAND]
         if banded:
             axes.fill_between(*np.array(banded, np.float64).T, color=style["color"], alpha=0.15, lw=0)
-        rows += [vars(point) for point in points]
+        rows += [vars(point) for _, point in places]
     for line, value in comparison.references(key).items():
         axes.axhline(value, color=GREY, lw=1, linestyle=REFERENCE_STYLE[line])
         axes.annotate(
             line, (1, value), xycoords=("axes fraction", "data"), fontsize=7, color=GREY, va="bottom"
         )
         rows.append({"name": line, "mechanism": line, "parameters": "{}", "key": key, "value": value})
-    values = [float(str(row["value"])) for row in rows]
-    value_axis(axes, values)
-    _epsilon_axis(axes, comparison.epsilons)
+    value_axis(axes, [float(str(row["value"])) for row in rows])
+    figure = _figure(comparison, key)
     axes.set_ylabel(f"{figure['label']}\n({figure['better']} is better)", fontsize=8)
     axes.set_title(title, fontsize=10, loc="left")
     axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.08, 0.5))
-    best = _best(lines, figure["better"])
-    alt = f"{title + ': ' if title else ''}{figure['label']} against epsilon for {_count(lines)}. {best}"
-    return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
+    return picture, axes, rows
 
 
 def privacy_utility(comparison: Comparison, *, name: str, title: str = "") -> Chart:
@@ -180,42 +196,20 @@ def error_against_parameter(
     comparison: Comparison, key: str, parameter: str, *, name: str, title: str = ""
 ) -> Chart:
     """One figure of every mechanism that has the parameter, a line per epsilon, with 95 % bands."""
-    figure = next(one for one in comparison.figures if one["key"] == key)
     lines = curves_over(comparison, key, parameter)
-    picture, axes = canvas()
-    rows: list[dict[str, object]] = []
-    for number, (label, places) in enumerate(lines.items()):
-        style = line_style(number)
-        axes.plot(
-            [place.x for place in places], [place.point.value for place in places], label=label, **style
-        )
-        banded = [
-            (place.x, place.point.low, place.point.high)
-            for place in places
-            if place.point.repetitions >= LEAST_FOR_A_BAND
-        ]
-        if banded:
-            axes.fill_between(*np.array(banded, np.float64).T, color=style["color"], alpha=0.15, lw=0)
-        rows += [{parameter: place.x, **vars(place.point)} for place in places]
-    references = comparison.references(key)
-    for line, value in references.items():
-        axes.axhline(value, color=GREY, lw=1, linestyle=REFERENCE_STYLE[line])
-        axes.annotate(
-            line, (1, value), xycoords=("axes fraction", "data"), fontsize=7, color=GREY, va="bottom"
-        )
-    value_axis(axes, [*(float(str(row["value"])) for row in rows), *references.values()])
+    drawn = {label: [(place.x, place.point) for place in places] for label, places in lines.items()}
+    styles = {label: line_style(number) for number, label in enumerate(lines)}
+    picture, axes, _ = _against(comparison, key, drawn, styles, title)
+    rows = [{parameter: x, **vars(point)} for places in drawn.values() for x, point in places]
     xs = sorted({place.x for places in lines.values() for place in places})
     if xs[0] > 0 and xs[-1] / xs[0] > _LOG_SPAN:
         axes.set_xscale("log")
     axes.set_xticks(xs, [f"{x:g}" for x in xs])
     axes.minorticks_off()
     axes.set_xlabel(parameter.replace("_", " "), fontsize=8)
-    axes.set_ylabel(f"{figure['label']}\n({figure['better']} is better)", fontsize=8)
-    axes.set_title(title, fontsize=10, loc="left")
-    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.08, 0.5))
     alt = (
-        f"{title + ': ' if title else ''}{figure['label']} against {parameter} for {len(lines)} settings, "
-        f"from {xs[0]:g} to {xs[-1]:g}."
+        f"{title + ': ' if title else ''}{_figure(comparison, key)['label']} against {parameter} for {len(lines)} "
+        f"settings, from {xs[0]:g} to {xs[-1]:g}."
     )
     return Chart(name, draw_svg(picture, name), pl.DataFrame(rows, infer_schema_length=None), alt)
 
