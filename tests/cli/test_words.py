@@ -75,6 +75,7 @@ def test_nothing_is_called_unbeatable():
 
 def test_percent_on_the_page_is_percent_in_its_csv():
     class Known:
+        world = None
         expected = (ExpectedError("trips per stop", 10, 200.0, 52.0, 0.112, 1.0, seen=True),)
 
     table = expected_table(Known())

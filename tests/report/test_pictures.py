@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_world import grid_city
 
+from wayveil.accuracy.numbers import Judged
 from wayveil.report.error_table import accuracy_rows, verdict
 from wayveil.report.rankings import journey_ranking, move_ranking, ranking, ranking_table
 from wayveil.report.svg_histogram import LengthBins, class_labels, column_chart, matrix_svg, ranks, shares
@@ -161,12 +162,15 @@ def test_a_ranking_follows_raw_where_it_may_and_says_the_private_rank():
     assert [row.name for row in ranking(lambda i: "abc"[i], np.array([1, 9, 0]), None, 3)] == ["b", "a"]
 
 
-def test_a_ranking_asks_for_the_noise_of_what_it_shows_only():
-    asked = []
-    noise = lambda shown: asked.append(shown.tolist()) or (shown * 10.0, shown * 20.0)  # noqa: E731
-    rows = ranking(lambda i: "abc"[i], np.array([0, 9, 1]), None, 3, noise)
-    assert asked == [[1, 2]]
-    assert [row.bar for row in rows] == ["10 – 20", "20 – 40"]
+def test_a_ranking_shows_numbers_as_they_were_judged():
+    low, high = np.array([0.0, 4.0, 1.0]), np.array([1.0, 9.0, 3.0])
+    judged = Judged(np.array([0.0, 8.0, 2.0]), low, high, None, "")
+    rows = ranking(lambda i: "abc"[i], np.array([0, 9, 1]), None, 3, judged)
+    assert [(row.name, row.private, row.low, row.high) for row in rows] == [
+        ("b", 8, 4.0, 9.0),
+        ("c", 2, 1.0, 3.0),
+    ]
+    assert [row.bar for row in rows] == ["4 – 9", "1 – 3"]
     table = ranking_table(rows, "stop")
     assert table.columns == ["rank", "stop", "private", "low", "high", "ranks"]
     assert "raw" in ranking_table(ranking(str, np.array([1]), np.array([2]), 1), "stop").columns

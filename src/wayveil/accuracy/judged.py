@@ -11,10 +11,10 @@ from wayveil.accuracy.posterior import Posterior, believe_counted, believe_estim
 from wayveil.arrays import Floats, Ints
 from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.counted import AllCounted, CountsCells
-from wayveil.synthesis.estimates import Estimate, Interval, Question, Visits, count_in_trips
+from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_trips
 from wayveil.synthesis.model import Estimates, ExpectedError
 from wayveil.synthesis.noise_sums import NORMAL_95
-from wayveil.synthesis.tallies import VISIT_KINDS, kind_of
+from wayveil.synthesis.tallies import kind_of
 
 # A count stands out of its noise from so many scales of it on. Set on two simulated cities (bench/needs.py).
 STANDS_OUT = 3.0
@@ -96,18 +96,10 @@ class JudgedRelease(ReleasedTrips):
         if "rewritten_by" not in self.datasheet and isinstance(self.model, CountsCells):
             counted = self.model.counted(kind)
         believed = self.posterior(kind)
-        if believed is not None:
-            low, high = believed.at(cells)
-            ends = np.minimum(low, values), np.maximum(high, values)
-            return ends if getattr(counted, "of_rows", False) else widen(values, ends, self.size_error)
         if counted is not None:
-            low, high = counted.ends(cells)
+            low, high = counted.ends(cells) if believed is None else believed.at(cells)
             ends = np.minimum(low, values), np.maximum(high, values)
             return ends if getattr(counted, "of_rows", False) else widen(values, ends, self.size_error)
-        known = self._counted_visits(kind)
-        if known is not None:
-            low, high = (end[cells] for end in known)
-            return widen(values, (np.minimum(low, values), np.maximum(high, values)), self.size_error)
         bands = self.accuracy.bands.get(kind)
         return None if bands is None else widen(values, bands.ends(values), self.size_error)
 
@@ -123,14 +115,6 @@ class JudgedRelease(ReleasedTrips):
                 None if "rewritten_by" in self.datasheet else believe_counted(known, self.world.size)
             )
         return self._believed[kind]
-
-    def _counted_visits(self, kind: str) -> Interval | None:
-        """Ends of all cells of a kind that counts visits, where the model counted them."""
-        keys = next((keys for keys, name in VISIT_KINDS.items() if name == kind), None)
-        if keys is None or not isinstance(self.model, Estimates):
-            return None
-        found = self.model.estimate(Visits(keys), self.trips)
-        return None if found is None else believe_estimate(found).interval
 
 
 def widen(values: Floats, ends: Interval, error: float) -> Interval:

@@ -4,6 +4,7 @@ It knows the interval of each number, what to think of numbers of such a questio
 Terminal, Python, pages, exports and trends call it and show its words, or show nothing.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,8 +24,10 @@ from wayveil.arrays import Floats, Ints
 from wayveil.errors import RefusedError
 from wayveil.released.released_trips import say_of_what
 from wayveil.synthesis.counted import AllCounted, CountsCells
-from wayveil.synthesis.estimates import Estimate, Interval
-from wayveil.synthesis.tallies import Tally, tally
+from wayveil.synthesis.estimates import Estimate, Interval, Visits
+from wayveil.synthesis.model import OfTaps
+from wayveil.synthesis.tallies import VISIT_KINDS, Tally, tally
+from wayveil.world.grid import Grid
 
 HOLDS = "The true number lies between low and high in 95 of 100 cases (docs/accuracy.md)."
 NO_RANKS = "Which of these numbers are the largest is not known: noise alone would sort them as far apart."
@@ -45,6 +48,7 @@ class Numbers:
     known    what a model that counted taps says of them
     pairs    these numbers and those of the release made again, row by row; None: they are cells
     exact    whether they are cells of the kind, and not made of them
+    counted  the noisy counts of exactly these cells, where they have another name than the kind
     whole    whether they count people, and are not shares, minutes or people per seat
     """
 
@@ -55,18 +59,22 @@ class Numbers:
     known: Estimate | None = None
     pairs: tuple[Floats, Floats] | None = None
     exact: bool = True
+    counted: str | None = None
     whole: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What is known of numbers: both ends of their 95 % intervals (not a number: not known), and words for people."""
+    """What is known of numbers: the best guess at each, which is what may be shown, both ends of their 95 % intervals
+    (not a number: not known), and words for people.
+    """
 
     values: Floats
     low: Floats
     high: Floats
     verdict: Verdict | None
     of_what: str
+    grid: bool = False
 
     @cached_property
     def known(self) -> bool:
@@ -86,10 +94,16 @@ class Judged:
         return self.ranks is None or can_rank(*self.ranks)
 
     @property
+    def said(self) -> str:
+        """Say what to think of the numbers; nothing where nobody knows."""
+        words = "" if self.verdict is None else self.verdict.words
+        return call_places(words) if self.grid else words
+
+    @property
     def words(self) -> str:
         """Say what to think of the numbers, what their intervals hold, and of what they are."""
-        said = NOT_JUDGED if self.verdict is None else self.verdict.words
         unsorted = "" if self.can_rank else NO_RANKS
+        said = self.said or NOT_JUDGED
         return " ".join(filter(None, [said, HOLDS if self.known else NO_INTERVAL, unsorted, self.of_what]))
 
     def rank_columns(self) -> dict[str, pl.Series]:
@@ -99,6 +113,11 @@ class Judged:
         return {
             name: pl.Series(side) for name, side in zip(("best_rank", "worst_rank"), self.ranks, strict=True)
         }
+
+    @property
+    def shown(self) -> Ints:
+        """The numbers in whole trips, none of them below nothing."""
+        return np.rint(np.maximum(self.values, 0)).astype(np.int64)
 
     def whole_ends(self) -> tuple[pl.Series, pl.Series]:
         """Both ends in whole trips, none of them below nothing; empty where nothing is known."""
@@ -112,11 +131,19 @@ def judge_numbers(release: JudgedRelease, numbers: Numbers, *, anyway: bool = Fa
     With `anyway`, they leave all the same, and the words say what they are.
     """
     release = release.whole
+    numbers = _best_guess(release, numbers)
     verdict = _verdict_on(release, numbers)
-    if verdict is not None and not verdict.useful and not anyway:
-        raise RefusedError(f"{verdict.words} {WANTED}")
     low, high = _ends(release, numbers)
-    return Judged(numbers.values, low, high, verdict, say_of_what(release.datasheet))
+    grid = isinstance(release.world, Grid)
+    judged = Judged(numbers.values, low, high, verdict, say_of_what(release.datasheet), grid)
+    if verdict is not None and not verdict.useful and not anyway:
+        raise RefusedError(f"{judged.said} {WANTED}")
+    return judged
+
+
+def call_places(words: str) -> str:
+    """Call the stops of a text places: a grid has no stops."""
+    return re.sub(r"\bstop(s?)\b", r"place\1", words)
 
 
 def judge_tally(release: JudgedRelease, kind: str, *, anyway: bool = False) -> tuple[Tally, Judged]:
@@ -130,6 +157,29 @@ def useful_among(release: JudgedRelease, kinds: Iterable[str | None]) -> list[bo
     """Tell of which kinds of question some numbers may leave."""
     found = (None if kind is None else release.accuracy.of(kind) for kind in kinds)
     return [verdict is None or verdict.useful for verdict in found]
+
+
+def _best_guess(release: JudgedRelease, numbers: Numbers) -> Numbers:
+    """Take numbers as they were counted, where they were; trips only blur what a count tells."""
+    kind, cells, known = numbers.kind, numbers.cells, numbers.known
+    if kind is None or cells is None or known is not None:
+        return numbers
+    keys = next((keys for keys, name in VISIT_KINDS.items() if name == kind), None)
+    if isinstance(release.model, OfTaps) and keys is not None and numbers.exact:
+        found = release.estimate(Visits(keys))
+        if found is None or found.low is None:
+            return numbers
+        # All cells together tell what to believe of some.
+        known = replace(believe_estimate(found), variance=None, fourth=None).take(cells)
+        return replace(numbers, values=known.values, known=known)
+    if numbers.counted is not None:
+        values = release.sharpen(numbers.counted, cells, numbers.values)
+        ends = release.interval(numbers.counted, cells, values)
+        known = None if ends is None else Estimate(values, *ends)
+        return replace(numbers, values=values, known=known, exact=False)
+    if kind in ("boardings", "alightings") and numbers.exact:
+        return replace(numbers, values=release.sharpen(kind, cells, numbers.values))
+    return numbers
 
 
 def _verdict_on(release: JudgedRelease, numbers: Numbers) -> Verdict | None:

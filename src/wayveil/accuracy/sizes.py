@@ -87,7 +87,9 @@ def say_sizes(classes: Sequence[SizeClass]) -> str:
     parts = []
     for each in reversed(joined):
         share = 100 * each.off / max(each.mean, 1e-9)
-        told = f"typically off by {say_share(share)}" if each.word == USEFUL else each.word
+        told = each.word
+        if each.word == USEFUL:
+            told = f"typically off by {say_share(share)} (one of {each.mean:,.0f} by {max(each.off, 1):,.0f})"
         parts.append(f"{each.range_words} {told}")
     return "; ".join(parts)
 

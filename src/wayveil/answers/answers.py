@@ -51,7 +51,8 @@ MADE_UP: Final = (
 class Answer:
     """A table with `answer`, `low` and `high` (95 %; empty where not known), and the question in words.
 
-    `note` says what to think of the numbers, what their intervals hold, and of what they are numbers.
+    `note` says what to think of the numbers, what their intervals hold, and of what they are numbers; `sentence` puts
+    the largest row in words that can be pasted into a paper, where its interval is known.
     """
 
     question: str
@@ -59,6 +60,7 @@ class Answer:
     note: str
     internal: bool = False
     title: str = ""
+    sentence: str = ""
 
     def to_pandas(self) -> Any:
         """Return the table for pandas, which has to be installed."""

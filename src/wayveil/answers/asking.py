@@ -6,14 +6,17 @@ from typing import Protocol
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.numbers import call_places
 from wayveil.answers.answers import Answer, answer_question
 from wayveil.answers.asked import Asked
-from wayveil.answers.questions import is_about_trips, say_visits
+from wayveil.answers.questions import is_about_trips, quote_row, say_visits
 from wayveil.answers.trip_cells import TripQuestion
 from wayveil.answers.trip_periods import Period
 from wayveil.answers.trip_questions import answer_trips
 from wayveil.errors import ParameterError
+from wayveil.released.released_trips import say_of_what
 from wayveil.synthesis.model import OfTaps
+from wayveil.world.grid import Grid
 
 
 class Beside(Protocol):
@@ -48,4 +51,12 @@ def ask_release(
         answer = answer_question(release, asked, anyway=anyway)
     else:
         answer = beside(release, asked, anyway=anyway)
-    return replace(answer, title=asked.title(taps=release.visits_are_taps, visits=say_visits(release)))
+    title = asked.title(taps=release.visits_are_taps, visits=say_visits(release))
+    sentence = ""
+    if answer.table.height and not asked.by:
+        largest = answer.table.sort("answer", descending=True, nulls_last=True).row(0, named=True)
+        sentence = quote_row(question, largest, visits=say_visits(release), part=asked.filters.say())
+    if sentence:
+        sentence = f"{sentence} {say_of_what(release.datasheet)}".strip()
+    title = call_places(title) if isinstance(release.world, Grid) else title
+    return replace(answer, title=title, sentence=sentence)

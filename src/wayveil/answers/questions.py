@@ -1,6 +1,7 @@
 """The questions that a release answers, each in one line. Light, so that the help of a command can show them."""
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from wayveil.released.released_trips import ReleasedTrips
@@ -30,6 +31,23 @@ TRIP_QUESTIONS: Final = {
     "lengths": "trips by their number of stops",
     "durations": "trips by their minutes on the public timetable",
     "distances": "trips by their kilometres along the public network",
+}
+# What one row says, after "About"; a question that is not here counts no people.
+SENTENCES: Final = {
+    "total": "{answer} {what} were made in all",
+    "stops": "{answer} {visits} were made at {stop}",
+    "most-used": "{answer} {visits} were made at {stop}",
+    "routes": "{answer} {visits} were made on route {route}",
+    "hours": "{answer} {starts} between {hour}:00 and {later}:00",
+    "boardings": "{answer} trips begin at {stop}",
+    "alightings": "{answer} trips end at {stop}",
+    "through": "{answer} trips pass {stop}, begin or end there",
+    "transfers": "{answer} trips change lines at {stop}",
+    "journeys": "{answer} trips go from {from} to {to}",
+    "districts": "{answer} trips go from {from} to {to}",
+    "line-load": "{answer} trips use line {line} towards {towards} on its busiest stretch, {from} to {to}",
+    "durations": "{answer} trips take {from_minutes} to {to_minutes} minutes",
+    "distances": "{answer} trips are {from_km} to {to_km} km long",
 }
 ALL: Final = "all"
 # Questions to several releases: their rows are the same in every release, or can be matched by their names.
@@ -79,6 +97,30 @@ def say_trip_question(question: str, over: float | None) -> str:
         return TRIP_QUESTIONS[question]
     longer = "take longer" if question == "durations" else "are longer"
     return f"share of trips that {longer} than {over:g} {UNIT[question]}"
+
+
+def quote_row(question: str, row: Mapping[str, Any], *, visits: str = "visits", part: str = "") -> str:
+    """Put one row of an answer, or of a `part` of it, in a sentence for a paper; nothing without an interval.
+
+    >>> quote_row("boardings", {"stop": "Main St", "answer": 1844, "low": 1830, "high": 1858})
+    'About 1,844 trips begin at Main St; the true number lies between 1,830 and 1,858 in 95 of 100 cases.'
+    """
+    told = SENTENCES.get(question)
+    if told is None or row.get("low") is None or row.get("high") is None:
+        return ""
+    names = {
+        "stop": row.get("stop_id"),
+        "route": row.get("route_id"),
+        "what": visits,
+        "visits": visits,
+        **row,
+    }
+    names["later"] = int(row.get("hour", 0)) + 1
+    names["starts"] = "tap-ins were made" if visits == "tap-ins" else "trips begin"
+    said = told.format(**{**names, **{name: f"{row[name]:,}" for name in ("answer", "low", "high")}})
+    return (
+        f"About {said}; the true number lies between {row['low']:,} and {row['high']:,} in 95 of 100 cases."
+    )
 
 
 def explain_questions() -> str:

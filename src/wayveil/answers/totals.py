@@ -26,7 +26,7 @@ def count_totals(release: JudgedRelease, *, anyway: bool) -> tuple[pl.DataFrame,
             continue
         low, high = (end[0] for end in judged.whole_ends())
         rows.append({"what": what, "answer": round(value), "low": low, "high": high})
-        said.append(judged.words if not said else "" if judged.verdict is None else judged.verdict.words)
+        said.append(judged.said if said else judged.words)
     if not rows:
         raise refused[0]
     kinds = {"what": pl.String, "answer": pl.Int64, "low": pl.Int64, "high": pl.Int64}

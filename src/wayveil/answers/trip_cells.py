@@ -16,6 +16,7 @@ from wayveil.arrays import Floats, Ints
 from wayveil.errors import ParameterError
 from wayveil.trips.trips import Trips
 from wayveil.world.districts import Districts
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.paths import along_paths
 
@@ -93,7 +94,7 @@ def _line_load(trips: Trips, asked: TripQuestion) -> TripCells:
 
 def _sizes(trips: Trips, asked: TripQuestion) -> TripCells:
     """Durations or distances: the class of each trip, or whether it is above the limit."""
-    network = ways_of(trips)
+    network = ways_of(trips, lines=asked.question == "durations")
     full = trips.take(trips.lengths > 0)
     weight, unit = (network.seconds, 60.0) if asked.question == "durations" else (network.metres, 1000.0)
     passed = along_paths(network, full.location, full.offsets, weight)[full.offsets[1:] - 1]
@@ -148,13 +149,19 @@ def _ends(trips: Trips, asked: TripQuestion) -> tuple[Ints, Ints]:
     return trips.offsets[:-1][full], trips.offsets[1:][full] - 1
 
 
-def ways_of(trips: Trips) -> Network:
+def ways_of(trips: Trips, *, lines: bool = True) -> Network:
+    """The network of trips that move along its ways, with `lines` on them if asked."""
     if not isinstance(trips.world, Network):
         raise ParameterError(
             "this release says places without the ways between them, so that lines, changes and lengths of trips are "
             "not known from it; legs and pairs that are released with --ways routed have them"
         )
-    return network_of(trips.world)
+    if isinstance(trips.world, Grid) and lines:
+        raise ParameterError(
+            "cells of a grid have neither lines nor a timetable: how long trips took is not in this release, only how "
+            "far they went (distances)"
+        )
+    return network_of(trips.world) if lines else trips.world
 
 
 def _edges(trips: Trips, network: Network) -> tuple[Ints, Ints]:

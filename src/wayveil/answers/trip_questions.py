@@ -26,7 +26,6 @@ from wayveil.answers.trip_tables import make_table
 from wayveil.arrays import Floats
 from wayveil.errors import ParameterError, RefusedError
 from wayveil.synthesis.counted import AllCounted, CountsCells
-from wayveil.synthesis.estimates import Estimate
 from wayveil.synthesis.tallies import tally
 from wayveil.trips.trips import Trips
 from wayveil.world.districts import Districts, read_districts
@@ -92,13 +91,6 @@ def answer_trips(
     listed = counted is not None or asked.question in ("journeys", "lengths")
     cells = counts["cell"].to_numpy() if listed else np.arange(len(table))
     pairs = None if exact or counted else _pairs(release, question, table, by)
-    sharp = counted or (exact if exact in ("boardings", "alightings") and add is None else None)
-    known = None
-    if sharp is not None:
-        shown = release.sharpen(sharp, cells, table["answer"].to_numpy().astype(np.float64))
-        table = table.with_columns(answer=pl.Series(shown).cast(table["answer"].dtype))
-        ends = None if counted is None else release.interval(counted, cells, shown)
-        known = None if ends is None else Estimate(shown, *ends)
     if asked.question in AT_STOPS and (kept := _at_stops(table, filters, release)) is not None:
         table, cells = table.filter(pl.Series(kept)), cells[kept]
     judged = judge_numbers(
@@ -107,16 +99,16 @@ def answer_trips(
             asked.title(taps=release.visits_are_taps),
             table["answer"].to_numpy().astype(np.float64),
             exact or _made_of(release, asked.question, by),
-            None if exact is None else cells,
-            known=known,
+            None if exact is None and counted is None else cells,
             pairs=pairs,
-            exact=known is None,
+            counted=counted,
             whole=asked.over is None,
         ),
         anyway=anyway,
     )
     low, high = judged.whole_ends()
-    table = table.with_columns(low=low, high=high)
+    answer = pl.Series(judged.values).cast(table["answer"].dtype)
+    table = table.with_columns(answer=answer, low=low, high=high)
     if asked.question not in IN_ORDER:
         table = table.with_columns(**judged.rank_columns())
     if add is not None:

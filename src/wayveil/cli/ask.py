@@ -241,7 +241,10 @@ def _answer(
     asked = Asked.of(question, top=listing.top, **added)
     answer = ask_release(release, asked, anyway=listing.anyway, beside=beside)
     noted = answer.table.with_columns(note=pl.lit(answer.note))
-    return Found(answer.title, answer.table, noted, [*warned, answer.note], whole=question == "hours")
+    quoted = [f'For a paper: "{answer.sentence}"'] if answer.sentence else []
+    return Found(
+        answer.title, answer.table, noted, [*warned, answer.note, *quoted], whole=question == "hours"
+    )
 
 
 def _compare(releases: "list[Release]", question: str, listing: Listing) -> Found:

@@ -99,13 +99,16 @@ def _set_bars(
     kind: str | None,
     cells: Ints | None = None,
 ) -> None:
-    """The ends of the bars as properties of each feature; null where nothing is known."""
+    """The number as it was judged and the ends of its bar as properties of each feature; null: nothing is known."""
     low: list[Any] = [None] * len(features)
     high = low
     if kind is not None and features:
         values = np.array([feature["properties"][name] for feature in features], np.float64)
         asked = Numbers(name, values, kind, np.arange(len(values)) if cells is None else cells)
-        low, high = (end.to_list() for end in judge_numbers(release, asked, anyway=True).whole_ends())
+        judged = judge_numbers(release, asked, anyway=True)
+        low, high = (end.to_list() for end in judged.whole_ends())
+        for feature, value in zip(features, judged.shown.tolist(), strict=True):
+            feature["properties"][name] = value
     for feature, least, most in zip(features, low, high, strict=True):
         feature["properties"] |= {f"{name}_low": least, f"{name}_high": most}
 

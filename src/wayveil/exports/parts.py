@@ -107,6 +107,6 @@ def judge_format(release: JudgedRelease, format: str, *, anyway: bool) -> str:
             refused.append(error)
     if refused and not judged:
         raise refused[0]
-    said = [one.verdict.words for one in judged if one.verdict is not None]
+    said = [one.said for one in judged if one.said]
     said += [str(error).removesuffix(f" {WANTED}") for error in refused]
     return " ".join([*said, *(one.of_what for one in judged[:1])]).strip()

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import polars as pl
 
 from wayveil.accuracy.judged import JudgedRelease
+from wayveil.accuracy.numbers import call_places
 from wayveil.answers.answer_sheet import answer_sheet
 from wayveil.answers.asking import ask_release
 from wayveil.answers.questions import QUESTIONS
 from wayveil.synthesis.model import ExpectedError
 from wayveil.trips.trips import Trips
 from wayveil.utility.raw_answers import RawAnswers
+from wayveil.world.grid import Grid
 
 _HEADS = {"plain_laplace_noise": "Plain Laplace noise", "raw": "Raw", "plain_laplace": "Plain Laplace"}
 
@@ -84,7 +86,7 @@ def expected_table(release: JudgedRelease) -> AnswerTable | None:
         "expected-error",
         "Mean error by kind of question",
         _ERROR_HEADS,
-        [_row(error) for error in release.expected],
+        [_row(error, grid=isinstance(release.world, Grid)) for error in release.expected],
         _NOTE,
         _data(release.expected),
     )
@@ -96,8 +98,9 @@ def _data(errors: tuple[ExpectedError, ...]) -> pl.DataFrame:
     return table.with_columns(percent=100 * pl.col("off") / pl.col("mean").clip(1e-9))
 
 
-def _row(error: ExpectedError) -> tuple[str, ...]:
-    what = error.question[:1].upper() + error.question[1:]
+def _row(error: ExpectedError, *, grid: bool) -> tuple[str, ...]:
+    said = call_places(error.question) if grid else error.question
+    what = said[:1].upper() + said[1:]
     guess = "" if error.seen else " *"
     return (
         what,

@@ -4,6 +4,7 @@ Made from a release alone, all of it may be published with the release. Given th
 nothing of it may.
 """
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import ceil, floor
 from pathlib import Path
@@ -15,10 +16,18 @@ from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.answers.spreadsheets import write_csv
+from wayveil.arrays import Ints
 from wayveil.report.answers_view import AnswerTable, answer_tables, expected_table
 from wayveil.report.chart import Chart
-from wayveil.report.maps import Maps, flow_maps
-from wayveil.report.pictures import Matrices, hour_chart, length_chart, od_matrices, top_table
+from wayveil.report.maps import Maps, flow_maps, heat_maps
+from wayveil.report.pictures import (
+    Matrices,
+    distance_chart,
+    hour_chart,
+    length_chart,
+    od_matrices,
+    top_table,
+)
 from wayveil.report.rankings import (
     NoiseBars,
     Row,
@@ -35,7 +44,9 @@ from wayveil.trips.trips import Trips
 from wayveil.utility.edges import edge_flows
 from wayveil.utility.figures import check_comparable
 from wayveil.utility.stop_figures import origin_counts, stop_counts
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
+from wayveil.world.world import World
 
 TOP = 20
 # The kinds of question whose numbers a section shows.
@@ -117,39 +128,42 @@ class Contents:
         trie = None
         if release is not None and isinstance(release.model, Nests):
             trie = trie_chart(release.model.nested(), world)
-        ends, begins = bars.stops(), bars.boardings()
         # A page that may be published shows no table of which nothing is worth having; it says so in its place.
-        withheld = (
-            {} if raw is not None else {name: bars.withholds(*kinds) for name, kinds in SECTIONS.items()}
-        )
+        withheld = {
+            name for name, kinds in SECTIONS.items() if raw is None and release and bars.withholds(*kinds)
+        }
+        said = {name: bars.say(*kinds) for name, kinds in SECTIONS.items()}
+        matrices = od_matrices(private, raw, bars)
+        said["zones"] = matrices.said
+        lengths = None if "lengths" in withheld else length_chart(private, raw, bars)
+        if isinstance(world, Grid):
+            # Cells are no stops: nobody asks how many a trip passes, or which follow each other.
+            withheld |= {"moves", "patterns"}
+            if release is not None:
+                lengths, said["lengths"] = distance_chart(release, raw)
+
+        def rank(section: str, count: Callable[[Trips], Ints]) -> list[Row]:
+            """The busiest stops by one kind of number."""
+            if section in withheld:
+                return []
+            return ranking(
+                lambda i: str(names[i]),
+                count(private),
+                None if raw is None else count(raw),
+                top,
+                bars.judge(SECTIONS[section][0], count(private)),
+            )
+
         return cls(
-            maps=flow_maps(world, private, raw) if isinstance(world, Network) else None,
-            matrices=od_matrices(private, raw),
-            hours=None if withheld.get("hours") else hour_chart(private, raw, bars),
-            lengths=None if withheld.get("lengths") else length_chart(private, raw, bars),
+            maps=_maps(world, private, raw, bars, withheld),
+            matrices=matrices,
+            hours=None if "hours" in withheld else hour_chart(private, raw, bars),
+            lengths=lengths,
             trie=trie,
-            stops=[]
-            if withheld.get("stops")
-            else ranking(
-                lambda i: str(names[i]),
-                stop_counts(private),
-                None if raw is None else stop_counts(raw),
-                top,
-                None if ends is None else lambda shown: (ends[0][shown], ends[1][shown]),
-                bars.ranks("stops", stop_counts(private)),
-            ),
-            origins=[]
-            if withheld.get("origins")
-            else ranking(
-                lambda i: str(names[i]),
-                origin_counts(private),
-                None if raw is None else origin_counts(raw),
-                top,
-                None if begins is None else lambda shown: (begins[0][shown], begins[1][shown]),
-                bars.ranks("boardings", origin_counts(private)),
-            ),
+            stops=rank("stops", stop_counts),
+            origins=rank("origins", origin_counts),
             moves=[]
-            if withheld.get("moves")
+            if "moves" in withheld
             else move_ranking(
                 names,
                 PairFlows.of(edge_flows(private)),
@@ -159,13 +173,13 @@ class Contents:
             ),
             journeys=_journeys(release, private, raw, names, top, bars),
             patterns=[]
-            if withheld.get("patterns")
+            if "patterns" in withheld
             else [_patterns(kind, private, raw, top, bars) for kind in _KINDS],
             answers=tables,
             unanswered=unanswered,
             expected=None if release is None else expected_table(release),
             bars=bars,
-            said={name: bars.say(*kinds) for name, kinds in SECTIONS.items()},
+            said=said,
         )
 
     def charts(self) -> list[Chart]:
@@ -206,6 +220,21 @@ def write_pictures(
     True
     """
     return Contents.of(private, raw, top=top).save(folder)
+
+
+def _maps(
+    world: World, private: Trips, raw: Trips | None, bars: NoiseBars, withheld: Collection[str]
+) -> Maps | None:
+    """Flows on a network, visits on a grid; None without coordinates, or where nothing is worth having."""
+    if isinstance(world, Grid):
+        judged = bars.judge("stops", stop_counts(private))
+        shown = stop_counts(private) if judged is None else judged.shown
+        return (
+            None
+            if "stops" in withheld
+            else heat_maps(world, shown, None if raw is None else stop_counts(raw))
+        )
+    return flow_maps(world, private, raw) if isinstance(world, Network) and "moves" not in withheld else None
 
 
 def _journeys(

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from wayveil.arrays import Ints
 from wayveil.errors import ParameterError
 from wayveil.report.chart import GROUND, Chart, environment, write_page
 from wayveil.report.svg_map import (
@@ -22,12 +23,15 @@ from wayveil.report.svg_map import (
     FlowScale,
     PairFlows,
     flow_map,
+    graticule,
+    heat_map,
     network_group,
 )
 from wayveil.trips.history import SIMULATED
 from wayveil.trips.trips import Trips
 from wayveil.utility.edges import edge_flows
 from wayveil.utility.stop_figures import busiest, stop_counts
+from wayveil.world.grid import METRES_PER_DEGREE, Grid
 from wayveil.world.network import Network
 
 _CAPTIONS = {"raw": "Raw trips", "private": "Private release", "difference": "Private less raw"}
@@ -42,8 +46,49 @@ class Maps:
     pictures: list[tuple[str, Chart]]
     legend: list[tuple[int, str]]
     difference: list[tuple[int, str]]
-    lines_left_out: int
-    hovers: int | None
+    lines_left_out: int = 0
+    hovers: int | None = None
+    heat: bool = False
+
+
+def heat_maps(grid: Grid, private: Ints, raw: Ints | None = None) -> Maps:
+    """Visits of every cell of a grid as the colour of its square, over lines of latitude and longitude."""
+    canvas = Canvas.of(grid)
+    sides = {"private": private} if raw is None else {"raw": raw, "private": private}
+    scale = FlowScale.up_to(max(int(side.max(initial=0)) for side in sides.values()))
+    scales, layers = dict.fromkeys(sides, scale), {side: {"": values} for side, values in sides.items()}
+    if raw is not None:
+        layers["difference"] = {"more ": np.maximum(private - raw, 0), "less ": np.maximum(raw - private, 0)}
+        scales["difference"] = FlowScale.up_to(int(np.abs(private - raw).max(initial=0)))
+    columns = {**sides, **({} if raw is None else {"difference": private - raw})}
+    pictures, ground = [], graticule(grid, canvas)
+    for side, drawn in layers.items():
+        svg = heat_map(
+            canvas,
+            drawn,
+            scales[side],
+            metres=(grid.layout.lat_step * METRES_PER_DEGREE, grid.layout.metres),
+            name=f"map-{side}",
+            title=f"Map of {grid.name}: {_CAPTIONS[side].lower()}, visits per place",
+            hover=lambda at: (
+                f"{grid.names[at]}: "
+                + ", ".join(f"{name} {values[at]:,}" for name, values in columns.items())
+            ),
+        )
+        data = pl.DataFrame({"place": grid.ids, "lat": grid.lat, "lon": grid.lon, side: columns[side]})
+        chart = Chart(f"map-{side}", svg, data, _CAPTIONS[side], plain=True, ground=ground)
+        pictures.append((_CAPTIONS[side], chart))
+    legends = [
+        list(zip(scales[side].ranks, scales[side].labels, strict=True))
+        for side in ("private", *layers)
+        if side != "raw"
+    ]
+    return Maps(_offstage(ground), pictures, legends[0], legends[-1] if raw is not None else [], heat=True)
+
+
+def _offstage(ground: str) -> str:
+    symbol = f'<defs><g id="network">{ground}</g></defs>'
+    return f'<svg width="0" height="0" class="offstage" aria-hidden="true">{symbol}</svg>'
 
 
 def flow_maps(network: Network, private: Trips, raw: Trips | None = None) -> Maps:
@@ -81,9 +126,8 @@ def flow_maps(network: Network, private: Trips, raw: Trips | None = None) -> Map
         pictures.append(
             (_CAPTIONS[side], Chart(f"map-{side}", svg, own, _CAPTIONS[side], plain=True, ground=ground))
         )
-    symbol = f'<defs><g id="network">{ground}</g></defs>'
     return Maps(
-        f'<svg width="0" height="0" class="offstage" aria-hidden="true">{symbol}</svg>',
+        _offstage(ground),
         pictures,
         list(zip(scale.ranks, scale.labels, strict=True)),
         list(zip(scales["difference"].ranks, scales["difference"].labels, strict=True)) if raw else [],

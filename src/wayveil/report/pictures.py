@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from wayveil.accuracy.judged import JudgedRelease
+from wayveil.answers.asked import Asked
+from wayveil.answers.asking import ask_release
+from wayveil.answers.questions import CLASS
+from wayveil.answers.trip_cells import TripQuestion
+from wayveil.answers.trip_questions import count_cells
 from wayveil.arrays import Floats, Ints
+from wayveil.errors import RefusedError
 from wayveil.report.chart import Chart
 from wayveil.report.rankings import NoiseBars
 from wayveil.report.svg_histogram import LengthBins, class_labels, column_chart, matrix_svg, shares
@@ -23,6 +30,7 @@ from wayveil.world.timebins import TimeBins
 from wayveil.world.world import World
 
 MOST_ZONES = 40
+ZONES = "trips from one zone to another"
 _CAPTIONS = {"raw": "Raw trips", "private": "Private release", "difference": "Private less raw"}
 
 Sides = dict[str, Trips]
@@ -35,6 +43,7 @@ class Matrices:
     pictures: list[tuple[str, Chart]]
     legend: list[tuple[int, str]]
     difference: list[tuple[int, str]]
+    said: str = ""
 
 
 def length_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None = None) -> Chart:
@@ -64,14 +73,26 @@ def length_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | Non
 
 
 def hour_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None = None) -> Chart | None:
-    """Visits by hour of the day, where the release has times; raw ones beside where they have."""
+    """Trips that begin in each hour of the day (or taps), as `ask hours` has them; raw ones beside where they are."""
     if private.time is None:
         return None
+    release = None if bars is None else bars.release
+    taps = release is not None and release.visits_are_taps
     sides = _sides(private, raw if raw is not None and raw.time is not None else None)
-    counts = {label: visits_by_hour(trips) for label, trips in sides.items()}
-    ends = None if bars is None else bars.hours()
+    counts = {label: count_hours(trips, taps=taps) for label, trips in sides.items()}
+    ends = None
+    if release is not None:
+        answer = ask_release(release, Asked("hours"), anyway=True).table
+        names = ("answer", "low", "high")
+        dense = pl.DataFrame({"hour": np.arange(24)}).join(
+            answer.select(pl.col("hour").cast(pl.Int64), *names), on="hour", how="left", maintain_order="left"
+        )
+        counts["private"] = dense["answer"].fill_null(0).to_numpy()
+        if dense["high"].null_count() < 24:
+            ends = dense["low"].fill_null(0).to_numpy(), dense["high"].fill_null(0).to_numpy()
     size = max(float(counts["private"].sum()), 1.0)
-    title = "Visits by hour of the day"
+    what = "taps" if taps else "trips"
+    title = "Taps by hour of the day" if taps else "Trips that begin in each hour of the day"
     svg = column_chart(
         [f"{hour}" for hour in range(24)],
         shares(counts["private"]),
@@ -79,22 +100,62 @@ def hour_chart(private: Trips, raw: Trips | None = None, bars: NoiseBars | None 
         name="hours",
         title=title,
         axis="o'clock",
-        what="visits",
+        what=what,
         ends=None if ends is None else (ends[0] / size, ends[1] / size),
     )
-    data = _with_ends(_shares_table("hour", np.arange(24), "visits", counts), ends)
+    data = _with_ends(_shares_table("hour", np.arange(24), what, counts), ends)
     return Chart("hours", svg, data, title, plain=True)
 
 
-def visits_by_hour(trips: Trips) -> Ints:
-    """Visits in each of the 24 hours; none where trips have no times."""
+def distance_chart(release: JudgedRelease, raw: Trips | None = None) -> tuple[Chart | None, str]:
+    """Trips by their kilometres, as `ask distances` has them, and what to think of that; None: it is refused."""
+    asked = Asked("distances")
+    try:
+        answer = ask_release(release, asked, anyway=raw is not None)
+    except RefusedError as refused:
+        return None, str(refused)
+    table = answer.table
+    if raw is not None:
+        true = count_cells(TripQuestion("distances"), raw, None)
+        true = true.select(from_km=pl.col("cell") * CLASS["distances"], raw="n")
+        table = table.join(true, on="from_km", how="full", coalesce=True).sort("from_km")
+        table = table.with_columns(pl.col("answer", "raw").fill_null(0))
+    sides = {name: table[name].to_numpy() for name in ("answer", "raw") if name in table.columns}
+    size = max(float(sides["answer"].sum()), 1.0)
+    ends = None
+    if table["high"].null_count() < table.height:
+        ends = table["low"].fill_null(0).to_numpy() / size, table["high"].fill_null(0).to_numpy() / size
+    title = "Trips by their kilometres"
+    svg = column_chart(
+        [f"{km}" for km in table["from_km"]],
+        shares(sides["answer"]),
+        shares(sides["raw"]) if "raw" in sides else None,
+        name="distances",
+        title=title,
+        axis=f"kilometres, in steps of {CLASS['distances']}",
+        what="trips",
+        ends=ends,
+    )
+    return Chart("distances", svg, table, title, plain=True), answer.note
+
+
+def count_hours(trips: Trips, *, taps: bool = False) -> Ints:
+    """Trips that begin in each of the 24 hours, or taps; none where trips have no times."""
     time = np.empty(0, np.int64) if trips.time is None else trips.time
+    time = time if taps or trips.time is None else time[trips.offsets[:-1][trips.lengths > 0]]
     return np.bincount(TimeBins.hour_of_day().bin_of(time), minlength=24).astype(np.int64)
 
 
-def od_matrices(private: Trips, raw: Trips | None = None) -> Matrices:
-    """Shares of trips by zone of origin and of destination; zones are public."""
+def od_matrices(private: Trips, raw: Trips | None = None, bars: NoiseBars | None = None) -> Matrices:
+    """Shares of trips by zone of origin and of destination; zones are public. Noise alone is no picture."""
     zone, names = zones(private.world)
+    judged = None
+    if bars is not None and (bars.release is None or not bars.release.visits_are_taps):
+        judged = bars.made_of(ZONES, "alightings", lambda trips: zone_matrix(trips, zone, len(names)).ravel())
+    verdict = None if judged is None else judged.verdict
+    said = "" if judged is None else judged.said
+    if raw is None and verdict is not None and not verdict.useful:
+        return Matrices([], [], [], said)
     counts = {label: zone_matrix(trips, zone, len(names)) for label, trips in _sides(private, raw).items()}
     panels = {label: shares(matrix) for label, matrix in counts.items()}
     top = max(float(panel.max(initial=0)) for panel in panels.values())
@@ -118,7 +179,8 @@ def od_matrices(private: Trips, raw: Trips | None = None) -> Matrices:
             schema={"origin": pl.String, "destination": pl.String, "share": pl.Float64},
         )
         pictures.append((_CAPTIONS[label], Chart(f"od-{label}", svg, data, title, plain=True)))
-    return Matrices(pictures, class_labels(top), class_labels(tops["difference"]) if raw is not None else [])
+    difference = class_labels(tops["difference"]) if raw is not None else []
+    return Matrices(pictures, class_labels(top), difference, said)
 
 
 def zones(world: World) -> tuple[Ints, list[str]]:

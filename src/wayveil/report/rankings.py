@@ -13,16 +13,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.accuracy.numbers import NO_RANKS, Judged, Numbers, judge_numbers
+from wayveil.accuracy.numbers import NO_RANKS, Judged, Numbers, judge_numbers, judge_tally
 from wayveil.accuracy.ranks import can_rank, say_rank
 from wayveil.accuracy.verdicts import Verdict
-from wayveil.arrays import AnyInts, Ints
+from wayveil.arrays import AnyInts, Floats, Ints
 from wayveil.report.svg_map import PairFlows
 from wayveil.synthesis.estimates import Interval
-from wayveil.synthesis.tallies import KINDS, tally
+from wayveil.synthesis.tallies import KINDS
 from wayveil.trips.trips import Trips
+from wayveil.utility.edges import edge_flows
 from wayveil.utility.origin_destination import od_pairs
-from wayveil.utility.stop_figures import busiest, origin_counts, stop_counts
+from wayveil.utility.stop_figures import busiest
 
 Counts = Ints
 # Kinds of question by how many stops in a row they count.
@@ -30,7 +31,7 @@ RUNS = {1: "stops", 2: "edges", 3: "triples"}
 
 
 class NoiseBars:
-    """Both ends of 95 % intervals (None where nothing is known), and what to think of each kind of number."""
+    """What the judge of a release says of the numbers of a page; nothing where there are only trips."""
 
     def __init__(self, release: JudgedRelease | None) -> None:
         self.release = release
@@ -38,119 +39,64 @@ class NoiseBars:
     @property
     def known(self) -> bool:
         """Tell whether anything at all has a bar."""
-        if self.release is None:
-            return False
-        counted = (self.trips(), self.boardings(), self.stops())
-        return any(ends is not None for ends in counted) or bool(self.release.accuracy.bands)
+        kinds = ("total", "boardings", "stops")
+        return any(one is not None and one.known for one in map(self.whole, kinds)) or bool(
+            self.release is not None and self.release.accuracy.bands
+        )
 
     def say(self, *kinds: str) -> str:
         """Say what to think of all numbers of these kinds; nothing where there is no release or no such number."""
-        judged = [one for one in map(self._whole, kinds) if one is not None]
-        said = [one.verdict.words for one in judged if one.verdict is not None]
+        judged = [one for one in map(self.whole, kinds) if one is not None]
+        said = [one.said for one in judged if one.said]
         return " ".join([*said, *(NO_RANKS for one in judged[:1] if not one.can_rank)])
 
     def withholds(self, *kinds: str) -> bool:
         """Tell that no number of these kinds is worth showing."""
-        judged = [one for one in map(self._whole, kinds) if one is not None]
+        judged = [one for one in map(self.whole, kinds) if one is not None]
         return bool(judged) and not any(one.verdict is None or one.verdict.useful for one in judged)
 
-    def ranks(self, kind: str, values: Counts) -> tuple[Counts, Counts] | None:
-        """The best and the worst rank of these numbers of all cells of a kind; None where they are not known."""
+    def judge(self, kind: str, values: AnyInts | Floats, cells: Ints | None = None) -> Judged | None:
+        """Judge these numbers of cells of a kind, of all cells from 0 on where none are named."""
         if self.release is None:
             return None
-        asked = Numbers(kind, values.astype(np.float64), kind, np.arange(len(values)))
-        return judge_numbers(self.release, asked, anyway=True).ranks
-
-    def stops(self) -> Interval | None:
-        """Of visits per stop."""
-        return None if self.release is None else self._dense("stops", stop_counts(self.release.trips))
-
-    def hours(self) -> Interval | None:
-        """Of visits per hour of the day, where the release has times."""
-        if self.release is None or self.release.trips.time is None:
-            return None
-        shown = tally("hours", self.release.trips).at(np.arange(24))
-        return self._dense("hours", shown)
-
-    def trips(self) -> tuple[float, float] | None:
-        """Of the number of trips."""
-        if self.release is None:
-            return None
-        ends = self._dense("total", np.array([len(self.release.trips)]))
-        return None if ends is None else (float(ends[0][0]), float(ends[1][0]))
-
-    def boardings(self) -> Interval | None:
-        """Of trips that begin at each stop."""
-        return None if self.release is None else self._dense("boardings", origin_counts(self.release.trips))
+        cells = np.arange(len(values)) if cells is None else cells
+        asked = Numbers(kind, np.asarray(values, np.float64), kind, cells)
+        return judge_numbers(self.release, asked, anyway=True)
 
     def lengths(self, trips: Ints) -> Interval | None:
         """Of trips with 0, 1, 2 ... stops, of which the release has so many; None where one of these is not known."""
-        ends = self._dense("lengths", trips)
-        if ends is None or np.isnan(np.stack(ends)[:, trips > 0]).any():
+        judged = self.judge("lengths", trips)
+        if judged is None or np.isnan(np.stack([judged.low, judged.high])[:, trips > 0]).any():
             return None
-        return np.nan_to_num(ends[0]), np.nan_to_num(ends[1])
-
-    def total(self) -> tuple[float, float] | None:
-        """Of all visits."""
-        if self.release is None:
-            return None
-        ends = self._dense("visits", np.array([self.release.trips.visits]))
-        return None if ends is None else (float(ends[0][0]), float(ends[1][0]))
+        return np.nan_to_num(judged.low), np.nan_to_num(judged.high)
 
     def runs(self, patterns: list[tuple[int, ...]], trips: Ints) -> Interval | None:
         """Of trips with these stops in a row; not a number where nothing is known of runs so long."""
         if self.release is None or not patterns:
             return None
         out, lengths = np.full((2, len(patterns)), np.nan), np.array([len(pattern) for pattern in patterns])
-        for length in np.unique(lengths):
-            if int(length) not in RUNS:
-                continue
+        for length in set(lengths.tolist()) & set(RUNS):
             some = np.flatnonzero(lengths == length)
             stops = np.array([patterns[i] for i in some], np.int64)
-            cells = stops @ (self.release.world.size ** np.arange(int(length))[::-1].astype(np.int64))
-            ends = self._ends(RUNS[int(length)], cells, trips[some])
-            if ends is not None:
-                out[:, some] = ends
+            cells = stops @ (self.release.world.size ** np.arange(length)[::-1].astype(np.int64))
+            judged = self.judge(RUNS[length], trips[some], cells)
+            assert judged is not None
+            out[:, some] = judged.low, judged.high
         return None if np.isnan(out).all() else (out[0], out[1])
 
-    def moves(self, a: AnyInts, b: AnyInts) -> Interval | None:
-        """Of trips between two neighbouring stops, both directions together."""
-        if self.release is None or len(a) == 0:
+    def made_of(self, what: str, kind: str, count: Callable[[Trips], Ints]) -> Judged | None:
+        """Judge numbers that are made of cells of a kind, by what the release made again has in their place."""
+        again = None if self.release is None else self.release.accuracy.again
+        if self.release is None or again is None:
             return None
-        size, shown = np.int64(self.release.world.size), tally("edges", self.release.trips)
-        value, down, up = np.zeros((3, len(a)))
-        for one, other in ((a, b), (b, a)):
-            cells = one.astype(np.int64) * size + other
-            ends = self._ends("edges", cells, shown.at(cells))
-            if ends is None:
-                return None
-            value += shown.at(cells)
-            down, up = (
-                np.hypot(down, shown.at(cells) - ends[0]),
-                np.hypot(up, ends[1] - shown.at(cells)),
-            )
-        return np.maximum(value - down, 0), value + up
+        one, other = (count(trips).astype(np.float64) for trips in (self.release.trips, again))
+        return judge_numbers(self.release, Numbers(what, one, kind, pairs=(one, other)), anyway=True)
 
-    def journeys(self, keys: Ints, trips: Ints) -> Interval | None:
-        """Of trips from an origin to a destination (origin x size + destination)."""
-        return self._ends("journeys", keys, trips)
-
-    def _whole(self, kind: str) -> Judged | None:
-        """The judgement of all cells of one kind."""
+    def whole(self, kind: str) -> Judged | None:
+        """Judge all cells of one kind."""
         if self.release is None or (KINDS[kind].timed and self.release.trips.time is None):
             return None
-        shown = tally(kind, self.release.trips)
-        return judge_numbers(self.release, Numbers(kind, shown.values, kind, shown.cells), anyway=True)
-
-    def _dense(self, kind: str, values: AnyInts | NDArray[np.floating]) -> Interval | None:
-        return self._ends(kind, np.arange(len(values)), values)
-
-    def _ends(self, kind: str, cells: Ints, values: AnyInts | NDArray[np.floating]) -> Interval | None:
-        if self.release is None:
-            return None
-        asked = Numbers(kind, np.asarray(values, np.float64), kind, cells)
-        judged = judge_numbers(self.release, asked, anyway=True)
-        return (judged.low, judged.high) if judged.known else None
+        return judge_tally(self.release, kind, anyway=True)[1]
 
 
 DEVIATION_OF_MEAN = sqrt(pi / 2)
@@ -181,6 +127,13 @@ class Row:
         """The 95 % interval, for people; nothing where it is not known."""
         return interval_words(self.low, self.high)
 
+    @property
+    def whole_ends(self) -> tuple[int, int]:
+        """Both ends of the interval in whole numbers; only where it is known."""
+        assert self.low is not None
+        assert self.high is not None
+        return floor(max(self.low, 0)), ceil(max(self.high, 0))
+
 
 def interval_words(low: float | None, high: float | None) -> str:
     """Both ends as text; nothing where they are not known."""
@@ -190,38 +143,38 @@ def interval_words(low: float | None, high: float | None) -> str:
 
 
 def ranking(
-    name: Callable[[int], str],
-    private: Counts,
-    raw: Counts | None,
-    top: int,
-    bars: Callable[[Counts], Interval | None] | None = None,
-    ranks: tuple[Counts, Counts] | None = None,
+    name: Callable[[int], str], private: Counts, raw: Counts | None, top: int, judged: Judged | None = None
 ) -> list[Row]:
-    """The largest counts: of the raw trips where they may be shown, else of the release. `bars` gives those of
-    the positions that are shown.
-    """
+    """The largest counts, as they were `judged`: of the raw trips where they may be shown, else of the release."""
+    ranks = None if judged is None else judged.ranks
+    if raw is None and ranks is not None and not can_rank(*ranks):
+        return []  # the page says that nothing can be ranked
+    private = private if judged is None else judged.shown
     largest = max(int(private.max(initial=0)), 0 if raw is None else int(raw.max(initial=0)), 1)
     place = np.empty(len(private), np.int64)
     place[np.argsort(-private, kind="stable")] = np.arange(1, len(private) + 1)
-    shown = busiest(private if raw is None else raw, top)
-    ends = None if bars is None or len(shown) == 0 else bars(shown)
-    if raw is None and ranks is not None and not can_rank(*ranks):
-        return []  # the page says that nothing can be ranked
     return [
         Row(
             rank=rank,
-            name=name(int(i)),
+            name=name(i),
             private=int(private[i]),
             private_share=round(100 * int(private[i]) / largest, 1),
             private_rank=int(place[i]) if private[i] > 0 else None,
             raw=None if raw is None else int(raw[i]),
             raw_share=None if raw is None else round(100 * int(raw[i]) / largest, 1),
-            low=None if ends is None else float(ends[0][rank - 1]),
-            high=None if ends is None else float(ends[1][rank - 1]),
-            places="" if ranks is None else say_rank(int(ranks[0][i]), int(ranks[1][i])),
+            low=None if judged is None else float(judged.low[i]),
+            high=None if judged is None else float(judged.high[i]),
+            places=_say_place(judged, i),
         )
-        for rank, i in enumerate(shown.tolist(), 1)
+        for rank, i in enumerate(busiest(private if raw is None else raw, top).tolist(), 1)
     ]
+
+
+def _say_place(judged: Judged | None, at: int) -> str:
+    """Say which ranks a number may have; nobody knows those of numbers without intervals."""
+    if judged is None:
+        return ""
+    return "–" if judged.ranks is None else say_rank(*(int(side[at]) for side in judged.ranks))
 
 
 def ranking_table(rows: list[Row], what: str) -> pl.DataFrame:
@@ -251,12 +204,16 @@ def move_ranking(
     keys = private.a * size + private.b
     if raw is not None:
         keys = np.union1d(keys, raw.a * size + raw.b)
+
+    def count(trips: Trips) -> Ints:
+        return PairFlows.of(edge_flows(trips)).at(keys, size)
+
     return ranking(
         lambda i: f"{names[keys[i] // size]} – {names[keys[i] % size]}",
         private.at(keys, size),
         None if raw is None else raw.at(keys, size),
         top,
-        None if bars is None else lambda shown: bars.moves(keys[shown] // size, keys[shown] % size),
+        None if bars is None or not len(keys) else bars.made_of("moves", "edges", count),
     )
 
 
@@ -276,7 +233,7 @@ def journey_ranking(
         counts[0],
         None if raw is None else counts[1],
         top,
-        None if bars is None else lambda shown: bars.journeys(keys[shown], counts[0][shown]),
+        None if bars is None else bars.judge("journeys", counts[0], keys),
     )
 
 

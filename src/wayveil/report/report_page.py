@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from wayveil.accuracy.judged import JudgedRelease
-from wayveil.answers.questions import say_visits
+from wayveil.accuracy.numbers import call_places
+from wayveil.answers.questions import quote_row, say_visits
 from wayveil.answers.totals import judge_total
 from wayveil.errors import ParameterError
 from wayveil.progress import step
@@ -24,6 +25,7 @@ from wayveil.trips.history import SIMULATED
 from wayveil.trips.trips import Trips
 from wayveil.utility.scorecard import Scorecard
 from wayveil.utility.stop_figures import stop_counts
+from wayveil.world.grid import Grid
 from wayveil.world.network import Network
 from wayveil.world.world import World
 
@@ -47,6 +49,11 @@ def unmeasured(
     found = [f"{words[:1].upper()}{words[1:]}." for words in unanswered]
     if private.time is None:
         found.append("Times: this release has none, so that nothing is known about hours and speeds.")
+    if isinstance(private.world, Grid) and private.time is not None:
+        found.append(
+            "Durations and speeds: released trips know the hour in which they begin; times on the way follow a public "
+            "speed."
+        )
     if len(private) and private.lengths.max() <= 1:
         found.append("Moves, journeys and patterns: the trips of this release are single visits.")
     if not isinstance(private.world, Network):
@@ -186,10 +193,14 @@ def _report(
         "facts": _facts(release, private, raw),
         "datasheet": DatasheetView.of(sheet),
         "version": sheet.get("wayveil", {}).get("version", ""),
+        "quoted": _quote(release, contents),
+        "grid": isinstance(world, Grid),
+        "spot": "place" if isinstance(world, Grid) else "stop",
+        "located": isinstance(world, Network),
         "moving": len(private) == 0 or bool(private.lengths.max() > 1),
         "bars": contents.bars.known,
         "of_what": say_of_what(sheet),
-        "hour_bars": contents.bars.hours() is not None,
+        "hour_bars": contents.hours is not None and "high" in contents.hours.data.columns,
         "length_bars": contents.lengths is not None and "high" in contents.lengths.data.columns,
         "raw_hours": raw is not None and raw.time is not None,
         "counted": isinstance(release.model, OfTaps),
@@ -199,7 +210,7 @@ def _report(
         "further": further,
         "trust": [
             *([STANDS_FOR.format(each=release.each_stands_for)] if several else []),
-            *release.accuracy.words,
+            *(call_places(said) if isinstance(world, Grid) else said for said in release.accuracy.words),
         ],
         "unmeasured": unmeasured(
             private,
@@ -213,6 +224,16 @@ def _report(
     return _Report(contents, further, fields)
 
 
+def _quote(release: JudgedRelease, contents: Contents) -> str:
+    """Put the first number of the page that has an interval in a sentence for a paper."""
+    for question, rows in (("stops", contents.stops), ("boardings", contents.origins)):
+        if rows and rows[0].bar:
+            low, high = rows[0].whole_ends
+            row = {"stop": rows[0].name, "answer": rows[0].private, "low": low, "high": high}
+            return f"{quote_row(question, row, visits=say_visits(release))} {say_of_what(release.datasheet)}"
+    return ""
+
+
 def _notice(raw: Trips) -> str:
     shown = (
         "simulated trips, behind which there is nobody," if SIMULATED in raw.history.marks else "raw trips"
@@ -221,7 +242,9 @@ def _notice(raw: Trips) -> str:
 
 
 def _title(world: World) -> str:
-    return f"Private trips in {world.name}" if isinstance(world, Network) else "Private trips"
+    if isinstance(world, Grid) or not isinstance(world, Network):
+        return "Private trips"
+    return f"Private trips in {world.name}"
 
 
 def _facts(release: JudgedRelease, private: Trips, raw: Trips | None) -> list[tuple[str, str, str]]:
@@ -236,7 +259,11 @@ def _facts(release: JudgedRelease, private: Trips, raw: Trips | None) -> list[tu
     beside = [""] * 4 if raw is None else [f"raw: {count}" for count in _numbers(raw)]
     words = ["; ".join(filter(None, both)) for both in zip(beside, bars, strict=True)]
     words[-1] = "; ".join(filter(None, [words[-1], f"of {release.world.size:,} in the public world"]))
-    return list(zip(("trips", visits, "stops per trip", f"stops with {visits}"), shown, words, strict=True))
+    spots = "places" if isinstance(release.world, Grid) else "stops"
+    names = ("trips", visits, f"{spots} per trip", f"{spots} with {visits}")
+    tiles = list(zip(names, shown, words, strict=True))
+    # A tap is a trip of one stop: nothing that is not said already.
+    return tiles[1::2] if release.visits_are_taps and release.trips.lengths.max(initial=0) <= 1 else tiles
 
 
 def _numbers(trips: Trips) -> list[str]:

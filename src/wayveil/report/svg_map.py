@@ -125,8 +125,9 @@ class PairFlows:
 
     def at(self, keys: Ints, size: np.int64 | int) -> Ints:
         """The totals of the pairs a x size + b; 0 where nobody moved."""
-        out = np.zeros(len(keys), np.int64)
-        out[np.searchsorted(keys, self.a * size + self.b)] = self.total
+        mine, out = self.a * size + self.b, np.zeros(len(keys), np.int64)
+        known = np.isin(mine, keys)
+        out[np.searchsorted(keys, mine[known])] = self.total[known]
         return out
 
     def _kept(self, which: Mask) -> "PairFlows":
@@ -167,6 +168,59 @@ def flow_map(
         f'aria-labelledby="{name}-title"><title id="{name}-title">{escape(title, quote=False)}</title>'
         f"{GROUND}{drawn}{_labels(canvas, labels, label_size)}{_scale_bar(canvas)}</svg>"
     )
+
+
+def heat_map(
+    canvas: Canvas,
+    layers: dict[str, Ints],
+    scale: FlowScale,
+    *,
+    metres: tuple[float, float],
+    name: str,
+    title: str,
+    hover: Callable[[int], str],
+) -> str:
+    """Squares of so many `metres` (north, east), one per cell with anything in it, the darker the more."""
+    tall, wide = (each / canvas.metres_per_unit for each in metres)
+    parts = []
+    for kind, values in layers.items():
+        at = np.flatnonzero(values > 0)
+        at = at[np.argsort(-values[at], kind="stable")]
+        for order, (cell, rank) in enumerate(
+            zip(at.tolist(), np.asarray(scale.ranks)[scale.class_of(values[at])].tolist(), strict=True)
+        ):
+            x, y = _number(canvas.x[cell] - wide / 2), _number(canvas.y[cell] - tall / 2)
+            text = f"<title>{escape(hover(cell), quote=False)}</title>" if order < MAX_HOVERS else ""
+            square = f"M{x} {y}h{_number(wide)}v{_number(tall)}h-{_number(wide)}z"
+            parts.append(f'<path class="{kind}m{rank}" d="{square}">{text}</path>')
+    return (
+        f'<svg class="map" viewBox="0 0 {WIDTH:g} {canvas.height:g}" role="img" '
+        f'aria-labelledby="{name}-title"><title id="{name}-title">{escape(title, quote=False)}</title>'
+        f"{''.join(parts)}{GROUND}{_scale_bar(canvas)}</svg>"
+    )
+
+
+def graticule(network: Network, canvas: Canvas) -> str:
+    """Lines of latitude and longitude at round numbers, each with its degrees."""
+    parts = []
+    for degrees, place in ((network.lat, canvas.y), (network.lon, canvas.x)):
+        low, high = float(degrees.min()), float(degrees.max())
+        rough = max(high - low, 1e-6) / 4
+        power = 10.0 ** np.floor(np.log10(rough))
+        step = power * max(each for each in (1, 2, 5) if each * power <= rough)
+        first, last = float(place[np.argmin(degrees)]), float(place[np.argmax(degrees)])
+        digits = max(int(np.ceil(-np.log10(step))), 0)
+        for tick in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step:
+            at = _number(first + (tick - low) / max(high - low, 1e-9) * (last - first))
+            if degrees is network.lat:
+                line, text = f"M0 {at}h{WIDTH:g}", f'<text x="4" y="{at}" dy="-4">{tick:.{digits}f}</text>'
+            else:
+                line, text = (
+                    f"M{at} 0v{canvas.height:g}",
+                    f'<text x="{at}" y="14" dx="4">{tick:.{digits}f}</text>',
+                )
+            parts.append(f'<path class="grid" d="{line}"/>{text}')
+    return f'<g class="scalebar">{"".join(parts)}</g>'
 
 
 def _layer(canvas: Canvas, pairs: PairFlows, scale: FlowScale, hover: Callable[[int, int], str]) -> str:

@@ -145,6 +145,13 @@ class Grid(Network):
             Platforms(ids, np.arange(len(ids), dtype=np.int32)),
             name=name,
         )
+        self._name_cells()
+
+    def _name_cells(self) -> None:
+        """Name each cell by where it lies, for people: no part of the fingerprint."""
+        digits = max(ceil(-log10(min(self.layout.lat_step, self.layout.lon_step))), 0)
+        middles = zip(self.lat.tolist(), self.lon.tolist(), strict=True)
+        self.names = np.array([f"{lat:.{digits}f}, {lon:.{digits}f}" for lat, lon in middles])
 
     @classmethod
     def of_metres(cls, box: BoundingBox | str, metres: float, *, name: str = "grid") -> "Grid":
@@ -230,6 +237,7 @@ class Grid(Network):
             raise ValueError("a grid needs the cells of its mask")
         places = replace(places, ids=grid.ids, names=grid.ids)
         Network.__init__(grid, places, edges, routes, platforms, name=grid.name)
+        grid._name_cells()
         return grid
 
     def _moves(self, lat: Floats, lon: Floats) -> Edges:
