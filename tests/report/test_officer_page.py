@@ -18,7 +18,6 @@ from wayveil.released.datasheet_making import spends_with_error_bars
 from wayveil.released.datasheet_page import datasheet_page
 from wayveil.released.officer import officer_lines
 from wayveil.released.released_trips import say_factor
-from wayveil.releases.release import usefulness
 from wayveil.run import make_release
 from wayveil.simulate.fare_boxes import simulate_taps
 from wayveil.simulate.week import simulate_week
@@ -57,11 +56,11 @@ def trips(**options):
 )
 def test_the_first_page_has_ten_lines_and_stays_short(made):
     release = made()
-    lines = officer_lines(release.datasheet, usefulness(release))
+    lines = officer_lines(release.datasheet, release.usefulness)
     assert len(lines) == 10
     assert all(text.strip() for _, text in lines)
     assert sum(len(title) + len(text) for title, text in lines) < MOST_CHARACTERS
-    page = datasheet_page(release.datasheet, usefulness(release))
+    page = datasheet_page(release.datasheet, release.usefulness)
     first, _, annex = page.partition("<h2>Annex</h2>")
     assert "Signature" in first
     assert "Noise scale" in annex
@@ -90,25 +89,38 @@ def test_no_datasheet_counts_in_parts_of_a_trip(currency, said):
 def test_the_lines_say_what_plan_ledger_and_epsilon_say(tmp_path):
     ledger = open_ledger(tmp_path / "ledger")
     release = trips(**STATED, ledger=ledger, policy_epsilon=10, bits=None)
-    said = dict(officer_lines(release.datasheet, usefulness(release)))
+    said = dict(officer_lines(release.datasheet, release.usefulness))
     assert "Ring Transit" in said["Published by"]
     assert "privacy@ring.example" in said["Published by"]
     assert "Ring County" in said["Whose data"]
     assert said["Spent and allowed"].startswith("1 of 10 allowed")
-    assert "73%" in said["For example"]
+    assert "73 %" in said["For example"]
     assert said["Fit for"].startswith("planning")
 
 
 def test_statements_for_the_officers_file_are_made_by_one_command_each(tmp_path):
     release = trips(**STATED)
-    (tmp_path / "risk.txt").write_text("Singling out: in 0.7 % of the cases.\nLinkage: 98 %.\n")
+    (tmp_path / "risk.txt").write_text(
+        "Singling out: in 0.7 % of the cases.\nLinkage: 98 %.\n10 or more: keeps 61 %.\n"
+    )
     (dpia,) = export(release, "dpia", tmp_path / "dpia.md", stated={"risk": str(tmp_path / "risk.txt")})
     text = dpia.read_text()
     assert "in 0.7 % of the cases." in text
-    assert text.count("not measured") == 1
+    assert "- 10 or more: keeps 61 %.\n" in text
+    assert text.count("not measured") == 3
     (ccpa,) = export(release, "ccpa", tmp_path / "ccpa.md")
     assert "Ring Transit publishes" in ccpa.read_text()
 
 
 def test_the_factor_of_a_large_epsilon_is_its_own_and_not_that_of_a_smaller_one():
     assert [say_factor(epsilon) for epsilon in (1, 200, 1000)] == ["2.72", "10^87", "10^434"]
+
+
+@pytest.mark.parametrize("more", ["", "because of much that has to be said about it, " * 40])
+def test_page_one_is_a_pdf_of_one_a4_page_by_one_command(tmp_path, more):
+    release = trips(**STATED | {"purpose": f"planning {more}", "curator": "Ring & Söhne $1$"})
+    (page,) = export(release, "officer", tmp_path / "page.pdf")
+    content = page.read_bytes()
+    assert content.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type /Page\b", content)) == 1
+    assert b"/MediaBox [ 0 0 595 842 ]" in content

@@ -43,7 +43,7 @@ def test_the_page_answers_one_sentence_each_and_stands_alone(found):
     for word in ("Singling out:", "Linkage:", "Inference:", "Membership:", "worst-off 5 %", "SHA-256"):
         assert word in text
     assert "NOT FOR PUBLICATION" in text
-    assert "anonym" not in page.lower()
+    assert "anonym" not in page.lower().replace("k-anonymity", ""), "no claim of it"
     assert all(link.startswith("#") for link in re.findall(r'(?:src|href)="([^"]*)"', page))
 
 
@@ -77,4 +77,4 @@ def test_numbers_on_the_page_are_those_of_the_report(found):
     text = re.sub(r"<[^>]+>", "", risk_html(found))
     for one in found.findings:
         assert str(one.rate) in text
-    assert np.isfinite(found.further[0].figures[0].total)
+    assert np.isfinite(found.further[-1].figures[0].total)

@@ -9,6 +9,7 @@ import numpy as np
 from wayveil.accuracy.accuracy import Accuracy
 from wayveil.accuracy.posterior import Posterior, believe_counted, believe_estimate
 from wayveil.arrays import Floats, Ints
+from wayveil.released.officer import Usefulness
 from wayveil.released.released_trips import ReleasedTrips
 from wayveil.synthesis.counted import AllCounted, CountsCells
 from wayveil.synthesis.estimates import Estimate, Interval, Question, count_in_trips
@@ -38,6 +39,13 @@ class JudgedRelease(ReleasedTrips):
         )
 
         return judge(self)
+
+    @property
+    def usefulness(self) -> Usefulness:
+        """Return what the first page of the datasheet says of these numbers."""
+        judged = self.accuracy.verdicts
+        fit, unfit = ([each.what for each in judged if each.useful is useful] for useful in (True, False))
+        return Usefulness(fit, unfit, self.released_trips)
 
     @property
     def expected(self) -> tuple[ExpectedError, ...] | None:

@@ -14,6 +14,7 @@ from wayveil.attacks.known_points import MOST_KNOWN, guess_destination, guess_ho
 from wayveil.attacks.membership import Membership, differences, moves_score, strongest, table_scores
 from wayveil.attacks.metric_paths import LINKED_METRES, Nearness, coordinates, nearness
 from wayveil.attacks.rates import Rate, gain
+from wayveil.attacks.suppression import compare_suppression
 from wayveil.attacks.targets import Targets, draw_targets
 from wayveil.errors import ParameterError
 from wayveil.progress import track
@@ -144,6 +145,7 @@ class _Attack:
             },
             notice=self.raw.history.notice,
             hashes=hashes,
+            further=(compare_suppression(self.raw, datasheet),),
             unlike=() if self.controls is None else differences(self.members.trips, self.controls.trips),
         )
 

@@ -78,6 +78,9 @@ MENU: Final = {
     "registry": Entry(
         "a draft for the public registry of differential-privacy deployments", stated=True, ending=".json"
     ),
+    "officer": Entry(
+        "page one of the datasheet, to be signed, as a PDF of one A4 page", stated=True, ending=".pdf"
+    ),
     "dpia": Entry(
         "a draft data protection impact assessment (GDPR), as Markdown; `--with risk=risk.txt` adds attacks",
         stated=True,

@@ -8,7 +8,7 @@ from typing import Any
 
 from wayveil.accuracy.judged import JudgedRelease
 from wayveil.errors import InputError
-from wayveil.released.officer import Usefulness, officer_lines
+from wayveil.released.officer import officer_lines
 from wayveil.world.timebins import TimeBins
 
 BLANK = "______________________________"
@@ -18,6 +18,7 @@ TESTS = {
     "Linkage": "Can two records of the same person be linked?",
     "Inference": "Can something about a person be deduced that the attacker did not know?",
 }
+CUSTOMARY = ("10 or more", "k-anonymity, k = 10", "This release")
 UNMEASURED = (
     "not measured: `wayveil risk RELEASE --raw FILE --holdout FILE > risk.txt`; give `--with risk=risk.txt`"
 )
@@ -49,7 +50,13 @@ def write_dpia(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
         "",
         f"The guarantee itself does not rest on these attacks: {sheet['guarantee']['sentence']}",
         "",
-        "## 4. Remaining risks",
+        "## 4. Compared with customary rules on the same data",
+        "",
+        "Somebody asks to be taken out, a second table is published, and the two are compared:",
+        "",
+        *(f"- {name}: {_measured(sheet, name)}" for name in CUSTOMARY),
+        "",
+        "## 5. Remaining risks",
         "",
         *(f"- {each}" for each in sheet["limitations"]),
         f"- Other risks seen by the officer: {BLANK}",
@@ -80,16 +87,10 @@ def write_ccpa(release: JudgedRelease, out: Path, bins: TimeBins) -> list[Path]:
 
 
 def _table(release: JudgedRelease) -> list[str]:
-    verdicts = release.accuracy.verdicts
-    use = Usefulness(
-        [each.what for each in verdicts if each.useful],
-        [each.what for each in verdicts if not each.useful],
-        release.released_trips,
-    )
     return [
         "| | |",
         "|---|---|",
-        *(f"| {title} | {text} |" for title, text in officer_lines(release.datasheet, use)),
+        *(f"| {title} | {text} |" for title, text in officer_lines(release.datasheet, release.usefulness)),
     ]
 
 

@@ -25,6 +25,7 @@ from wayveil.exports.gtfs_ride import write_gtfs_ride
 from wayveil.exports.matsim import write_matsim
 from wayveil.exports.menu import MENU
 from wayveil.exports.od import od_table, write_od, write_od_month
+from wayveil.exports.officer_pdf import write_officer
 from wayveil.exports.omx import write_omx
 from wayveil.exports.parts import judge_format, moment, network_of_trips, texts
 from wayveil.exports.registry import write_registry
@@ -121,6 +122,7 @@ FORMATS: Final[dict[str, Writer]] = {
     "trajectories": write_trajectories,
     "trie": write_trie,
     "registry": write_registry,
+    "officer": write_officer,
     "dpia": write_dpia,
     "ccpa": write_ccpa,
 }

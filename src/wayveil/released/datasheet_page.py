@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound, UndefinedError
 
 from wayveil.errors import InputError, decimal
-from wayveil.released.officer import Usefulness, officer_lines
+from wayveil.released.officer import SIGNED, Usefulness, officer_lines
 from wayveil.released.released_trips import NOT_STATED, Datasheet, say_factor
 
 _SPEND_TITLES = {
@@ -170,6 +170,7 @@ def datasheet_page(datasheet: Datasheet, use: Usefulness | None = None) -> str:
                 origin=" · ".join(filter(None, origin)),
                 view=DatasheetView.of(datasheet),
                 lines=officer_lines(datasheet, use or Usefulness()),
+                fields=SIGNED,
             )
         )
     except (KeyError, TypeError, ValueError, AttributeError, UndefinedError) as error:

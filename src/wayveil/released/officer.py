@@ -11,6 +11,15 @@ from wayveil.released.released_trips import NOT_STATED, say_factor
 
 # Kinds of questions named on the page; the annex and the report have all of them.
 MOST_NAMED = 4
+# What the officer fills in by hand; `wayveil ledger sign` does the same with her key.
+SIGNED = (
+    "Privacy officer",
+    "Date",
+    "Decision (publish, refuse, with conditions)",
+    "Signature",
+    "Fingerprint of the officer's key",
+    "Head of the ledger seen",
+)
 _BOUNDS = {
     "max_trips": "trips of each that count: at most {}",
     "max_taps": "taps of each that count: at most {}",
@@ -46,10 +55,10 @@ def officer_lines(sheet: Mapping[str, Any], use: Usefulness) -> list[tuple[str, 
         ),
         ("Days", str(ledger.get("days", "not stated in the plan; all that the files held"))),
         ("How many", _size(sheet, use.trips)),
-        ("Who is protected", f"one {unit}{_bounds(stated.get('bounds') or {})}"),
+        ("Who is protected", f"one {unit}{_bounds(stated.get('bounds') or {}, unit)}"),
         ("How strongly", _strength(sheet)),
         ("Spent and allowed", _spent(ledger, unit)),
-        ("For example", _example(sheet)),
+        ("For example", example_person(sheet)),
         (
             "Fit for",
             f"{basic.get('intended_use', NOT_STATED)}; {_named(use.fit, 'no kind of question was judged')}",
@@ -80,10 +89,15 @@ def _size(sheet: Mapping[str, Any], trips: int | None) -> str:
     return f"{trips:,} private trips{within}"
 
 
-def _bounds(bounds: Mapping[str, Any]) -> str:
+def _bounds(bounds: Mapping[str, Any], unit: str) -> str:
     if bounds.get("bounding") == "weights":
         return f"; all trips of each are counted, together as at most {bounds['max_trips']}"
-    said = [words.format(bounds[key]) for key, words in _BOUNDS.items() if bounds.get(key) is not None]
+    # Of a trip that is protected one trip counts: nothing to say.
+    said = [
+        words.format(bounds[key])
+        for key, words in _BOUNDS.items()
+        if bounds.get(key) is not None and (key, unit) != ("max_trips", "trip")
+    ]
     return "".join(f"; {words}" for words in said)
 
 
@@ -114,7 +128,8 @@ def _spent(ledger: Mapping[str, Any], unit: str) -> str:
     return f"{_plain(ledger['spent_so_far'])}{limit}, for one {ledger.get('spent_so_far_for', unit)}{span}"
 
 
-def _example(sheet: Mapping[str, Any]) -> str:
+def example_person(sheet: Mapping[str, Any]) -> str:
+    """Say how sure an observer can become that one person is in the data."""
     epsilon = _epsilon(sheet["guarantee"])
     if epsilon is None or not sheet.get("private", False):
         return "none: no epsilon is claimed"
@@ -123,7 +138,8 @@ def _example(sheet: Mapping[str, Any]) -> str:
     sure, unsure = _after(0.5, epsilon), _after(0.01, epsilon)
     return (
         f"Somebody thinks it as likely as not (50 %) that {about} is in the data. This release can make that "
-        f"{sure:.0%} at most and {1 - sure:.0%} at least; it can make 1 % become {unsure:.1%} at most"
+        f"{100 * sure:.0f} % at most and {100 - 100 * sure:.0f} % at least; it can make 1 % become "
+        f"{100 * unsure:.1f} % at most"
     )
 
 

@@ -152,6 +152,8 @@ class Hold:
         if days is not None:
             facts["days"] = str(days)
             for span in (span for span in ledger.spans(dataset) if span.days.meets(days)):
+                if span.allowed.epsilon:
+                    facts["allowed"] = plain(span.allowed.epsilon)
                 return {**facts, "data_of": span.label, "spent_so_far": plain(span.spent.epsilon)}
         return {**facts, "spent_so_far": plain(ledger.spent(dataset))}
 

@@ -31,7 +31,6 @@ from wayveil.mechanisms.registry import mechanism
 from wayveil.privacy.keys import public_text, signing_key
 from wayveil.privacy.ledger.conversion import Terms
 from wayveil.released.datasheet_page import datasheet_page
-from wayveil.released.officer import Usefulness
 from wayveil.released.released_trips import Datasheet
 from wayveil.released.verification import (
     FORMAT,
@@ -178,16 +177,6 @@ def _load_accuracy(folder: Path, world: World) -> Accuracy:
         raise InputError(f"does not say how accurate the release is ({error})", file=path) from error
 
 
-def usefulness(release: JudgedRelease) -> Usefulness:
-    """Return what the first page of the datasheet says of the release's numbers."""
-    verdicts = release.accuracy.verdicts
-    return Usefulness(
-        [each.what for each in verdicts if each.useful],
-        [each.what for each in verdicts if not each.useful],
-        release.released_trips,
-    )
-
-
 def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = None) -> Path:
     """Write, sign and publish the release; commit it to the ledger it was paid from."""
     if not folder.name:
@@ -214,7 +203,7 @@ def save_release(release: JudgedRelease, folder: Path, key: str | Path | None = 
             (draft / ACCURACY).write_text(json.dumps(release.accuracy.record(), indent=2))
             (draft / DATASHEET).write_text(json.dumps(release.datasheet, indent=2, ensure_ascii=False))
             (draft / "datasheet.html").write_text(
-                datasheet_page(release.datasheet, usefulness(release)), encoding="utf-8"
+                datasheet_page(release.datasheet, release.usefulness), encoding="utf-8"
             )
             hashes = {path.name: hash_file(path) for path in sorted(draft.iterdir())}
             manifest = json.dumps(
