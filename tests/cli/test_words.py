@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ring_networks import ring_of_stops
 from wayveil import cli
-from wayveil.cli.options import present_rows, print_table, say_value
+from wayveil.cli.options import present, present_rows, print_table, say_value
 from wayveil.errors import BudgetExceededError
 from wayveil.lab.comparison import compare as comparing
 from wayveil.mechanisms.noisy_prefix_tree import NoisyPrefixTree
@@ -125,6 +125,15 @@ def test_tables_in_a_pipe_are_not_cut_and_have_no_empty_columns(capsys, monkeypa
     wide.add_column("x" * 300)
     print_table(wide)
     assert "x" * 300 in capsys.readouterr().out
+
+
+def test_sentences_in_a_pipe_are_wrapped_and_paths_and_commands_are_not(capsys):
+    sentence, path, command = "word " * 60, f"/{'p' * 90}/report.html", f"wayveil release {'x ' * 60}".strip()
+    present({"guarantee": sentence, "verdict": [sentence], "report": path, "next": command}, as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line.rstrip()) for line in lines if "word" in line) <= 100
+    assert any(path in line for line in lines)
+    assert any(command in line for line in lines)
 
 
 def test_a_field_inside_a_field_of_the_datasheet_has_the_whole_width():

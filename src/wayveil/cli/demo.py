@@ -1,7 +1,6 @@
 """`wayveil demo`: the whole job on a city of our own."""
 
 import shutil
-import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -54,6 +53,9 @@ def demo(
         policy_epsilon=10 + budget,
         name="demo",
         curator="Wayveil demo",
+        purpose="showing what a release holds",
+        region="a simulated city",
+        contact="nobody, it is simulated",
         path=out / NAME,
     )
     with shown(not quiet and not as_json):
@@ -68,9 +70,8 @@ def demo(
         inside = out / "report-internal.html"
         write_report(inside, raw=trips, release=private, scorecard=card, audience="internal")
         write_report(out / "report.html", release=private, audience="public")
-    sentence = str(private.datasheet["guarantee"]["sentence"])
     facts = {
-        "guarantee": sentence if as_json else textwrap.wrap(sentence, 78),
+        "guarantee": private.datasheet["guarantee"]["sentence"],
         "raw_trips": len(trips),
         "private_trips": len(private.trips),
         "plan": str(out / NAME),

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import wraps
@@ -52,10 +53,15 @@ def present(facts: Mapping[str, Any], *, as_json: bool, title: str = "") -> None
         return
     table = Table(show_header=False, box=None, title=title or None, title_justify="left", title_style="bold")
     for name, value in facts.items():
-        if isinstance(value, list | tuple):
-            value = "\n".join(str(item) for item in value)
-        table.add_row(name.replace("_", " "), say_value(value))
+        lines = map(str, value) if isinstance(value, list | tuple) else say_value(value).splitlines()
+        table.add_row(name.replace("_", " "), "\n".join(map(_wrapped, lines)))
     print_table(table)
+
+
+def _wrapped(text: str) -> str:
+    """Break sentences between words, in files and pipes too; a path or a command stays whole."""
+    whole = Console().is_terminal or text.startswith("wayveil ")
+    return text if whole else textwrap.fill(text, 78, break_long_words=False, break_on_hyphens=False)
 
 
 def present_release(
